@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Runs forebay for action.yml: each command runs once and gives the log,
+# annotations, SARIF, the job summary and the outputs.
+#
+# All inputs are FOREBAY_* variables, and none of them is evaluated. Outside of
+# GitHub everything goes to standard output and to a temporary directory.
+set -euo pipefail
+
+binary="${FOREBAY_BINARY:-forebay}"
+command="${FOREBAY_COMMAND:-lint}"
+outputs="${GITHUB_OUTPUT:-/dev/stdout}"
+summary="${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+directory="$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/forebay.XXXXXX")"
+pages="$directory/summary.md"
+result=0
+
+case "$command" in
+  lint | plan | both) ;;
+  *)
+    printf 'forebay: the input command is lint, plan or both\n' >&2
+    exit 2
+    ;;
+esac
+command -v jq >/dev/null || {
+  printf 'forebay: jq is needed to count findings\n' >&2
+  exit 3
+}
+
+common=(--root "${FOREBAY_ROOT:-.}")
+[ -z "${FOREBAY_CONFIG:-}" ] || common+=(--config "$FOREBAY_CONFIG")
+
+output() {
+  printf '%s=%s\n' "$1" "$2" >>"$outputs"
+}
+
+# Nothing that a file says may be taken for a command of the runner: commands
+# are stopped by a token that no file can know.
+without_commands() {
+  local token code=0
+  token="$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"
+  printf '::stop-commands::%s\n' "$token"
+  "$@" || code=$?
+  printf '::%s::\n' "$token"
+  return "$code"
+}
+
+# The worst exit code of all commands is the answer.
+remember() {
+  [ "$1" -le "$result" ] || result="$1"
+}
+
+lint() {
+  local code=0
+  without_commands "$binary" lint "${common[@]}" \
+    --show "${FOREBAY_SHOW:-warning}" --fail-on "${FOREBAY_FAIL_ON:-error}" --color always --format full \
+    --output-file "github=$directory/annotations.txt" --output-file "sarif=$directory/forebay.sarif" \
+    --output-file "markdown=$directory/lint.md" --output-file "json=$directory/lint.json" || code=$?
+  remember "$code"
+  [ -f "$directory/lint.json" ] || return 0
+  cat "$directory/annotations.txt"
+  cat "$directory/lint.md" >>"$pages"
+  output findings "$(jq '.findings | length' "$directory/lint.json")"
+  output errors "$(jq '.summary.error' "$directory/lint.json")"
+  output sarif-file "$directory/forebay.sarif"
+}
+
+plan() {
+  local code=0 base=()
+  [ -z "${FOREBAY_BASE:-}" ] || base=(--base "$FOREBAY_BASE")
+  without_commands "$binary" plan "${common[@]}" ${base[@]+"${base[@]}"} --color always --format text \
+    --output-file "markdown=$directory/plan.md" --output-file "json=$directory/plan.json" || code=$?
+  remember "$code"
+  [ -f "$directory/plan.json" ] || return 0
+  [ ! -s "$pages" ] || printf '\n' >>"$pages"
+  cat "$directory/plan.md" >>"$pages"
+  output plan-effects "$(jq '.effects | length' "$directory/plan.json")"
+}
+
+case "$command" in lint | both) lint ;; esac
+case "$command" in plan | both) plan ;; esac
+
+if [ -s "$pages" ]; then
+  cat "$pages" >>"$summary"
+  output summary-file "$pages"
+fi
+output exit-code "$result"
+exit "$result"

@@ -1,0 +1,467 @@
+//! A managed topology before and after: its control plane and workers, what its
+//! templates and patches make, what waits for an upgrade, which hooks are called.
+
+use serde_json::{Map, Value, json};
+
+use super::{COPIED, Change, Comparison, NOT_COPIED, Part};
+use crate::capi::hooks::simulate::{Event, Request, State, StepKind, VersionUpdate, simulate};
+use crate::capi::propagation::WorkerKind;
+use crate::capi::rollout::field;
+use crate::capi::rollout::template::{TemplateOutcome, differences, summarise, template_outcome};
+use crate::capi::rollout::{Effect, EffectKind};
+use crate::capi::topology::Cluster;
+use crate::capi::topology::desired::{Desired, Part as Template, Worker, desired};
+use crate::capi::topology::value::has_unknown;
+use crate::yaml::{Location, NodeRef};
+
+const VERSION: &str = "/spec/topology/version";
+
+/// Effects of a change on a Cluster whose topology is managed on both sides.
+pub(super) fn effects(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
+    let template_metadata = comparison.conditions.template_metadata;
+    let old = desired(*before, &comparison.before.objects, template_metadata);
+    let new = desired(*after, &comparison.after.objects, template_metadata);
+    let versions = before.version().zip(after.version()).filter(|(from, to)| from != to);
+    if let Some((from, to)) = &versions
+        && !upgrade(comparison, before, after, (from, to), changes)
+    {
+        return;
+    }
+    let (Some(old), Some(new)) = (old, new) else {
+        unknown_class(before, after, changes);
+        return;
+    };
+    let pair = Pair { comparison, old: &old, new: &new, upgrades: versions.is_some() };
+    pair.infrastructure(changes);
+    pair.control_plane(changes);
+    for kind in WorkerKind::BOTH {
+        pair.workers(kind, changes);
+    }
+}
+
+/// The effect of another version, and its hooks. Whether the change is accepted.
+fn upgrade(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    (from, to): (&str, &str),
+    changes: &mut Vec<Change>,
+) -> bool {
+    let class = after.class(&comparison.after.objects);
+    let listed = class.as_ref().map(|c| c.kubernetes_versions()).unwrap_or_default();
+    let update = VersionUpdate {
+        from,
+        to,
+        class_versions: &listed,
+        plan_extension: class.as_ref().is_none_or(|c| c.upgrade_plan_extension().is_some()),
+    };
+    let unchecked = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
+    let unsafe_update = crate::capi::topology::has_annotation(after.object.node, unchecked);
+    let place = |cluster: &Cluster<'_>| cluster.object.node.location_at(VERSION);
+    let mut change = Change {
+        object: after.object.id.clone(),
+        effect: Effect {
+            category: "machines",
+            effect: EffectKind::Rollout,
+            field: VERSION.to_owned(),
+            before: json!(from),
+            after: json!(to),
+            reason: format!("version {from} -> {to}"),
+            consequences: Vec::new(),
+            details: Map::new(),
+        },
+        base: place(before),
+        head: place(after),
+    };
+    if let Some(why) = update.rejection().filter(|_| !unsafe_update) {
+        change.effect.effect = EffectKind::Rejected;
+        change.effect.reason = format!("the webhook rejects it: {why}");
+        changes.push(change);
+        return false;
+    }
+    let replicas = |node: Option<NodeRef<'_>>| node.and_then(NodeRef::as_int);
+    let mut machines = 0;
+    let control_plane = replicas(after.object.node.at("/spec/topology/controlPlane/replicas"));
+    let count = |n: i64| if n == 1 { "1 Machine".to_owned() } else { format!("{n} Machines") };
+    let consequences = &mut change.effect.consequences;
+    if let Some(n) = control_plane {
+        machines += n;
+        consequences.push(format!("control plane: {}, one at a time", count(n)));
+    }
+    let known = before.all_workers();
+    for entry in after.all_workers() {
+        let name = entry.name.clone().unwrap_or_default();
+        if !known.iter().any(|e| e.kind == entry.kind && e.name == entry.name) {
+            continue;
+        }
+        let kind = entry.kind.kind();
+        match (entry.kind, replicas(entry.node.at("/replicas"))) {
+            (WorkerKind::MachinePool, _) => {
+                consequences.push(format!(
+                    "{kind} {name}: the infrastructure provider decides, after the control plane"
+                ));
+            }
+            (_, Some(n)) => {
+                machines += n;
+                consequences.push(format!("{kind} {name}: {}, after the control plane", count(n)));
+            }
+            (_, None) => consequences.push(format!("{kind} {name}: after the control plane")),
+        }
+    }
+    if comparison.conditions.in_place {
+        consequences.push("unless an update extension accepts it in place".to_owned());
+    }
+    change.effect.details.insert("machines".to_owned(), json!(machines));
+    changes.push(change);
+    hooks(comparison, before, after, (from, to), changes);
+    true
+}
+
+fn hooks(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    (from, to): (&str, &str),
+    changes: &mut Vec<Change>,
+) {
+    let request = Request {
+        event: Event::Upgrade,
+        from: Some(from.to_owned()),
+        to: Some(to.to_owned()),
+        respond: Default::default(),
+        handlers: None,
+        minor: comparison.conditions.minor,
+        runtime_sdk: comparison.conditions.runtime_sdk,
+    };
+    let Ok(simulation) = simulate(after, &comparison.after.objects, &request) else { return };
+    let mut called = Vec::new();
+    let mut blocking: Vec<&str> = Vec::new();
+    let mut blocked = None;
+    for step in &simulation.steps {
+        let StepKind::Hook(hook) = step.kind else { continue };
+        called.push(json!({
+            "hook": hook.name(), "fromVersion": step.from, "toVersion": step.to, "mayBlock": step.blocking,
+        }));
+        if step.blocking && !blocking.contains(&hook.name()) {
+            blocking.push(hook.name());
+        }
+        if step.state == State::Blocked {
+            blocked = Some(step.reason.clone());
+        }
+    }
+    if called.is_empty() {
+        return;
+    }
+    let mut consequences = vec![format!("may block: {}", blocking.join(", "))];
+    if let Some(reason) = blocked {
+        consequences.insert(0, format!("it is blocked from the start: {reason}"));
+        consequences.extend(simulation.withheld);
+    }
+    consequences.push("extensions are unknown offline".to_owned());
+    changes.push(Change {
+        object: after.object.id.clone(),
+        effect: Effect {
+            category: "hook",
+            effect: EffectKind::HooksCalled,
+            field: VERSION.to_owned(),
+            before: json!(from),
+            after: json!(to),
+            reason: "lifecycle hooks of the upgrade are called in order".to_owned(),
+            consequences,
+            details: Map::from_iter([("hooks".to_owned(), json!(called))]),
+        },
+        base: before.object.node.location_at(VERSION),
+        head: after.object.node.location_at(VERSION),
+    });
+}
+
+/// Without the class what a changed topology makes is not known.
+fn unknown_class(before: &Cluster<'_>, after: &Cluster<'_>, changes: &mut Vec<Change>) {
+    let json = |cluster: &Cluster<'_>| {
+        let mut topology = cluster.topology().map(crate::capi::topology::value::to_json).unwrap_or_default();
+        if let Value::Object(map) = &mut topology {
+            map.remove("version");
+        }
+        topology
+    };
+    if json(before) == json(after) {
+        return;
+    }
+    let place = |cluster: &Cluster<'_>| cluster.object.node.location_at("/spec/topology");
+    changes.push(Change {
+        object: after.object.id.clone(),
+        effect: Effect {
+            category: "machines",
+            effect: EffectKind::Unknown,
+            field: "/spec/topology".to_owned(),
+            before: Value::Null,
+            after: Value::Null,
+            reason: "its ClusterClass is not in the repository, or not the only one of its name".to_owned(),
+            consequences: Vec::new(),
+            details: Map::new(),
+        },
+        base: place(before),
+        head: place(after),
+    });
+}
+
+/// The JSON Pointer of a worker's entry, and that with its name for its index.
+fn entry_of(worker: &Worker<'_>) -> (String, String) {
+    let pointer = worker.entry.pointer.clone();
+    let list = pointer.rsplit_once('/').map_or("", |(list, _)| list);
+    let name = worker.entry.name.as_deref().unwrap_or_default();
+    let named = format!("{list}/{{name={name}}}");
+    (pointer, named)
+}
+
+struct Pair<'p, 'c, 'a> {
+    comparison: &'p Comparison<'c, 'a>,
+    old: &'p Desired<'p>,
+    new: &'p Desired<'p>,
+    upgrades: bool,
+}
+
+impl Pair<'_, '_, '_> {
+    fn part<'s>(&self, target: String, machines: Option<i64>, changes: &'s mut Vec<Change>) -> Part<'s> {
+        Part::new(self.comparison, self.new.cluster.object.id, &target, machines, changes)
+    }
+
+    fn infrastructure(&self, changes: &mut Vec<Change>) {
+        let mut part = self.part("infrastructure cluster".to_owned(), None, changes);
+        self.generated(&mut part, self.old.infrastructure.as_ref(), self.new.infrastructure.as_ref());
+        part.finish();
+    }
+
+    fn control_plane(&self, changes: &mut Vec<Change>) {
+        let (old, new) = (&self.old.control_plane, &self.new.control_plane);
+        let replicas = new.fields.get("/spec/replicas").and_then(|f| f.value.as_i64());
+        let mut part = self.part(new.kind.clone(), replicas, changes);
+        let entry = "/spec/topology/controlPlane".to_owned();
+        part.entry = Some((entry.clone(), entry));
+        if self.upgrades {
+            let note = "withheld as long as a hook blocks the start of the upgrade";
+            part.note = Some(note.to_owned());
+        }
+        let (mut before, mut after) = (old.fields.clone(), new.fields.clone());
+        before.remove("/spec/version");
+        after.remove("/spec/version");
+        part.fields(&before, &after, field::control_plane);
+        match (&old.machine_metadata, &new.machine_metadata) {
+            (Some(before), Some(after)) => part.metadata(before, after, COPIED),
+            _ => part.metadata(&old.metadata, &new.metadata, NOT_COPIED),
+        }
+        self.template(&mut part, "infrastructure", old.machines.as_ref(), new.machines.as_ref());
+        let kubeadm = new.kind == "KubeadmControlPlane" && old.kind == new.kind;
+        if let (true, Some(before), Some(after)) = (kubeadm, &old.part, &new.part) {
+            let spec = |part: &Template| part.spec().and_then(|s| s.get("kubeadmConfigSpec")).cloned();
+            let version = self.new.cluster.version().unwrap_or_default();
+            let (before, after) = (spec(before).unwrap_or_default(), spec(after).unwrap_or_default());
+            part.kubeadm(&before, &after, &version, "/spec/kubeadmConfigSpec", self.cause());
+        } else {
+            self.generated(&mut part, old.part.as_ref(), new.part.as_ref());
+        }
+        part.finish();
+    }
+
+    fn workers(&self, kind: WorkerKind, changes: &mut Vec<Change>) {
+        let of = |desired: &Desired<'_>| -> Vec<String> {
+            let entries = desired.workers.iter().filter(|w| w.entry.kind == kind);
+            entries.filter_map(|w| w.entry.name.clone()).collect()
+        };
+        let (before, after) = (of(self.old), of(self.new));
+        let added: Vec<&String> = after.iter().filter(|name| !before.contains(name)).collect();
+        for name in &before {
+            let Some(old) = self.old.worker(kind, name) else { continue };
+            match self.new.worker(kind, name) {
+                Some(new) => self.worker(old, new, changes),
+                None => self.gone(old, name, &added, changes),
+            }
+        }
+        for name in added {
+            let Some(new) = self.new.worker(kind, name) else { continue };
+            let replicas = new.fields.get("/spec/replicas").map(|f| f.value.clone()).unwrap_or_default();
+            let mut part = self.part(format!("{} {name}", kind.kind()), replicas.as_i64(), changes);
+            part.entry = Some(entry_of(new));
+            self.hold(&mut part);
+            let judgement = (EffectKind::Scale, "the entry is new: it is created with its Machines");
+            let places = (None, new.entry.node.location_at("/name"));
+            part.push(judgement, new.entry.pointer.clone(), (Value::Null, replicas), places, true);
+        }
+    }
+
+    /// Deletion waits for nothing; creation and everything else does.
+    fn hold(&self, part: &mut Part<'_>) {
+        if self.upgrades {
+            part.held = Some("withheld until the control plane is upgraded and no hook blocks".to_owned());
+        }
+    }
+
+    fn gone(&self, old: &Worker<'_>, name: &str, added: &[&String], changes: &mut Vec<Change>) {
+        let kind = old.entry.kind.kind();
+        let replicas = old.fields.get("/spec/replicas").map(|f| f.value.clone()).unwrap_or_default();
+        let mut part = self.part(format!("{kind} {name}"), None, changes);
+        part.entry = Some(entry_of(old));
+        let judgement = (EffectKind::Scale, "the entry is gone: it is deleted with its Machines, at once");
+        let places = (old.entry.node.location_at("/name"), None);
+        part.push(judgement, old.entry.pointer.clone(), (replicas.clone(), json!(0)), places, false);
+        let Some(change) = part.changes.last_mut() else { return };
+        if let Some(machines) = replicas.as_i64() {
+            change.effect.details.insert("machines".to_owned(), json!(machines));
+            change.effect.details.insert("deleted".to_owned(), json!(true));
+        }
+        if self.upgrades && !added.is_empty() {
+            change.effect.details.insert("capacityLost".to_owned(), json!(true));
+            change.effect.consequences.push(format!(
+                "its capacity is lost until the upgrade lets {} be created",
+                added.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+            ));
+        }
+    }
+
+    fn worker(&self, old: &Worker<'_>, new: &Worker<'_>, changes: &mut Vec<Change>) {
+        let kind = new.entry.kind.kind();
+        let name = new.entry.name.as_deref().unwrap_or_default();
+        let replicas = new.fields.get("/spec/replicas").and_then(|f| f.value.as_i64());
+        let mut part = self.part(format!("{kind} {name}"), replicas, changes);
+        part.entry = Some(entry_of(new));
+        self.hold(&mut part);
+        let (mut before, mut after) = (old.fields.clone(), new.fields.clone());
+        before.remove("/spec/template/spec/version");
+        after.remove("/spec/template/spec/version");
+        part.fields(&before, &after, |field, value| field::worker(kind, field, value));
+        part.metadata(&old.metadata, &new.metadata, COPIED);
+        match new.entry.kind {
+            WorkerKind::MachineDeployment => {
+                self.template(
+                    &mut part,
+                    "infrastructure",
+                    old.infrastructure.as_ref(),
+                    new.infrastructure.as_ref(),
+                );
+                self.template(&mut part, "bootstrap", old.bootstrap.as_ref(), new.bootstrap.as_ref());
+            }
+            WorkerKind::MachinePool => {
+                self.generated(&mut part, old.infrastructure.as_ref(), new.infrastructure.as_ref());
+                self.generated(&mut part, old.bootstrap.as_ref(), new.bootstrap.as_ref());
+            }
+        }
+        part.finish();
+    }
+
+    /// A machine or bootstrap template, of which the Cluster has a clone.
+    fn template(&self, part: &mut Part<'_>, what: &str, old: Option<&Template>, new: Option<&Template>) {
+        let (Some(old), Some(new)) = (old, new) else {
+            self.unseen(part, what, old.is_some() != new.is_some());
+            return;
+        };
+        if old.group_kind != new.group_kind {
+            let judgement = match what {
+                "bootstrap" => (EffectKind::Rollout, "another kind of bootstrap template"),
+                _ => (EffectKind::Rejected, "group and kind of infrastructure templates cannot change"),
+            };
+            let values = (json!(old.group_kind), json!(new.group_kind));
+            part.push(judgement, format!("/{what}"), values, self.cause(), true);
+            return;
+        }
+        let paths = differences(&old.template, &new.template);
+        let dotted: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
+        let Some(first) = paths.iter().find(|p| p.first().is_some_and(|s| s == "spec")).or(paths.first())
+        else {
+            return;
+        };
+        let pointer = first.iter().fold(String::new(), |p, s| crate::yaml::pointer_join(&p, s));
+        let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
+        let values = (at(&old.template), at(&new.template));
+        let known = |path: &Vec<String>| {
+            let pointer = path.iter().fold(String::new(), |p, s| crate::yaml::pointer_join(&p, s));
+            let value = |t: &Value| t.pointer(&pointer).cloned().unwrap_or_default();
+            !has_unknown(&value(&old.template)) && !has_unknown(&value(&new.template))
+        };
+        let spec_known = paths.iter().any(|p| p.first().is_some_and(|s| s == "spec") && known(p));
+        let judgement = match template_outcome(summarise(dotted.iter().map(String::as_str), &[])) {
+            TemplateOutcome::Unchanged => return,
+            TemplateOutcome::PatchedInPlace => {
+                (EffectKind::ObjectOnly, "only metadata of the clone changes; no Machine is replaced")
+            }
+            TemplateOutcome::Rotated if spec_known => {
+                (EffectKind::Rollout, "the clone of the template is replaced, so Machines roll")
+            }
+            TemplateOutcome::Rotated => (
+                EffectKind::Unknown,
+                "a Go template or an extension may change the template, and so roll Machines",
+            ),
+        };
+        part.push(judgement, format!("/{what}{pointer}"), values, self.cause(), true);
+    }
+
+    /// A template of an object that is patched in place.
+    fn generated(&self, part: &mut Part<'_>, old: Option<&Template>, new: Option<&Template>) {
+        let (Some(old), Some(new)) = (old, new) else { return };
+        let paths = differences(&old.template, &new.template);
+        let Some(first) = paths.first() else { return };
+        let pointer = first.iter().fold(String::new(), |p, s| crate::yaml::pointer_join(&p, s));
+        let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
+        let values = (at(&old.template), at(&new.template));
+        let judgement = (
+            EffectKind::ProviderDefined,
+            "the object is patched in place; its provider decides what follows",
+        );
+        part.push(judgement, pointer, values, self.cause(), true);
+    }
+
+    fn unseen(&self, part: &mut Part<'_>, what: &str, changed: bool) {
+        if changed {
+            let judgement = (EffectKind::Unknown, "its template is not in the repository on one side");
+            part.push(judgement, format!("/{what}"), (Value::Null, Value::Null), self.cause(), true);
+        }
+    }
+
+    /// What changed among the sources of templates: a variable, the class, or a
+    /// template; the first of them.
+    fn cause(&self) -> (Option<Location>, Option<Location>) {
+        let json = |node: Option<NodeRef<'_>>| node.map(crate::capi::topology::value::to_json);
+        let (old, new) = (&self.old.cluster.object, &self.new.cluster.object);
+        let mut lists: Vec<String> = ["variables", "controlPlane/variables/overrides", "classRef", "class"]
+            .map(|name| format!("/spec/topology/{name}"))
+            .to_vec();
+        for entry in self.new.cluster.all_workers() {
+            lists.push(format!("{}/variables/overrides", entry.pointer));
+            lists.push(format!("{}/class", entry.pointer));
+        }
+        for list in &lists {
+            let (before, after) = (old.node.at(list), new.node.at(list));
+            if json(before) != json(after) {
+                for (index, item) in new.node.items_at(list).enumerate() {
+                    let same = old.node.items_at(list).nth(index);
+                    if json(same) != json(Some(item)) {
+                        return (same.and_then(NodeRef::location), item.location());
+                    }
+                }
+                return (old.node.location_at(list), new.node.location_at(list));
+            }
+        }
+        let (old_class, new_class) = (&self.old.class, &self.new.class);
+        for pointer in ["/spec/patches", "/spec/variables", "/spec"] {
+            let (before, after) = (old_class.object.node.at(pointer), new_class.object.node.at(pointer));
+            if json(before) != json(after) {
+                return (before.and_then(NodeRef::location), after.and_then(NodeRef::location));
+            }
+        }
+        let before = &self.comparison.before.objects;
+        for reference in new_class.templates() {
+            let Some(after) = new_class.template(&self.comparison.after.objects, &reference) else {
+                continue;
+            };
+            let old = old_class.template(before, &reference);
+            if old.map(|o| json(o.node.at("/spec"))) != Some(json(after.node.at("/spec"))) {
+                return (old.and_then(|o| o.node.location_at("/spec")), after.node.location_at("/spec"));
+            }
+        }
+        (None, None)
+    }
+}

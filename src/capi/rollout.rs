@@ -1,0 +1,120 @@
+//! What a change of desired state does to Machines: which are replaced, which
+//! are changed in place, which stay.
+
+pub mod control_plane;
+pub mod field;
+pub mod kubeadm_config;
+pub mod machine_deployment;
+pub mod template;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What one changed field does, in the words of `forebay plan`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EffectKind {
+    /// Machines are replaced.
+    Rollout,
+    /// Existing Machines get the value; none is replaced.
+    PropagatedInPlace,
+    /// An update extension changes existing Machines.
+    UpdatedInPlace,
+    /// Only the object changes, and how its controller behaves.
+    ObjectOnly,
+    /// Existing Machines stay as they are, new ones get the value.
+    NewMachinesOnly,
+    /// Machines are added or removed.
+    Scale,
+    /// A webhook refuses the change.
+    Rejected,
+    /// The infrastructure provider decides.
+    ProviderDefined,
+    /// Withheld until something else is over.
+    Delayed,
+    /// Not known offline.
+    Unknown,
+    /// Lifecycle hooks are called.
+    HooksCalled,
+}
+
+impl EffectKind {
+    /// The word of the contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rollout => "rollout",
+            Self::PropagatedInPlace => "propagated-in-place",
+            Self::UpdatedInPlace => "updated-in-place",
+            Self::ObjectOnly => "object-only",
+            Self::NewMachinesOnly => "new-machines-only",
+            Self::Scale => "scale",
+            Self::Rejected => "rejected",
+            Self::ProviderDefined => "provider-defined",
+            Self::Delayed => "delayed",
+            Self::Unknown => "unknown",
+            Self::HooksCalled => "hooks-called",
+        }
+    }
+}
+
+/// One consequence of a change for the Machines of a Cluster, or for the hooks
+/// that the change calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    /// `machines` or `hook`.
+    pub category: &'static str,
+    /// What happens.
+    pub effect: EffectKind,
+    /// JSON Pointer of the field that decides.
+    pub field: String,
+    /// Value before; null when absent.
+    pub before: Value,
+    /// Value after; null when absent.
+    pub after: Value,
+    /// Why the controllers do that.
+    pub reason: String,
+    /// What follows from it, for a human.
+    pub consequences: Vec<String>,
+    /// Figures and names for programs: `machines`, `target`, `fields`, `hooks`.
+    pub details: serde_json::Map<String, Value>,
+}
+
+/// Whether a Machine or MachineSet matches what is desired, with upstream's
+/// reasons.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UpToDate {
+    /// Why it does not; empty when it does.
+    pub log_messages: Vec<String>,
+    /// Whether an update extension may be asked to change it in place.
+    pub eligible_for_in_place_update: bool,
+}
+
+impl UpToDate {
+    /// Whether it matches.
+    pub fn is_up_to_date(&self) -> bool {
+        self.log_messages.is_empty()
+    }
+}
+
+/// A reference to an object of the same namespace: v1beta2's group, kind and
+/// name, and what v1beta1's references come down to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectRef {
+    /// API group; the version that v1beta1 adds does not count.
+    pub api_group: String,
+    /// Kind.
+    pub kind: String,
+    /// Name.
+    pub name: String,
+}
+
+impl ObjectRef {
+    /// `Kind.group`, as `GroupKind.String()` prints it.
+    pub fn group_kind(&self) -> String {
+        if self.api_group.is_empty() {
+            self.kind.clone()
+        } else {
+            format!("{}.{}", self.kind, self.api_group)
+        }
+    }
+}

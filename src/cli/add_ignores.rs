@@ -1,0 +1,46 @@
+//! `forebay lint --add-ignores`.
+
+use super::Failure;
+use super::common::Common;
+use super::session::Session;
+use crate::flux::cluster::World;
+use crate::lint::engine::{self, Options, Outcome};
+use crate::repo::git;
+use crate::report::{self, counted};
+use crate::rewrite::ignore::{self, Ignore};
+use crate::rewrite::write;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Write a comment for each finding that is shown, and look again. What no
+/// comment can silence is told, and stays.
+pub(crate) fn run(
+    common: &Common,
+    session: &Session,
+    options: &Options,
+    reason: &str,
+    outcome: &Outcome,
+) -> Result<(World, Outcome), Failure> {
+    let show = common.show();
+    let shown = outcome.findings.iter().filter(|finding| finding.level >= show);
+    let ignores = shown.map(|finding| Ignore { rule: finding.rule.id, location: finding.location.clone() });
+    let added = ignore::add(&session.snapshot, &ignores.collect::<Vec<_>>(), reason.trim());
+    write::write(&session.root, &added.changes).map_err(|refusals| {
+        let lines = refusals.iter().map(|refusal| report::diff::sentence(&session.snapshot, refusal));
+        Failure::Work(format!("the comments were not written:\n{}", lines.collect::<Vec<_>>().join("\n")))
+    })?;
+    super::progress::stop();
+    let mut stderr = anstream::stderr();
+    if !common.quiet {
+        let comments = counted(added.comments, "comment");
+        let _ = writeln!(stderr, "{comments} added in {}", counted(added.changes.len(), "file"));
+    }
+    for refusal in &added.refusals {
+        let _ = writeln!(stderr, "{}", report::diff::sentence(&session.snapshot, refusal));
+    }
+    let files = added.changes.iter().map(|change| (&*change.path, change.after.clone().into_bytes()));
+    let snapshot = Arc::new(session.snapshot.with_files(files));
+    let world = World::new(&snapshot, &session.config, &git::remotes(&session.root));
+    let left = engine::run(&world, &session.config, options);
+    Ok((world, left))
+}

@@ -1,0 +1,323 @@
+//! `forebay build`.
+
+use super::common::Common;
+use super::session::{Session, cluster_filter};
+use super::{Answer, Failure, Status, output};
+use crate::config::suggest;
+use crate::flux::cluster::{Applied, Cluster, Outcome, World};
+use crate::kustomize::{self, BuildError, Memo, Options};
+use crate::lint::engine::NotChecked;
+use crate::repo::{FileTree, ObjectId, Snapshot};
+use crate::report::{self, clean, objects};
+use crate::yaml::emit::EmitError;
+use crate::yaml::{Location, Node, NodeRef};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Formats, the default first.
+const FORMATS: [&str; 2] = ["yaml", "json"];
+
+/// Flags of `build`.
+#[derive(clap::Args)]
+#[command(after_help = "Formats: yaml (default), json.\n\
+    Exit codes: 0 built, 1 something had to be left out, 2 usage, 3 can't be built.")]
+pub(crate) struct Arguments {
+    /// Directory to build as kustomize does
+    #[arg(value_name = "DIR", required_unless_present_any = ["kustomization", "all"])]
+    directory: Option<PathBuf>,
+    /// Build what this Flux Kustomization applies: [NAMESPACE/]NAME
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["directory", "all"])]
+    kustomization: Option<String>,
+    /// Build what all Flux Kustomizations apply
+    #[arg(long, conflicts_with = "directory")]
+    all: bool,
+    /// Say where each object, and each value from another file, comes from
+    #[arg(long)]
+    origin: bool,
+    /// Write one file per object into this directory instead of standard output
+    #[arg(long, value_name = "DIR")]
+    output_dir: Option<PathBuf>,
+    /// Print the values of Secrets
+    #[arg(long)]
+    show_secrets: bool,
+}
+
+/// What is to be printed, and what is missing from it.
+#[derive(Default)]
+struct Built {
+    objects: Vec<BuiltObject>,
+    /// Lines about what was left out.
+    partial: Vec<String>,
+}
+
+struct BuiltObject {
+    id: ObjectId,
+    node: Node,
+    /// The directory for `--output-dir`: the cluster and the Kustomization.
+    place: String,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let paths: Vec<PathBuf> = arguments.directory.iter().cloned().collect();
+    let session = Session::open(common, &paths)?;
+    let mut built = match (&arguments.directory, &arguments.kustomization) {
+        (Some(_), _) => directory(&session)?,
+        (None, Some(name)) => {
+            let world = session.world();
+            let (cluster, index) = find(common, &world, name)?;
+            if let Some(why) = failure(&session, &cluster.applied[index]) {
+                return Err(Failure::Work(format!("{}: {why}", cluster.applied[index].id)));
+            }
+            let mut built = Built::default();
+            built.add(&session, &world, cluster, index);
+            built
+        }
+        (None, None) => everything(common, &session)?,
+    };
+    if !arguments.show_secrets {
+        for object in &mut built.objects {
+            object.node = objects::masked(object.node.get_ref());
+        }
+    }
+    match &arguments.output_dir {
+        Some(directory) => write_files(&session, arguments, &built, directory)?,
+        None => print(common, &session, arguments, &built)?,
+    }
+    let mut complaints = std::io::stderr().lock();
+    for line in &built.partial {
+        let _ = writeln!(complaints, "partial: {line}");
+    }
+    Ok(if built.partial.is_empty() { Status::Clean } else { Status::Findings })
+}
+
+/// Everything that the clusters apply.
+fn everything(common: &Common, session: &Session) -> Result<Built, Failure> {
+    let world = session.world();
+    let wanted = cluster_filter(common, &world)?;
+    let mut built = Built::default();
+    for cluster in world.clusters.iter().filter(|cluster| wanted(cluster)) {
+        for (index, applied) in cluster.applied.iter().enumerate() {
+            if let Some(why) = failure(session, applied) {
+                built.partial.push(format!("{}: {why}", clean(&applied.id.to_string())));
+            }
+            built.add(session, &world, cluster, index);
+        }
+    }
+    Ok(built)
+}
+
+impl Built {
+    /// What one Kustomization of a cluster applies.
+    fn add(&mut self, session: &Session, world: &World, cluster: &Cluster, index: usize) {
+        let applied = &cluster.applied[index];
+        let place = match &cluster.name {
+            Some(name) => {
+                let namespace = applied.id.namespace.as_deref().unwrap_or("default");
+                format!("{}/{}", file_name(name), file_name(&format!("{namespace}_{}", applied.id.name)))
+            }
+            None => file_name(&cluster.root),
+        };
+        for (member, object) in world.members(cluster) {
+            if member.applied_by == Some(index as u32) {
+                let (id, node) = (object.id.clone(), object.node.clone());
+                self.objects.push(BuiltObject { id, node, place: place.clone() });
+            }
+        }
+        if let Outcome::Built { partial, .. } = &applied.outcome {
+            for (what, name, location) in partial {
+                self.omit(session, what, name, location.as_ref());
+            }
+        }
+    }
+
+    fn omit(&mut self, session: &Session, what: &str, name: &str, location: Option<&Location>) {
+        let place = location.map_or_else(String::new, |location| {
+            format!(" ({})", objects::place(&session.snapshot, location))
+        });
+        let line = format!("{what} {}{place}", clean(name));
+        if !self.partial.contains(&line) {
+            self.partial.push(line);
+        }
+    }
+}
+
+/// Why nothing of a Kustomization is there, if so.
+fn failure(session: &Session, applied: &Applied) -> Option<String> {
+    match &applied.outcome {
+        Outcome::Built { unusable, .. } => {
+            let first = unusable.first()?;
+            let place = first.location.as_ref().map_or_else(String::new, |location| {
+                format!(" ({})", objects::place(&session.snapshot, location))
+            });
+            Some(format!("{}{place}", clean(&first.message)))
+        }
+        Outcome::Failed(failure) => {
+            let place = failure.location.as_ref().map_or_else(String::new, |location| {
+                format!(" ({})", objects::place(&session.snapshot, location))
+            });
+            Some(format!("{}{place}", clean(&failure.message)))
+        }
+        Outcome::External(why) => Some(format!("its files are not here: {}", clean(why))),
+        Outcome::MissingPath => Some(format!("its source holds no directory {}", clean(&applied.path))),
+    }
+}
+
+/// The Flux Kustomization of a name.
+fn find<'w>(common: &Common, world: &'w World, name: &str) -> Result<(&'w Cluster, usize), Failure> {
+    let wanted = cluster_filter(common, world)?;
+    let (namespace, short) = match name.split_once('/') {
+        Some((namespace, short)) => (Some(namespace), short),
+        None => (None, name),
+    };
+    let all = || {
+        world
+            .clusters
+            .iter()
+            .filter(|cluster| cluster.name.is_some() && wanted(cluster))
+            .flat_map(|cluster| cluster.applied.iter().enumerate().map(move |applied| (cluster, applied)))
+    };
+    let found: Vec<_> = all()
+        .filter(|(_, (_, applied))| {
+            *applied.id.name == *short
+                && namespace.is_none_or(|namespace| applied.id.namespace.as_deref() == Some(namespace))
+        })
+        .collect();
+    match found.as_slice() {
+        [(cluster, (index, _))] => Ok((cluster, *index)),
+        [] => {
+            let names: BTreeSet<String> = all()
+                .map(|(_, (_, applied))| match (&applied.id.namespace, namespace) {
+                    (Some(namespace), Some(_)) => format!("{namespace}/{}", applied.id.name),
+                    _ => applied.id.name.to_string(),
+                })
+                .collect();
+            let help = match suggest(name, names.iter().map(String::as_str)) {
+                Some(near) => format!("; did you mean {near}?"),
+                None => "; `forebay graph` shows all".to_owned(),
+            };
+            Err(Failure::Usage(format!("no Flux Kustomization is called {name}{help}")))
+        }
+        several => {
+            let places: Vec<String> = several
+                .iter()
+                .map(|(cluster, (_, applied))| format!("\n  {} in {}", applied.id, cluster.label()))
+                .collect();
+            Err(Failure::Usage(format!(
+                "several Flux Kustomizations are called {name}; choose one with --cluster or its namespace:{}",
+                places.concat()
+            )))
+        }
+    }
+}
+
+/// What kustomize builds of the directory that was given.
+fn directory(session: &Session) -> Result<Built, Failure> {
+    let directory = session.focus.first().cloned().unwrap_or_default();
+    let tree = FileTree::root(session.snapshot.clone());
+    let build = kustomize::build(&tree, &directory, &Options::command_line(), &Memo::default())
+        .map_err(|error| Failure::Work(refusal(&error, &session.snapshot)))?;
+    let mut built = Built::default();
+    for resource in build.resources {
+        let node = resource.node.get_ref();
+        // kustomize lets an object pass without apiVersion.
+        let id = ObjectId::of(node).unwrap_or_else(|| ObjectId {
+            api_version: "".into(),
+            kind: node.str_at("/kind").unwrap_or_default().as_ref().into(),
+            namespace: None,
+            name: node.str_at("/metadata/name").unwrap_or_default().as_ref().into(),
+        });
+        built.objects.push(BuiltObject { id, node: resource.node, place: String::new() });
+    }
+    for partial in &build.partial {
+        built.omit(session, partial.what.name(), &partial.name, partial.location.as_ref());
+    }
+    Ok(built)
+}
+
+/// Why a directory can't be built, with its places.
+fn refusal(error: &BuildError, snapshot: &Snapshot) -> String {
+    let place = |location| objects::place(snapshot, location);
+    let mut text = match &error.location {
+        Some(location) => format!("{}: {}", place(location), clean(&error.message)),
+        None => clean(&error.message).into_owned(),
+    };
+    for (what, location) in &error.related {
+        text.push_str(&format!("\n  {}: {}", place(location), clean(what)));
+    }
+    text
+}
+
+fn nodes(built: &Built) -> Vec<NodeRef<'_>> {
+    built.objects.iter().map(|object| object.node.get_ref()).collect()
+}
+
+fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Built) -> Result<(), Failure> {
+    let broken = |error: EmitError| Failure::Work(error.to_string());
+    let nodes = nodes(built);
+    let origins = arguments.origin.then_some(&*session.snapshot);
+    let yaml = objects::yaml(&nodes, origins).map_err(broken)?;
+    output::emit(common, &FORMATS, |format, out, _| match format {
+        "json" => {
+            let mut not_checked = NotChecked::default();
+            for line in &built.partial {
+                not_checked.add("partial-build", line.clone());
+            }
+            let header = report::json::header("build", None, json!({}), &not_checked);
+            let listed: Vec<_> =
+                nodes.iter().map(|node| objects::json(*node).unwrap_or(serde_json::Value::Null)).collect();
+            let mut body = json!({"objects": listed});
+            if arguments.origin {
+                let origins = nodes.iter().map(|node| objects::origins(*node, &session.snapshot));
+                body["origins"] = origins.collect();
+            }
+            report::json::write(out, &report::json::answer(header, body))
+        }
+        _ => out.write_all(yaml.as_bytes()),
+    })
+}
+
+/// One file per object, named as kustomize does.
+fn write_files(
+    session: &Session,
+    arguments: &Arguments,
+    built: &Built,
+    directory: &Path,
+) -> Result<(), Failure> {
+    let failed = |path: &Path, error: std::io::Error| Failure::Work(format!("{}: {error}", path.display()));
+    let origins = arguments.origin.then_some(&*session.snapshot);
+    let mut written: BTreeSet<PathBuf> = BTreeSet::new();
+    for object in &built.objects {
+        let id = &object.id;
+        let version = id.api_version.replace('/', "_");
+        let version = if version.is_empty() { version } else { format!("{version}_") };
+        let namespace = id.namespace.as_deref().map_or_else(String::new, |name| format!("{name}_"));
+        let stem = file_name(&format!("{version}{}_{namespace}{}", id.kind.to_lowercase(), id.name));
+        let place = directory.join(&object.place);
+        std::fs::create_dir_all(&place).map_err(|error| failed(&place, error))?;
+        let mut path = place.join(format!("{stem}.yaml"));
+        let mut count = 1;
+        while !written.insert(path.clone()) {
+            count += 1;
+            path = place.join(format!("{stem}_{count}.yaml"));
+        }
+        let text = objects::yaml(&[object.node.get_ref()], origins)
+            .map_err(|error| Failure::Work(error.to_string()))?;
+        std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
+}
+
+/// A text as one component of a path.
+fn file_name(text: &str) -> String {
+    let name: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' })
+        .collect();
+    let name = name.trim_start_matches(['.', '-']);
+    let name: String = name.chars().take(200).collect();
+    if name.is_empty() { "root".to_owned() } else { name }
+}

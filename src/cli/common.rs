@@ -1,0 +1,147 @@
+//! Flags that every command has, and what they mean.
+
+use super::{Failure, Status};
+use crate::config::Level;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use std::path::PathBuf;
+
+/// Flags of every command.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Common {
+    /// Root of the repository [default: the git top level of the first PATH]
+    #[arg(long, value_name = "DIR", global = true, help_heading = COMMON)]
+    pub(crate) root: Option<PathBuf>,
+    /// Only this cluster; may be repeated
+    #[arg(long, value_name = "NAME", global = true, help_heading = COMMON)]
+    pub(crate) cluster: Vec<String>,
+    /// Configuration to read instead of the root's .forebay.yaml
+    #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
+    config: Option<PathBuf>,
+    /// Read no configuration
+    #[arg(long, global = true, conflicts_with = "config", help_heading = COMMON)]
+    no_config: bool,
+    /// Format of standard output; each command lists its own
+    #[arg(long, value_name = "FORMAT", global = true, help_heading = COMMON)]
+    pub(crate) format: Option<String>,
+    /// Write FORMAT to FILE as well; may be repeated
+    #[arg(long, value_name = "FORMAT=FILE", global = true, value_parser = output_file, help_heading = COMMON)]
+    pub(crate) output_file: Vec<(String, PathBuf)>,
+    /// The time that time-dependent answers are for, such as 2026-03-27T09:00:00Z
+    #[arg(long, value_name = "TIME", global = true, help_heading = COMMON)]
+    at: Option<String>,
+    /// Lowest level of findings that is printed: error, warning or info [default: warning]
+    #[arg(long, value_name = "LEVEL", global = true, value_parser = level, help_heading = COMMON)]
+    show: Option<Level>,
+    /// Lowest level of findings that makes the exit code 1: error, warning, info or never
+    /// [default: error]
+    #[arg(long, value_name = "LEVEL", global = true, value_parser = fail_on, help_heading = COMMON)]
+    fail_on: Option<FailOn>,
+    /// Exit 1 when something that was asked for could not be checked
+    #[arg(long, global = true, help_heading = COMMON)]
+    pub(crate) complete: bool,
+    /// Exit 0 when there is no manifest to read
+    #[arg(long, global = true, help_heading = COMMON)]
+    pub(crate) allow_empty: bool,
+    /// When to use colour: auto, always or never
+    #[arg(long, value_name = "WHEN", global = true, value_parser = ["auto", "always", "never"], help_heading = COMMON)]
+    pub(crate) color: Option<String>,
+    /// Threads to use [default: one per core, at most 8]
+    #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = COMMON)]
+    pub(crate) threads: Option<u16>,
+    /// Print findings only: no summary, no progress
+    #[arg(long, short, global = true, help_heading = COMMON)]
+    pub(crate) quiet: bool,
+}
+
+const COMMON: &str = "Common options";
+
+/// Which findings make the exit code 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FailOn(Option<Level>);
+
+impl Common {
+    /// The configuration file to read: the one given, or the root's.
+    pub(crate) fn config_file(&self) -> ConfigFile<'_> {
+        match &self.config {
+            Some(file) => ConfigFile::Given(file),
+            None if self.no_config => ConfigFile::None,
+            None => ConfigFile::OfRoot,
+        }
+    }
+
+    /// Lowest level that is printed.
+    pub(crate) fn show(&self) -> Level {
+        self.show.unwrap_or(Level::Warning)
+    }
+
+    /// The answer for findings of these levels, when `complete` tells whether
+    /// everything was checked.
+    pub(crate) fn status(&self, mut levels: impl Iterator<Item = Level>, complete: bool) -> Status {
+        let FailOn(threshold) = self.fail_on.unwrap_or(FailOn(Some(Level::Error)));
+        let failed = threshold.is_some_and(|threshold| levels.any(|level| level >= threshold));
+        if failed || (self.complete && !complete) { Status::Findings } else { Status::Clean }
+    }
+
+    /// The time of `--at`; without a zone of its own, in `zone`.
+    pub(crate) fn at(&self, zone: &TimeZone) -> Result<Option<Timestamp>, Failure> {
+        self.at.as_deref().map(|text| time("--at", text, zone)).transpose()
+    }
+
+    /// Set the number of threads, once, before any work.
+    pub(crate) fn start_threads(&self) -> Result<(), Failure> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let count = self.threads.map_or(cores.min(8), usize::from);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();
+        pool.map_err(|error| Failure::Work(format!("can't start {count} threads: {error}")))
+    }
+}
+
+/// Where the configuration comes from.
+pub(crate) enum ConfigFile<'a> {
+    /// `--config FILE`.
+    Given(&'a std::path::Path),
+    /// The root's, if there is one.
+    OfRoot,
+    /// `--no-config`.
+    None,
+}
+
+fn level(word: &str) -> Result<Level, String> {
+    Level::parse(word).filter(|level| *level != Level::Off).ok_or("one of error, warning, info".to_owned())
+}
+
+fn fail_on(word: &str) -> Result<FailOn, String> {
+    if word == "never" {
+        return Ok(FailOn(None));
+    }
+    let level = level(word).map_err(|_| "one of error, warning, info, never".to_owned())?;
+    Ok(FailOn(Some(level)))
+}
+
+/// The time that a flag names: an instant, a wall-clock time in the zone, or a
+/// day's midnight in it.
+pub(crate) fn time(flag: &str, text: &str, zone: &TimeZone) -> Result<Timestamp, Failure> {
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Ok(at);
+    }
+    let wall = match text.parse::<DateTime>() {
+        Ok(wall) => Some(wall),
+        Err(_) => text.parse::<Date>().ok().map(|day| day.to_datetime(jiff::civil::Time::midnight())),
+    };
+    wall.and_then(|wall| zone.to_timestamp(wall).ok()).ok_or_else(|| {
+        Failure::Usage(format!(
+            "{flag}: `{text}` is no time; write 2026-03-26, 2026-03-26T10:00:00 or 2026-03-26T10:00:00Z"
+        ))
+    })
+}
+
+fn output_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((format, file)) if !format.is_empty() && !file.is_empty() => {
+            Ok((format.to_owned(), file.into()))
+        }
+        _ => Err("write FORMAT=FILE, such as json=report.json".to_owned()),
+    }
+}

@@ -1,0 +1,210 @@
+//! `forebay config`.
+
+use super::common::Common;
+use super::session::{Session, load_config, root_and_focus};
+use super::{Answer, Failure, Status, output};
+use crate::config::{Config, FILE_NAME, SCHEMA, TEMPLATE};
+use crate::flux::cluster::World;
+use crate::lint::engine::NotChecked;
+use crate::report::{self, clean};
+use crate::yaml::Location;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Formats of `config show`, the default first.
+const FORMATS: [&str; 2] = ["text", "json"];
+
+/// Commands about the configuration.
+#[derive(clap::Subcommand)]
+pub(crate) enum Arguments {
+    /// Print every value in force and where it was read
+    #[command(after_help = "Formats: text (default), json.")]
+    Show,
+    /// Print the JSON Schema of .forebay.yaml
+    Schema,
+    /// Write a commented .forebay.yaml to the root
+    Init,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    match arguments {
+        Arguments::Show => show(common),
+        Arguments::Schema => {
+            output::emit(common, &["json"], |_, out, _| out.write_all(SCHEMA.as_bytes()))?;
+            Ok(Status::Clean)
+        }
+        Arguments::Init => init(common),
+    }
+}
+
+fn init(common: &Common) -> Answer {
+    let (root, _) = root_and_focus(common.root.as_deref(), &[])?;
+    let path = root.join(FILE_NAME);
+    let written = std::fs::File::create_new(&path).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
+    match written {
+        Ok(()) => {
+            output::emit(common, &["text"], |_, out, _| writeln!(out, "{FILE_NAME} written"))?;
+            Ok(Status::Clean)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            load_config(common, &root)?;
+            Err(Failure::Usage(format!("{FILE_NAME} exists and was left as it is")))
+        }
+        Err(error) => Err(Failure::Work(format!("{FILE_NAME}: {error}"))),
+    }
+}
+
+/// One value in force. `from` is a place, or words where no file says it.
+struct Row {
+    /// The cluster that it is about.
+    cluster: Option<Arc<str>>,
+    /// Path of keys in the configuration.
+    key: String,
+    value: Value,
+    from: String,
+}
+
+fn show(common: &Common) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let session = Session::open(common, &[])?;
+    let world = session.world();
+    let mut rows = configured(&session);
+    rows.extend(clusters(&session.config, &world));
+    output::emit(common, &FORMATS, |format, out, _| {
+        if format == "text" {
+            return text(out, &rows);
+        }
+        let header =
+            report::json::header("config-show", None, report::json::target(&world), &NotChecked::default());
+        let rows = rows.iter().map(|row| json!({"key": row.key, "value": row.value, "from": row.from}));
+        let body = json!({"values": rows.collect::<Vec<_>>()});
+        report::json::write(out, &report::json::answer(header, body))
+    })?;
+    Ok(Status::Clean)
+}
+
+/// What the file says, and the defaults of what it does not.
+fn configured(session: &Session) -> Vec<Row> {
+    let config = &session.config;
+    let snapshot = &session.snapshot;
+    let at = |location: &Location| format!("{}:{}", location.path, snapshot.positions(location).0.0);
+    let row = |key: &str, value: Value, from: Option<&Location>| Row {
+        cluster: None,
+        key: key.to_owned(),
+        value,
+        from: from.map_or("default".to_owned(), at),
+    };
+    let mut rows = Vec::new();
+    let exclude: Vec<&str> = config.exclude.iter().map(|pattern| pattern.text.as_str()).collect();
+    rows.push(row("exclude", json!(exclude), config.exclude.first().map(|pattern| &pattern.location)));
+    for rule in &config.rules {
+        rows.push(row(&format!("rules.{}", rule.name), json!(rule.level.name()), Some(&rule.location)));
+    }
+    for (index, entry) in config.overrides.iter().enumerate() {
+        let paths: Vec<&str> = entry.paths.iter().map(|pattern| pattern.text.as_str()).collect();
+        let place = entry.paths.first().map(|pattern| &pattern.location);
+        rows.push(row(&format!("overrides.{index}.paths"), json!(paths), place));
+        for rule in &entry.rules {
+            let key = format!("overrides.{index}.rules.{}", rule.name);
+            rows.push(row(&key, json!(rule.level.name()), Some(&rule.location)));
+        }
+    }
+    let reason = config.require_reason.as_ref();
+    let asks = reason.is_some_and(|reason| reason.value);
+    rows.push(row("requireReason", json!(asks), reason.map(|reason| &reason.location)));
+    let base = config.plan_base.as_ref();
+    rows.push(match base {
+        Some(base) => row("plan.base", json!(base.value), Some(&base.location)),
+        None => row("plan.base", json!("auto"), None),
+    });
+    for source in &config.sources {
+        let namespace = source.namespace.as_ref().map_or(String::new(), |namespace| format!("{namespace}/"));
+        let key = format!("sources.{}/{namespace}{}", source.kind, source.name);
+        rows.push(row(&key, json!(source.tree.to_string()), Some(&source.location)));
+    }
+    rows
+}
+
+/// Every cluster with its entry point, versions and features.
+fn clusters(config: &Config, world: &World) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for cluster in &world.clusters {
+        let Some(name) = &cluster.name else { continue };
+        let key = |what: &str| format!("clusters.{name}.{what}");
+        let named = config.clusters.iter().find(|entry| entry.name == **name);
+        let place =
+            |location: &Location| format!("{}:{}", location.path, world.snapshot.positions(location).0.0);
+        rows.push(Row {
+            cluster: cluster.name.clone(),
+            key: key("path"),
+            value: json!(if cluster.root.is_empty() { "." } else { &cluster.root }),
+            from: named.map_or("found".to_owned(), |entry| place(&entry.location)),
+        });
+        let settings = &cluster.settings;
+        for (what, version) in [
+            ("target.flux", &settings.flux),
+            ("target.clusterApi", &settings.cluster_api),
+            ("target.kubernetes", &settings.kubernetes),
+        ] {
+            let value = version.value.map(|version| json!(version.to_string()));
+            rows.push(setting(name, what, value, report::json::from(&world.snapshot, version)));
+        }
+        for (feature, state) in settings.features() {
+            let value = state.value.map(|on| json!(if on { "enabled" } else { "disabled" }));
+            let key = format!("target.features.{}", feature.name());
+            rows.push(setting(name, &key, value, report::json::from(&world.snapshot, state)));
+        }
+    }
+    rows
+}
+
+fn setting(cluster: &Arc<str>, key: &str, value: Option<Value>, from: Option<String>) -> Row {
+    let why = if value.is_some() { "default of the version" } else { "nothing says it" };
+    Row {
+        cluster: Some(cluster.clone()),
+        key: format!("clusters.{cluster}.{key}"),
+        value: value.unwrap_or_else(report::json::unstated),
+        from: from.unwrap_or_else(|| why.to_owned()),
+    }
+}
+
+/// Values of the file, then those of each cluster below its name.
+fn text(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
+    let parts = |row: &Row| -> (Option<String>, String) {
+        let inner = row.cluster.as_ref().and_then(|name| row.key.strip_prefix(&format!("clusters.{name}.")));
+        match (&row.cluster, inner) {
+            (Some(name), Some(key)) => {
+                let key = key.strip_prefix("target.").unwrap_or(key);
+                (
+                    Some(clean(name).into_owned()),
+                    format!("  {}", key.strip_prefix("features.").unwrap_or(key)),
+                )
+            }
+            _ => (None, clean(&row.key).into_owned()),
+        }
+    };
+    let keys = rows.iter().map(|row| parts(row).1.chars().count()).max().unwrap_or(0);
+    let values = rows.iter().map(|row| words(&row.value).chars().count()).max().unwrap_or(0).min(20);
+    let mut open = None;
+    for row in rows {
+        let (cluster, key) = parts(row);
+        if cluster != open {
+            writeln!(out, "\ncluster {}", cluster.as_deref().unwrap_or_default())?;
+            open = cluster;
+        }
+        writeln!(out, "{key:<keys$}  {:<values$}  {}", words(&row.value), clean(&row.from))?;
+    }
+    Ok(())
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => clean(text).into_owned(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
+        Value::Object(_) => "unknown".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,34 @@
+//! `forebay explain`.
+
+use super::common::Common;
+use super::{Answer, Failure, Status, output};
+use crate::config::suggest;
+use crate::lint::rules::{self, RULES};
+use crate::report;
+
+/// Formats, the default first.
+const FORMATS: [&str; 2] = ["text", "markdown"];
+
+/// Flags of `explain`.
+#[derive(clap::Args)]
+#[command(after_help = "Formats: text (default), markdown.")]
+pub(crate) struct Arguments {
+    /// The rule's id
+    rule: String,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    let Some(rule) = rules::find(&arguments.rule) else {
+        let help = match suggest(&arguments.rule, RULES.iter().map(|rule| rule.id)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`forebay rules` lists all".to_owned(),
+        };
+        return Err(Failure::Usage(format!("no rule `{}`; {help}", report::clean(&arguments.rule))));
+    };
+    output::emit(common, &FORMATS, |format, out, terminal| match format {
+        "markdown" => report::docs::markdown(out, rule),
+        _ => report::docs::text(out, rule, terminal),
+    })?;
+    Ok(Status::Clean)
+}

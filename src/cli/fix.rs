@@ -1,0 +1,115 @@
+//! `forebay lint --fix` and `--diff`.
+
+use super::common::Common;
+use super::output;
+use super::session::Session;
+use super::{Failure, Status};
+use crate::flux::cluster::World;
+use crate::lint::Applicability;
+use crate::lint::engine::{self, Options};
+use crate::repo::{Snapshot, git};
+use crate::report;
+use crate::rewrite::{self, fix::Outcome};
+use std::io::Write;
+use std::sync::Arc;
+
+/// Flags of `lint` that change files.
+#[derive(clap::Args)]
+pub(crate) struct FixArguments {
+    /// Apply the fixes that are surely meant, with =unsafe those that are a guess too
+    #[arg(
+        long,
+        value_name = "safe|unsafe",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "safe",
+        value_parser = ["safe", "unsafe"],
+        conflicts_with_all = ["since", "baseline"]
+    )]
+    fix: Option<String>,
+    /// Show what --fix would change as a unified diff, and write nothing
+    #[arg(long, conflicts_with_all = ["since", "baseline"])]
+    diff: bool,
+}
+
+/// What is left to do after fixing.
+pub(crate) enum Next {
+    /// Nothing: everything is said.
+    Done(Status),
+    /// Report what is left of the fixed repository.
+    Report(Box<(World, engine::Outcome)>),
+}
+
+impl FixArguments {
+    /// Whether any of the flags is given.
+    pub(crate) fn wanted(&self) -> bool {
+        self.fix.is_some() || self.diff
+    }
+
+    /// Fix what can be fixed; write it, or show it.
+    pub(crate) fn run(
+        &self,
+        common: &Common,
+        session: &Session,
+        options: &Options,
+        stdin: bool,
+    ) -> Result<Next, Failure> {
+        let least = match self.fix.as_deref() {
+            Some("unsafe") => Applicability::Unsafe,
+            _ => Applicability::Safe,
+        };
+        let remotes = git::remotes(&session.root);
+        let world = |snapshot: &Arc<Snapshot>| World::new(snapshot, &session.config, &remotes);
+        let outcome = rewrite::fix::fix(world, session.snapshot.clone(), &session.config, options, least);
+        if self.diff {
+            let (before, after) = (&session.snapshot, &outcome.world.snapshot);
+            output::emit(common, &["diff"], |_, out, terminal| {
+                report::diff::write(out, before, after, &outcome.changes, terminal.color)
+            })?;
+            say(common, session, &outcome, false);
+            let changed = !outcome.changes.is_empty();
+            return Ok(Next::Done(if changed { Status::Findings } else { Status::Clean }));
+        }
+        if stdin {
+            return filter(common, session, &outcome).map(Next::Done);
+        }
+        rewrite::write::write(&session.root, &outcome.changes).map_err(|refusals| {
+            let lines = refusals.iter().map(|refusal| report::diff::sentence(&session.snapshot, refusal));
+            Failure::Work(format!("the fixes were not written:\n{}", lines.collect::<Vec<_>>().join("\n")))
+        })?;
+        say(common, session, &outcome, true);
+        Ok(Next::Report(Box::new((outcome.world, outcome.left))))
+    }
+}
+
+/// Standard input goes on to standard output, fixed or not; what is left to say
+/// goes beside it.
+fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Status, Failure> {
+    let snapshot = &outcome.world.snapshot;
+    let file = session.focus.first().and_then(|path| snapshot.file(path));
+    let blob = file.and_then(|file| snapshot.blob(file).ok());
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(blob.map_or(&[], |blob| &blob.bytes))
+        .and_then(|()| stdout.flush())
+        .or_else(output::went_away)
+        .map_err(|error| Failure::Work(format!("standard output: {error}")))?;
+    say(common, session, outcome, true);
+    let mut stderr = anstream::stderr();
+    let show = common.show();
+    for finding in outcome.left.findings.iter().filter(|finding| finding.level >= show) {
+        let ((line, column), _) = snapshot.positions(&finding.location);
+        let path = report::clean(&finding.location.path);
+        let (level, rule) = (finding.level.name(), finding.rule.id);
+        let _ =
+            writeln!(stderr, "{path}:{line}:{column}: {level}: {} [{rule}]", report::clean(&finding.title));
+    }
+    let levels = outcome.left.findings.iter().map(|finding| finding.level);
+    Ok(common.status(levels, outcome.left.not_checked.is_empty()))
+}
+
+fn say(common: &Common, session: &Session, outcome: &Outcome, written: bool) {
+    if !common.quiet {
+        let _ = report::diff::summary(&mut anstream::stderr(), &session.snapshot, outcome, written);
+    }
+}

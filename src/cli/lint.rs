@@ -1,0 +1,261 @@
+//! `forebay lint`.
+
+use super::common::Common;
+use super::fix::{FixArguments, Next};
+use super::revisions;
+use super::session::{Session, cluster_filter};
+use super::{Answer, Failure};
+use super::{add_ignores, output};
+use crate::config::Level;
+use crate::flux::cluster::{Cluster, World};
+use crate::lint::baseline::Baseline;
+use crate::lint::engine::{self, Options, Outcome, UnknownRule};
+use crate::lint::rules::TIME_DEPENDENT;
+use crate::plan;
+use crate::repo::git;
+use crate::report::{self, Lint};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Formats, the default first.
+const FORMATS: [&str; 8] = ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"];
+
+/// Flags of `lint`.
+#[derive(clap::Args)]
+#[command(after_help = "Formats: full (default), concise, json, sarif, github, gitlab, junit, markdown.\n\
+    Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration, 3 could not work.")]
+pub(crate) struct Arguments {
+    /// Files and directories to report on, `-` for standard input [default: the whole root]
+    paths: Vec<PathBuf>,
+    /// Report only what is new since a git revision or a directory (./DIR), wherever it points
+    #[arg(long, value_name = "REV|./DIR")]
+    since: Option<String>,
+    /// Run only these rules or groups
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Do not run these rules or groups
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// What standard input is: a path inside the root
+    #[arg(long, value_name = "FILE")]
+    stdin_filename: Option<PathBuf>,
+    #[command(flatten)]
+    fix: FixArguments,
+    /// Print how many findings each rule has instead of the findings
+    #[arg(long)]
+    statistics: bool,
+    /// List everything that was not checked
+    #[arg(long)]
+    list_unchecked: bool,
+    /// Silence what is found by comments in the files, with a reason by =REASON
+    #[arg(
+        long,
+        value_name = "REASON",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with_all = ["fix", "diff", "since", "baseline", "stdin_filename"]
+    )]
+    add_ignores: Option<String>,
+    /// Accept the findings that this file holds
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the findings of this run to the baseline
+    #[arg(long, requires = "baseline", conflicts_with = "prune_baseline")]
+    update_baseline: bool,
+    /// Remove from the baseline what is not found any more
+    #[arg(long, requires = "baseline")]
+    prune_baseline: bool,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let at = common.at(&TimeZone::UTC)?;
+    let session = open(common, arguments)?;
+    let options = Options {
+        select: arguments.select.clone(),
+        ignore: arguments.ignore.clone(),
+        focus: session.focus.clone(),
+        at: at.or_else(|| names_time_dependent_rule(arguments, &session).then(Timestamp::now)),
+    };
+    if arguments.add_ignores.is_some() && arguments.reads_stdin() {
+        return Err(Failure::Usage("--add-ignores changes files, and standard input is none".to_owned()));
+    }
+    if let Some(unknown) = engine::unknown_rules(&session.config, &options).first() {
+        return Err(Failure::Usage(refusal(&session, unknown)));
+    }
+    let (world, mut outcome) = if arguments.fix.wanted() {
+        match arguments.fix.run(common, &session, &options, arguments.reads_stdin())? {
+            Next::Done(status) => return Ok(status),
+            Next::Report(rest) => *rest,
+        }
+    } else {
+        let world = session.world();
+        let outcome = match &arguments.since {
+            Some(revision) => since(&session, &world, revision, &options)?,
+            None => engine::run(&world, &session.config, &options),
+        };
+        match &arguments.add_ignores {
+            Some(reason) => add_ignores::run(common, &session, &options, reason, &outcome)?,
+            None => (world, outcome),
+        }
+    };
+    if outcome.files == 0 && outcome.not_checked.is_empty() && !common.allow_empty {
+        return Err(Failure::Work("no manifest to read here (--allow-empty makes that fine)".to_owned()));
+    }
+    let wanted = cluster_filter(common, &world)?;
+    if !common.cluster.is_empty() {
+        keep_clusters(&mut outcome, world.clusters.iter().filter(|cluster| wanted(cluster)));
+    }
+    let stale = match &arguments.baseline {
+        Some(file) => apply_baseline(common, arguments, file, &mut outcome)?,
+        None => 0,
+    };
+    let lint = Lint {
+        world: &world,
+        outcome: &outcome,
+        show: common.show(),
+        at,
+        summary: !common.quiet,
+        list_unchecked: arguments.list_unchecked,
+        stale_baseline: stale,
+        prefix: session.prefix(common),
+    };
+    output::emit(common, &FORMATS, |format, out, terminal| match format {
+        "json" => report::json::write(out, &report::json::lint(&lint)),
+        "sarif" => report::json::write(out, &report::sarif::log(&lint)?),
+        "github" => report::github::write(out, &lint),
+        "gitlab" => report::json::write(out, &report::gitlab::report(&lint)),
+        "junit" => report::junit::write(out, &lint),
+        "markdown" => report::markdown::write(out, &lint),
+        _ if arguments.statistics => report::summary::statistics(out, &lint)
+            .and_then(|()| if lint.summary { report::summary::write(out, &lint) } else { Ok(()) }),
+        "concise" => report::concise::write(out, &lint),
+        _ => report::full::write(out, &lint, terminal),
+    })?;
+    let levels = outcome.findings.iter().map(|finding| finding.level);
+    Ok(common.status(levels, outcome.not_checked.is_empty()))
+}
+
+/// Leave out what is known to be in other clusters only. What belongs to no
+/// cluster may concern any.
+fn keep_clusters<'w>(outcome: &mut Outcome, wanted: impl Iterator<Item = &'w Cluster>) {
+    let wanted: Vec<&str> = wanted.filter_map(|cluster| cluster.name.as_deref()).collect();
+    outcome.clusters.retain(|name| wanted.contains(&name.as_str()));
+    outcome.findings.retain(|finding| {
+        finding.clusters.is_empty() || finding.clusters.iter().any(|name| wanted.contains(&&**name))
+    });
+}
+
+/// Accept what the baseline holds, after bringing it up to date where that was
+/// asked for. Gives how many of its findings are not found any more.
+fn apply_baseline(
+    common: &Common,
+    arguments: &Arguments,
+    file: &Path,
+    outcome: &mut Outcome,
+) -> Result<usize, Failure> {
+    let changes = arguments.update_baseline || arguments.prune_baseline;
+    let partial = arguments.since.is_some()
+        || [arguments.select.len(), arguments.ignore.len(), arguments.paths.len()] != [0, 0, 0];
+    if changes && partial {
+        let message =
+            "a baseline is changed by a run over everything: without PATHs, --since, --select and --ignore";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let named = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", file.display()));
+    let show = common.show();
+    let shown = || outcome.findings.iter().filter(|finding| finding.level >= show);
+    let before = match crate::repo::read_text(file) {
+        Ok(text) => Some(Baseline::parse(&text).map_err(|error| named(&error))?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && arguments.update_baseline => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(named(&"no such file; --update-baseline writes it"));
+        }
+        Err(error) => return Err(Failure::Work(format!("{}: {error}", file.display()))),
+    };
+    let after = match &before {
+        _ if arguments.update_baseline => Baseline::of(shown()),
+        Some(before) if arguments.prune_baseline => before.pruned(&outcome.findings),
+        before => before.clone().unwrap_or_default(),
+    };
+    if before.as_ref() != Some(&after) {
+        let written = std::fs::write(file, after.to_text());
+        written.map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?;
+    }
+    let stale = after.count() - after.pruned(&outcome.findings).count();
+    after.apply(outcome);
+    // What PATHs and selections leave out says nothing about the rest.
+    Ok(if partial { 0 } else { stale })
+}
+
+impl Arguments {
+    fn reads_stdin(&self) -> bool {
+        self.stdin_filename.is_some() || self.paths.iter().any(|path| path.as_os_str() == "-")
+    }
+}
+
+/// Whether a rule that needs a time is asked for by its name.
+fn names_time_dependent_rule(arguments: &Arguments, session: &Session) -> bool {
+    TIME_DEPENDENT.iter().any(|rule| {
+        let configured =
+            session.config.rules.iter().any(|entry| entry.name == rule.id && entry.level != Level::Off);
+        configured || arguments.select.iter().any(|name| name == rule.id)
+    })
+}
+
+/// What is new relative to a revision; rules about changes run too.
+fn since(
+    session: &Session,
+    world: &World,
+    revision: &str,
+    options: &Options,
+) -> Result<engine::Outcome, Failure> {
+    let before = revisions::read(session, revision)?;
+    let base = World::new(&before.snapshot, &session.config, &git::remotes(&session.root));
+    // Old findings are looked for everywhere: one may have moved.
+    let everywhere = Options { focus: Vec::new(), ..options.clone() };
+    let old = engine::run(&base, &session.config, &everywhere);
+    let mut outcome = engine::run_change(&base, world, &session.config, options);
+    let new: Vec<_> = plan::only_in(&outcome.findings, &old.findings).into_iter().cloned().collect();
+    outcome.findings = new;
+    Ok(outcome)
+}
+
+/// The repository, with standard input in place of a file where it was asked
+/// for.
+fn open(common: &Common, arguments: &Arguments) -> Result<Session, Failure> {
+    if !arguments.reads_stdin() {
+        return Session::open(common, &arguments.paths);
+    }
+    if arguments.paths.iter().any(|path| path.as_os_str() != "-") {
+        return Err(Failure::Usage("standard input is read alone, without other PATHs".to_owned()));
+    }
+    let mut session = Session::open(common, &[])?;
+    let name = arguments.stdin_filename.clone().unwrap_or_else(|| PathBuf::from("stdin.yaml"));
+    let path = session.inside(&name)?;
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(crate::repo::SIZE_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::Work(format!("standard input: {error}")))?;
+    session.snapshot = session.snapshot.with_file(&path, bytes).into();
+    session.focus = vec![path];
+    Ok(session)
+}
+
+fn refusal(session: &Session, unknown: &UnknownRule) -> String {
+    let place = unknown.location.as_ref().map_or_else(String::new, |location| {
+        let ((line, column), _) = session.snapshot.positions(location);
+        format!("{}:{line}:{column}: ", report::clean(&location.path))
+    });
+    let help = match unknown.suggestion {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`forebay rules` lists all".to_owned(),
+    };
+    format!("{place}no rule or group `{}`; {help}", report::clean(&unknown.name))
+}

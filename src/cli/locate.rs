@@ -1,0 +1,77 @@
+//! `forebay locate`.
+
+use super::common::Common;
+use super::selector::Selector;
+use super::session::{Session, one_object};
+use super::{Answer, Failure, Status, output};
+use crate::lint::engine::NotChecked;
+use crate::report::{self, objects, parts};
+use crate::yaml::NodeRef;
+use serde_json::json;
+
+/// Formats, the default first.
+const FORMATS: [&str; 2] = ["text", "json"];
+
+/// Flags of `locate`.
+#[derive(clap::Args)]
+#[command(after_help = "Formats: text (default), json.")]
+pub(crate) struct Arguments {
+    /// The object: KIND/[NAMESPACE/]NAME
+    object: String,
+    /// JSON Pointer of the value, such as /spec/replicas
+    #[arg(default_value = "")]
+    pointer: String,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let selector = Selector::parse(&arguments.object)?;
+    let session = Session::open(common, &[])?;
+    let world = session.world();
+    let found = one_object(common, &world, &selector)?;
+    let Some(first) = found.first() else {
+        return Err(selector.not_found([]));
+    };
+    let masked = objects::masked(first.object.node.get_ref());
+    let node = masked.get_ref();
+    let Some(value) = node.at(&arguments.pointer) else {
+        let help = nearest(node, &arguments.pointer);
+        return Err(Failure::Usage(format!("{} has no {}; {help}", first.object.id, arguments.pointer)));
+    };
+    let location = value.location().or_else(|| node.location_at(&arguments.pointer));
+    output::emit(common, &FORMATS, |format, out, _| match format {
+        "json" => {
+            let header =
+                report::json::header("locate", None, report::json::target(&world), &NotChecked::default());
+            let body = json!({
+                "location": parts::location(&session.snapshot, location.as_ref()),
+                "value": objects::json(value).unwrap_or(serde_json::Value::Null),
+            });
+            report::json::write(out, &report::json::answer(header, body))
+        }
+        _ => match &location {
+            Some(location) => writeln!(out, "{}", objects::place(&session.snapshot, location)),
+            None => writeln!(out, "no file states this value"),
+        },
+    })?;
+    Ok(Status::Clean)
+}
+
+/// What there is at the nearest parent that exists.
+fn nearest(node: NodeRef<'_>, pointer: &str) -> String {
+    let mut parent = pointer;
+    while let Some((shorter, _)) = parent.rsplit_once('/') {
+        parent = shorter;
+        if let Some(found) = node.at(parent) {
+            let keys: Vec<String> = found.entries().take(12).map(|entry| entry.key.into_owned()).collect();
+            let shown = if parent.is_empty() { "the object" } else { parent };
+            return match found.items().count() {
+                0 if keys.is_empty() => format!("{shown} holds nothing"),
+                0 => format!("{shown} has {}", keys.join(", ")),
+                count => format!("{shown} has items 0 to {}", count - 1),
+            };
+        }
+    }
+    "write a JSON Pointer, such as /metadata/name".to_owned()
+}

@@ -1,0 +1,114 @@
+//! `forebay migrate`: one kind of fix, for all objects at once.
+
+use super::common::Common;
+use super::output;
+use super::session::Session;
+use super::{Answer, Failure, Status};
+use crate::config::{FLUX, Version, Written};
+use crate::flux::cluster::World;
+use crate::lint::engine::Options;
+use crate::lint::{Applicability, Rule, rules};
+use crate::repo::{Snapshot, git};
+use crate::report;
+use crate::rewrite;
+use crate::yaml::Location;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What to migrate.
+#[derive(clap::Subcommand)]
+pub(crate) enum Arguments {
+    /// Move spec.summary of Alerts to spec.eventMetadata.summary
+    AlertSummary(Migration),
+    /// Move suspensions from the annotation to spec.suspend, or back
+    Suspend(super::suspend::MigrateArguments),
+    /// Change the apiVersions that the cluster's Flux no longer serves
+    ApiVersions(ApiVersions),
+}
+
+/// Flags of `migrate api-versions`.
+#[derive(clap::Args)]
+pub(crate) struct ApiVersions {
+    #[command(flatten)]
+    migration: Migration,
+    /// Flux that is to serve them [default: the version of each cluster]
+    #[arg(long, value_name = "2.x")]
+    to: Option<String>,
+}
+
+/// Flags of a migration.
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 migrated, or nothing to do; 1 with --diff and --check: files would \
+    change, else: some objects are left to migrate by hand.")]
+pub(crate) struct Migration {
+    /// Files and directories to migrate [default: the whole root]
+    paths: Vec<PathBuf>,
+    /// Show the changes as a unified diff, and write nothing
+    #[arg(long)]
+    diff: bool,
+    /// Only tell whether files would change
+    #[arg(long, conflicts_with = "diff")]
+    check: bool,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    match arguments {
+        Arguments::AlertSummary(migration) => {
+            by_rule(common, migration, &rules::event::deprecated_alert_summary::RULE, None)
+        }
+        Arguments::Suspend(arguments) => super::suspend::migrate(common, arguments),
+        Arguments::ApiVersions(arguments) => {
+            let to = arguments.to.as_deref().map(version).transpose()?;
+            by_rule(common, &arguments.migration, &rules::reference::removed_api_version::RULE, to)
+        }
+    }
+}
+
+fn version(text: &str) -> Result<Version, Failure> {
+    let version = Version::parse(text).filter(|version| version.within(&FLUX));
+    version.ok_or_else(|| Failure::Usage(format!("--to: `{text}` is no Flux version of 2.0 to 2.9")))
+}
+
+/// Apply the safe fixes of a rule, as for clusters of Flux `to`.
+fn by_rule(common: &Common, migration: &Migration, rule: &Rule, to: Option<Version>) -> Answer {
+    let mut session = Session::open(common, &migration.paths)?;
+    if let Some(value) = to {
+        let location = Location { path: "--to".into(), start: 0, end: 0, via: Vec::new() };
+        session.config.target.flux = Some(Written { value, location });
+    }
+    let options =
+        Options { select: vec![rule.id.to_owned()], focus: session.focus.clone(), ..Options::default() };
+    let remotes = git::remotes(&session.root);
+    let world = |snapshot: &Arc<Snapshot>| World::new(snapshot, &session.config, &remotes);
+    let outcome =
+        rewrite::fix::fix(world, session.snapshot.clone(), &session.config, &options, Applicability::Safe);
+    let (before, after) = (&session.snapshot, &outcome.world.snapshot);
+    let writes = !migration.diff && !migration.check;
+    if migration.diff {
+        output::emit(common, &["diff"], |_, out, terminal| {
+            report::diff::write(out, before, after, &outcome.changes, terminal.color)
+        })?;
+    } else if writes {
+        rewrite::write::write(&session.root, &outcome.changes).map_err(|refusals| {
+            let lines = refusals.iter().map(|refusal| report::diff::sentence(before, refusal));
+            Failure::Work(format!("nothing was written:\n{}", lines.collect::<Vec<_>>().join("\n")))
+        })?;
+    }
+    if !common.quiet {
+        let mut stderr = anstream::stderr();
+        let _ = report::diff::summary(&mut stderr, before, &outcome, writes);
+        for finding in outcome.left.findings.iter().filter(|finding| finding.rule.id == rule.id) {
+            let ((line, _), _) = after.positions(&finding.location);
+            let place = format!("{}:{line}", finding.location.path);
+            let title = report::clean(&finding.title);
+            let _ = std::io::Write::write_fmt(
+                &mut stderr,
+                format_args!("left: {}: {title}; {}\n", report::clean(&place), finding.help),
+            );
+        }
+    }
+    let is_left = outcome.left.findings.iter().any(|finding| finding.rule.id == rule.id);
+    let pending = if writes { is_left } else { is_left || !outcome.changes.is_empty() };
+    Ok(if pending { Status::Findings } else { Status::Clean })
+}

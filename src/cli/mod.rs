@@ -1,0 +1,215 @@
+//! One file per command: flags to a library call to a report.
+
+mod add_ignores;
+mod build;
+mod common;
+mod completions;
+mod config;
+mod explain;
+mod fix;
+mod gate;
+mod graph;
+mod lint;
+mod locate;
+mod migrate;
+mod output;
+mod plan;
+mod progress;
+mod revisions;
+mod rewriting;
+mod rules;
+mod selector;
+mod session;
+mod simulate_events;
+mod simulate_gates;
+mod simulate_hooks;
+mod simulate_propagation;
+mod simulate_suspend;
+mod suspend;
+mod why;
+
+use crate::flux::gates::Position;
+use crate::report;
+use clap::{Parser, Subcommand};
+use common::Common;
+use std::process::ExitCode;
+
+/// Offline linter, simulator, planner and in-place rewriter for GitOps
+/// repositories of Flux and Cluster API manifests.
+#[derive(Parser)]
+#[command(name = "forebay", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Report what is wrong, at file:line:column
+    Lint(lint::Arguments),
+    /// Print what a directory builds to, as kustomize does
+    #[command(alias = "render")]
+    Build(build::Arguments),
+    /// Say what the controllers will make of it
+    #[command(subcommand)]
+    Simulate(Simulate),
+    /// Say what a change will do in the clusters
+    Plan(plan::Arguments),
+    /// Ask a Gate to open or to close, in its manifest
+    #[command(subcommand)]
+    Gate(Gate),
+    /// Rewrite what a newer Flux wants otherwise
+    #[command(subcommand)]
+    Migrate(migrate::Arguments),
+    /// Suspend objects in their files
+    Suspend(suspend::SuspendArguments),
+    /// Resume suspended objects in their files
+    Resume(suspend::ResumeArguments),
+    /// Explain a rule: what it does, why it matters, what to do instead
+    Explain(explain::Arguments),
+    /// Say who applies an object, through which files, patches and substitutions
+    Why(why::Arguments),
+    /// Give file, line and column of an effective value
+    Locate(locate::Arguments),
+    /// Show who applies whom, from which source, after what
+    Graph(graph::Arguments),
+    /// List all rules
+    Rules(rules::Arguments),
+    /// Show, describe or begin the configuration
+    #[command(subcommand)]
+    Config(config::Arguments),
+    /// Print completions for a shell
+    Completions(completions::Completions),
+    /// Print the man page
+    #[command(hide = true)]
+    Man(completions::Man),
+}
+
+#[derive(Subcommand)]
+enum Gate {
+    /// Write the annotation that opens a Gate
+    Open(gate::Arguments),
+    /// Write the annotation that closes a Gate
+    Close(gate::Arguments),
+}
+
+#[derive(Subcommand)]
+enum Simulate {
+    /// What notifications will say, and whom they reach
+    Events(simulate_events::Arguments),
+    /// When gates, schedules and suspensions let deployments through
+    Gates(simulate_gates::Arguments),
+    /// Which lifecycle hooks a Cluster calls, and what they block
+    Hooks(simulate_hooks::Arguments),
+    /// What is suspended, and what follows from it
+    Suspend(simulate_suspend::Arguments),
+    /// Where labels, annotations and taints end up, and where they stop
+    Propagation(simulate_propagation::Arguments),
+}
+
+/// Why a command ended without its answer.
+pub(crate) enum Failure {
+    /// Usage or an ambiguous object: exit 2.
+    Usage(String),
+    /// The configuration can't be used: exit 2.
+    Configuration(crate::config::Error),
+    /// Could not work: exit 3.
+    Work(String),
+}
+
+/// What a command answers with: exit code 0 or 1.
+pub(crate) type Answer = Result<Status, Failure>;
+
+/// Exit codes of commands that did their work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Nothing to complain about: exit 0.
+    Clean,
+    /// Findings, changes needed, effects: exit 1.
+    Findings,
+}
+
+/// Parse the arguments of the process, run the command, give its exit code.
+pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(report_bug));
+    match std::panic::catch_unwind(run) {
+        Ok(code) => code,
+        Err(_) => ExitCode::from(3),
+    }
+}
+
+fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let Cli { common, command } = cli;
+    progress::start(&common);
+    let answer = common.start_threads().and_then(|()| match command {
+        Command::Lint(arguments) => lint::run(&common, &arguments),
+        Command::Build(arguments) => build::run(&common, &arguments),
+        Command::Simulate(Simulate::Events(arguments)) => simulate_events::run(&common, &arguments),
+        Command::Simulate(Simulate::Gates(arguments)) => simulate_gates::run(&common, &arguments),
+        Command::Simulate(Simulate::Hooks(arguments)) => simulate_hooks::run(&common, &arguments),
+        Command::Simulate(Simulate::Suspend(arguments)) => simulate_suspend::run(&common, &arguments),
+        Command::Simulate(Simulate::Propagation(arguments)) => simulate_propagation::run(&common, &arguments),
+        Command::Suspend(arguments) => suspend::suspend(&common, &arguments),
+        Command::Resume(arguments) => suspend::resume(&common, &arguments),
+        Command::Plan(arguments) => plan::run(&common, &arguments),
+        Command::Migrate(arguments) => migrate::run(&common, &arguments),
+        Command::Graph(arguments) => graph::run(&common, &arguments),
+        Command::Why(arguments) => why::run(&common, &arguments),
+        Command::Locate(arguments) => locate::run(&common, &arguments),
+        Command::Gate(Gate::Open(arguments)) => gate::run(&common, &arguments, Position::Opened),
+        Command::Gate(Gate::Close(arguments)) => gate::run(&common, &arguments, Position::Closed),
+        Command::Explain(arguments) => explain::run(&common, &arguments),
+        Command::Config(arguments) => config::run(&common, &arguments),
+        Command::Completions(arguments) => completions::completions(&common, &arguments),
+        Command::Man(arguments) => completions::man(&common, &arguments),
+        Command::Rules(arguments) => rules::run(&common, &arguments),
+    });
+    progress::stop();
+    match answer {
+        Ok(Status::Clean) => ExitCode::SUCCESS,
+        Ok(Status::Findings) => ExitCode::from(1),
+        Err(Failure::Usage(message)) => complain(2, &message),
+        Err(Failure::Configuration(crate::config::Error::Mistakes { text, mistakes })) => {
+            let mut shown = "the configuration can't be used; nothing was done\n".to_owned();
+            for mistake in &mistakes {
+                shown.push_str(&report::full::mistake(mistake, &text));
+            }
+            complain(2, &shown)
+        }
+        Err(Failure::Configuration(error)) => complain(2, &error.to_string()),
+        Err(Failure::Work(message)) => complain(3, &message),
+    }
+}
+
+fn complain(code: u8, message: &str) -> ExitCode {
+    use std::io::Write;
+    progress::stop();
+    let _ = writeln!(anstream::stderr(), "forebay: {}", message.trim_end());
+    ExitCode::from(code)
+}
+
+/// A panic is our own bug, whatever the input was.
+fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let message = text.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    complain(
+        3,
+        &format!(
+            "this is a bug in forebay {}, not in your repository: {message} ({place})\n\
+             please report it with the command and, if you can, the file: {}/issues",
+            env!("CARGO_PKG_VERSION"),
+            env!("CARGO_PKG_REPOSITORY"),
+        ),
+    );
+}

@@ -1,0 +1,191 @@
+//! What every command starts with: the root, its configuration, its files.
+
+use super::Failure;
+use super::common::{Common, ConfigFile};
+use super::selector::Selector;
+use crate::config::{self, Config};
+use crate::flux::cluster::{Cluster, Effective, Member, World};
+use crate::repo::{Snapshot, Store, git};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A repository, opened.
+pub(crate) struct Session {
+    /// Its root, absolute.
+    pub(crate) root: PathBuf,
+    /// The PATHs that were given, relative to the root; empty for all.
+    pub(crate) focus: Vec<String>,
+    /// Its configuration.
+    pub(crate) config: Config,
+    /// The work tree.
+    pub(crate) snapshot: Arc<Snapshot>,
+}
+
+impl Session {
+    /// Open the repository that the flags and PATHs mean.
+    pub(crate) fn open(common: &Common, paths: &[PathBuf]) -> Result<Session, Failure> {
+        let (root, focus) = root_and_focus(common.root.as_deref(), paths)?;
+        let config = load_config(common, &root)?;
+        let snapshot = Snapshot::work_tree(&root, Arc::new(Store::default()))
+            .map_err(|error| Failure::Work(format!("{}: {error}", root.display())))?;
+        Ok(Session { root, focus, config, snapshot: Arc::new(snapshot) })
+    }
+
+    /// Its clusters and effective objects.
+    pub(crate) fn world(&self) -> World {
+        World::new(&self.snapshot, &self.config, &git::remotes(&self.root))
+    }
+
+    /// Where the root lies in its git repository: empty, or with a final `/`.
+    /// Only `--root` can put it below the top level.
+    pub(crate) fn prefix(&self, common: &Common) -> String {
+        if common.root.is_none() {
+            return String::new();
+        }
+        let top = git::top_level(&self.root).and_then(|top| top.canonicalize().ok());
+        let below =
+            top.and_then(|top| Some(self.root.strip_prefix(top).ok()?.to_owned())).unwrap_or_default();
+        let below = below.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+        if below.is_empty() { below } else { below + "/" }
+    }
+
+    /// The path inside the root of a file that need not exist.
+    pub(crate) fn inside(&self, file: &Path) -> Result<String, Failure> {
+        let outside = || Failure::Usage(format!("{} is outside of the root", file.display()));
+        let directory = match file.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let name = file.file_name().ok_or_else(outside)?;
+        let full = directory.canonicalize().map_err(|_| outside())?.join(name);
+        let relative = full.strip_prefix(&self.root).map_err(|_| outside())?;
+        Ok(relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"))
+    }
+}
+
+/// The configuration that the flags mean.
+pub(crate) fn load_config(common: &Common, root: &Path) -> Result<Config, Failure> {
+    let file = match common.config_file() {
+        ConfigFile::None => return Ok(Config::default()),
+        ConfigFile::Given(file) => Some(file),
+        ConfigFile::OfRoot => None,
+    };
+    config::load(root, file).map_err(Failure::Configuration)
+}
+
+/// The root (design: `--root`, else the git top level of the first PATH, else
+/// that PATH, else the same of the working directory), and the PATHs relative
+/// to it.
+pub(crate) fn root_and_focus(
+    root: Option<&Path>,
+    paths: &[PathBuf],
+) -> Result<(PathBuf, Vec<String>), Failure> {
+    let absolute = |path: &Path| {
+        path.canonicalize().map_err(|error| Failure::Work(format!("{}: {error}", path.display())))
+    };
+    let first = match paths.first() {
+        Some(path) => absolute(path)?,
+        None => absolute(Path::new("."))?,
+    };
+    let directory = if first.is_dir() { first.as_path() } else { first.parent().unwrap_or(Path::new("/")) };
+    let root = match root {
+        Some(root) => absolute(root)?,
+        None => match git::top_level(directory) {
+            Some(top) => absolute(&top)?,
+            None if first.is_dir() => first.clone(),
+            None => absolute(Path::new("."))?,
+        },
+    };
+    if !root.is_dir() {
+        return Err(Failure::Usage(format!("{} is no directory", root.display())));
+    }
+    let mut focus = Vec::new();
+    for path in paths {
+        let full = absolute(path)?;
+        let relative = full.strip_prefix(&root).map_err(|_| {
+            Failure::Usage(format!("{} is outside of the root {}", path.display(), root.display()))
+        })?;
+        focus.push(relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"));
+    }
+    Ok((root, focus))
+}
+
+/// The clusters that `--cluster` names; all of them without.
+///
+/// # Errors
+/// A name that no cluster has.
+pub(crate) fn cluster_filter<'c>(
+    common: &'c Common,
+    world: &World,
+) -> Result<impl Fn(&Cluster) -> bool + 'c, Failure> {
+    let names: Vec<&str> = world.clusters.iter().filter_map(|cluster| cluster.name.as_deref()).collect();
+    for wanted in &common.cluster {
+        if !names.contains(&wanted.as_str()) {
+            let near = config::suggest(wanted, names.iter().copied());
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if names.is_empty() => "this repository has no entry point".to_owned(),
+                None => format!("there are {}", names.join(", ")),
+            };
+            return Err(Failure::Usage(format!("no cluster is called `{wanted}`; {help}")));
+        }
+    }
+    Ok(|cluster: &Cluster| {
+        common.cluster.is_empty()
+            || cluster.name.as_deref().is_some_and(|name| common.cluster.iter().any(|wanted| wanted == name))
+    })
+}
+
+/// An effective object and where it is.
+pub(crate) struct Found<'w> {
+    pub(crate) cluster: &'w Cluster,
+    pub(crate) member: &'w Member,
+    pub(crate) object: &'w Effective,
+}
+
+/// The one object that a selector names in the clusters that the flags mean, in
+/// every cluster that holds it in the same form.
+///
+/// # Errors
+/// None, or several that differ: they are listed.
+pub(crate) fn one_object<'w>(
+    common: &Common,
+    world: &'w World,
+    selector: &Selector,
+) -> Result<Vec<Found<'w>>, Failure> {
+    let wanted = cluster_filter(common, world)?;
+    let found: Vec<Found<'w>> = world
+        .clusters
+        .iter()
+        .filter(|cluster| wanted(cluster))
+        .flat_map(|cluster| {
+            world.members(cluster).map(move |(member, object)| Found { cluster, member, object })
+        })
+        .filter(|found| selector.matches(&found.object.id))
+        .collect();
+    let Some(first) = found.first() else {
+        return Err(selector.not_found(world.objects.iter().map(|object| &object.id)));
+    };
+    if found.iter().all(|other| std::ptr::eq(other.object, first.object)) {
+        return Ok(found);
+    }
+    let mut lines: Vec<String> = found
+        .iter()
+        .map(|found| match &found.cluster.name {
+            Some(name) => format!("\n  {} in cluster {name}", found.object.id),
+            None => format!("\n  {} in {}", found.object.id, found.cluster.root),
+        })
+        .collect();
+    lines.dedup();
+    let more = lines.len().saturating_sub(10);
+    lines.truncate(10);
+    if more > 0 {
+        lines.push(format!("\n  and {more} more"));
+    }
+    let help = if found.iter().any(|other| other.object.id != first.object.id) {
+        "name one of them, with its namespace"
+    } else {
+        "choose one with --cluster"
+    };
+    Err(Failure::Usage(format!("several objects are called so; {help}:{}", lines.concat())))
+}

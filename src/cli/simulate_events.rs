@@ -1,0 +1,307 @@
+//! `forebay simulate events`.
+
+use super::common::Common;
+use super::selector::Selector;
+use super::session::{Session, cluster_filter};
+use super::{Answer, Failure, output};
+use crate::flux::cluster::{ApplyTarget, Lookup, World};
+use crate::flux::events::controllers::emitter_of;
+use crate::flux::events::objects::{Value, labels_of, values_at};
+use crate::flux::events::simulate::{Emission, Item, Notifier, items};
+use crate::flux::events::{InvolvedObject, Metadata};
+use crate::flux::text::Text;
+use crate::lint::engine::{NotChecked, not_built};
+use crate::lint::suggest;
+use crate::repo::ObjectId;
+use crate::report::{self, events};
+use crate::yaml::Known;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Formats, the default first.
+const FORMATS: [&str; 2] = ["text", "json"];
+
+/// Flags of `simulate events`.
+#[derive(clap::Args)]
+#[command(after_help = "Formats: text (default), json.")]
+pub(crate) struct Arguments {
+    /// Only events about these objects: KIND/[NAMESPACE/]NAME, with globs
+    #[arg(long, value_name = "OBJECT")]
+    object: Option<String>,
+    /// Only this alert: [NAMESPACE/]NAME
+    #[arg(long, value_name = "ALERT")]
+    alert: Option<String>,
+    /// Severity of the events
+    #[arg(long, value_name = "SEVERITY", default_value = "info", value_parser = ["info", "error"])]
+    severity: String,
+    /// Message of the events, for the inclusion and exclusion lists
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Metadata that the controller adds, with the key's full prefix
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    controller_metadata: Vec<(String, String)>,
+    /// Show every object and every alert, and why it does not match
+    #[arg(long)]
+    explain: bool,
+    /// An event as a controller posts it, in JSON; `-` reads standard input
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["object", "severity", "message", "controller_metadata"])]
+    event: Option<PathBuf>,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write KEY=VALUE".to_owned()),
+    }
+}
+
+/// An event as controllers post it (fluxcd/pkg `apis/event/v1beta1`). Absent
+/// and null fields are empty.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct PostedEvent {
+    involved_object: Option<PostedObject>,
+    severity: Option<String>,
+    message: Option<String>,
+    reason: Option<String>,
+    reporting_controller: Option<String>,
+    metadata: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct PostedObject {
+    api_version: Option<String>,
+    kind: Option<String>,
+    namespace: Option<String>,
+    name: Option<String>,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let posted = arguments.event.as_deref().map(read_event).transpose()?;
+    let session = Session::open(common, &[])?;
+    let world = session.world();
+    let mut places: Vec<Place<'_>> = Vec::new();
+    let wanted = cluster_filter(common, &world)?;
+    for cluster in world.clusters.iter().filter(|cluster| wanted(cluster)) {
+        let mut targets: BTreeSet<&ApplyTarget> =
+            cluster.members.iter().map(|member| &member.target).collect();
+        targets.insert(&ApplyTarget::Local);
+        for target in targets {
+            let notifier = Notifier::new(&world, cluster, target);
+            places.push(Place { notifier, items: items(&world, cluster, target).collect() });
+        }
+    }
+    if let Some(wanted) = &arguments.alert {
+        keep_alert(&mut places, wanted)?;
+    }
+    let emissions = match &posted {
+        Some(event) => emissions_of(event, &places),
+        None => emissions(arguments, &world, &places)?,
+    };
+    let mut clusters: Vec<events::Cluster<'_>> = Vec::new();
+    let mut last = None;
+    for (place, emissions) in places.iter().zip(&emissions) {
+        let answers = emissions.iter().map(|emission| answer(place, emission));
+        let cluster = std::ptr::from_ref(place.notifier.cluster);
+        match clusters.last_mut().filter(|_| last == Some(cluster)) {
+            Some(cluster) => cluster.answers.extend(answers),
+            None => clusters.push(events::Cluster {
+                name: place.notifier.cluster.name.as_deref(),
+                answers: answers.collect(),
+            }),
+        }
+        last = Some(cluster);
+    }
+    if clusters.iter().any(|cluster| !cluster.answers.is_empty()) {
+        clusters.retain(|cluster| !cluster.answers.is_empty());
+    } else {
+        clusters.truncate(1);
+    }
+    let mut not_checked = NotChecked::default();
+    not_built(&world, &mut not_checked);
+    let view = events::View { snapshot: &session.snapshot, clusters: &clusters, explain: arguments.explain };
+    output::emit(common, &FORMATS, |format, out, _| match format {
+        "json" => {
+            let target = report::json::target(&world);
+            let header = report::json::header("simulate-events", None, target, &not_checked);
+            report::json::write(out, &report::json::answer(header, events::json::body(&view)))
+        }
+        _ => out.write_all(events::text::render(&view).as_bytes()),
+    })?;
+    Ok(common.status(std::iter::empty(), not_checked.is_empty()))
+}
+
+/// The objects that one cluster has on one target, and its notifier.
+struct Place<'a> {
+    notifier: Notifier<'a>,
+    items: Vec<Item<'a>>,
+}
+
+fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>) -> events::Answer<'a> {
+    let object = &emission.object;
+    let namespace = Some(object.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    events::Answer {
+        object: ObjectId {
+            api_version: object.api_version.as_str().into(),
+            kind: object.kind.as_str().into(),
+            namespace: namespace.map(Into::into),
+            name: object.name.as_str().into(),
+        },
+        target: match place.notifier.target {
+            ApplyTarget::Local => None,
+            ApplyTarget::Remote(name) => Some(name),
+        },
+        controller: emission.reporting_controller,
+        simulation: place.notifier.simulate(emission),
+    }
+}
+
+fn read_event(path: &Path) -> Result<PostedEvent, Failure> {
+    let mut text = String::new();
+    let read = match path.to_str() {
+        Some("-") => io::stdin().read_to_string(&mut text),
+        _ => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+    };
+    read.map_err(|error| Failure::Work(format!("--event {}: {error}", path.display())))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::Usage(format!("--event {}: no event: {error}", path.display())))
+}
+
+/// Leaves the alert that the user asked for.
+fn keep_alert(places: &mut [Place<'_>], wanted: &str) -> Result<(), Failure> {
+    let (namespace, name) = match wanted.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, wanted),
+    };
+    let is_wanted = |item: &Item<'_>| {
+        *item.id.name == *name && namespace.is_none_or(|namespace| namespace == item.namespace())
+    };
+    let all = || places.iter().flat_map(|place| &place.notifier.alerts);
+    if !all().any(|(item, _)| is_wanted(item)) {
+        let names: Vec<String> = all()
+            .map(|(item, _)| match namespace {
+                Some(_) => format!("{}/{}", item.namespace(), item.id.name),
+                None => item.id.name.to_string(),
+            })
+            .collect();
+        let near = suggest(wanted, names.iter().map(String::as_str));
+        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        return Err(Failure::Usage(format!("no Alert is called {wanted}{hint}")));
+    }
+    for place in places {
+        place.notifier.alerts.retain(|(item, _)| is_wanted(item));
+    }
+    Ok(())
+}
+
+/// The events that controllers would post about the objects asked for, else
+/// about all that emit events; one list per place.
+fn emissions<'a>(
+    arguments: &'a Arguments,
+    world: &World,
+    places: &[Place<'_>],
+) -> Result<Vec<Vec<Emission<'a>>>, Failure> {
+    let selector = arguments.object.as_deref().map(Selector::parse).transpose()?;
+    let is_chosen = |item: &&Item<'_>| match &selector {
+        Some(selector) => selector.matches(item.id),
+        None => emitter_of(item.id.group(), &item.id.kind).is_some(),
+    };
+    let all = || places.iter().flat_map(|place| &place.items);
+    if let (Some(selector), false) = (&selector, all().any(|item| is_chosen(&item))) {
+        return Err(match world.orphans().find(|orphan| selector.matches(&orphan.id)) {
+            Some(orphan) => {
+                Failure::Usage(format!("{} is in no cluster: nothing here applies it", orphan.id))
+            }
+            None => selector.not_found(all().map(|item| item.id)),
+        });
+    }
+    let message = match &arguments.message {
+        Some(message) => Known::Value(message.as_str()),
+        None => Known::Unknown,
+    };
+    let controller: Metadata<Value> = arguments
+        .controller_metadata
+        .iter()
+        .map(|(key, value)| (key.clone(), Value { text: Text::from(value.as_str()), location: None }))
+        .collect();
+    let of_place = |place: &Place<'_>| {
+        let mut chosen: Vec<&Item<'_>> = place.items.iter().filter(is_chosen).collect();
+        chosen.sort_by(|a, b| a.id.cmp(b.id));
+        let about = |item: &Item<'_>| Emission::about(*item, &arguments.severity, message, &controller);
+        chosen.into_iter().map(about).collect()
+    };
+    Ok(places.iter().map(of_place).collect())
+}
+
+/// A given event: in the places that have its object, else in all; one list per
+/// place.
+fn emissions_of<'a>(event: &'a PostedEvent, places: &[Place<'_>]) -> Vec<Vec<Emission<'a>>> {
+    let empty = PostedObject::default();
+    let posted = event.involved_object.as_ref().unwrap_or(&empty);
+    let of = |field: &Option<String>| field.clone().unwrap_or_default();
+    let object = InvolvedObject {
+        api_version: of(&posted.api_version),
+        kind: of(&posted.kind),
+        namespace: of(&posted.namespace),
+        name: of(&posted.name),
+    };
+    let is_object = |item: &&Item<'_>| {
+        let id = item.id;
+        *id.kind == *object.kind
+            && *id.name == *object.name
+            && item.namespace() == object.namespace
+            && (object.api_version.is_empty() || id.group() == object.group())
+    };
+    let found: Vec<Option<&Item<'_>>> =
+        places.iter().map(|place| place.items.iter().find(is_object)).collect();
+    let anywhere = found.iter().all(Option::is_none);
+    let in_place = |(place, item): (&Place<'_>, &Option<&Item<'_>>)| {
+        let wanted = item.is_some() || anywhere;
+        wanted.then(|| emission_of(event, &object, place, *item)).into_iter().collect()
+    };
+    places.iter().zip(&found).map(in_place).collect()
+}
+
+/// A given event in one place. Its object's labels, and where its annotations
+/// are written, are looked up.
+fn emission_of<'a>(
+    event: &'a PostedEvent,
+    object: &InvolvedObject,
+    place: &Place<'_>,
+    item: Option<&Item<'_>>,
+) -> Emission<'a> {
+    let text = |field: &'a Option<String>| field.as_deref().unwrap_or_default();
+    let lookup = || {
+        let Notifier { cluster, target, .. } = &place.notifier;
+        cluster.lookup(target, object.group(), &object.kind, Some(&object.namespace), &object.name)
+    };
+    let labels = match item {
+        Some(item) => Known::Value(Some(labels_of(item.node))),
+        None if matches!(lookup(), Lookup::Missing) => Known::Value(None),
+        None => Known::Unknown,
+    };
+    let annotations = item.map(|item| values_at(item.node, "/metadata/annotations")).unwrap_or_default();
+    let value_of = |key: &String, value: &String| {
+        let text = Text::from(value.as_str());
+        let written = annotations.get(key).filter(|written| written.text == text);
+        Value { location: written.and_then(|written| written.location.clone()), text }
+    };
+    let metadata = event.metadata.iter().flatten();
+    Emission {
+        object: object.clone(),
+        severity: text(&event.severity),
+        message: Known::Value(text(&event.message)),
+        reason: text(&event.reason),
+        reporting_controller: text(&event.reporting_controller),
+        posted: metadata.map(|(key, value)| (key.clone(), value_of(key, value))).collect(),
+        own_group: Vec::new(),
+        complete: true,
+        labels,
+    }
+}

@@ -1,0 +1,173 @@
+//! `forebay simulate hooks`.
+
+use super::common::Common;
+use super::selector::Selector;
+use super::session::Session;
+use super::simulate_propagation::wanted;
+use super::{Answer, Failure, Status, output};
+use crate::capi::hooks::simulate::{Event, Request, simulate};
+use crate::capi::hooks::{self, Hook, input};
+use crate::capi::kinds;
+use crate::capi::objects::{Scope, scopes};
+use crate::capi::topology::Cluster;
+use crate::config::{Feature, Target};
+use crate::lint::engine::NotChecked;
+use crate::report;
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Formats, the default first.
+const FORMATS: [&str; 2] = ["text", "json"];
+
+/// Flags of `simulate hooks`.
+#[derive(clap::Args)]
+#[command(after_help = "Formats: text (default), json.")]
+pub(crate) struct Arguments {
+    /// The Cluster: Cluster/NAMESPACE/NAME
+    #[arg(value_name = "OBJECT", required_unless_present = "input")]
+    object: Option<String>,
+    /// What happens to it
+    #[arg(long, value_name = "EVENT", required_unless_present = "input")]
+    on: Option<On>,
+    /// Version before the upgrade [default: spec.topology.version]
+    #[arg(long, value_name = "VERSION")]
+    from: Option<String>,
+    /// Version after the upgrade [default, with --from: spec.topology.version]
+    #[arg(long, value_name = "VERSION")]
+    to: Option<String>,
+    /// What a hook answers: HOOK=blocking or HOOK=failure
+    #[arg(long, value_name = "HOOK=ANSWER", value_delimiter = ',', value_parser = response)]
+    respond: Vec<(Hook, hooks::Answer)>,
+    /// An observed state in JSON, in the terms of cluster-api's own tests; `-`
+    /// reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["object", "on", "from", "to", "respond"])]
+    input: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum On {
+    /// The Cluster is created
+    Create,
+    /// Its version changes
+    Upgrade,
+    /// It is deleted
+    Delete,
+}
+
+fn response(text: &str) -> Result<(Hook, hooks::Answer), String> {
+    let (name, answer) = text.split_once('=').ok_or("write HOOK=blocking or HOOK=failure")?;
+    let names = Hook::ALL.map(Hook::name);
+    let hook = Hook::from_name(name).ok_or_else(|| {
+        let near = crate::lint::suggest(name, names);
+        let hint = near.map_or(format!("hooks are {}", names.join(", ")), |n| format!("did you mean {n}?"));
+        format!("no lifecycle hook is called {name}; {hint}")
+    })?;
+    let answer = match answer {
+        "blocking" => hooks::Answer::Blocking { retry_after_seconds: 10 },
+        "failure" => hooks::Answer::Failure,
+        _ => return Err(format!("a hook answers `blocking` or `failure`, not `{answer}`")),
+    };
+    Ok((hook, answer))
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let header = |target| report::json::header("simulate-hooks", None, target, &NotChecked::default());
+    if let Some(file) = &arguments.input {
+        let result = input::answer(&read_input(file)?).map_err(Failure::Usage)?;
+        let document = report::json::answer(header(json!({})), json!({ "result": result }));
+        output::emit(common, &FORMATS, |_, out, _| report::json::write(out, &document))?;
+        return Ok(Status::Clean);
+    }
+    let session = Session::open(common, &[])?;
+    let world = session.world();
+    let (Some(selector), Some(on)) = (&arguments.object, arguments.on) else {
+        return Err(Failure::Usage("name a Cluster and an event, or an --input".to_owned()));
+    };
+    let scopes: Vec<Scope<'_>> = scopes(&world).into_iter().filter(|scope| wanted(common, scope)).collect();
+    let (scope, cluster) = find(&scopes, selector)?;
+    let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
+    let request = request(arguments, on, scope, &session.config.target_of(name));
+    let simulation = simulate(&cluster, &scope.objects, &request).map_err(Failure::Usage)?;
+    let id = cluster.object.id;
+    output::emit(common, &FORMATS, |format, out, _| match format {
+        "json" => {
+            let body = report::hooks::json(name, id, &simulation);
+            report::json::write(out, &report::json::answer(header(report::json::target(&world)), body))
+        }
+        _ => out.write_all(report::hooks::text(name, id, &simulation).as_bytes()),
+    })?;
+    Ok(Status::Clean)
+}
+
+fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) -> Request {
+    let settings = scope.cluster.map(|cluster| &cluster.settings);
+    let version = settings.and_then(|s| s.cluster_api.value).or(target.cluster_api.as_ref().map(|v| v.value));
+    let gate = settings.and_then(|s| s.feature(Feature::RuntimeSdk).value);
+    let gate = gate.or(target.feature(Feature::RuntimeSdk).map(|enabled| enabled.value));
+    let handlers = (!target.extensions.is_empty()).then(|| {
+        let mut handlers: BTreeMap<Hook, Vec<String>> = BTreeMap::new();
+        for extension in &target.extensions {
+            for handler in &extension.handlers {
+                if let Some(hook) = Hook::from_name(&handler.hook) {
+                    handlers.entry(hook).or_default().push(format!("{}.{}", handler.name, extension.name));
+                }
+            }
+        }
+        handlers
+    });
+    Request {
+        event: match on {
+            On::Create => Event::Create,
+            On::Upgrade => Event::Upgrade,
+            On::Delete => Event::Delete,
+        },
+        from: arguments.from.clone(),
+        to: arguments.to.clone(),
+        respond: arguments.respond.iter().copied().collect(),
+        handlers,
+        minor: version.map(|version| u64::from(version.minor)),
+        runtime_sdk: gate.unwrap_or(true),
+    }
+}
+
+/// The one Cluster of Cluster API that is meant, and the scope that holds it.
+fn find<'s, 'w>(scopes: &'s [Scope<'w>], text: &str) -> Result<(&'s Scope<'w>, Cluster<'w>), Failure> {
+    let selector = Selector::parse(text)?;
+    let clusters: Vec<(&Scope<'w>, Cluster<'w>)> =
+        scopes.iter().flat_map(|scope| Cluster::all(&scope.objects).map(move |c| (scope, c))).collect();
+    let mut found: Vec<_> = clusters.iter().filter(|(_, c)| selector.matches(c.object.id)).collect();
+    let Some(last) = found.pop() else {
+        let mut objects = scopes.iter().flat_map(|scope| scope.objects.iter());
+        if let Some(other) = objects.find(|o| selector.matches(o.id) && o.id.group() != kinds::CORE) {
+            return Err(Failure::Usage(format!("{} is no Cluster of {}", other.id, kinds::CORE)));
+        }
+        return Err(selector.not_found(clusters.iter().map(|(_, c)| c.object.id)));
+    };
+    if found.is_empty() {
+        return Ok(*last);
+    }
+    let mut message = format!("{} objects are called {text}; name one, or a --cluster", found.len() + 1);
+    for (scope, cluster) in found.into_iter().chain([last]) {
+        let path = cluster.object.node.location().map_or_else(String::new, |at| at.path.to_string());
+        let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
+        let name = name.map_or_else(String::new, |name| format!("cluster {name}  "));
+        message.push_str(&format!("\n  {}  {name}{path}", cluster.object.id));
+    }
+    Err(Failure::Usage(message))
+}
+
+fn read_input(file: &Path) -> Result<Value, Failure> {
+    let text = if file == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        crate::repo::read_text(file)
+    };
+    let text = text.map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?;
+    serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
+}

@@ -1,0 +1,110 @@
+//! `forebay simulate propagation`.
+
+use super::common::Common;
+use super::selector::Selector;
+use super::session::Session;
+use super::{Answer, Failure, Status, output};
+use crate::capi::objects::{Scope, scopes};
+use crate::capi::propagation::simulate::{Missing, Settings, simulate};
+use crate::config::{Config, Feature};
+use crate::flux::regexp::GoRegexp;
+use crate::lint::engine::NotChecked;
+use crate::report;
+use crate::report::propagation::{Cluster, json, text};
+
+/// Formats, the default first.
+const FORMATS: [&str; 2] = ["text", "json"];
+
+/// Flags of `simulate propagation`.
+#[derive(clap::Args)]
+#[command(after_help = "Formats: text (default), json.")]
+pub(crate) struct Arguments {
+    /// Only what is made of these objects: KIND/[NAMESPACE/]NAME, with globs
+    #[arg(value_name = "OBJECT")]
+    object: Option<String>,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let selector = arguments.object.as_deref().map(Selector::parse).transpose()?;
+    let session = Session::open(common, &[])?;
+    let world = session.world();
+    let mut not_checked = NotChecked::default();
+    let mut clusters: Vec<Cluster> = Vec::new();
+    let scopes = scopes(&world);
+    for scope in scopes.iter().filter(|scope| wanted(common, scope)) {
+        let settings = settings(scope, &session.config)?;
+        let (mut derived, unknown) = simulate(&scope.objects, &settings);
+        for missing in unknown {
+            match missing {
+                Missing::Class(id) => not_checked.add("class-not-here", id.to_string()),
+                Missing::Template(what) => not_checked.add("template-not-here", what),
+            }
+        }
+        if let Some(selector) = &selector {
+            derived.retain(|one| selector.matches(&one.from));
+        }
+        let name = scope.cluster.and_then(|cluster| cluster.name.as_deref()).map(str::to_owned);
+        clusters.push(Cluster { name, derived });
+    }
+    if let Some(selector) = &selector
+        && clusters.iter().all(|cluster| cluster.derived.is_empty())
+    {
+        let ids: Vec<_> = scopes.iter().flat_map(|scope| scope.objects.iter()).map(|o| o.id).collect();
+        if !ids.iter().any(|id| selector.matches(id)) {
+            return Err(selector.not_found(ids));
+        }
+    }
+    let snapshot = &world.snapshot;
+    output::emit(common, &FORMATS, |format, out, _| match format {
+        "json" => {
+            let header = report::json::header(
+                "simulate-propagation",
+                None,
+                report::json::target(&world),
+                &not_checked,
+            );
+            report::json::write(out, &report::json::answer(header, json(snapshot, &clusters)))
+        }
+        _ => {
+            let mut answer = text(snapshot, &clusters);
+            for (what, places) in not_checked.iter() {
+                answer.push_str(&format!("not checked: {} {what}: {}\n", places.len(), places.join(", ")));
+            }
+            if answer.is_empty() {
+                answer.push_str("nothing here propagates metadata\n");
+            }
+            out.write_all(answer.as_bytes())
+        }
+    })?;
+    Ok(Status::Clean)
+}
+
+/// Whether `--cluster` asks for a scope.
+pub(crate) fn wanted(common: &Common, scope: &Scope<'_>) -> bool {
+    let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
+    common.cluster.is_empty() || common.cluster.iter().any(|wanted| Some(wanted.as_str()) == name)
+}
+
+fn settings(scope: &Scope<'_>, config: &Config) -> Result<Settings, Failure> {
+    let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
+    let target = config.target_of(name);
+    let compile = |list: &[crate::config::Written<String>]| -> Result<Vec<GoRegexp>, Failure> {
+        list.iter()
+            .map(|written| {
+                GoRegexp::new(&written.value)
+                    .map_err(|error| Failure::Usage(format!("`{}`: {error}", written.value)))
+            })
+            .collect()
+    };
+    let read = scope.cluster.map(|cluster| &cluster.settings);
+    let taints = read.and_then(|s| s.feature(Feature::MachineTaintPropagation).value);
+    let version = read.and_then(|s| s.cluster_api.value);
+    Ok(Settings {
+        additional_labels: compile(&target.additional_sync_machine_labels)?,
+        additional_annotations: compile(&target.additional_sync_machine_annotations)?,
+        taints: taints.or_else(|| target.feature(Feature::MachineTaintPropagation).map(|f| f.value)),
+        template_metadata: version.is_none_or(|version| version.at_least(1, 14)),
+    })
+}

@@ -1,0 +1,32 @@
+//! `forebay simulate suspend`.
+
+use super::common::Common;
+use super::output;
+use super::session::{Session, cluster_filter};
+use super::{Answer, Status};
+use crate::lint::engine::NotChecked;
+use crate::report::{json, suspend};
+
+const FORMATS: [&str; 2] = ["text", "json"];
+
+/// Flags of `simulate suspend`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, _: &Arguments) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let at = common.at(&jiff::tz::TimeZone::UTC)?;
+    let session = Session::open(common, &[])?;
+    let world = session.world();
+    let wanted = cluster_filter(common, &world)?;
+    let states = suspend::states(&world, wanted);
+    output::emit(common, &FORMATS, |format, out, _| match format {
+        "json" => {
+            let header = json::header("simulate-suspend", at, json::target(&world), &NotChecked::default());
+            json::write(out, &json::answer(header, suspend::json(&world, &states)))
+        }
+        _ => out.write_all(suspend::text(&world, &states).as_bytes()),
+    })?;
+    Ok(Status::Clean)
+}

@@ -1,0 +1,122 @@
+//! `forebay why`.
+
+use super::common::Common;
+use super::selector::Selector;
+use super::session::{Found, Session, one_object};
+use super::{Answer, Status, output};
+use crate::flux::cluster::{Applied, ApplyTarget};
+use crate::lint::engine::NotChecked;
+use crate::repo::Snapshot;
+use crate::report::{self, clean, objects, parts};
+use crate::yaml::{Location, NodeRef, ViaKind};
+use serde_json::json;
+use std::fmt::Write as _;
+
+/// Formats, the default first.
+const FORMATS: [&str; 2] = ["text", "json"];
+
+/// Flags of `why`.
+#[derive(clap::Args)]
+#[command(after_help = "Formats: text (default), json.")]
+pub(crate) struct Arguments {
+    /// The object: KIND/[NAMESPACE/]NAME
+    object: String,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    output::chosen(common, &FORMATS)?;
+    let selector = Selector::parse(&arguments.object)?;
+    let session = Session::open(common, &[])?;
+    let world = session.world();
+    let found = one_object(common, &world, &selector)?;
+    let Some(first) = found.first() else {
+        return Err(selector.not_found([]));
+    };
+    let files = files(first);
+    output::emit(common, &FORMATS, |format, out, _| match format {
+        "json" => {
+            let header =
+                report::json::header("why", None, report::json::target(&world), &NotChecked::default());
+            let listed = files.iter().map(|(role, location)| {
+                json!({"role": role, "location": parts::location(&session.snapshot, Some(location))})
+            });
+            let body = json!({
+                "object": parts::object(&first.object.id),
+                "cluster": first.cluster.name.as_deref(),
+                "appliedBy": appliers(first).map(|applied| parts::object(&applied.id)).collect::<Vec<_>>(),
+                "files": listed.collect::<Vec<_>>(),
+            });
+            report::json::write(out, &report::json::answer(header, body))
+        }
+        _ => out.write_all(text(&found, &files, &session.snapshot).as_bytes()),
+    })?;
+    Ok(Status::Clean)
+}
+
+/// The Kustomization that applies the object, and those above it.
+fn appliers<'w>(found: &Found<'w>) -> impl Iterator<Item = &'w Applied> {
+    let cluster = found.cluster;
+    let first = found.member.applied_by.filter(|_| cluster.name.is_some());
+    let next = move |index: &u32| {
+        let above = cluster.applied[*index as usize].applied_by?;
+        (above < *index).then_some(above)
+    };
+    std::iter::successors(first, next).map(move |index| &cluster.applied[index as usize])
+}
+
+/// The files that made the object, then the definitions of what was
+/// substituted in it.
+fn files(found: &Found<'_>) -> Vec<(&'static str, Location)> {
+    let mut files = found.object.files.clone();
+    let mut substituted: Vec<Location> = Vec::new();
+    visit(found.object.node.get_ref(), 0, &mut |node| {
+        for via in node.location().into_iter().flat_map(|location| location.via) {
+            if via.kind == ViaKind::Substitution && !substituted.contains(&via.location) {
+                substituted.push(via.location);
+            }
+        }
+    });
+    files.extend(substituted.into_iter().map(|location| ("substitution", location)));
+    files
+}
+
+fn visit<'a>(node: NodeRef<'a>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>)) {
+    if depth > crate::yaml::emit::DEPTH_LIMIT {
+        return;
+    }
+    found(node);
+    for entry in node.entries() {
+        visit(entry.value, depth + 1, found);
+    }
+    for item in node.items() {
+        visit(item, depth + 1, found);
+    }
+}
+
+fn text(found: &[Found<'_>], files: &[(&'static str, Location)], snapshot: &Snapshot) -> String {
+    let mut out = String::new();
+    let Some(first) = found.first() else { return out };
+    let _ = writeln!(out, "{}", clean(&first.object.id.to_string()));
+    for found in found {
+        let cluster = match &found.cluster.name {
+            Some(name) => format!("cluster {}", clean(name)),
+            None if found.cluster.root.is_empty() => "no cluster".to_owned(),
+            None => format!("no cluster; built from {}", clean(&found.cluster.root)),
+        };
+        let target = match &found.member.target {
+            ApplyTarget::Local => String::new(),
+            ApplyTarget::Remote(name) => format!(", sent to the cluster of {}", clean(name)),
+        };
+        let _ = writeln!(out, "  {cluster}{target}");
+        for (index, applied) in appliers(found).enumerate() {
+            let word = if index == 0 { "applied by" } else { "which is applied by" };
+            let path = if applied.path.is_empty() { "." } else { &applied.path };
+            let _ = writeln!(out, "    {word} {} ({})", clean(&applied.id.to_string()), clean(path));
+        }
+    }
+    for (role, location) in files {
+        let _ = writeln!(out, "  {role:<12} {}", objects::place(snapshot, location));
+    }
+    out
+}

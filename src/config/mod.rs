@@ -1,0 +1,388 @@
+//! `.forebay.yaml`: what the root's configuration says, with the place of every
+//! setting, so that mistakes and unused entries are shown where they stand.
+//!
+//! Only the root's file is read; there is no merging of files. [`read`] is pure
+//! text to [`Config`]; [`load`] finds and reads the file.
+
+mod pattern;
+mod read;
+mod suggest;
+mod version;
+
+pub use pattern::Pattern;
+pub use read::{Mistake, read};
+pub use suggest::{edit_distance, suggest};
+pub use version::{CLUSTER_API, FLUX, Version};
+
+use crate::yaml::Location;
+use std::io;
+use std::path::Path;
+
+/// Name of the file in the root.
+pub const FILE_NAME: &str = ".forebay.yaml";
+
+/// The JSON Schema of the file.
+pub const SCHEMA: &str = include_str!("../../schemas/config.json");
+
+/// A commented file to begin with.
+pub const TEMPLATE: &str = include_str!("template.yaml");
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Not run or not reported.
+    Off,
+    /// Worth knowing.
+    Info,
+    /// Works, but not as it reads.
+    Warning,
+    /// The controllers will fail, ignore or lose something.
+    Error,
+}
+
+impl Level {
+    /// All levels, the lowest first.
+    pub const ALL: [Level; 4] = [Level::Off, Level::Info, Level::Warning, Level::Error];
+
+    /// The word in output and configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Off => "off",
+            Level::Info => "info",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+
+    /// The level of a word.
+    pub fn parse(word: &str) -> Option<Level> {
+        Level::ALL.into_iter().find(|level| level.name() == word)
+    }
+}
+
+/// A value of the configuration and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written<T> {
+    /// The value.
+    pub value: T,
+    /// Its bytes in the configuration file.
+    pub location: Location,
+}
+
+/// The root's configuration. The default is that of an empty file.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Versions and features of the controllers; clusters may have their own.
+    pub target: Target,
+    /// Entry points; when empty, they are found in the repository.
+    pub clusters: Vec<Cluster>,
+    /// Where the trees of Flux sources lie.
+    pub sources: Vec<FluxSource>,
+    /// Files that are not reported on. Builds still read them.
+    pub exclude: Vec<Pattern>,
+    /// Levels of rules or groups, in order; a rule's own entry wins over its
+    /// group's.
+    pub rules: Vec<RuleLevel>,
+    /// Levels for some paths, in order; the last that matches wins.
+    pub overrides: Vec<Override>,
+    /// Whether a suppression without a reason is a finding.
+    pub require_reason: Option<Written<bool>>,
+    /// The default base revision of `plan`.
+    pub plan_base: Option<Written<String>>,
+}
+
+impl Config {
+    /// The level that `rules` gives a rule: its own entry, else its group's.
+    pub fn level(&self, rule: &str, group: &str) -> Option<Level> {
+        level_in(&self.rules, rule, group)
+    }
+
+    /// The level that `overrides` give a rule for findings in a file.
+    pub fn override_level(&self, path: &str, rule: &str, group: &str) -> Option<Level> {
+        let matching = self
+            .overrides
+            .iter()
+            .rev()
+            .filter(|entry| entry.paths.iter().any(|pattern| pattern.matches(path)));
+        matching.filter_map(|entry| level_in(&entry.rules, rule, group)).next()
+    }
+
+    /// The target of a cluster: its own settings over the global ones.
+    pub fn target_of(&self, cluster: Option<&str>) -> Target {
+        let own = self.clusters.iter().find(|entry| cluster == Some(entry.name.as_str()));
+        match own.and_then(|entry| entry.target.as_ref()) {
+            Some(own) => own.over(&self.target),
+            None => self.target.clone(),
+        }
+    }
+}
+
+fn level_in(entries: &[RuleLevel], rule: &str, group: &str) -> Option<Level> {
+    let of = |name: &str| entries.iter().find(|entry| entry.name == name).map(|entry| entry.level);
+    of(rule).or_else(|| of(group))
+}
+
+/// The level of a rule or group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleLevel {
+    /// A rule's id or a group's name; the engine knows which exist.
+    pub name: String,
+    /// Its level.
+    pub level: Level,
+    /// The key.
+    pub location: Location,
+}
+
+/// Levels for some paths.
+#[derive(Clone, Debug)]
+pub struct Override {
+    /// Files that it applies to.
+    pub paths: Vec<Pattern>,
+    /// Levels there.
+    pub rules: Vec<RuleLevel>,
+}
+
+/// Versions and features of the controllers. `None` and absence mean `auto`:
+/// read from the repository, else unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The Flux distribution's version.
+    pub flux: Option<Written<Version>>,
+    /// The version of Cluster API's core.
+    pub cluster_api: Option<Written<Version>>,
+    /// The version of Kubernetes.
+    pub kubernetes: Option<Written<Version>>,
+    /// Features that are said to be enabled or disabled, in the file's order.
+    pub features: Vec<(Feature, Written<bool>)>,
+    /// `--additional-sync-machine-labels` of Cluster API's core controllers:
+    /// regular expressions.
+    pub additional_sync_machine_labels: Vec<Written<String>>,
+    /// `--additional-sync-machine-annotations`, likewise.
+    pub additional_sync_machine_annotations: Vec<Written<String>>,
+    /// Runtime extensions and their handlers, which only a cluster knows.
+    pub extensions: Vec<Extension>,
+}
+
+impl Target {
+    /// Whether a feature is said to be enabled; `None` for auto.
+    pub fn feature(&self, feature: Feature) -> Option<&Written<bool>> {
+        self.features.iter().find(|(name, _)| *name == feature).map(|(_, value)| value)
+    }
+
+    /// These settings, and the `rest`'s where there are none.
+    fn over(&self, rest: &Target) -> Target {
+        let either = |own: &Vec<Written<String>>, rest: &Vec<Written<String>>| {
+            if own.is_empty() { rest.clone() } else { own.clone() }
+        };
+        let mut features = self.features.clone();
+        features.extend(rest.features.iter().filter(|(name, _)| self.feature(*name).is_none()).cloned());
+        Target {
+            flux: self.flux.clone().or_else(|| rest.flux.clone()),
+            cluster_api: self.cluster_api.clone().or_else(|| rest.cluster_api.clone()),
+            kubernetes: self.kubernetes.clone().or_else(|| rest.kubernetes.clone()),
+            features,
+            additional_sync_machine_labels: either(
+                &self.additional_sync_machine_labels,
+                &rest.additional_sync_machine_labels,
+            ),
+            additional_sync_machine_annotations: either(
+                &self.additional_sync_machine_annotations,
+                &rest.additional_sync_machine_annotations,
+            ),
+            extensions: if self.extensions.is_empty() {
+                rest.extensions.clone()
+            } else {
+                self.extensions.clone()
+            },
+        }
+    }
+}
+
+/// What controllers may or may not do, by version and flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Feature {
+    /// The controllers implement the gating RFC.
+    Gates,
+    /// The controllers honour `reconcile.fluxcd.io/suspended`.
+    SuspendAnnotation,
+    /// References across namespaces are allowed.
+    CrossNamespaceRefs,
+    /// kustomize-controller's gate StrictPostBuildSubstitutions.
+    StrictSubstitution,
+    /// The gate ExternalArtifact.
+    ExternalArtifact,
+    /// The gate AdditiveCELDependencyCheck.
+    AdditiveCelDependencyCheck,
+    /// Cluster API's gate ClusterTopology.
+    ClusterTopology,
+    /// Cluster API's gate RuntimeSDK.
+    RuntimeSdk,
+    /// Cluster API's gate InPlaceUpdates.
+    InPlaceUpdates,
+    /// Cluster API's gate MachineTaintPropagation.
+    MachineTaintPropagation,
+}
+
+impl Feature {
+    /// All features, in the order of the documentation.
+    pub const ALL: [Feature; 10] = [
+        Feature::Gates,
+        Feature::SuspendAnnotation,
+        Feature::CrossNamespaceRefs,
+        Feature::StrictSubstitution,
+        Feature::ExternalArtifact,
+        Feature::AdditiveCelDependencyCheck,
+        Feature::ClusterTopology,
+        Feature::RuntimeSdk,
+        Feature::InPlaceUpdates,
+        Feature::MachineTaintPropagation,
+    ];
+
+    /// The key in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Feature::Gates => "gates",
+            Feature::SuspendAnnotation => "suspendAnnotation",
+            Feature::CrossNamespaceRefs => "crossNamespaceRefs",
+            Feature::StrictSubstitution => "strictSubstitution",
+            Feature::ExternalArtifact => "externalArtifact",
+            Feature::AdditiveCelDependencyCheck => "additiveCELDependencyCheck",
+            Feature::ClusterTopology => "clusterTopology",
+            Feature::RuntimeSdk => "runtimeSdk",
+            Feature::InPlaceUpdates => "inPlaceUpdates",
+            Feature::MachineTaintPropagation => "machineTaintPropagation",
+        }
+    }
+}
+
+/// A registered runtime extension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// Name of its ExtensionConfig.
+    pub name: String,
+    /// Its handlers.
+    pub handlers: Vec<Handler>,
+}
+
+/// A handler of a runtime extension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handler {
+    /// Its name, without the extension's.
+    pub name: String,
+    /// The hook that it answers, such as `BeforeClusterUpgrade`.
+    pub hook: String,
+    /// Whether a failing call is ignored (`failurePolicy: Ignore`); Cluster
+    /// API's default is `Fail`.
+    pub ignores_failure: bool,
+}
+
+/// An entry point of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// Its name in output.
+    pub name: String,
+    /// Directory that its root Kustomization applies, relative to the root and
+    /// cleaned (`clusters/production`, empty for the root itself). `None` where
+    /// only `kubeConfig` says what it holds.
+    pub path: Option<Written<String>>,
+    /// Settings of its own.
+    pub target: Option<Target>,
+    /// The Secret or ConfigMap by which a hub reaches it: the objects that
+    /// Kustomizations of the hub send through it live here.
+    pub kube_config: Option<KubeConfig>,
+    /// The whole entry.
+    pub location: Location,
+}
+
+/// What `spec.kubeConfig` of a Flux object names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubeConfig {
+    /// Namespace, when given.
+    pub namespace: Option<String>,
+    /// Name of the Secret or ConfigMap.
+    pub name: String,
+}
+
+/// Where the tree of a Flux source lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FluxSource {
+    /// `GitRepository`, `OCIRepository`, `Bucket` or `ExternalArtifact`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Its namespace; any when absent.
+    pub namespace: Option<String>,
+    /// Its tree.
+    pub tree: SourceTree,
+    /// The whole entry.
+    pub location: Location,
+}
+
+/// The tree of a configured source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceTree {
+    /// A directory of this repository, relative to the root and cleaned; empty
+    /// for the root itself.
+    Path(String),
+    /// Another local directory, as written: absolute or relative to the root.
+    Directory(String),
+}
+
+impl std::fmt::Display for SourceTree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SourceTree::Path(path) if path.is_empty() => f.write_str("."),
+            SourceTree::Path(path) | SourceTree::Directory(path) => f.write_str(path),
+        }
+    }
+}
+
+/// Why the configuration can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file can't be read.
+    #[error("{name}: {error}")]
+    Unreadable {
+        /// The file as named.
+        name: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// What is wrong in it, in order; at least one.
+    #[error("{} of the configuration", mistakes.len())]
+    Mistakes {
+        /// Its text, for showing the places.
+        text: String,
+        /// In order of their places.
+        mistakes: Vec<Mistake>,
+    },
+}
+
+/// Load the configuration: of `file`, which must exist, else of the root's
+/// `.forebay.yaml`, else the default. Locations name the file relative to the
+/// root when it is inside, else as given.
+///
+/// # Errors
+/// A file that can't be read or holds mistakes.
+pub fn load(root: &Path, file: Option<&Path>) -> Result<Config, Error> {
+    let (path, name) = match file {
+        Some(file) => (file.to_owned(), name_within(root, file)),
+        None => (root.join(FILE_NAME), FILE_NAME.to_owned()),
+    };
+    let text = match crate::repo::read_text(&path) {
+        Ok(text) => text,
+        Err(error) if file.is_none() && error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Config::default());
+        }
+        Err(error) => return Err(Error::Unreadable { name, error }),
+    };
+    read(&name, &text).map_err(|mistakes| Error::Mistakes { text, mistakes })
+}
+
+fn name_within(root: &Path, file: &Path) -> String {
+    let inside = file.canonicalize().ok().and_then(|full| {
+        let root = root.canonicalize().ok()?;
+        Some(full.strip_prefix(root).ok()?.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"))
+    });
+    inside.unwrap_or_else(|| file.to_string_lossy().into_owned())
+}

@@ -1,0 +1,605 @@
+//! Text of `.forebay.yaml` to [`Config`]; every mistake with its place.
+
+use super::{
+    CLUSTER_API, Cluster, Config, Extension, FLUX, Feature, FluxSource, Handler, KubeConfig, Level, Override,
+    Pattern, RuleLevel, SourceTree, Target, Version, Written, suggest,
+};
+use crate::repo::join;
+use crate::yaml::{EntryRef, Location, NodeRef, Stream, parse_nodes};
+use std::ops::RangeInclusive;
+
+/// Something wrong in the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// What is wrong.
+    pub message: String,
+    /// What to do; may be empty.
+    pub help: String,
+    /// Where.
+    pub location: Location,
+}
+
+/// Read a configuration. `name` is the file's name in locations.
+///
+/// # Errors
+/// All mistakes, in order of their places.
+pub fn read(name: &str, text: &str) -> Result<Config, Vec<Mistake>> {
+    let mut reader = Reader::default();
+    let at = |start: u32| Location { path: name.into(), start, end: start, via: Vec::new() };
+    for error in Stream::parse(text).errors {
+        reader.mistake(at(error.offset), format!("not valid YAML: {}", error.message), "");
+    }
+    let documents = parse_nodes(name, text);
+    let mut config = Config::default();
+    if reader.mistakes.is_empty() {
+        if let Some(second) = documents.get(1) {
+            let place = second.get_ref().location().unwrap_or_else(|| at(0));
+            reader.mistake(place, "a second document", "a configuration is one YAML document");
+        }
+        if let Some(root) = documents.first() {
+            config = reader.config(root.get_ref());
+        }
+    }
+    if reader.mistakes.is_empty() {
+        return Ok(config);
+    }
+    reader.mistakes.sort_by_key(|mistake| mistake.location.start);
+    Err(reader.mistakes)
+}
+
+#[derive(Default)]
+struct Reader {
+    mistakes: Vec<Mistake>,
+}
+
+/// The entries of a map by key.
+struct Fields<'a>(Vec<EntryRef<'a>>);
+
+impl<'a> Fields<'a> {
+    /// The value of a key; null counts as absent.
+    fn get(&self, key: &str) -> Option<NodeRef<'a>> {
+        self.0.iter().find(|entry| entry.key == key).map(|entry| entry.value).filter(|value| !value.is_null())
+    }
+}
+
+const ROOT: [&str; 9] =
+    ["version", "target", "clusters", "sources", "exclude", "rules", "overrides", "requireReason", "plan"];
+
+const TARGET: [&str; 7] = [
+    "flux",
+    "clusterApi",
+    "kubernetes",
+    "features",
+    "additionalSyncMachineLabels",
+    "additionalSyncMachineAnnotations",
+    "extensions",
+];
+
+impl Reader {
+    fn mistake(&mut self, location: Location, message: impl Into<String>, help: impl Into<String>) {
+        self.mistakes.push(Mistake { message: message.into(), help: help.into(), location });
+    }
+
+    fn wrong(&mut self, node: NodeRef<'_>, message: impl Into<String>, help: impl Into<String>) {
+        self.mistake(place(node), message, help);
+    }
+
+    fn config(&mut self, root: NodeRef<'_>) -> Config {
+        let fields = self.fields(root, "the configuration", &ROOT);
+        match fields.get("version") {
+            Some(version) if version.as_int() != Some(1) => {
+                self.wrong(version, "unknown version of the configuration", "write `version: 1`");
+            }
+            _ => {}
+        }
+        let mut config = Config::default();
+        if let Some(target) = fields.get("target") {
+            config.target = self.target(target);
+        }
+        config.clusters = self.list(fields.get("clusters"), "clusters", Reader::cluster);
+        self.refuse_repeated_clusters(&config.clusters);
+        config.sources = self.list(fields.get("sources"), "sources", Reader::source);
+        config.exclude = self.list(fields.get("exclude"), "exclude", Reader::pattern);
+        config.rules = self.rules(fields.get("rules"));
+        config.overrides = self.list(fields.get("overrides"), "overrides", Reader::r#override);
+        config.require_reason = fields.get("requireReason").and_then(|node| {
+            let value = self.boolean(node)?;
+            Some(Written { value, location: place(node) })
+        });
+        if let Some(plan) = fields.get("plan") {
+            let fields = self.fields(plan, "plan", &["base"]);
+            config.plan_base = fields.get("base").and_then(|node| self.written(node));
+        }
+        config
+    }
+
+    fn target(&mut self, node: NodeRef<'_>) -> Target {
+        let fields = self.fields(node, "target", &TARGET);
+        let mut version = |key: &str, range: Option<&(u32, RangeInclusive<u32>)>| {
+            fields.get(key).and_then(|node| self.version(node, key, range))
+        };
+        let mut target = Target {
+            flux: version("flux", Some(&FLUX)),
+            cluster_api: version("clusterApi", Some(&CLUSTER_API)),
+            kubernetes: version("kubernetes", None),
+            ..Target::default()
+        };
+        if let Some(features) = fields.get("features") {
+            target.features = self.features(features);
+        }
+        target.additional_sync_machine_labels = self.list(
+            fields.get("additionalSyncMachineLabels"),
+            "additionalSyncMachineLabels",
+            Reader::written,
+        );
+        target.additional_sync_machine_annotations = self.list(
+            fields.get("additionalSyncMachineAnnotations"),
+            "additionalSyncMachineAnnotations",
+            Reader::written,
+        );
+        target.extensions = self.list(fields.get("extensions"), "extensions", Reader::extension);
+        target
+    }
+
+    fn version(
+        &mut self,
+        node: NodeRef<'_>,
+        key: &str,
+        range: Option<&(u32, RangeInclusive<u32>)>,
+    ) -> Option<Written<Version>> {
+        let text = self.text(node)?;
+        if text == "auto" {
+            return None;
+        }
+        let help = match range {
+            Some((major, minors)) => {
+                format!("supported are {major}.{} to {major}.{}, and auto", minors.start(), minors.end())
+            }
+            None => "write MAJOR.MINOR, such as \"1.34\", or auto".to_owned(),
+        };
+        let Some(value) = Version::parse(&text) else {
+            self.wrong(node, format!("`{text}` is no version"), help);
+            return None;
+        };
+        if range.is_some_and(|range| !value.within(range)) {
+            self.wrong(node, format!("{key} {value} is not supported"), help);
+            return None;
+        }
+        Some(Written { value, location: place(node) })
+    }
+
+    fn features(&mut self, node: NodeRef<'_>) -> Vec<(Feature, Written<bool>)> {
+        let names = Feature::ALL.map(Feature::name);
+        let fields = self.fields(node, "features", &names);
+        let mut features = Vec::new();
+        for entry in &fields.0 {
+            let Some(feature) = Feature::ALL.into_iter().find(|feature| feature.name() == entry.key) else {
+                continue;
+            };
+            let Some(text) = self.text(entry.value) else { continue };
+            let value = match &*text {
+                "auto" => continue,
+                "enabled" => true,
+                "disabled" => false,
+                _ => {
+                    let message = format!("`{text}` is no state of a feature");
+                    self.wrong(entry.value, message, "write auto, enabled or disabled");
+                    continue;
+                }
+            };
+            features.push((feature, Written { value, location: place(entry.value) }));
+        }
+        features
+    }
+
+    fn extension(&mut self, node: NodeRef<'_>) -> Option<Extension> {
+        let fields = self.fields(node, "an extension", &["name", "handlers"]);
+        let name = self.required(node, &fields, "name")?;
+        let handlers = self.list(fields.get("handlers"), "handlers", Reader::handler);
+        Some(Extension { name, handlers })
+    }
+
+    fn handler(&mut self, node: NodeRef<'_>) -> Option<Handler> {
+        let fields = self.fields(node, "a handler", &["name", "hook", "failurePolicy"]);
+        let policy = fields.get("failurePolicy").map(|node| (node, self.text(node)));
+        let ignores_failure = match policy {
+            Some((_, Some(text))) if text == "Ignore" => true,
+            Some((node, Some(text))) if text != "Fail" => {
+                self.wrong(node, format!("`{text}` is no failurePolicy"), "write Fail or Ignore");
+                false
+            }
+            _ => false,
+        };
+        let name = self.required(node, &fields, "name")?;
+        let hook = self.required(node, &fields, "hook")?;
+        Some(Handler { name, hook, ignores_failure })
+    }
+
+    fn cluster(&mut self, node: NodeRef<'_>) -> Option<Cluster> {
+        let fields = self.fields(node, "a cluster", &["name", "path", "target", "kubeConfig"]);
+        let target = fields.get("target").map(|node| self.target(node));
+        let kube_config = fields.get("kubeConfig").and_then(|node| self.kube_config(node));
+        let path = fields.get("path").and_then(|node| self.path(node));
+        let name = self.required(node, &fields, "name")?;
+        if path.is_none() && kube_config.is_none() && fields.get("path").is_none() {
+            self.wrong(node, format!("cluster `{name}` has no path"), "add the directory that Flux applies");
+        }
+        Some(Cluster { name, path, target, kube_config, location: place(node) })
+    }
+
+    fn refuse_repeated_clusters(&mut self, clusters: &[Cluster]) {
+        for (index, cluster) in clusters.iter().enumerate() {
+            if clusters[..index].iter().any(|before| before.name == cluster.name) {
+                let message = format!("a second cluster named `{}`", cluster.name);
+                self.mistake(cluster.location.clone(), message, "names of clusters are unique");
+            }
+        }
+    }
+
+    /// `[namespace/]name`, or the spelling of Flux: `secretRef` or
+    /// `configMapRef` with a name.
+    fn kube_config(&mut self, node: NodeRef<'_>) -> Option<KubeConfig> {
+        if node.is_map() {
+            let fields = self.fields(node, "kubeConfig", &["namespace", "secretRef", "configMapRef"]);
+            let namespace = fields.get("namespace").and_then(|node| self.text(node));
+            let Some(reference) = fields.get("secretRef").or_else(|| fields.get("configMapRef")) else {
+                self.wrong(node, "kubeConfig names no object", "add secretRef or configMapRef");
+                return None;
+            };
+            let fields = self.fields(reference, "the reference", &["name", "key"]);
+            let name = self.required(reference, &fields, "name")?;
+            return Some(KubeConfig { namespace, name });
+        }
+        let text = self.text(node)?;
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace.to_owned()), name.to_owned()),
+            None => (None, text),
+        };
+        Some(KubeConfig { namespace, name })
+    }
+
+    fn source(&mut self, node: NodeRef<'_>) -> Option<FluxSource> {
+        const KINDS: [&str; 4] = ["GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"];
+        let fields = self.fields(node, "a source", &["kind", "name", "namespace", "path", "dir"]);
+        let namespace = fields.get("namespace").and_then(|node| self.text(node));
+        let path = fields.get("path").and_then(|node| self.path(node));
+        let directory = fields.get("dir").and_then(|node| self.text(node));
+        if let (Some(_), Some(_), Some(directory)) = (&path, &directory, fields.get("dir"))
+            && fields.get("path").and_then(NodeRef::text).as_deref() != Some(".")
+        {
+            self.wrong(
+                directory,
+                "a source has either path or dir",
+                "path is inside this repository, dir is not",
+            );
+        }
+        let kind = self.required(node, &fields, "kind")?;
+        let name = self.required(node, &fields, "name")?;
+        if !KINDS.contains(&kind.as_str()) {
+            let help = match suggest(&kind, KINDS) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("one of {}", KINDS.join(", ")),
+            };
+            self.wrong(fields.get("kind").unwrap_or(node), format!("`{kind}` is no kind of source"), help);
+        }
+        let tree = match (directory, path) {
+            (Some(directory), _) => SourceTree::Directory(directory),
+            (None, Some(path)) => SourceTree::Path(path.value),
+            (None, None) => SourceTree::Path(String::new()),
+        };
+        Some(FluxSource { kind, name, namespace, tree, location: place(node) })
+    }
+
+    fn r#override(&mut self, node: NodeRef<'_>) -> Option<Override> {
+        let fields = self.fields(node, "an override", &["paths", "rules"]);
+        let paths = self.list(fields.get("paths"), "paths", Reader::pattern);
+        for key in ["paths", "rules"] {
+            if fields.get(key).is_none() {
+                self.wrong(node, format!("an override without {key}"), format!("add `{key}`"));
+            }
+        }
+        Some(Override { paths, rules: self.rules(fields.get("rules")) })
+    }
+
+    fn rules(&mut self, node: Option<NodeRef<'_>>) -> Vec<RuleLevel> {
+        let Some(node) = node else { return Vec::new() };
+        if !node.is_map() {
+            self.wrong(node, "rules are no map", "write `rule-id: level`");
+            return Vec::new();
+        }
+        let mut rules: Vec<RuleLevel> = Vec::new();
+        for entry in node.entries() {
+            let location = entry.key_location().unwrap_or_else(|| place(entry.value));
+            if rules.iter().any(|rule| rule.name == entry.key) {
+                self.mistake(location, format!("`{}` is given twice", entry.key), "");
+                continue;
+            }
+            let Some(word) = self.text(entry.value) else { continue };
+            // YAML 1.1 readers, editors included, take `off` for a boolean.
+            let word = if word == "false" { "off".to_owned() } else { word };
+            match Level::parse(&word) {
+                Some(level) => rules.push(RuleLevel { name: entry.key.into_owned(), level, location }),
+                None => {
+                    let help = "write off, info, warning or error";
+                    self.wrong(entry.value, format!("`{word}` is no level"), help);
+                }
+            }
+        }
+        rules
+    }
+
+    fn pattern(&mut self, node: NodeRef<'_>) -> Option<Pattern> {
+        let text = self.text(node)?;
+        match Pattern::new(&text, place(node)) {
+            Ok(pattern) => Some(pattern),
+            Err(why) => {
+                self.wrong(node, format!("`{text}` is no glob: {why}"), "");
+                None
+            }
+        }
+    }
+
+    /// A directory inside the root, cleaned.
+    fn path(&mut self, node: NodeRef<'_>) -> Option<Written<String>> {
+        let text = self.text(node)?;
+        match join("", &text) {
+            Some(value) if !text.starts_with('/') => Some(Written { value, location: place(node) }),
+            _ => {
+                let help = "paths are relative to the root";
+                self.wrong(node, format!("`{text}` leaves the repository"), help);
+                None
+            }
+        }
+    }
+
+    fn written(&mut self, node: NodeRef<'_>) -> Option<Written<String>> {
+        let value = self.text(node)?;
+        Some(Written { value, location: place(node) })
+    }
+
+    fn required(&mut self, parent: NodeRef<'_>, fields: &Fields<'_>, key: &str) -> Option<String> {
+        match fields.get(key) {
+            Some(node) => self.text(node),
+            None if parent.is_map() => {
+                self.wrong(parent, format!("`{key}` is missing"), "");
+                None
+            }
+            None => None,
+        }
+    }
+
+    fn text(&mut self, node: NodeRef<'_>) -> Option<String> {
+        match node.text() {
+            Some(text) if !text.is_empty() => Some(text.into_owned()),
+            Some(_) => {
+                self.wrong(node, "an empty value", "");
+                None
+            }
+            None => {
+                self.wrong(node, "a list or map where a word is expected", "");
+                None
+            }
+        }
+    }
+
+    fn boolean(&mut self, node: NodeRef<'_>) -> Option<bool> {
+        let value = node.as_bool();
+        if value.is_none() {
+            self.wrong(node, "neither true nor false", "");
+        }
+        value
+    }
+
+    fn list<T>(
+        &mut self,
+        node: Option<NodeRef<'_>>,
+        what: &str,
+        item: impl Fn(&mut Reader, NodeRef<'_>) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(node) = node else { return Vec::new() };
+        if !node.is_seq() {
+            self.wrong(node, format!("{what} is no list"), "");
+            return Vec::new();
+        }
+        node.items().filter_map(|node| item(self, node)).collect()
+    }
+
+    /// The entries of a map, of which only `known` keys may exist.
+    fn fields<'a>(&mut self, node: NodeRef<'a>, what: &str, known: &[&str]) -> Fields<'a> {
+        if node.is_null() {
+            return Fields(Vec::new());
+        }
+        if !node.is_map() {
+            self.wrong(node, format!("{what} is no map"), "");
+            return Fields(Vec::new());
+        }
+        let mut fields: Vec<EntryRef<'a>> = Vec::new();
+        for entry in node.entries() {
+            let location = entry.key_location().unwrap_or_else(|| place(entry.value));
+            if !known.contains(&&*entry.key) {
+                let help = match suggest(&entry.key, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("known are {}", known.join(", ")),
+                };
+                self.mistake(location, format!("unknown key `{}` in {what}", entry.key), help);
+            } else if fields.iter().any(|before| before.key == entry.key) {
+                self.mistake(location, format!("`{}` is given twice", entry.key), "");
+            } else {
+                fields.push(entry);
+            }
+        }
+        Fields(fields)
+    }
+}
+
+fn place(node: NodeRef<'_>) -> Location {
+    // Every node here is a token of the text, so it has a place.
+    node.location().unwrap_or(Location { path: super::FILE_NAME.into(), start: 0, end: 0, via: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistakes(text: &str) -> Vec<String> {
+        let lines = Stream::parse(text);
+        let show = |mistake: &Mistake| {
+            let (line, column) = lines.lines().position(text, mistake.location.start);
+            format!("{line}:{column} {} ({})", mistake.message, mistake.help)
+        };
+        read("c.yaml", text).err().unwrap_or_default().iter().map(show).collect()
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let text = r#"
+version: 1
+target:
+  flux: 2.7
+  clusterApi: "1.12"
+  kubernetes: auto
+  features: {gates: enabled, suspendAnnotation: auto, runtimeSdk: disabled}
+  additionalSyncMachineLabels: ["^topology"]
+  additionalSyncMachineAnnotations: []
+  extensions:
+    - name: addons
+      handlers: [{name: before-upgrade, hook: BeforeClusterUpgrade, failurePolicy: Ignore}]
+clusters:
+  - {name: production, path: ./clusters/production/, target: {flux: "2.9.1"}}
+  - {name: spoke, kubeConfig: {secretRef: {name: spoke-kubeconfig}}}
+  - {name: other, path: ., kubeConfig: hub/other-kubeconfig}
+sources:
+  - {kind: GitRepository, name: flux-system, namespace: flux-system, path: ., dir: null}
+  - {kind: OCIRepository, name: shared, dir: ../shared}
+exclude: ["**/charts/**"]
+rules: {suspend-without-reason: warning, orphan-object: off}
+overrides: [{paths: ["clusters/dev/**"], rules: {suspend: info}}]
+requireReason: true
+plan: {base: origin/main}
+"#;
+        let config = read("c.yaml", text).expect("no mistakes");
+        let version = |target: &Target| target.flux.as_ref().map(|version| version.value.to_string());
+        assert_eq!(version(&config.target).as_deref(), Some("2.7"));
+        assert_eq!(version(&config.target_of(Some("production"))).as_deref(), Some("2.9.1"));
+        assert_eq!(version(&config.target_of(Some("spoke"))).as_deref(), Some("2.7"));
+        assert_eq!(config.target.kubernetes, None);
+        assert_eq!(config.target.feature(Feature::Gates).map(|gates| gates.value), Some(true));
+        assert_eq!(config.target.feature(Feature::SuspendAnnotation), None);
+        assert!(
+            config.target_of(Some("production")).feature(Feature::RuntimeSdk).is_some_and(|on| !on.value)
+        );
+        assert!(config.target.extensions[0].handlers[0].ignores_failure);
+        let paths: Vec<_> =
+            config.clusters.iter().map(|c| c.path.as_ref().map(|p| p.value.as_str())).collect();
+        assert_eq!(paths, [Some("clusters/production"), None, Some("")]);
+        let kube = config.clusters[2].kube_config.as_ref().expect("given");
+        assert_eq!((kube.namespace.as_deref(), kube.name.as_str()), (Some("hub"), "other-kubeconfig"));
+        assert_eq!(config.sources[0].tree, SourceTree::Path(String::new()));
+        assert_eq!(config.sources[1].tree, SourceTree::Directory("../shared".to_owned()));
+        assert_eq!(config.level("orphan-object", "build"), Some(Level::Off));
+        assert_eq!(config.override_level("clusters/dev/a.yaml", "suspended-x", "suspend"), Some(Level::Info));
+        assert_eq!(config.override_level("clusters/prod/a.yaml", "suspended-x", "suspend"), None);
+        assert!(
+            config.require_reason.is_some_and(|asks| asks.value)
+                && config.plan_base.is_some()
+                && config.exclude.len() == 1
+        );
+    }
+
+    #[test]
+    fn the_template_is_right_as_it_is_and_with_everything_in_it() {
+        let template = crate::config::TEMPLATE;
+        assert!(read("c.yaml", template).is_ok_and(|config| config.rules.is_empty()));
+        let all: String = template
+            .lines()
+            .map(|line| match line.strip_prefix('#') {
+                Some(setting) if !setting.starts_with(' ') || setting.starts_with("  ") => {
+                    format!("{setting}\n")
+                }
+                _ => format!("{line}\n"),
+            })
+            .collect();
+        let config = read("c.yaml", &all).unwrap_or_else(|mistakes| panic!("{mistakes:?}\n{all}"));
+        assert!(
+            !config.rules.is_empty() && config.clusters.len() == 2 && config.plan_base.is_some(),
+            "{all}"
+        );
+    }
+
+    #[test]
+    fn the_schema_names_the_keys_that_are_read() {
+        let schema: serde_json::Value = serde_json::from_str(crate::config::SCHEMA).expect("JSON");
+        let keys = |value: &serde_json::Value| -> Vec<String> {
+            value["properties"].as_object().expect("properties").keys().cloned().collect()
+        };
+        let sorted = |names: &[&str]| {
+            let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            names.sort();
+            names
+        };
+        let target = &schema["$defs"]["target"];
+        assert_eq!(keys(&schema), sorted(&ROOT));
+        assert_eq!(keys(target), sorted(&TARGET));
+        assert_eq!(keys(&target["properties"]["features"]), sorted(&Feature::ALL.map(Feature::name)));
+    }
+
+    #[test]
+    fn an_empty_configuration_is_the_default() {
+        for text in ["", "# only a comment\n", "---\n", "version: 1\n", "rules:\nclusters:\n"] {
+            assert!(read("c.yaml", text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_name_their_place_and_the_cure() {
+        for (text, expected) in [
+            ("exclde: []\n", "1:1 unknown key `exclde` in the configuration (did you mean `exclude`?)"),
+            (
+                "target:\n  features:\n    gate: enabled\n",
+                "3:5 unknown key `gate` in features (did you mean `gates`?)",
+            ),
+            (
+                "target: {flux: 2.10}\n",
+                "1:16 flux 2.10 is not supported (supported are 2.0 to 2.9, and auto)",
+            ),
+            (
+                "target: {clusterApi: '1.4'}\n",
+                "1:22 clusterApi 1.4 is not supported (supported are 1.5 to 1.15, and auto)",
+            ),
+            (
+                "target: {kubernetes: new}\n",
+                "1:22 `new` is no version (write MAJOR.MINOR, such as \"1.34\", or auto)",
+            ),
+            ("rules: {a: fatal}\n", "1:12 `fatal` is no level (write off, info, warning or error)"),
+            ("exclude: ['[a']\n", "1:11 `[a` is no glob: unclosed character class; missing ']' ()"),
+            ("exclude: a\n", "1:10 exclude is no list ()"),
+            ("requireReason: maybe\n", "1:16 neither true nor false ()"),
+            ("clusters: [{path: a}]\n", "1:12 `name` is missing ()"),
+            (
+                "clusters: [{name: a, path: ../x}]\n",
+                "1:28 `../x` leaves the repository (paths are relative to the root)",
+            ),
+            (
+                "sources: [{kind: GitRepo, name: a}]\n",
+                "1:18 `GitRepo` is no kind of source (one of GitRepository, OCIRepository, Bucket, ExternalArtifact)",
+            ),
+            ("version: 2\n", "1:10 unknown version of the configuration (write `version: 1`)"),
+            ("[]\n", "1:1 the configuration is no map ()"),
+            ("a: 1\n---\nb: 2\n", "3:1 a second document (a configuration is one YAML document)"),
+        ] {
+            let found = mistakes(text);
+            assert!(found.iter().any(|mistake| mistake == expected), "{text}\n{found:#?}");
+        }
+    }
+
+    #[test]
+    fn broken_yaml_is_a_mistake_with_a_place() {
+        let found = mistakes("rules: {a: error\n");
+        assert!(found.first().is_some_and(|mistake| mistake.contains("not valid YAML")), "{found:?}");
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once() {
+        assert_eq!(mistakes("a: 1\nb: 2\nrules: {c: d}\n").len(), 3);
+    }
+}

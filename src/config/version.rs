@@ -1,0 +1,98 @@
+//! Versions as the configuration writes them: `2.7`, `v2.7.5`.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// A version of a distribution: major and minor, and the patch where it is
+/// known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// Major version.
+    pub major: u32,
+    /// Minor version.
+    pub minor: u32,
+    /// Patch version; `None` sorts before all.
+    pub patch: Option<u32>,
+}
+
+/// Supported minors of Flux 2.
+pub const FLUX: (u32, RangeInclusive<u32>) = (2, 0..=9);
+
+/// Supported minors of Cluster API 1.
+pub const CLUSTER_API: (u32, RangeInclusive<u32>) = (1, 5..=15);
+
+impl Version {
+    /// Read `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`, with or without a `v`. What
+    /// follows a patch's digits (`-rc.1`, `+k3s1`) is left out.
+    pub fn parse(text: &str) -> Option<Version> {
+        let text = text.strip_prefix('v').unwrap_or(text);
+        let core = text.split(['-', '+']).next()?;
+        let mut numbers = core.split('.').map(|part| {
+            let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| part.parse::<u32>().ok()).flatten()
+        });
+        let (major, minor) = (numbers.next()??, numbers.next()??);
+        let patch = match numbers.next() {
+            None => None,
+            Some(patch) => Some(patch?),
+        };
+        numbers.next().is_none().then_some(Version { major, minor, patch })
+    }
+
+    /// Whether it lies in a range of supported minors.
+    pub fn within(self, (major, minors): &(u32, RangeInclusive<u32>)) -> bool {
+        self.major == *major && minors.contains(&self.minor)
+    }
+
+    /// Whether it is this minor version or a later one.
+    pub fn at_least(self, major: u32, minor: u32) -> bool {
+        (self.major, self.minor) >= (major, minor)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)?;
+        match self.patch {
+            Some(patch) => write!(f, ".{patch}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_with_and_without_their_decorations() {
+        for (text, expected) in [
+            ("2.7", Some("2.7")),
+            ("v2.10", Some("2.10")),
+            ("2.8.8", Some("2.8.8")),
+            ("v1.34.1+k3s1", Some("1.34.1")),
+            ("1.13.0-rc.1", Some("1.13.0")),
+            ("2", None),
+            ("2.x", None),
+            ("2.7.", None),
+            ("2.7.1.1", None),
+            ("+2.7", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                Version::parse(text).map(|version| version.to_string()).as_deref(),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn ranges_are_those_that_are_supported() {
+        let within = |text: &str, range| Version::parse(text).is_some_and(|version| version.within(range));
+        assert!(within("2.0", &FLUX) && within("2.9.4", &FLUX));
+        assert!(!within("2.10", &FLUX) && !within("0.35", &FLUX));
+        assert!(within("1.5", &CLUSTER_API) && within("1.15", &CLUSTER_API));
+        assert!(!within("1.4", &CLUSTER_API) && !within("1.16", &CLUSTER_API));
+    }
+}

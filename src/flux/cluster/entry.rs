@@ -1,0 +1,356 @@
+//! Entry points: what makes a cluster start to apply this repository.
+//! Source: flux2 `pkg/manifestgen/sync`, flux-operator `internal/builder`
+//! (`syncTmpl`), the flux-instance chart.
+
+use super::source::{normalise, reference};
+use crate::config::Config;
+use crate::flux::kinds;
+use crate::repo::{Object, ObjectId, Snapshot, join};
+use crate::yaml::{Location, Node, NodeRef};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// An entry point.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name from configuration.
+    pub name: Option<String>,
+    /// The clean path that its root applies.
+    pub root: String,
+    /// The root Kustomizations: (identity, effective object).
+    pub kustomizations: Vec<(ObjectId, Node)>,
+    /// Objects that the entry point creates beside them (the source of a
+    /// FluxInstance): identities only.
+    pub generated: Vec<ObjectId>,
+    /// The source that is this repository: kind, namespace, name.
+    pub source: Option<(String, Option<String>, String)>,
+    /// Its URL, normalised.
+    pub url: Option<String>,
+    /// Its ref, as text.
+    pub reference: Option<String>,
+    /// Where the entry point is written; `None` when it is only a path.
+    pub location: Option<Location>,
+    /// A stated entry point; false for a path that nothing applies, whose
+    /// inventory is always partial.
+    pub stated: bool,
+}
+
+/// Find the entry points: those of the configuration, else the stated ones,
+/// else each path whose Flux Kustomizations no other one applies.
+pub fn find(snapshot: &Snapshot, config: &Config) -> Vec<Entry> {
+    let mut stated = stated(snapshot);
+    let configured: Vec<Entry> = config
+        .clusters
+        .iter()
+        .filter_map(|cluster| {
+            let path = cluster.path.as_ref()?;
+            let found = stated.iter().position(|entry| entry.root == path.value);
+            let mut entry = match found {
+                Some(at) => stated[at].clone(),
+                None => by_path(&path.value, Some(path.location.clone())),
+            };
+            entry.name = Some(cluster.name.clone());
+            Some(entry)
+        })
+        .collect();
+    if !configured.is_empty() {
+        return configured;
+    }
+    stated.sort_by(|a, b| a.root.cmp(&b.root));
+    stated.dedup_by(|a, b| a.root == b.root);
+    if stated.is_empty() { unapplied(snapshot) } else { stated }
+}
+
+/// `spec.path` as a clean path inside its tree (`SecureJoin`: nothing leaves it).
+pub fn clean_path(path: &str) -> String {
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            _ => segments.push(segment),
+        }
+    }
+    segments.join("/")
+}
+
+fn stated(snapshot: &Snapshot) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut stubs: Vec<&str> = snapshot
+        .files()
+        .iter()
+        .map(|file| &*file.path)
+        .filter(|path| path.rsplit('/').next() == Some("gotk-sync.yaml"))
+        .collect();
+    for object in snapshot.objects() {
+        let path = &*object.source.path;
+        if path.rsplit('/').next() == Some("gotk-sync.yaml") && kinds::is_kustomization(&object.id) {
+            stubs.retain(|stub| *stub != path);
+            entries.push(from_sync(snapshot, object));
+        } else if object.id.is(kinds::OPERATOR, "FluxInstance") {
+            entries.extend(from_instance(&object.id, object.node.get_ref(), "/spec/sync"));
+        } else if kinds::is_helm_release(&object.id) && is_instance_chart(object.node.get_ref()) {
+            let node = object.node.get_ref();
+            if node.str_at("/spec/values/instance/sync/url").is_some_and(|url| !url.is_empty()) {
+                let namespace = node.str_at("/spec/targetNamespace");
+                let id = ObjectId {
+                    api_version: "fluxcd.controlplane.io/v1".into(),
+                    kind: "FluxInstance".into(),
+                    namespace: namespace
+                        .map(|text| text.as_ref().into())
+                        .or_else(|| object.id.namespace.clone()),
+                    name: "flux".into(),
+                };
+                entries.extend(from_instance(&id, node, "/spec/values/instance/sync"));
+            }
+        }
+    }
+    for stub in stubs {
+        // A comment-only stub: bootstrap fills it in.
+        if let Some((directory, _)) = stub.rsplit_once('/') {
+            let root = directory.strip_suffix("flux-system").unwrap_or(directory).trim_end_matches('/');
+            let location = Location { path: stub.into(), start: 0, end: 0, via: Vec::new() };
+            entries.push(by_path(root, Some(location)));
+        }
+    }
+    entries
+}
+
+fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
+    let node = object.node.get_ref();
+    let source = source_of(&object.id, node);
+    let written = source.as_ref().and_then(|(kind, namespace, name)| {
+        snapshot.objects().iter().find(|other| {
+            &*other.id.kind == kind.as_str()
+                && &*other.id.name == name.as_str()
+                && other.id.namespace == namespace.as_deref().map(Arc::from)
+                && other.source.path == object.source.path
+        })
+    });
+    Entry {
+        name: None,
+        root: clean_path(&node.str_at("/spec/path").unwrap_or_default()),
+        kustomizations: vec![(object.id.clone(), object.node.clone())],
+        generated: Vec::new(),
+        url: written.and_then(|other| other.node.get_ref().str_at("/spec/url").map(|url| normalise(&url))),
+        reference: written.and_then(|other| reference(other.node.get_ref())),
+        source,
+        location: node.location(),
+        stated: true,
+    }
+}
+
+/// The source that a Kustomization names: kind, namespace, name.
+pub(super) fn source_of(id: &ObjectId, node: NodeRef<'_>) -> Option<(String, Option<String>, String)> {
+    let reference = node.at("/spec/sourceRef")?;
+    let namespace = reference
+        .str_at("/namespace")
+        .filter(|namespace| !namespace.is_empty())
+        .map(|namespace| namespace.into_owned())
+        .or_else(|| id.namespace.as_deref().map(str::to_owned));
+    Some((reference.str_at("/kind")?.into_owned(), namespace, reference.str_at("/name")?.into_owned()))
+}
+
+/// The pair that a FluxInstance generates: source and Kustomization, both named
+/// `sync.name`, else the namespace.
+fn from_instance(id: &ObjectId, node: NodeRef<'_>, pointer: &str) -> Option<Entry> {
+    let sync = node.at(pointer).filter(|sync| sync.is_map())?;
+    let text = |key: &str| sync.get(key).and_then(NodeRef::as_str).map(|text| text.into_owned());
+    let namespace = id.namespace.as_deref().unwrap_or("flux-system");
+    let name = text("name").filter(|name| !name.is_empty()).unwrap_or_else(|| namespace.to_owned());
+    let kind = text("kind").unwrap_or_else(|| "GitRepository".to_owned());
+    let location = sync.location();
+    let path = sync.get("path");
+    let root = clean_path(&path.and_then(NodeRef::as_str).unwrap_or_default());
+    let kustomization = synthetic(namespace, &name, &kind, path.map(NodeRef::to_node), &root, &location);
+    let generated = ObjectId {
+        api_version: "source.toolkit.fluxcd.io/v1".into(),
+        kind: kind.as_str().into(),
+        namespace: Some(namespace.into()),
+        name: name.as_str().into(),
+    };
+    Some(Entry {
+        name: None,
+        root,
+        kustomizations: vec![kustomization],
+        generated: vec![generated],
+        source: Some((kind, Some(namespace.to_owned()), name)),
+        url: text("url").map(|url| normalise(&url)),
+        reference: text("ref"),
+        location,
+        stated: true,
+    })
+}
+
+/// An entry point of which only the path is known: as `flux bootstrap` makes it.
+fn by_path(path: &str, location: Option<Location>) -> Entry {
+    let (namespace, name, kind) = ("flux-system", "flux-system", "GitRepository");
+    let generated = ObjectId {
+        api_version: "source.toolkit.fluxcd.io/v1".into(),
+        kind: kind.into(),
+        namespace: Some(namespace.into()),
+        name: name.into(),
+    };
+    Entry {
+        name: None,
+        root: path.to_owned(),
+        kustomizations: vec![synthetic(namespace, name, kind, None, path, &location)],
+        generated: vec![generated],
+        source: Some((kind.to_owned(), Some(namespace.to_owned()), name.to_owned())),
+        url: None,
+        reference: None,
+        location,
+        stated: true,
+    }
+}
+
+fn synthetic(
+    namespace: &str,
+    name: &str,
+    source_kind: &str,
+    path: Option<Node>,
+    root: &str,
+    location: &Option<Location>,
+) -> (ObjectId, Node) {
+    let string = |text: &str| Node::string(text, location.clone());
+    let map = |entries: Vec<(&str, Node)>| {
+        let mut node = Node::empty_map(location.clone());
+        for (key, value) in entries {
+            node.set(key, value, location.clone());
+        }
+        node
+    };
+    let path = path.unwrap_or_else(|| string(&format!("./{root}")));
+    let node = map(vec![
+        ("apiVersion", string("kustomize.toolkit.fluxcd.io/v1")),
+        ("kind", string("Kustomization")),
+        ("metadata", map(vec![("name", string(name)), ("namespace", string(namespace))])),
+        (
+            "spec",
+            map(vec![
+                ("interval", string("10m")),
+                ("prune", Node::scalar(crate::yaml::Value::Bool(true), location.clone())),
+                ("path", path),
+                ("sourceRef", map(vec![("kind", string(source_kind)), ("name", string(name))])),
+            ]),
+        ),
+    ]);
+    let id = ObjectId {
+        api_version: "kustomize.toolkit.fluxcd.io/v1".into(),
+        kind: "Kustomization".into(),
+        namespace: Some(namespace.into()),
+        name: name.into(),
+    };
+    (id, node)
+}
+
+fn is_instance_chart(node: NodeRef<'_>) -> bool {
+    let chart = node.str_at("/spec/chart/spec/chart");
+    let reference = node.str_at("/spec/chartRef/name");
+    chart.is_some_and(|chart| chart.rsplit('/').next() == Some("flux-instance"))
+        || reference.is_some_and(|name| name == "flux-instance")
+}
+
+/// Without a stated entry point: the paths that hold Flux Kustomizations which
+/// no other one applies. One that lies below its own path is a home-made root.
+fn unapplied(snapshot: &Snapshot) -> Vec<Entry> {
+    let all: Vec<(&Object, Option<String>)> = snapshot
+        .objects()
+        .iter()
+        .filter(|object| kinds::is_kustomization(&object.id))
+        .filter(|object| !object.id.name.is_empty() && object.node.get_ref().at("/spec").is_some())
+        .map(|object| (object, object.node.get_ref().str_at("/spec/path").map(|path| clean_path(&path))))
+        .collect();
+    let below = |file: &str, path: &str| {
+        path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+    };
+    // Sources that stand for this repository, as far as can be seen: a directory
+    // that one of their Kustomizations names is here.
+    let own: BTreeSet<_> = all
+        .iter()
+        .filter(|(_, path)| {
+            path.as_deref().is_some_and(|path| !path.is_empty() && snapshot.has_directory(path))
+        })
+        .filter_map(|(object, _)| source_of(&object.id, object.node.get_ref()))
+        .collect();
+    let all: Vec<(&Object, Option<String>)> = all
+        .into_iter()
+        .map(|(object, path)| match source_of(&object.id, object.node.get_ref()) {
+            Some(source) if path.as_deref() == Some("") && !own.contains(&source) => (object, None),
+            _ => (object, path),
+        })
+        .collect();
+    let covers = |path: &Option<String>, file: &str| path.as_deref().is_some_and(|path| below(file, path));
+    let mut groups: BTreeMap<String, Entry> = BTreeMap::new();
+    for (index, (object, path)) in all.iter().enumerate() {
+        let file = &*object.source.path;
+        let covered = all.iter().enumerate().any(|(other, (_, path))| {
+            other != index
+                && covers(path, file)
+                && !(covers(&all[index].1, file)
+                    && all[index].1.as_deref().map(str::len) <= path.as_deref().map(str::len))
+        });
+        if covered {
+            continue;
+        }
+        if covers(path, file) {
+            // Home-made: applied by hand, applies itself from then on.
+            let root = path.clone().unwrap_or_default();
+            let source = source_of(&object.id, object.node.get_ref());
+            groups.entry(root.clone()).or_insert_with(|| Entry {
+                name: None,
+                root,
+                kustomizations: vec![(object.id.clone(), object.node.clone())],
+                generated: Vec::new(),
+                source,
+                url: None,
+                reference: None,
+                location: object.node.get_ref().location(),
+                stated: false,
+            });
+            continue;
+        }
+        let directory = group_directory(file);
+        let entry = groups.entry(directory.clone()).or_insert_with(|| Entry {
+            name: None,
+            root: directory,
+            kustomizations: Vec::new(),
+            generated: Vec::new(),
+            source: None,
+            url: None,
+            reference: None,
+            location: None,
+            stated: false,
+        });
+        if entry.source.is_none() {
+            entry.source = source_of(&object.id, object.node.get_ref()).filter(|source| own.contains(source));
+        }
+        entry.kustomizations.push((object.id.clone(), object.node.clone()));
+    }
+    // A directory below another one's belongs to the same cluster.
+    let roots: Vec<String> = groups.keys().cloned().collect();
+    for root in &roots {
+        let parent =
+            roots.iter().find(|other| *other != root && below(root, other) && groups.contains_key(*other));
+        let Some(parent) = parent else { continue };
+        if let Some(child) = groups.remove(root)
+            && let Some(entry) = groups.get_mut(parent)
+        {
+            entry.kustomizations.extend(child.kustomizations);
+        }
+    }
+    groups.into_values().collect()
+}
+
+/// The directory that stands for a cluster: `…/clusters/<name>` where the path
+/// has it, else the file's own directory.
+fn group_directory(file: &str) -> String {
+    let directory = file.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let segments: Vec<&str> = directory.split('/').collect();
+    match segments.iter().position(|segment| *segment == "clusters") {
+        Some(at) if at + 1 < segments.len() => segments[..at + 2].join("/"),
+        _ => join("", directory).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,535 @@
+//! Growing clusters from their entry points: build, take the Flux
+//! Kustomizations in the output, build theirs, until nothing changes.
+
+use super::entry::{self, Entry, clean_path, source_of};
+use super::inventory::{Kinds, Opener, OpenerCause};
+use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
+use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
+use crate::config::Config;
+use crate::flux::build::{self, BuildFailure, BuiltObject, FluxBuild};
+use crate::flux::kinds;
+use crate::flux::substitution::{Provided, Variables, config_map_keys, secret_keys};
+use crate::flux::versions::Settings;
+use crate::repo::{FileTree, ObjectId, Snapshot};
+use crate::yaml::{Known, Node, NodeRef};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Rounds after which a cluster that keeps changing is taken as it is.
+const ROUNDS: usize = 8;
+
+/// Flux Kustomizations that one cluster may have.
+const LIMIT: usize = 20_000;
+
+pub(super) fn world(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
+    let entries = entry::find(snapshot, config);
+    let urls: Vec<String> = remotes.iter().map(|url| normalise(url)).collect();
+    let has_entry = !entries.is_empty();
+    let shared = Shared::default();
+    let names = cluster_names(&entries);
+    let grown: Vec<Grown> = if has_entry {
+        entries
+            .par_iter()
+            .zip(names.par_iter())
+            .map(|(entry, name)| grow(snapshot, &shared, config, &urls, entry, name.clone()))
+            .collect()
+    } else {
+        without_entries(snapshot, &shared)
+    };
+    assemble(snapshot, config, grown, has_entry)
+}
+
+/// Names: the configuration's, else the last component of the root path, on
+/// collision the shortest unique suffix of the path.
+fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
+    let suffix = |root: &str, count: usize| {
+        let segments: Vec<&str> = root.split('/').filter(|segment| !segment.is_empty()).collect();
+        match segments.len() {
+            0 => ".".to_owned(),
+            length => segments[length.saturating_sub(count)..].join("/"),
+        }
+    };
+    entries
+        .iter()
+        .map(|entry| {
+            if let Some(name) = &entry.name {
+                return name.as_str().into();
+            }
+            let depth = entry.root.split('/').count();
+            let unique = (1..=depth).map(|count| suffix(&entry.root, count)).find(|name| {
+                let same = |other: &&Entry| suffix(&other.root, name.split('/').count()) == *name;
+                entries.iter().filter(same).count() == 1
+            });
+            unique.unwrap_or_else(|| suffix(&entry.root, depth)).into()
+        })
+        .collect()
+}
+
+/// A cluster with its objects still at hand.
+struct Grown {
+    name: Option<Arc<str>>,
+    root: String,
+    objects: Vec<(ObjectId, BuiltObject, ApplyTarget, Option<u32>)>,
+    applied: Vec<Applied>,
+    generated: Vec<ObjectId>,
+    /// Paths of the files that its builds read.
+    read: FxHashSet<Arc<str>>,
+    stated: bool,
+}
+
+/// What a build depends on; equal inputs in the next round are not built again.
+struct Built {
+    node: Node,
+    tree: Option<String>,
+    variables: Vec<(Arc<str>, Option<Arc<str>>)>,
+    open: bool,
+    result: Result<FluxBuild, Outcome>,
+}
+
+fn grow(
+    snapshot: &Arc<Snapshot>,
+    shared: &Shared,
+    config: &Config,
+    remotes: &[String],
+    entry: &Entry,
+    name: Arc<str>,
+) -> Grown {
+    let mut urls = remotes.to_vec();
+    urls.extend(entry.url.clone());
+    let sources = Sources {
+        snapshot,
+        shared,
+        config,
+        urls,
+        entry: entry.source.clone(),
+        entry_ref: entry.reference.clone(),
+    };
+    let mut known: FxHashMap<(Option<Arc<str>>, Arc<str>), Built> = FxHashMap::default();
+    let mut objects: Objects = FxHashMap::default();
+    let mut settings = Settings::default();
+    let mut grown = Grown {
+        name: Some(name.clone()),
+        root: entry.root.clone(),
+        objects: Vec::new(),
+        applied: Vec::new(),
+        generated: entry.generated.clone(),
+        read: FxHashSet::default(),
+        stated: entry.stated,
+    };
+    for _ in 0..ROUNDS {
+        let (next, changed) = round(&sources, entry, &settings, &mut known, &objects);
+        grown.objects = next.objects;
+        grown.applied = next.applied;
+        grown.read = next.read;
+        objects = grown
+            .objects
+            .iter()
+            .filter(|(id, _, target, _)| {
+                is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
+            })
+            .map(|(id, built, _, _)| {
+                ((id.kind.clone(), id.namespace.clone(), id.name.clone()), (id.clone(), built.node.clone()))
+            })
+            .collect();
+        settings = Settings::read(
+            grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+            snapshot,
+            &config.target_of(Some(&name)),
+        );
+        if !changed {
+            break;
+        }
+    }
+    if !entry.stated {
+        by_hand(snapshot, entry, &mut grown);
+    }
+    grown
+}
+
+/// Without a stated entry point, what lies beside the root Kustomizations is
+/// taken to be applied by hand.
+fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &mut Grown) {
+    let directory =
+        |path: &str| path.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned());
+    let roots: FxHashSet<String> = entry
+        .kustomizations
+        .iter()
+        .filter_map(|(_, node)| node.get_ref().location())
+        .map(|location| directory(&location.path))
+        .collect();
+    let built: FxHashSet<Arc<str>> = grown
+        .objects
+        .iter()
+        .flat_map(|(_, object, _, _)| object.files.iter().map(|(_, location)| location.path.clone()))
+        .collect();
+    for object in snapshot.objects() {
+        let beside = roots.contains(&directory(&object.source.path)) && !built.contains(&object.source.path);
+        if !beside || object.id.group() == "kustomize.config.k8s.io" {
+            continue;
+        }
+        let files =
+            object.node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
+        let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
+        grown.objects.push((object.id.clone(), built, ApplyTarget::Local, None));
+    }
+}
+
+/// Objects that shape the next round besides sources.
+fn relevant(id: &ObjectId) -> bool {
+    id.group().is_empty() && matches!(&*id.kind, "ConfigMap" | "Secret") || kinds::is_kustomization(id)
+}
+
+struct Round {
+    objects: Vec<(ObjectId, BuiltObject, ApplyTarget, Option<u32>)>,
+    applied: Vec<Applied>,
+    read: FxHashSet<Arc<str>>,
+}
+
+fn round(
+    sources: &Sources<'_>,
+    entry: &Entry,
+    settings: &Settings,
+    known: &mut FxHashMap<(Option<Arc<str>>, Arc<str>), Built>,
+    objects: &Objects,
+) -> (Round, bool) {
+    let mut out = Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default() };
+    let mut changed = false;
+    let mut seen: FxHashSet<(Option<Arc<str>>, Arc<str>)> = FxHashSet::default();
+    let mut queue: Vec<(ObjectId, Node, Option<u32>)> = Vec::new();
+    for (id, node) in &entry.kustomizations {
+        if seen.insert((id.namespace.clone(), id.name.clone())) {
+            // From the second round on, the root is what it applies of itself.
+            let own = objects.get(&(id.kind.clone(), id.namespace.clone(), id.name.clone()));
+            let node = own.map_or_else(|| node.clone(), |(_, node)| node.clone());
+            queue.push((id.clone(), node, None));
+        }
+    }
+    let mut at = 0;
+    while at < queue.len() {
+        let (id, node, parent) = queue[at].clone();
+        at += 1;
+        let identity = (id.namespace.clone(), id.name.clone());
+        let view = node.get_ref();
+        let path = clean_path(&view.str_at("/spec/path").unwrap_or_default());
+        let tree = resolve(sources, objects, &id, view, &path);
+        let variables = variables(objects, &id, view);
+        let (tree, state) = match tree {
+            Ok(found) => (Ok(found.tree), found.state),
+            Err(why) => (Err(why), SourceState::Here),
+        };
+        let key = tree.as_ref().ok().map(FileTree::key);
+        let flat: Vec<(Arc<str>, Option<Arc<str>>)> = variables
+            .names()
+            .map(|name| (name.into(), variables.definition(name).and_then(|known| known.value.clone())))
+            .collect();
+        let same = known.get(&identity).is_some_and(|before| {
+            before.node.get_ref().same_value(view) == Known::Value(true)
+                && before.tree == key
+                && before.variables == flat
+                && before.open == variables.open
+        });
+        if !same {
+            changed = true;
+            let result = match &tree {
+                Err(why) => Err(Outcome::External(why.clone())),
+                Ok(tree) if !path.is_empty() && !tree.is_directory(&path) => Err(Outcome::MissingPath),
+                Ok(tree) => {
+                    let strict = settings.feature(crate::config::Feature::StrictSubstitution).value;
+                    let strict = strict.map_or(Known::Unknown, Known::Value);
+                    build::build(tree, view, &variables, strict, &sources.shared.memo)
+                        .map_err(Outcome::Failed)
+                }
+            };
+            let built =
+                Built { node: node.clone(), tree: key, variables: flat, open: variables.open, result };
+            known.insert(identity.clone(), built);
+        }
+        let Some(built) = known.get(&identity) else { continue };
+        let target = target_of(&id, view);
+        let index = out.applied.len() as u32;
+        let outcome = match &built.result {
+            Ok(build) => built_outcome(build),
+            Err(outcome) => outcome.again(),
+        };
+        out.applied.push(Applied {
+            id: id.clone(),
+            node: node.clone(),
+            tree: tree.ok(),
+            path,
+            target: target.clone(),
+            outcome,
+            assumed: state == SourceState::Assumed,
+            later: state == SourceState::Later,
+            applied_by: parent,
+            files_read: built.result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone()),
+        });
+        if let Ok(build) = &built.result {
+            out.read.extend(build.files_read.iter().cloned());
+            for object in &build.objects {
+                let Some(id) = ObjectId::of(object.node.get_ref()) else { continue };
+                if target == ApplyTarget::Local
+                    && kinds::is_kustomization(&id)
+                    && queue.len() < LIMIT
+                    && seen.insert((id.namespace.clone(), id.name.clone()))
+                {
+                    queue.push((id.clone(), object.node.clone(), Some(index)));
+                }
+                out.objects.push((id, object.clone(), target.clone(), Some(index)));
+            }
+        }
+    }
+    (out, changed)
+}
+
+fn built_outcome(build: &FluxBuild) -> Outcome {
+    Outcome::Built {
+        partial: build.partial.clone(),
+        bad_variables: build.bad_variables.clone(),
+        missing_sources: build.missing_sources.clone(),
+        unusable: build.unusable.clone(),
+        warnings: build.warnings.clone(),
+    }
+}
+
+impl Outcome {
+    fn again(&self) -> Outcome {
+        match self {
+            Outcome::Built { partial, bad_variables, missing_sources, unusable, warnings } => {
+                Outcome::Built {
+                    partial: partial.clone(),
+                    bad_variables: bad_variables.clone(),
+                    missing_sources: missing_sources.clone(),
+                    unusable: unusable.clone(),
+                    warnings: warnings.clone(),
+                }
+            }
+            Outcome::Failed(failure) => Outcome::Failed(failure.clone()),
+            Outcome::External(why) => Outcome::External(why.clone()),
+            Outcome::MissingPath => Outcome::MissingPath,
+        }
+    }
+}
+
+fn resolve(
+    sources: &Sources<'_>,
+    objects: &Objects,
+    id: &ObjectId,
+    node: NodeRef<'_>,
+    path: &str,
+) -> Result<super::TreeOf, String> {
+    match source_of(id, node) {
+        Some((kind, namespace, name)) => sources.resolve(objects, &kind, namespace.as_deref(), &name, path),
+        None => Err("it names no source".to_owned()),
+    }
+}
+
+/// The variables of a Kustomization, looked up among the objects of the cluster.
+fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
+    let mut provide = |kind: &str, name: &str| {
+        let key = (Arc::from(kind), id.namespace.clone(), Arc::from(name));
+        match objects.get(&key) {
+            Some((_, node)) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node.get_ref())),
+            Some((_, node)) => Provided::Keys(secret_keys(node.get_ref())),
+            // Anybody may make a ConfigMap or Secret.
+            None => Provided::Unknown,
+        }
+    };
+    Variables::of(node, &mut provide).unwrap_or_default()
+}
+
+/// Without entry points: one nameless cluster for each overlay that no other
+/// kustomization includes, and one for the loose objects.
+fn without_entries(snapshot: &Arc<Snapshot>, shared: &Shared) -> Vec<Grown> {
+    let tree = FileTree::root(snapshot.clone());
+    let mut included: FxHashSet<String> = FxHashSet::default();
+    let mut directories: Vec<String> = Vec::new();
+    for file in snapshot.files() {
+        let (directory, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        if !matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization") {
+            continue;
+        }
+        let Some(source) =
+            snapshot.sources(file).first().filter(|source| !source.document().tokens.is_empty())
+        else {
+            continue;
+        };
+        let root = Node::Source(source.clone(), 0);
+        let root = root.get_ref();
+        let component = root.str_at("/kind").is_some_and(|kind| kind == "Component");
+        let foreign = root
+            .str_at("/apiVersion")
+            .is_some_and(|version| !version.starts_with("kustomize.config.k8s.io/"));
+        if !component && !foreign {
+            directories.push(directory.to_owned());
+        }
+        for field in ["/resources", "/bases", "/components"] {
+            for item in root.items_at(field) {
+                let path = item.as_str().and_then(|path| crate::repo::join(directory, &path));
+                included.extend(path.filter(|path| tree.is_directory(path)));
+            }
+        }
+    }
+    let mut used: FxHashSet<Arc<str>> = FxHashSet::default();
+    let mut all: Vec<Grown> = directories
+        .into_par_iter()
+        .filter(|directory| !included.contains(directory))
+        .map(|directory| overlay(&tree, &directory, shared))
+        .collect();
+    for grown in &all {
+        used.extend(grown.applied.iter().flat_map(|applied| applied.files_read.iter().cloned()));
+    }
+    let loose: Vec<_> = snapshot
+        .objects()
+        .iter()
+        .filter(|object| {
+            !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+        })
+        .map(|object| {
+            let files = object.node.get_ref().location().map(|location| ("resource", location));
+            let files = files.into_iter().collect();
+            let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
+            (object.id.clone(), built, ApplyTarget::Local, None)
+        })
+        .collect();
+    if !loose.is_empty() {
+        all.push(Grown {
+            name: None,
+            root: String::new(),
+            objects: loose,
+            applied: Vec::new(),
+            generated: Vec::new(),
+            read: FxHashSet::default(),
+            stated: false,
+        });
+    }
+    all
+}
+
+fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
+    let mut node = Node::empty_map(None);
+    let mut spec = Node::empty_map(None);
+    spec.set("path", Node::string(directory, None), None);
+    node.set("spec", spec, None);
+    let result = build::build_overlay(tree, directory, &shared.memo);
+    let files_read = result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone());
+    let (objects, outcome) = match result {
+        Ok(build) => {
+            let outcome = built_outcome(&build);
+            (build.objects, outcome)
+        }
+        Err(failure) => (Vec::new(), Outcome::Failed(failure)),
+    };
+    let objects = objects
+        .into_iter()
+        .filter_map(|object| {
+            Some((ObjectId::of(object.node.get_ref())?, object, ApplyTarget::Local, Some(0)))
+        })
+        .collect();
+    let id = ObjectId {
+        api_version: "kustomize.config.k8s.io/v1beta1".into(),
+        kind: "Kustomization".into(),
+        namespace: None,
+        name: directory.into(),
+    };
+    Grown {
+        name: None,
+        root: directory.to_owned(),
+        objects,
+        applied: vec![Applied {
+            id,
+            node,
+            tree: Some(tree.clone()),
+            path: directory.to_owned(),
+            target: ApplyTarget::Local,
+            outcome,
+            assumed: false,
+            later: false,
+            applied_by: None,
+            files_read,
+        }],
+        generated: Vec::new(),
+        read: FxHashSet::default(),
+        stated: false,
+    }
+}
+
+/// One list of distinct objects for all clusters; indices, openers, orphans.
+fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_entry: bool) -> World {
+    let mut world = World {
+        snapshot: snapshot.clone(),
+        objects: Vec::new(),
+        clusters: Vec::new(),
+        orphans: Vec::new(),
+        has_entry,
+    };
+    let mut distinct: FxHashMap<(usize, u32), u32> = FxHashMap::default();
+    let mut used: FxHashSet<Arc<str>> = FxHashSet::default();
+    for one in grown {
+        let settings = Settings::read(
+            one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+            snapshot,
+            &config.target_of(one.name.as_deref()),
+        );
+        let mut cluster = Cluster {
+            name: one.name,
+            root: one.root,
+            settings,
+            members: Vec::new(),
+            applied: one.applied,
+            openers: Vec::new(),
+            generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
+            index: FxHashMap::default(),
+        };
+        if !one.stated {
+            cluster.openers.push(Opener {
+                cause: OpenerCause::NoEntry,
+                kinds: Kinds::All,
+                namespace: None,
+                names: None,
+                target: ApplyTarget::Local,
+                what: "no entry point".to_owned(),
+                location: None,
+            });
+        }
+        used.extend(one.read);
+        let number = world.clusters.len() as u32;
+        for (id, built, target, applied_by) in one.objects {
+            used.extend(built.files.iter().map(|(_, location)| location.path.clone()));
+            let identity = match &built.node {
+                Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
+                Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+            };
+            let object = *distinct.entry(identity).or_insert_with(|| {
+                let effective = Effective {
+                    id: id.clone(),
+                    node: built.node.clone(),
+                    files: built.files.clone(),
+                    problems: built.problems.clone(),
+                    members: Vec::new(),
+                };
+                world.objects.push(effective);
+                world.objects.len() as u32 - 1
+            });
+            let member = cluster.add(&id, Member { object, target, applied_by });
+            world.objects[object as usize].members.push((number, member));
+        }
+        super::inventory::fill(&mut cluster, &world.objects, snapshot);
+        world.clusters.push(cluster);
+    }
+    if has_entry {
+        for applied in world.clusters.iter().flat_map(|cluster| &cluster.applied) {
+            used.extend(applied.files_read.iter().cloned());
+            if let Outcome::Failed(BuildFailure { location: Some(location), .. }) = &applied.outcome {
+                used.insert(location.path.clone());
+            }
+        }
+        world.orphans = (0..snapshot.objects().len() as u32)
+            .filter(|index| {
+                let object = &snapshot.objects()[*index as usize];
+                !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+            })
+            .collect();
+    }
+    world
+}

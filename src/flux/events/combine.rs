@@ -1,0 +1,188 @@
+//! The combination of the four sources of a notification's metadata, with
+//! their precedence and their conflicts.
+
+use std::collections::BTreeMap;
+
+use super::{EVENT_PREFIX, Metadata};
+
+/// The start of the line that notification-controller logs for a conflict.
+pub const LOG_PREFIX: &str = "warning: ";
+
+/// The message of a conflict, in the log and in the Kubernetes Event.
+pub const CONFLICT_MESSAGE: &str = "metadata key conflicts detected (please refer to the Alert API docs and Flux RFC 0008 for more information)";
+
+/// The line logged with each event that an Alert with `.spec.summary` matches.
+pub const SUMMARY_DEPRECATION_LOG: &str = "warning: specifying an alert summary with '.spec.summary' is deprecated, use '.spec.eventMetadata.summary' instead";
+
+/// The reason of the Kubernetes Event for a conflict. Despite its name the
+/// metadata is appended all the same.
+pub const CONFLICT_REASON: &str = "MetadataAppendFailed";
+
+/// Where a metadata key came from, in the order of precedence, lowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Annotations of the involved object in the event group.
+    ObjectAnnotations,
+    /// The Alert's `.spec.eventMetadata`.
+    AlertEventMetadata,
+    /// The Alert's deprecated `.spec.summary`.
+    AlertSummary,
+    /// What the involved object's controller added.
+    ControllerMetadata,
+}
+
+impl Source {
+    /// The words that notification-controller uses for the source.
+    pub fn label(self) -> &'static str {
+        match self {
+            Source::ObjectAnnotations => "involved object annotations",
+            Source::AlertEventMetadata => "Alert object .spec.eventMetadata",
+            Source::AlertSummary => "Alert object .spec.summary",
+            Source::ControllerMetadata => "involved object controller metadata",
+        }
+    }
+}
+
+/// The combined metadata of one event for one alert. Each key has its sources
+/// in the order of precedence: the last one wins, the others are overridden.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Combined<V> {
+    /// Sources and values by key, never empty for a key.
+    pub entries: BTreeMap<String, Vec<(Source, V)>>,
+}
+
+impl<V: Clone> Combined<V> {
+    /// What the provider gets.
+    pub fn metadata(&self) -> Metadata<V> {
+        self.entries.iter().filter_map(|(key, all)| Some((key.clone(), all.last()?.1.clone()))).collect()
+    }
+
+    /// The keys that more than one source sets. Values are not compared: equal
+    /// ones conflict too.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        self.entries
+            .iter()
+            .filter(|(_, all)| all.len() > 1)
+            .map(|(key, all)| Conflict {
+                key: key.clone(),
+                sources: all.iter().map(|(source, _)| *source).collect(),
+            })
+            .collect()
+    }
+}
+
+/// One key that several sources set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The key, without a prefix.
+    pub key: String,
+    /// All its sources, in the order of precedence.
+    pub sources: Vec<Source>,
+}
+
+/// What notification-controller reports for conflicts: a log line, and an
+/// Event on the Alert.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictReport {
+    /// The message of the log line, whose field `conflictingKeys` has keys and
+    /// sources.
+    pub log: String,
+    /// The annotations of the Kubernetes Event: key to sources.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// What notification-controller says about `conflicts`, if there are any.
+pub fn report(conflicts: &[Conflict]) -> Option<ConflictReport> {
+    if conflicts.is_empty() {
+        return None;
+    }
+    let annotations = conflicts
+        .iter()
+        .map(|conflict| {
+            let labels: Vec<&str> = conflict.sources.iter().map(|s| s.label()).collect();
+            (conflict.key.clone(), labels.join(", "))
+        })
+        .collect();
+    Some(ConflictReport { log: format!("{LOG_PREFIX}{CONFLICT_MESSAGE}"), annotations })
+}
+
+/// Combines an event's metadata (cleaned up and without internal keys) with an
+/// Alert's. `summary` is `None` where the field is absent or empty; an empty
+/// value of any other source counts and can override.
+///
+/// Mirrors notification-controller `internal/server/event_handlers.go`,
+/// `combineEventMetadata`.
+pub fn combine<V: Clone>(
+    group: &str,
+    event_metadata: &Metadata<V>,
+    alert_metadata: &Metadata<V>,
+    summary: Option<&V>,
+) -> Combined<V> {
+    let own_prefix = format!("{group}/");
+    let stripped = |prefix: &str| -> Vec<(String, V)> {
+        event_metadata
+            .iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix(prefix)?.to_owned(), value.clone())))
+            .collect()
+    };
+    let mut entries: BTreeMap<String, Vec<(Source, V)>> = BTreeMap::new();
+    let mut write = |source: Source, key: String, value: V| {
+        entries.entry(key).or_default().push((source, value));
+    };
+    for (key, value) in stripped(EVENT_PREFIX) {
+        write(Source::ObjectAnnotations, key, value);
+    }
+    for (key, value) in alert_metadata {
+        write(Source::AlertEventMetadata, key.clone(), value.clone());
+    }
+    if let Some(summary) = summary {
+        write(Source::AlertSummary, "summary".to_owned(), summary.clone());
+    }
+    for (key, value) in stripped(&own_prefix) {
+        write(Source::ControllerMetadata, key, value);
+    }
+    Combined { entries }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_source_wins_and_all_are_reported() {
+        let event = Metadata::from([
+            ("event.toolkit.fluxcd.io/summary".to_owned(), "object"),
+            ("event.toolkit.fluxcd.io/revision".to_owned(), "same"),
+            ("helm.toolkit.fluxcd.io/revision".to_owned(), "same"),
+        ]);
+        let alert = Metadata::from([("summary".to_owned(), "alert"), ("env".to_owned(), "")]);
+        let combined = combine("helm.toolkit.fluxcd.io", &event, &alert, Some(&"field"));
+        assert_eq!(
+            combined.metadata(),
+            Metadata::from([
+                ("env".to_owned(), ""),
+                ("revision".to_owned(), "same"),
+                ("summary".to_owned(), "field"),
+            ])
+        );
+        let report = report(&combined.conflicts()).expect("two keys conflict");
+        assert_eq!(
+            report.annotations,
+            BTreeMap::from([
+                (
+                    "revision".to_owned(),
+                    "involved object annotations, involved object controller metadata".to_owned()
+                ),
+                (
+                    "summary".to_owned(),
+                    "involved object annotations, Alert object .spec.eventMetadata, Alert object .spec.summary".to_owned()
+                ),
+            ])
+        );
+    }
+
+    #[test]
+    fn no_conflict_no_report() {
+        assert_eq!(report(&combine::<&str>("g", &Metadata::new(), &Metadata::new(), None).conflicts()), None);
+    }
+}

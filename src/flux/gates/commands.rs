@@ -1,0 +1,566 @@
+//! What the command of a CronJob does to gates and to suspended objects.
+//!
+//! Reads an argument vector or a shell script and finds `kubectl annotate
+//! gate/…` with a request annotation and `flux suspend|resume …`. It is no
+//! shell: what it cannot follow makes an action uncertain, never wrong.
+
+use super::Position;
+
+/// When a request annotation that a command writes takes effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestValue {
+    /// The time at which the command runs: `$(date -u +…)`.
+    RunTime,
+    /// A text that is written as it is.
+    Text(String),
+    /// Not known here.
+    Unknown,
+}
+
+/// What a command does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Writes a request annotation on a Gate.
+    Request {
+        /// The Gate's name.
+        gate: String,
+        /// Its namespace, where the command names one.
+        namespace: Option<String>,
+        /// What is requested.
+        position: Position,
+        /// For when.
+        value: RequestValue,
+    },
+    /// Suspends or resumes Flux objects.
+    Suspend {
+        /// Suspend, else resume.
+        suspend: bool,
+        /// The objects' kind.
+        kind: &'static str,
+        /// Their namespace.
+        namespace: String,
+        /// The object's name; none means all of that kind and namespace.
+        name: Option<String>,
+    },
+}
+
+/// An action and whether every run of the command is sure to perform it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What it does.
+    pub action: Action,
+    /// False below a condition or a loop, or where kubectl would refuse it.
+    pub certain: bool,
+}
+
+/// A container's image, command, arguments and literal environment.
+#[derive(Debug, Clone, Default)]
+pub struct Container {
+    /// The image reference; names the program where there is no command.
+    pub image: String,
+    /// `command`.
+    pub command: Vec<String>,
+    /// `args`.
+    pub args: Vec<String>,
+    /// `env` entries with a literal value.
+    pub env: Vec<(String, String)>,
+}
+
+/// What one run of a container does, in order.
+pub fn actions(container: &Container) -> Vec<Found> {
+    let mut argv = container.command.clone();
+    if argv.is_empty() {
+        // The entry points of the usual images.
+        let image = container.image.rsplit('/').next().unwrap_or_default();
+        let program = ["kubectl", "flux"].into_iter().find(|program| image.starts_with(program));
+        argv.extend(program.map(String::from));
+    }
+    argv.extend(container.args.iter().cloned());
+    let program = argv.first().map_or("", |program| base_name(program));
+    if matches!(program, "sh" | "bash" | "ash" | "dash" | "zsh") {
+        let script = argv
+            .iter()
+            .position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))
+            .and_then(|flag| argv.get(flag + 1));
+        return script.map_or_else(Vec::new, |script| read_script(script, &container.env));
+    }
+    let words: Vec<Word> = argv.iter().map(|word| Word { text: word.clone(), unknown: false }).collect();
+    let mut found = Vec::new();
+    read_command(&words, true, &mut found);
+    found
+}
+
+/// A word of a script, its quotes removed.
+#[derive(Debug, Clone, Default)]
+struct Word {
+    /// Command substitutions stay in it as written.
+    text: String,
+    /// Whether it holds a variable of unknown value.
+    unknown: bool,
+}
+
+/// Reads a script command by command; assignments of variables are followed.
+fn read_script(script: &str, env: &[(String, String)]) -> Vec<Found> {
+    let mut variables: Vec<(String, Word)> =
+        env.iter().map(|(name, text)| (name.clone(), Word { text: text.clone(), unknown: false })).collect();
+    let mut found = Vec::new();
+    let mut certain = true;
+    let mut lexer = Lexer { rest: script };
+    loop {
+        let (words, end) = lexer.next_command(&variables);
+        let first = words.first().map_or("", |word| &*word.text);
+        certain &= !matches!(first, "if" | "for" | "while" | "until" | "case" | "exit" | "return");
+        match assignment(&words) {
+            Some((name, value)) => variables.push((name, value)),
+            None => read_command(&words, certain, &mut found),
+        }
+        match end {
+            End::Script => return found,
+            // What follows runs only if this fails.
+            End::Or => certain = false,
+            End::Command => {}
+        }
+    }
+}
+
+fn assignment(words: &[Word]) -> Option<(String, Word)> {
+    let words = match words {
+        [first, rest @ ..] if matches!(&*first.text, "export" | "local") => rest,
+        _ => words,
+    };
+    let [word] = words else {
+        return None;
+    };
+    let (name, value) = word.text.split_once('=')?;
+    let is_name = !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    is_name.then(|| (name.to_string(), Word { text: value.to_string(), unknown: word.unknown }))
+}
+
+enum End {
+    Script,
+    Or,
+    Command,
+}
+
+/// Splits a script into simple commands and these into words.
+struct Lexer<'s> {
+    rest: &'s str,
+}
+
+impl Lexer<'_> {
+    fn next_command(&mut self, variables: &[(String, Word)]) -> (Vec<Word>, End) {
+        let mut words = Vec::new();
+        let mut word: Option<Word> = None;
+        while let Some(c) = self.take() {
+            match c {
+                '\'' => {
+                    let end = self.rest.find('\'').unwrap_or(self.rest.len());
+                    word.get_or_insert_default().text.push_str(&self.rest[..end]);
+                    self.rest = self.rest.get(end + 1..).unwrap_or_default();
+                }
+                '"' => {
+                    let word = word.get_or_insert_default();
+                    while let Some(c) = self.take() {
+                        match c {
+                            '"' => break,
+                            '\\' => word.text.extend(self.take().filter(|&c| c != '\n')),
+                            '$' | '`' => self.expand(c, word, variables),
+                            c => word.text.push(c),
+                        }
+                    }
+                }
+                '\\' => match self.take() {
+                    Some('\n') | None => {}
+                    Some(c) => word.get_or_insert_default().text.push(c),
+                },
+                '$' | '`' => self.expand(c, word.get_or_insert_default(), variables),
+                '#' if word.is_none() => {
+                    let end = self.rest.find('\n').unwrap_or(self.rest.len());
+                    self.rest = &self.rest[end..];
+                }
+                ' ' | '\t' | '\r' => words.extend(word.take()),
+                '\n' | ';' | '&' | '|' | '(' | ')' => {
+                    words.extend(word.take());
+                    let end = if c == '|' && self.rest.starts_with('|') { End::Or } else { End::Command };
+                    if !words.is_empty() || matches!(end, End::Or) {
+                        return (words, end);
+                    }
+                }
+                c => word.get_or_insert_default().text.push(c),
+            }
+        }
+        words.extend(word);
+        (words, End::Script)
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
+    }
+
+    /// What follows `$` or a backquote: a known variable becomes its value, a
+    /// command substitution stays as written, in the form `$(…)`.
+    fn expand(&mut self, first: char, word: &mut Word, variables: &[(String, Word)]) {
+        if first == '`' {
+            let end = self.rest.find('`').unwrap_or(self.rest.len());
+            word.text.push_str(&format!("$({})", &self.rest[..end]));
+            self.rest = self.rest.get(end + 1..).unwrap_or_default();
+            return;
+        }
+        if self.rest.starts_with('(') {
+            let end = closing_parenthesis(self.rest);
+            word.text.push_str(&format!("${}", &self.rest[..end]));
+            self.rest = &self.rest[end..];
+            return;
+        }
+        let braced = self.rest.starts_with('{');
+        let start = usize::from(braced);
+        let length = self.rest[start..]
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(self.rest.len() - start);
+        let name = &self.rest[start..start + length];
+        let after = &self.rest[start + length..];
+        let plain = !name.is_empty() && (!braced || after.starts_with('}'));
+        self.rest = match (plain, braced) {
+            (true, true) => &after[1..],
+            (true, false) => after,
+            // Another form of expansion: as unknown as the rest of the word.
+            (false, _) => self.rest,
+        };
+        match variables.iter().rev().find(|(known, _)| plain && known == name) {
+            Some((_, value)) => {
+                word.text.push_str(&value.text);
+                word.unknown |= value.unknown;
+            }
+            None => word.unknown = true,
+        }
+    }
+}
+
+/// One past the parenthesis that closes the one at the start, or the whole
+/// length; those in quotes do not count.
+fn closing_parenthesis(text: &str) -> usize {
+    let mut depth = 0;
+    let mut quote = None;
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if open == c => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    text.len()
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Adds the actions of one simple command.
+fn read_command(words: &[Word], certain: bool, found: &mut Vec<Found>) {
+    let start = words
+        .iter()
+        .position(|word| {
+            !word.text.contains('=')
+                && !matches!(&*word.text, "exec" | "time" | "sudo" | "then" | "else" | "do" | "!" | "{")
+        })
+        .unwrap_or(words.len());
+    // A negation or a branch that was entered on a condition.
+    let certain = certain && !words[..start].iter().any(|word| matches!(&*word.text, "then" | "else" | "do"));
+    let Some((program, arguments)) = words[start..].split_first() else {
+        return;
+    };
+    match base_name(&program.text) {
+        "kubectl" => read_kubectl(arguments, certain, found),
+        "flux" => read_flux(arguments, certain, found),
+        _ => {}
+    }
+}
+
+/// Command-line arguments: the positional ones and the flags that matter here.
+struct Arguments<'w> {
+    positional: Vec<&'w Word>,
+    namespace: Option<&'w Word>,
+    /// A namespace in `--namespace=…` form.
+    inline_namespace: Option<(String, bool)>,
+    flags: Vec<&'w str>,
+}
+
+impl<'w> Arguments<'w> {
+    fn parse(words: &'w [Word]) -> Self {
+        let mut arguments =
+            Arguments { positional: Vec::new(), namespace: None, inline_namespace: None, flags: Vec::new() };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match &*word.text {
+                "-n" | "--namespace" => arguments.namespace = words.next(),
+                "--context" | "--kubeconfig" | "--timeout" | "--field-manager" | "-l" | "--selector" => {
+                    words.next();
+                    arguments.flags.push(&word.text);
+                }
+                text => match text.strip_prefix("--namespace=").or_else(|| text.strip_prefix("-n=")) {
+                    Some(namespace) => {
+                        arguments.inline_namespace = Some((namespace.to_string(), word.unknown));
+                    }
+                    None if text.starts_with('-') => arguments.flags.push(text),
+                    None => arguments.positional.push(word),
+                },
+            }
+        }
+        arguments
+    }
+
+    /// The namespace that is named; an error where it is not known.
+    fn namespace(&self) -> Result<Option<String>, ()> {
+        let (text, unknown) = match (self.namespace, &self.inline_namespace) {
+            (Some(word), _) => (word.text.clone(), word.unknown),
+            (None, Some(inline)) => inline.clone(),
+            (None, None) => return Ok(None),
+        };
+        if unknown || text.contains('$') { Err(()) } else { Ok(Some(text)) }
+    }
+}
+
+/// Names that a word may hold: a substitution in it makes it unknown.
+fn known(word: &Word) -> Option<&str> {
+    (!word.unknown && !word.text.contains("$(")).then_some(&*word.text)
+}
+
+fn read_kubectl(words: &[Word], certain: bool, found: &mut Vec<Found>) {
+    let arguments = Arguments::parse(words);
+    let mut positional = arguments.positional.iter().copied();
+    if positional.next().and_then(known) != Some("annotate") {
+        return;
+    }
+    let Some(target) = positional.next().and_then(known) else {
+        return;
+    };
+    let (resource, name) = match target.split_once('/') {
+        Some((resource, name)) => (resource, Some(name)),
+        None => (target, positional.next().and_then(known)),
+    };
+    let is_gate = matches!(resource.split('.').next(), Some("gate" | "gates" | "Gate"))
+        && (!resource.contains('.') || resource.ends_with(".gating.toolkit.fluxcd.io"));
+    let (true, Some(name), Ok(namespace)) = (is_gate, name, arguments.namespace()) else {
+        return;
+    };
+    let certain = certain && arguments.flags.contains(&"--overwrite");
+    for word in positional {
+        for position in [Position::Opened, Position::Closed] {
+            let Some(rest) = word.text.strip_prefix(position.annotation()) else {
+                continue;
+            };
+            let value = match rest.strip_prefix('=') {
+                Some(value) if word.unknown => request_value("$", value),
+                Some(value) => request_value(value, value),
+                // A dash removes the annotation.
+                None if rest == "-" => RequestValue::Unknown,
+                None => continue,
+            };
+            let action =
+                Action::Request { gate: name.to_string(), namespace: namespace.clone(), position, value };
+            found.push(Found { action, certain });
+        }
+    }
+}
+
+/// `checked` is the value, or anything with a `$` where it has unknown parts.
+fn request_value(checked: &str, value: &str) -> RequestValue {
+    if !checked.contains('$') {
+        return RequestValue::Text(value.to_string());
+    }
+    let Some(command) = value.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) else {
+        return RequestValue::Unknown;
+    };
+    let mut words = command.split_whitespace();
+    let is_date = words.next().map(base_name) == Some("date");
+    let of_now = words.clone().all(|word| {
+        let flag = word.trim_matches(['"', '\'']);
+        flag.starts_with('+')
+            || matches!(flag, "-u" | "--utc" | "-Iseconds" | "-Is" | "-uIseconds" | "--iso-8601=seconds")
+    });
+    let format = words.any(|word| {
+        matches!(
+            word.trim_matches(['"', '\'']).trim_start_matches('+').trim_matches(['"', '\'']),
+            "%Y-%m-%dT%H:%M:%SZ"
+                | "%FT%TZ"
+                | "%Y-%m-%dT%TZ"
+                | "%FT%H:%M:%SZ"
+                | "-Iseconds"
+                | "-Is"
+                | "-uIseconds"
+                | "--iso-8601=seconds"
+        )
+    });
+    if is_date && of_now && format { RequestValue::RunTime } else { RequestValue::Unknown }
+}
+
+fn read_flux(words: &[Word], certain: bool, found: &mut Vec<Found>) {
+    let arguments = Arguments::parse(words);
+    let mut positional = arguments.positional.iter().copied();
+    let suspend = match positional.next().and_then(known) {
+        Some("suspend") => true,
+        Some("resume") => false,
+        _ => return,
+    };
+    let kind = match positional.next().and_then(known) {
+        Some("kustomization" | "kustomizations" | "ks") => "Kustomization",
+        Some("helmrelease" | "helmreleases" | "hr") => "HelmRelease",
+        Some("alert") => "Alert",
+        Some("alert-provider") => "Provider",
+        Some("receiver") => "Receiver",
+        Some("source") => match positional.next().and_then(known) {
+            Some("git") => "GitRepository",
+            Some("helm") => "HelmRepository",
+            Some("oci") => "OCIRepository",
+            Some("bucket") => "Bucket",
+            Some("chart") => "HelmChart",
+            _ => return,
+        },
+        Some("image") => match positional.next().and_then(known) {
+            Some("repository") => "ImageRepository",
+            Some("policy") => "ImagePolicy",
+            Some("update") => "ImageUpdateAutomation",
+            _ => return,
+        },
+        _ => return,
+    };
+    let Ok(namespace) = arguments.namespace() else {
+        return;
+    };
+    let namespace = namespace.unwrap_or_else(|| "flux-system".into());
+    let all = arguments.flags.contains(&"--all").then_some(None);
+    let names = positional.filter_map(known).map(|name| Some(name.to_string()));
+    for name in all.into_iter().chain(names) {
+        let action = Action::Suspend { suspend, kind, namespace: namespace.clone(), name };
+        found.push(Found { action, certain });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn show(found: &Found) -> String {
+        let text = match &found.action {
+            Action::Request { gate, namespace, position, value } => {
+                let namespace = namespace.as_deref().unwrap_or("-");
+                let value = match value {
+                    RequestValue::RunTime => "now",
+                    RequestValue::Text(text) => text,
+                    RequestValue::Unknown => "unknown",
+                };
+                format!("{} {namespace}/{gate} {value}", position.verb())
+            }
+            Action::Suspend { suspend, kind, namespace, name } => {
+                let verb = if *suspend { "suspend" } else { "resume" };
+                format!("{verb} {kind} {namespace}/{}", name.as_deref().unwrap_or("*"))
+            }
+        };
+        if found.certain { text } else { format!("{text} perhaps") }
+    }
+
+    fn script(text: &str) -> Vec<String> {
+        let container = Container {
+            command: vec!["/bin/sh".into(), "-ec".into()],
+            args: vec![text.into()],
+            env: vec![("NS".into(), "flux-system".into())],
+            ..Container::default()
+        };
+        actions(&container).iter().map(show).collect()
+    }
+
+    #[test]
+    fn reads_scripts() {
+        let now = r#""$(date -u +"%Y-%m-%dT%H:%M:%SZ")""#;
+        for (text, expected) in [
+            (
+                format!("kubectl -n a annotate --overwrite gate/m \\\n  close.gate.fluxcd.io/requestedAt={now}"),
+                vec!["close a/m now"],
+            ),
+            (
+                format!("kubectl annotate gate m open.gate.fluxcd.io/requestedAt={now}"),
+                vec!["open -/m now perhaps"],
+            ),
+            (
+                format!(
+                    "NOW={now}\nkubectl annotate --overwrite -n $NS gates.gating.toolkit.fluxcd.io/m open.gate.fluxcd.io/requestedAt=${{NOW}}"
+                ),
+                vec!["open flux-system/m now"],
+            ),
+            (
+                "kubectl annotate --overwrite gate/m open.gate.fluxcd.io/requestedAt=2026-01-01T00:00:00Z".into(),
+                vec!["open -/m 2026-01-01T00:00:00Z"],
+            ),
+            (
+                "kubectl annotate --overwrite gate/m open.gate.fluxcd.io/requestedAt=$(date -d tomorrow +%FT%TZ)".into(),
+                vec!["open -/m unknown"],
+            ),
+            (
+                "kubectl annotate --overwrite gate/m open.gate.fluxcd.io/requestedAt=$WHEN".into(),
+                vec!["open -/m unknown"],
+            ),
+            ("kubectl annotate --overwrite gate/$G open.gate.fluxcd.io/requestedAt=x".into(), vec![]),
+            ("kubectl annotate --overwrite deployment/m a=b; kubectl get gates".into(), vec![]),
+            (
+                "flux suspend ks apps && flux resume source git app --namespace=a # flux suspend hr x".into(),
+                vec!["suspend Kustomization flux-system/apps", "resume GitRepository a/app"],
+            ),
+            (
+                "flux suspend kustomization --all -n a\nflux suspend image update b c".into(),
+                vec![
+                    "suspend Kustomization a/*",
+                    "suspend ImageUpdateAutomation flux-system/b",
+                    "suspend ImageUpdateAutomation flux-system/c",
+                ],
+            ),
+            (
+                "if [ -f /x ]; then flux suspend hr a; fi".into(),
+                vec!["suspend HelmRelease flux-system/a perhaps"],
+            ),
+            (
+                "true || flux suspend hr a".into(),
+                vec!["suspend HelmRelease flux-system/a perhaps"],
+            ),
+            ("echo 'flux suspend hr a'".into(), vec![]),
+            ("echo \"unclosed $( ${ ' flux".into(), vec![]),
+        ] {
+            assert_eq!(script(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn reads_argument_vectors_and_entry_points() {
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        for (image, command, args, expected) in [
+            ("x", words("/usr/bin/flux suspend hr a -n b"), vec![], "suspend HelmRelease b/a"),
+            (
+                "ghcr.io/fluxcd/flux-cli:v2.9.0",
+                vec![],
+                words("resume ks a"),
+                "resume Kustomization flux-system/a",
+            ),
+            (
+                "bitnami/kubectl",
+                vec![],
+                words("annotate --overwrite gate/m close.gate.fluxcd.io/requestedAt=x"),
+                "close -/m x",
+            ),
+        ] {
+            let container = Container { image: image.into(), command, args, env: vec![] };
+            assert_eq!(actions(&container).iter().map(show).collect::<Vec<_>>(), [expected]);
+        }
+        assert!(actions(&Container::default()).is_empty());
+    }
+}

@@ -1,0 +1,464 @@
+//! Objects of a file or of a text inside a file.
+//!
+//! Mirrors `kyaml/kio/byteio_reader.go` (`splitDocuments`, `Read`),
+//! `api/resource/factory.go` (`RNodesFromBytes`, `dropBadNodes`,
+//! `inlineAnyEmbeddedLists`).
+
+use super::error::{BuildError, Class, Result};
+use super::nodes::{self, Kind};
+use crate::yaml::tape::TokenKind;
+use crate::yaml::{Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Source, Stream, Via};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Nodes that one document may expand to through its aliases.
+const NODE_LIMIT: u64 = 4_000_000;
+/// Nesting that one document may expand to through its aliases.
+const DEPTH_LIMIT: u32 = 600;
+
+/// The documents of a stream that kustomize reads: of each part between
+/// separators the first. An error where a part is malformed.
+pub(super) fn documents(path: &Arc<str>, stream: &Arc<Stream>, place: &Place) -> Result<Vec<Node>> {
+    let parts = parts(stream).map_err(|range| {
+        let line = stream.text[range.0 as usize..range.1 as usize].trim_end();
+        BuildError::new(
+            Class::Yaml,
+            format!("kustomize takes only a comment after a document separator, not `{line}`"),
+            Some(place.location(path, range.0, range.1)),
+        )
+    })?;
+    let part_of = |offset: u32| parts.partition_point(|start| *start <= offset);
+    let mut found = Vec::new();
+    let mut last_part = 0;
+    for (index, document) in stream.documents.iter().enumerate() {
+        if document.broken {
+            let error = stream.errors.iter().find(|error| error.document == index as u32);
+            let offset = error.map_or(document.start, |error| error.offset);
+            if last_part != 0 && part_of(offset) == last_part {
+                continue;
+            }
+            let reason = error.map_or("not readable", |error| &error.message);
+            return Err(BuildError::new(
+                Class::Yaml,
+                format!("not valid YAML: {reason}"),
+                Some(place.location(path, offset, offset)),
+            ));
+        }
+        let Some(root) = document.tokens.first() else { continue };
+        let part = part_of(root.start).max(1);
+        if root.empty && document.tags.is_empty() || part == last_part {
+            continue;
+        }
+        last_part = part;
+        found.push(place.node(path, stream, index as u32));
+    }
+    Ok(found)
+}
+
+/// Starts of the parts between separators: a separator is a line that starts
+/// with `---`, after another line and before one. The error is the bytes of one
+/// with content behind it.
+fn parts(stream: &Stream) -> std::result::Result<Vec<u32>, (u32, u32)> {
+    let mut starts = vec![0];
+    if !stream.text.contains("\n---") {
+        return Ok(starts);
+    }
+    let mut offset = 0;
+    // The line break of one separator can't begin the next.
+    let mut after_separator = true;
+    for line in stream.text.split_inclusive('\n') {
+        let end = offset + line.len() as u32;
+        let separates = !after_separator && line.starts_with("---") && line.ends_with('\n');
+        after_separator = separates;
+        if separates {
+            let rest = line[3..].trim();
+            if !rest.is_empty() && !rest.starts_with('#') {
+                return Err((offset, end));
+            }
+            starts.push(end);
+        }
+        if offset == 0 {
+            after_separator = false;
+        }
+        offset = end;
+    }
+    Ok(starts)
+}
+
+/// Where a text stands: in a file of its own or inside a scalar, and what its
+/// nodes went through.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// The scalar that holds it.
+    pub inside: Option<Node>,
+    /// Bytes of the scalar's value before the text.
+    pub skipped: u32,
+    /// See [`Source::via`].
+    pub via: Vec<Via>,
+}
+
+impl Place {
+    fn location(&self, path: &Arc<str>, start: u32, end: u32) -> Location {
+        match &self.inside {
+            None => Location { path: path.clone(), start, end, via: self.via.clone() },
+            Some(node) => {
+                let embed = embed_of(node.get_ref(), self.skipped);
+                let whole = embed.as_ref().map_or(0..0, |embed| embed.whole.clone());
+                let range = embed.map_or(whole, |embed| embed.outer(start..end));
+                Location { path: path.clone(), start: range.start, end: range.end, via: self.via.clone() }
+            }
+        }
+    }
+
+    /// The root of a document of the text.
+    pub(super) fn node(&self, path: &Arc<str>, stream: &Arc<Stream>, index: u32) -> Node {
+        let embed = self.inside.as_ref().and_then(|node| embed_of(node.get_ref(), self.skipped));
+        let source =
+            Source { path: path.clone(), stream: stream.clone(), index, embed, via: self.via.clone() };
+        Node::Source(Arc::new(source), 0)
+    }
+}
+
+/// How bytes of a scalar's value map to bytes of its file: exact for literal
+/// blocks and for values that stand in the file as they are.
+fn embed_of(node: NodeRef<'_>, skipped: u32) -> Option<Embed> {
+    let NodeRef::Source(source, token) = node else {
+        let location = node.location()?;
+        return Some(Embed { lines: Vec::new(), whole: location.start..location.end });
+    };
+    let token = source.document().tokens.get(token as usize)?;
+    let whole = token.start..token.end;
+    let value = node.text()?;
+    let text = &source.stream.text[token.start as usize..token.end as usize];
+    let mut lines = Vec::new();
+    match token.kind {
+        TokenKind::Scalar(ScalarStyle::Literal) => {
+            let mut outer = token.start;
+            let mut raw = text.split_inclusive('\n');
+            outer += raw.next().map_or(0, str::len) as u32;
+            let mut inner = 0;
+            let mut raw_lines = raw.peekable();
+            for line in value.split_inclusive('\n') {
+                let content = line.trim_end_matches('\n');
+                let Some(raw_line) = raw_lines.next() else { break };
+                let body = raw_line.trim_end_matches(['\n', '\r']);
+                let indent = body.len().saturating_sub(content.len());
+                lines.push((inner, outer + indent as u32));
+                inner += line.len() as u32;
+                outer += raw_line.len() as u32;
+            }
+        }
+        TokenKind::Scalar(ScalarStyle::Plain) if value == text => lines.push((0, token.start)),
+        TokenKind::Scalar(ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted)
+            if text.get(1..text.len().saturating_sub(1)) == Some(&value) =>
+        {
+            lines.push((0, token.start + 1));
+        }
+        _ => {}
+    }
+    // Embedded text of an embedded text has only the outermost scalar as place.
+    if source.embed.is_some() {
+        let location = node.location()?;
+        return Some(Embed { lines: Vec::new(), whole: location.start..location.end });
+    }
+    for (inner, outer) in &mut lines {
+        *outer += skipped.saturating_sub(*inner);
+        *inner = inner.saturating_sub(skipped);
+    }
+    // Lines before the text all start at 0 now; the last of them is right.
+    let first = lines.iter().rposition(|(inner, _)| *inner == 0).unwrap_or(0);
+    lines.drain(..first);
+    Some(Embed { lines, whole })
+}
+
+/// The path of the file that a node stands in.
+pub(super) fn path_of(node: NodeRef<'_>) -> Arc<str> {
+    match node {
+        NodeRef::Source(source, _) => source.path.clone(),
+        NodeRef::Built(_) => node.location().map_or_else(|| "".into(), |location| location.path),
+    }
+}
+
+/// An object of a file, and why it can't be written if it can't.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    /// The object.
+    pub node: Node,
+    /// See [`super::resource::Resource`].
+    pub defect: Option<Arc<BuildError>>,
+    /// Whether it has folded scalars that change on their way out.
+    pub folded: bool,
+}
+
+/// The objects among documents: lists unfolded, empty documents dropped.
+pub(super) fn objects(documents: Vec<Node>) -> Result<Vec<Loaded>> {
+    let single = documents.len() == 1;
+    let mut queue = VecDeque::new();
+    for document in documents {
+        let items = match document.get_ref() {
+            root if single && root.is_map() && is_list(root) => root.get("items"),
+            _ => None,
+        };
+        match items {
+            Some(items) => {
+                for item in items.items() {
+                    push_object(&mut queue, item.to_node())?;
+                }
+            }
+            None => push_object(&mut queue, document)?,
+        }
+    }
+    let mut found = Vec::new();
+    while let Some(loaded) = queue.pop_front() {
+        let root = loaded.node.get_ref();
+        let kind = nodes::field_text(root, "kind");
+        let items = root.get("items");
+        let (true, Some(items)) = (kind.ends_with("List"), items) else {
+            found.push(loaded);
+            continue;
+        };
+        if let Some(defect) = loaded.defect {
+            return Err(Box::new((*defect).clone()));
+        }
+        match nodes::kind(Some(items)) {
+            Kind::Null => {}
+            Kind::Seq => {
+                for item in items.items() {
+                    push_object(&mut queue, item.to_node())?;
+                }
+            }
+            _ => {
+                let message = format!("`items` of a {kind} must be a list");
+                return Err(BuildError::at(Class::NotAnObject, message, items));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_list(root: NodeRef<'_>) -> bool {
+    matches!(&*nodes::field_text(root, "kind"), "List" | "ResourceList")
+        && (root.get("items").is_some() || root.get("functionConfig").is_some())
+}
+
+fn push_object(queue: &mut VecDeque<Loaded>, node: Node) -> Result<()> {
+    if nodes::is_empty(Some(node.get_ref())) {
+        return Ok(());
+    }
+    let mut inspection = Inspection { budget: NODE_LIMIT, defect: None, folded: false };
+    inspection.visit(node.get_ref(), 0)?;
+    require_object(node.get_ref())?;
+    let Inspection { defect, folded, .. } = inspection;
+    queue.push_back(Loaded { node, defect: defect.map(Arc::from), folded });
+    Ok(())
+}
+
+/// Mirrors `RNode.GetValidatedMetadata`.
+fn require_object(root: NodeRef<'_>) -> Result<()> {
+    let filled = |key: &str| root.get(key).is_some_and(|value| !nodes::is_empty(Some(value)));
+    if !filled("apiVersion") && !filled("kind") && !filled("metadata") {
+        let message = "not a Kubernetes object: it has neither apiVersion nor kind nor metadata";
+        return Err(BuildError::at(Class::NotAnObject, message, root));
+    }
+    let kind = nodes::field_text(root, "kind");
+    if kind.is_empty() {
+        return Err(BuildError::at(Class::NotAnObject, "not a Kubernetes object: it has no kind", root));
+    }
+    let name = root.get("metadata").map(|metadata| nodes::field_text(metadata, "name"));
+    if !kind.ends_with("List") && name.is_none_or(|name| name.is_empty()) {
+        let message = format!("{kind} without metadata.name");
+        return Err(BuildError::at(Class::NotAnObject, message, root));
+    }
+    Ok(())
+}
+
+/// What keeps an object from being written as JSON, if anything: keys that are
+/// no strings, equal keys, infinities, values that aren't what their tag says.
+///
+/// An error for what kustomize can't even expand: its aliases go too far.
+pub(super) fn inspect(root: NodeRef<'_>) -> Result<Option<Arc<BuildError>>> {
+    let mut inspection = Inspection { budget: NODE_LIMIT, defect: None, folded: false };
+    inspection.visit(root, 0)?;
+    Ok(inspection.defect.map(Arc::from))
+}
+
+struct Inspection {
+    budget: u64,
+    defect: Option<Box<BuildError>>,
+    folded: bool,
+}
+
+impl Inspection {
+    fn visit(&mut self, node: NodeRef<'_>, depth: u32) -> Result<()> {
+        self.budget = self.budget.saturating_sub(1);
+        if self.budget == 0 || depth > DEPTH_LIMIT {
+            let message = "this document grows beyond every limit when its aliases are expanded";
+            return Err(BuildError::at(Class::Limit, message, node));
+        }
+        match node {
+            NodeRef::Source(source, at) => {
+                let tokens = &source.document().tokens;
+                match tokens[at as usize].kind {
+                    TokenKind::Alias => {
+                        let message = "an alias inside its own anchor has no value";
+                        return Err(BuildError::at(Class::Yaml, message, node));
+                    }
+                    TokenKind::Scalar(_) => self.scalar(node),
+                    TokenKind::Sequence => {
+                        for item in node.items() {
+                            self.visit(item, depth + 1)?;
+                        }
+                    }
+                    TokenKind::Mapping => self.map(node, depth)?,
+                }
+            }
+            NodeRef::Built(_) if node.is_map() => self.map(node, depth)?,
+            NodeRef::Built(_) if node.is_seq() => {
+                for item in node.items() {
+                    self.visit(item, depth + 1)?;
+                }
+            }
+            NodeRef::Built(_) => self.scalar(node),
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, node: NodeRef<'_>, depth: u32) -> Result<()> {
+        if let NodeRef::Source(source, at) = node {
+            self.raw_keys(node, source, at)?;
+        }
+        let mut keys: Vec<_> = Vec::new();
+        for entry in node.entries() {
+            let key = entry.key_node;
+            // The keys of the root are decoded as text; deeper ones must be strings.
+            let null = nodes::is_null(key);
+            if (depth > 0 || null) && !matches!(key.scalar(Dialect::GoYamlV3), Scalar::Str(_)) {
+                self.fail(format!("the key `{}` is no string", entry.key), key);
+            }
+            keys.push((entry.key.clone(), key));
+            self.visit(entry.value, depth + 1)?;
+        }
+        keys.sort_by(|a, b| a.0.cmp(&b.0));
+        for pair in keys.windows(2) {
+            if pair[0].0 == pair[1].0 {
+                self.fail(format!("the key `{}` stands here twice", pair[0].0), pair[1].1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keys that readers never see: collections, merges of what is no map.
+    fn raw_keys(&mut self, node: NodeRef<'_>, source: &Arc<Source>, at: u32) -> Result<()> {
+        let tokens = &source.document().tokens;
+        let end = tokens[at as usize].next;
+        let mut key = at + 1;
+        let mut merges = 0;
+        while key < end {
+            let value = tokens[key as usize].next;
+            match tokens[key as usize].kind {
+                TokenKind::Sequence | TokenKind::Mapping => {
+                    self.fail("a list or a map can't be a key".to_owned(), NodeRef::Source(source, key));
+                }
+                TokenKind::Scalar(ScalarStyle::Plain) if source.document().merges => {
+                    let text = NodeRef::Source(source, key).text();
+                    if text.as_deref() == Some("<<") && source.document().tag(key).is_none() {
+                        merges += 1;
+                        if merges > 1 {
+                            let message = "a second `<<` in one map";
+                            return Err(BuildError::at(Class::Yaml, message, NodeRef::Source(source, key)));
+                        }
+                        require_mergeable(Node::Source(source.clone(), value).get_ref())?;
+                    }
+                }
+                _ => {}
+            }
+            key = match tokens.get(value as usize) {
+                Some(value) => value.next,
+                None => return Err(BuildError::at(Class::Yaml, "a key without a value", node)),
+            };
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, node: NodeRef<'_>) {
+        self.folded |= nodes::refolded(node).is_some();
+        match node.scalar(Dialect::GoYamlV3) {
+            Scalar::Float(value) if !value.is_finite() => {
+                self.fail(format!("{} can't be written as JSON", nodes::text(node)), node);
+            }
+            _ => {}
+        }
+        if let NodeRef::Source(source, at) = node
+            && let Some(tag) = source.document().tag(at)
+            && let Some(text) = node.text()
+            && let Err(reason) =
+                crate::yaml::resolve::resolve_tagged(text, node.style(), Some(&tag.name), Dialect::GoYamlV3)
+        {
+            self.fail(reason, node);
+        }
+    }
+
+    fn fail(&mut self, message: String, node: NodeRef<'_>) {
+        if self.defect.is_none() {
+            self.defect = Some(BuildError::at(Class::Output, message, node));
+        }
+    }
+}
+
+fn require_mergeable(value: NodeRef<'_>) -> Result<()> {
+    let maps = |node: NodeRef<'_>| node.is_map();
+    if maps(value) || value.is_seq() && value.items().all(maps) {
+        return Ok(());
+    }
+    Err(BuildError::at(Class::Yaml, "`<<` takes a map or a list of maps", value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> std::result::Result<Vec<String>, String> {
+        let stream = Arc::new(Stream::parse(text));
+        let path: Arc<str> = "f.yaml".into();
+        let documents = documents(&path, &stream, &Place::default()).map_err(|error| error.message)?;
+        let loaded = objects(documents).map_err(|error| error.message)?;
+        Ok(loaded
+            .iter()
+            .map(|object| object.node.get_ref().str_at("/metadata/name").unwrap_or_default().into_owned())
+            .collect())
+    }
+
+    #[test]
+    fn documents_split_at_separator_lines() {
+        let object = |name: &str| format!("kind: A\nmetadata: {{name: {name}}}\n");
+        let (a, b, c) = (object("a"), object("b"), object("c"));
+        let table = [
+            (format!("{a}---\n{b}"), vec!["a", "b"]),
+            (format!("---\n{a}--- # why\n{b}---"), vec!["a", "b"]),
+            (format!("---\n---\n{a}---\n---\n{b}"), vec!["a", "b"]),
+            (format!("{a}...\n{b}---\n{c}"), vec!["a", "c"]),
+            (format!("# nothing\n---\nnull\n---\n{a}"), vec!["a"]),
+            ("{\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}\n".to_owned(), vec!["a"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(
+                names(&text).as_deref(),
+                Ok(&*expected.iter().map(|n| n.to_string()).collect::<Vec<_>>()),
+                "{text}"
+            );
+        }
+        assert!(names(&format!("{a}--- foo\n{b}")).is_err());
+    }
+
+    #[test]
+    fn lists_are_unfolded() {
+        let item = |name: &str| format!("{{kind: A, metadata: {{name: {name}}}}}");
+        let list = format!("kind: FooList\nitems: [{}, null, {}]\n", item("a"), item("b"));
+        assert_eq!(names(&list), Ok(vec!["a".to_owned(), "b".to_owned()]));
+        // Items of a list among other documents come last.
+        let mixed = format!("{list}---\n{}\n", item("c"));
+        assert_eq!(names(&mixed), Ok(vec!["c".to_owned(), "a".to_owned(), "b".to_owned()]));
+        assert!(names("kind: FooList\nitems: 5\n").is_err());
+        assert_eq!(names("kind: FooList\nitems:\n"), Ok(Vec::new()));
+    }
+}

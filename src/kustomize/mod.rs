@@ -1,0 +1,111 @@
+//! Directory to objects: a native `kustomize build` in which every value keeps
+//! the file and the bytes that it came from.
+//!
+//! The norm is kustomize v5.8.1. [`build`] reads a directory of a [`FileTree`]
+//! and gives its [`Resource`]s in output order. Not run: plugins that aren't
+//! built in, helm, anything on another host; what that leaves out is
+//! [`Partial`].
+//!
+//! A level is built bottom up (`target`): its resources and bases, its
+//! generated objects, its components, then the transformers in a fixed order.
+//! Names, hashes, references and order are settled once at the root.
+
+mod config;
+mod decode;
+mod error;
+mod fieldspec;
+mod file;
+mod generate;
+mod hash;
+mod id;
+mod json6902;
+mod load;
+mod merge;
+mod nameref;
+mod nodes;
+mod order;
+mod patch;
+mod path;
+mod plugin;
+mod replacement;
+mod resource;
+mod schema;
+mod selector;
+mod structured;
+mod tables;
+mod target;
+mod trace;
+mod transform;
+mod tree;
+mod value_add;
+mod vars;
+
+pub use error::{BuildError, Class, Omitted, Partial};
+pub use file::FILE_NAMES;
+pub use order::Order;
+pub use resource::{FileUse, Resource, Role};
+pub use target::{LoadRestriction, Memo, Options, Rewrite, RootFile};
+pub use tree::Links;
+
+use crate::repo::FileTree;
+use crate::yaml::Location;
+use std::sync::Arc;
+
+/// What a directory builds to.
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    /// Its objects in output order.
+    pub resources: Vec<Resource>,
+    /// What is missing from them.
+    pub partial: Vec<Partial>,
+    /// Paths of the files that were read, sorted.
+    pub files_read: Vec<Arc<str>>,
+    /// What kustomize accepts silently though it does nothing.
+    pub warnings: Vec<Warning>,
+}
+
+/// Something that a build does nothing with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// What it is.
+    pub kind: WarningKind,
+    /// A sentence about it.
+    pub message: String,
+    /// Where it is written.
+    pub location: Option<Location>,
+}
+
+/// Kinds of warnings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WarningKind {
+    /// A patch with a target that selects nothing.
+    UnmatchedPatchTarget,
+    /// An entry of `images` that matches no image.
+    UnmatchedImage,
+    /// A replacement whose target selects nothing.
+    UnmatchedReplacementTarget,
+    /// A deprecated field.
+    Deprecated,
+}
+
+/// Build the directory `dir` of a tree (`""` is its root). The memo holds what
+/// bases came to: builds that share one must be of trees of one snapshot.
+///
+/// # Errors
+/// What kustomize refuses to build.
+pub fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) -> Result<Build, BuildError> {
+    target::build(tree, dir, options, memo).map_err(|error| *error)
+}
+
+/// Whether a build of `dir` could take a path in it as a resource: a file of
+/// objects, or a directory that builds. Bases that this builds are kept for the
+/// build itself.
+///
+/// Mirrors the scan of fluxcd/pkg `kustomize/kustomize_generator.go`
+/// (`generateKustomization`), which reads the files only.
+///
+/// # Errors
+/// Why not.
+pub fn check_resource(tree: &FileTree, dir: &str, path: &str, memo: &Memo) -> Result<(), BuildError> {
+    target::check_resource(tree, dir, path, memo).map_err(|error| *error)
+}

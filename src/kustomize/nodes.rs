@@ -1,0 +1,215 @@
+//! kyaml's view of nodes: what counts as null, as empty, as text; which scalar
+//! results when one is written over another.
+//!
+//! Mirrors `kyaml/yaml/rnode.go` and `kyaml/yaml/fns.go` (`FieldSetter`).
+
+use crate::yaml::{Built, Entry, Origin};
+use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, ScalarStyle, Value, resolve};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The kind of a node as kyaml tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Null,
+    Scalar,
+    Seq,
+    Map,
+}
+
+/// The kind of a node; an absent one is null.
+pub(super) fn kind(node: Option<NodeRef<'_>>) -> Kind {
+    match node {
+        None => Kind::Null,
+        Some(node) if node.is_map() => Kind::Map,
+        Some(node) if node.is_seq() => Kind::Seq,
+        Some(node) if is_null(node) => Kind::Null,
+        Some(_) => Kind::Scalar,
+    }
+}
+
+/// Tagged null: a null of a text or of JSON. A plain `null` that a transformer
+/// wrote is untagged and is none, though it ends as null.
+pub(super) fn is_null(node: NodeRef<'_>) -> bool {
+    match node {
+        NodeRef::Built(built) => matches!(built.value, Value::Null),
+        NodeRef::Source(..) => node.is_null(),
+    }
+}
+
+/// Absent, null, an empty map or an empty list.
+pub(super) fn is_empty(node: Option<NodeRef<'_>>) -> bool {
+    match node {
+        None => true,
+        Some(node) if node.is_map() => node.entries().next().is_none(),
+        Some(node) if node.is_seq() => node.items().next().is_none(),
+        Some(node) => is_null(node),
+    }
+}
+
+/// The value text of a node; empty for collections.
+pub(super) fn text(node: NodeRef<'_>) -> Cow<'_, str> {
+    node.text().unwrap_or_default()
+}
+
+/// The text of a field, empty where it is absent or null.
+pub(super) fn field_text<'a>(node: NodeRef<'a>, key: &str) -> Cow<'a, str> {
+    match node.get(key) {
+        Some(value) if !is_null(value) => text(value),
+        _ => Cow::Borrowed(""),
+    }
+}
+
+/// Whether a scalar has the string tag.
+pub(super) fn is_string(node: NodeRef<'_>) -> bool {
+    match node {
+        NodeRef::Built(built) => match &built.value {
+            Value::Str(_) => true,
+            Value::Plain(_) => false,
+            _ => false,
+        },
+        NodeRef::Source(..) => node.as_str().is_some(),
+    }
+}
+
+/// The type of a scalar that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// A string.
+    Str,
+    /// None: plain text decides, unless the scalar that it replaces is quoted.
+    Untagged,
+}
+
+/// The value of `text` written over `old`. kyaml keeps the style of what it
+/// overwrites, and a quoted scalar is a string whatever is written into it.
+pub(super) fn overwrite(old: Option<NodeRef<'_>>, new_text: &str, tag: Tag) -> Value {
+    if tag == Tag::Str || old.is_some_and(is_quoted) {
+        Value::Str(new_text.into())
+    } else {
+        Value::Plain(new_text.into())
+    }
+}
+
+/// Whether a scalar is written in quotes or as a block; built strings are
+/// where plain text would read as something else.
+pub(super) fn is_quoted(node: NodeRef<'_>) -> bool {
+    match node {
+        NodeRef::Source(..) => node.token().is_some() && node.style() != ScalarStyle::Plain,
+        NodeRef::Built(built) => match &built.value {
+            Value::Str(text) => reads_otherwise(text) || text.contains('\n'),
+            _ => false,
+        },
+    }
+}
+
+/// Whether plain text would not be read as a string by YAML 1.1 or 1.2.
+pub(super) fn reads_otherwise(text: &str) -> bool {
+    [Dialect::GoYamlV2, Dialect::GoYamlV3]
+        .into_iter()
+        .any(|dialect| !matches!(resolve::resolve_plain(Cow::Borrowed(text), dialect), Scalar::Str(_)))
+}
+
+/// What ends up in a field that held `old` when the node `new` is set there.
+pub(super) fn settled(old: Option<NodeRef<'_>>, new: Node) -> Node {
+    let Some(old) = old else { return new };
+    let reference = new.get_ref();
+    if kind(Some(reference)) != Kind::Scalar || !is_quoted(old) || is_string(reference) {
+        return new;
+    }
+    let value = Value::Str(text(reference).as_ref().into());
+    Node::scalar(value, reference.location())
+}
+
+/// A scalar at a shared place.
+pub(super) fn scalar_at(value: Value, origin: Option<&Arc<Location>>) -> Node {
+    Node::Built(Arc::new(Built { value, origin: origin.map(|location| Origin::Text(location.clone())) }))
+}
+
+/// A key that a transformer writes: untagged, so `true` is a boolean.
+pub(super) fn untagged_key(key: &str, origin: Option<&Arc<Location>>) -> Node {
+    scalar_at(Value::Plain(key.into()), origin)
+}
+
+/// Set a key of a map, keeping an existing key's node.
+pub(super) fn set_entry(node: &mut Node, key: &str, value: Node, key_origin: Option<&Arc<Location>>) {
+    if let Some(entries) = node.make_map() {
+        match entries.iter_mut().find(|entry| entry.key_text() == key) {
+            Some(entry) => entry.value = value,
+            None => entries.push(Entry { key: untagged_key(key, key_origin), value }),
+        }
+    }
+}
+
+/// Turn a node into an empty map or list.
+pub(super) fn become_empty(node: &mut Node, value: Value) {
+    let origin = node.get_ref().location();
+    *node = Node::scalar(value, origin);
+}
+
+/// Whether two handles are the same node, not only equal.
+pub(super) fn same(a: &Node, b: &Node) -> bool {
+    match (a, b) {
+        (Node::Source(a, left), Node::Source(b, right)) => left == right && Arc::ptr_eq(a, b),
+        (Node::Built(a), Node::Built(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    }
+}
+
+/// Whether an untagged key of this text is no string.
+pub(super) fn reads_as_other_key(key: &str) -> bool {
+    !matches!(resolve::resolve_plain(Cow::Borrowed(key), Dialect::GoYamlV3), Scalar::Str(_))
+}
+
+/// The text of a folded scalar after go-yaml has written and read it again, as
+/// kustomize does on its way to JSON; `None` where it stays. Before each line
+/// that is indented further than the one above it go-yaml writes a line break
+/// too many.
+pub(super) fn refolded(node: NodeRef<'_>) -> Option<String> {
+    if !matches!(node, NodeRef::Source(..)) || node.style() != ScalarStyle::Folded {
+        return None;
+    }
+    let text = node.text()?;
+    let is_blank = |c: char| c == ' ' || c == '\t';
+    if text.starts_with(|c| is_blank(c) || c == '\n') || !text.contains('\n') {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = &*text;
+    while let Some(at) = rest.find('\n') {
+        let line = &rest[..at];
+        let breaks = rest[at..].len() - rest[at..].trim_start_matches('\n').len();
+        let after = &rest[at + breaks..];
+        out.push_str(line);
+        let kept_at_end = after.is_empty() && breaks > 1;
+        if !line.starts_with(is_blank) && (after.starts_with(is_blank) || kept_at_end) {
+            out.push('\n');
+        }
+        out.push_str(&rest[at..at + breaks]);
+        rest = after;
+    }
+    out.push_str(rest);
+    (out != *text).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_nodes;
+
+    #[test]
+    fn folded_text_gains_breaks_as_in_go_yaml() {
+        let table = [
+            ("a: >-\n  x -\n    y\n  z\n", Some("x -\n\n  y\nz")),
+            ("a: >-\n  p\n    q\n\n  r\n", Some("p\n\n  q\n\nr")),
+            ("a: >-\n  p\n\n  r\n", None),
+            ("a: |-\n  p\n    q\n", None),
+            ("a: plain\n", None),
+        ];
+        for (text, expected) in table {
+            let node = parse_nodes("f.yaml", text).remove(0);
+            let found = node.get_ref().get("a").and_then(refolded);
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+}

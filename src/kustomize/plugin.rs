@@ -1,0 +1,251 @@
+//! `generators`, `transformers` and `validators`: configured objects of the
+//! built-in kinds, inline, in files or in directories.
+//!
+//! Mirrors `api/internal/target/kusttarget.go` (`configureExternalTransformers`),
+//! `api/internal/plugins/loader` and the plugins in `api/internal/builtins`.
+
+use super::decode::{Decoder, Spanned, Text, TextMap, is_null};
+use super::error::{BuildError, Class, Omitted, Result};
+use super::fieldspec::FieldSpec;
+use super::file::{self, field_spec};
+use super::nodes;
+use super::resource::{Resource, Traces};
+use super::target::{Accumulator, Builder, Chain, Level};
+use super::transform::{self, Affix, NamespaceSetter, Subjects};
+use super::{generate, patch, replacement, trace, value_add};
+use crate::yaml::{Dialect, Known, NodeRef};
+
+/// How plugin files are decoded: without regard to unknown fields, by the
+/// scalars of resources.
+pub(super) const DECODER: Decoder =
+    Decoder { strict: false, class: Class::Plugin, dialect: Dialect::GoYamlV3 };
+
+/// Run `generators`.
+pub(super) fn generators(
+    builder: &mut Builder<'_>,
+    level: &Level,
+    chain: Chain<'_>,
+    accumulator: &mut Accumulator,
+) -> Result<()> {
+    for config in configs(builder, level, chain, &level.file.generators)? {
+        if !is_builtin(builder, &config) {
+            continue;
+        }
+        let node = config.node.clone();
+        let secret = match &*config.id.gvk.kind {
+            "ConfigMapGenerator" => false,
+            "SecretGenerator" => true,
+            "HelmChartInflationGenerator" => {
+                builder.omit(Omitted::Helm, &config.id.name, &node);
+                continue;
+            }
+            "IAMPolicyGenerator" => {
+                builder.omit(Omitted::Plugin, &config.id.gvk.kind, &node);
+                continue;
+            }
+            kind => return Err(unknown(kind, "generator", &config)),
+        };
+        let mut generator = file::generator(DECODER, node.get_ref(), secret)?;
+        if generator.name.value.is_empty() {
+            generator.name = Spanned { value: config.id.name.clone(), node: node.clone() };
+        }
+        if generator.namespace.is_none() && !config.id.namespace.is_empty() {
+            generator.namespace = Some(Spanned { value: config.id.namespace.clone(), node: node.clone() });
+        }
+        let mut resource = generate::generate(builder, level, &generator, None, secret)?;
+        resource.traces = trace::configured_by(&config).map(|text| Box::new(Traces::generated(&text)));
+        generate::absorb(accumulator, resource)?;
+    }
+    Ok(())
+}
+
+/// Run `transformers`.
+pub(super) fn transformers(
+    builder: &mut Builder<'_>,
+    level: &Level,
+    chain: Chain<'_>,
+    resources: &mut Vec<Resource>,
+) -> Result<()> {
+    for config in configs(builder, level, chain, &level.file.transformers)? {
+        if is_builtin(builder, &config) {
+            transform(builder, level, &config, resources)?;
+            if let Some(text) = trace::configured_by(&config) {
+                trace::transformed(&text, resources);
+            }
+            resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
+        }
+    }
+    Ok(())
+}
+
+/// Run `validators`, which may change nothing.
+pub(super) fn validators(
+    builder: &mut Builder<'_>,
+    level: &Level,
+    chain: Chain<'_>,
+    resources: &mut Vec<Resource>,
+) -> Result<()> {
+    for config in configs(builder, level, chain, &level.file.validators)? {
+        if !is_builtin(builder, &config) {
+            continue;
+        }
+        let before = resources.clone();
+        transform(builder, level, &config, resources)?;
+        let changed = before.len() != resources.len()
+            || before.iter().zip(resources.iter()).any(|(before, after)| {
+                before.node.get_ref().same_value(after.node.get_ref()) != Known::Value(true)
+            });
+        if changed {
+            let message = "a validator may not change objects, and this one does";
+            return Err(BuildError::at(Class::Plugin, message, config.node.get_ref()));
+        }
+    }
+    Ok(())
+}
+
+/// The objects that the entries hold or name: inline ones first.
+fn configs(
+    builder: &mut Builder<'_>,
+    level: &Level,
+    chain: Chain<'_>,
+    entries: &[Text],
+) -> Result<Vec<Resource>> {
+    let mut accumulator = Accumulator::default();
+    let mut paths = Vec::new();
+    for entry in entries {
+        match builder.inline_objects(level, entry) {
+            Ok(resources) => accumulator.append(resources)?,
+            Err(error) if entry.value.contains('\n') => return Err(error),
+            Err(_) => paths.push(entry),
+        }
+    }
+    for entry in paths {
+        builder.resource(level, chain, entry, &mut accumulator)?;
+    }
+    Ok(std::mem::take(accumulator.resources_mut()))
+}
+
+/// Whether it is for a built-in plugin; others are left out.
+fn is_builtin(builder: &mut Builder<'_>, config: &Resource) -> bool {
+    let builtin = &*config.id.gvk.api_version == "builtin";
+    if !builtin {
+        let name = format!("{} {}", config.id.gvk.api_version, config.id.gvk.kind);
+        builder.omit(Omitted::Plugin, &name, &config.node);
+    }
+    builtin
+}
+
+fn unknown(kind: &str, wanted: &str, config: &Resource) -> Box<BuildError> {
+    let message = format!("{kind} is no built-in {wanted}");
+    BuildError::at(Class::Plugin, message, config.node.get_ref())
+}
+
+fn specs(node: NodeRef<'_>) -> Result<Option<Vec<FieldSpec>>> {
+    match node.get("fieldSpecs").filter(|specs| !is_null(*specs)) {
+        Some(specs) => DECODER.list(specs, |item| field_spec(DECODER, item)).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn text(node: NodeRef<'_>, key: &str) -> Result<Option<Text>> {
+    match node.get(key) {
+        Some(value) => DECODER.text(value),
+        None => Ok(None),
+    }
+}
+
+fn pairs(node: NodeRef<'_>, key: &str) -> Result<TextMap> {
+    node.get(key).map_or(Ok(Vec::new()), |value| DECODER.text_map(value))
+}
+
+fn transform(
+    builder: &mut Builder<'_>,
+    level: &Level,
+    config: &Resource,
+    resources: &mut Vec<Resource>,
+) -> Result<()> {
+    let node = config.node.get_ref();
+    let error = |message: String| Err(BuildError::at(Class::Plugin, message, node));
+    match &*config.id.gvk.kind {
+        "AnnotationsTransformer" => {
+            let specs = specs(node)?.unwrap_or_default();
+            transform::set_pairs(&pairs(node, "annotations")?, &specs, resources)
+        }
+        "LabelTransformer" => {
+            let specs = specs(node)?.unwrap_or_default();
+            transform::set_pairs(&pairs(node, "labels")?, &specs, resources)
+        }
+        "NamespaceTransformer" => namespace(node, resources),
+        kind @ ("PrefixTransformer" | "SuffixTransformer" | "PrefixSuffixTransformer") => {
+            let Some(specs) = specs(node)? else {
+                return error(format!("a {kind} needs fieldSpecs"));
+            };
+            if let (Some(prefix), true) = (text(node, "prefix")?, kind.starts_with("Prefix")) {
+                transform::affix(Affix::Prefix, &prefix, &specs, resources)?;
+            }
+            if let (Some(suffix), true) = (text(node, "suffix")?, kind != "PrefixTransformer") {
+                transform::affix(Affix::Suffix, &suffix, &specs, resources)?;
+            }
+            Ok(())
+        }
+        "ImageTagTransformer" => {
+            let image = node.get("imageTag").filter(|image| !is_null(*image)).unwrap_or(node);
+            let image = file::image(DECODER, image)?;
+            transform::set_image(&image, &specs(node)?.unwrap_or_default(), resources).map(drop)
+        }
+        "ReplicaCountTransformer" => {
+            let replica = node.get("replica").filter(|replica| !is_null(*replica)).unwrap_or(node);
+            let replica = file::replica(DECODER, replica)?;
+            transform::set_replicas(&replica, &specs(node)?.unwrap_or_default(), resources)
+        }
+        "PatchTransformer" => {
+            let patch = file::patch(DECODER, node)?;
+            patch::apply(builder, level, &patch, resources)
+        }
+        "PatchStrategicMergeTransformer" => {
+            let paths = node.get("paths").map_or(Ok(Vec::new()), |paths| DECODER.texts(paths))?;
+            let inline = text(node, "patches")?.filter(|text| !text.value.is_empty());
+            patch::strategic_merges(builder, level, &paths, inline.as_ref(), resources)
+        }
+        "PatchJson6902Transformer" => {
+            let mut patch = file::patch(DECODER, node)?;
+            patch.patch = text(node, "jsonOp")?;
+            patch::apply_json6902(builder, level, &patch, resources)
+        }
+        "ReplacementTransformer" => {
+            let entries = node.get("replacements").map_or(Ok(Vec::new()), |entries| {
+                DECODER.list(entries, |item| file::replacement(DECODER, item))
+            })?;
+            replacement::replacements(builder, level, &entries, resources)
+        }
+        "ValueAddTransformer" => value_add::run(builder, level, node, resources),
+        "HashTransformer" => builder.add_hashes(resources),
+        kind => Err(unknown(kind, "transformer", config)),
+    }
+}
+
+fn namespace(node: NodeRef<'_>, resources: &mut [Resource]) -> Result<()> {
+    let namespace = match node.get("metadata") {
+        Some(metadata) => text(metadata, "namespace")?.filter(|text| !text.value.is_empty()),
+        None => None,
+    };
+    let mode = text(node, "setRoleBindingSubjects")?;
+    let subjects = match mode.as_ref().map_or("", |mode| &mode.value) {
+        "" | "defaultOnly" => Subjects::Default,
+        "allServiceAccounts" => Subjects::ServiceAccounts,
+        "none" => Subjects::None,
+        other => {
+            let message =
+                format!("setRoleBindingSubjects is defaultOnly, allServiceAccounts or none, not `{other}`");
+            return Err(BuildError::at(Class::Plugin, message, node));
+        }
+    };
+    let Some(namespace) = namespace else { return Ok(()) };
+    let specs = specs(node)?.unwrap_or_default();
+    let unset_only = match node.get("unsetOnly") {
+        Some(value) => DECODER.boolean(value)?,
+        None => false,
+    };
+    let setter = NamespaceSetter { namespace: &namespace, specs: &specs, unset_only, subjects };
+    transform::set_namespaces(&setter, resources)
+}

@@ -1,0 +1,30 @@
+//! forebay reads a GitOps repository of Flux and Cluster API manifests, with no
+//! cluster and no network, and tells what the controllers will do with it.
+//!
+//! Data flows one way. [`repo`] reads bytes; [`yaml`] makes trees of them;
+//! [`kustomize`] and [`flux`] build the effective objects of every cluster;
+//! [`lint`], the simulators in [`flux`] and [`capi`], and [`plan`] read those;
+//! [`report`] prints; [`rewrite`] turns edits into bytes. A room knows only the
+//! rooms above it in the list below.
+
+pub mod yaml;
+
+pub mod repo;
+
+pub mod config;
+
+pub mod kustomize;
+
+pub mod flux;
+
+pub mod capi;
+
+pub mod lint;
+
+pub mod plan;
+
+pub mod rewrite;
+
+pub mod report;
+
+pub mod cli;

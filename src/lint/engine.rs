@@ -1,0 +1,455 @@
+//! Running rules: which, over what, and what becomes of their findings.
+
+use super::rules::RULES;
+use super::{
+    ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Reporter, Rule,
+    RunView, Suppressions, fingerprint, shared,
+};
+use crate::config::{Config, RuleLevel, suggest};
+use crate::flux::cluster::{Outcome as BuildOutcome, World};
+use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
+use crate::yaml::Location;
+use jiff::Timestamp;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Rules or groups to run even when off by default or in configuration.
+    pub select: Vec<String>,
+    /// Rules or groups not to run.
+    pub ignore: Vec<String>,
+    /// Paths relative to the root that findings are wanted for; empty for all.
+    /// A path named here is reported on even when `exclude` names it.
+    pub focus: Vec<String>,
+    /// The time that time-dependent rules judge; without it they are silent.
+    pub at: Option<Timestamp>,
+}
+
+/// What a run found.
+#[derive(Default)]
+pub struct Outcome {
+    /// Findings of every level but off, in order of path, position and rule.
+    pub findings: Vec<Finding>,
+    /// What suppressions silenced, in the same order.
+    pub suppressed: Vec<Suppressed>,
+    /// Manifest files, documents and objects that were looked at.
+    pub files: usize,
+    /// See `files`.
+    pub documents: usize,
+    /// See `files`.
+    pub objects: usize,
+    /// Names of the clusters that were built, in order.
+    pub clusters: Vec<String>,
+    /// What could not be checked.
+    pub not_checked: NotChecked,
+}
+
+/// A finding that is not reported, and why.
+pub struct Suppressed {
+    /// The finding.
+    pub finding: Finding,
+    /// The reason as written; may be empty.
+    pub reason: String,
+    /// Whether a baseline holds it, and no suppression.
+    pub by_baseline: bool,
+}
+
+/// What was skipped, by reason: a name of the JSON contract, and the places.
+#[derive(Clone, Debug, Default)]
+pub struct NotChecked {
+    reasons: BTreeMap<&'static str, Vec<String>>,
+}
+
+impl NotChecked {
+    /// Count one place under a reason.
+    pub fn add(&mut self, reason: &'static str, place: impl Into<String>) {
+        self.reasons.entry(reason).or_default().push(place.into());
+    }
+
+    /// Reasons in order with their places.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+        self.reasons.iter().map(|(reason, places)| (*reason, places.as_slice()))
+    }
+
+    /// Whether everything was checked.
+    pub fn is_empty(&self) -> bool {
+        self.reasons.is_empty()
+    }
+}
+
+/// Run the selected rules over a repository.
+pub fn run(world: &World, config: &Config, options: &Options) -> Outcome {
+    run_all(world, None, config, options)
+}
+
+/// Run the selected rules over a repository, and those about changes over it
+/// and what it was before.
+pub fn run_change(base: &World, head: &World, config: &Config, options: &Options) -> Outcome {
+    run_all(head, Some(base), config, options)
+}
+
+fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Options) -> Outcome {
+    let snapshot = &*world.snapshot;
+    let scope = Scope { config, options };
+    let context = Context::new(world, config, options.at);
+    let mut outcome = Outcome::default();
+
+    let mut files: Vec<&File> = Vec::new();
+    for path in &snapshot.unnamed {
+        outcome.not_checked.add("path-not-utf8", path.clone());
+    }
+    for file in snapshot.files().iter().map(|file| &**file).filter(|file| is_manifest_path(&file.path)) {
+        if scope.excluded(&file.path) {
+            continue;
+        }
+        match skip_reason(snapshot, file) {
+            Some(reason) => outcome.not_checked.add(reason, file.path.to_string()),
+            None => files.push(file),
+        }
+    }
+    let reported: rustc_hash::FxHashSet<&str> =
+        files.iter().filter(|file| !snapshot.is_generated(file)).map(|file| &*file.path).collect();
+    outcome.files = files.len();
+    outcome.documents = files
+        .iter()
+        .map(|file| {
+            snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()).count()
+        })
+        .sum();
+    let read: rustc_hash::FxHashSet<&str> = files.iter().map(|file| &*file.path).collect();
+    outcome.objects = snapshot.objects().iter().filter(|object| read.contains(&*object.source.path)).count();
+    outcome.clusters =
+        world.clusters.iter().filter_map(|cluster| Some(cluster.name.as_deref()?.to_owned())).collect();
+    not_built(world, &mut outcome.not_checked);
+
+    let rules: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| scope.runs(rule)).collect();
+    let mut checked = check(&context, &files, &rules);
+    if let Some(base) = base {
+        let view = ChangeView { base: &Context::new(base, config, options.at), head: &context };
+        for rule in &rules {
+            if let Check::Change(check) = rule.check {
+                checked.run(rule, |reporter| check(&view, reporter));
+            }
+        }
+    }
+    for (reason, what) in checked.not_checked {
+        outcome.not_checked.add(reason, what);
+    }
+
+    let suppressions = Suppressions::collect(snapshot, files.iter().copied());
+    let mut keep = |finding: Finding| {
+        if !reported.contains(&*finding.location.path) {
+            return;
+        }
+        let finding = Finding { level: scope.level(&finding), ..finding };
+        if finding.level == Level::Off {
+            return;
+        }
+        match suppressions.silencing(finding.rule.id, &finding.location) {
+            Some(by) => {
+                let reason = by.reason.clone();
+                outcome.suppressed.push(Suppressed { finding, reason, by_baseline: false });
+            }
+            None => outcome.findings.push(finding),
+        }
+    };
+    merge(checked.findings).into_iter().for_each(&mut keep);
+    let view = RunView {
+        context: &context,
+        suppressions: &suppressions,
+        rules: &rules,
+        is_focused: options.focus.iter().any(|path| !path.is_empty()),
+        is_complete: is_complete(world),
+    };
+    let mut own = Checked::default();
+    for rule in &rules {
+        if let Check::Run(check) = rule.check {
+            own.run(rule, |reporter| check(&view, reporter));
+        }
+    }
+    own.findings.into_iter().for_each(&mut keep);
+    sort(&mut outcome.findings);
+    shared::withhold_fixes(world, &mut outcome.findings);
+    let suppressed = outcome.suppressed.iter_mut().map(|suppressed| &mut suppressed.finding);
+    fingerprint::assign(world, outcome.findings.iter_mut().chain(suppressed).collect());
+    outcome
+}
+
+/// Findings and counts of some rules over some of the scopes.
+#[derive(Default)]
+struct Checked {
+    findings: Vec<Finding>,
+    not_checked: Vec<(&'static str, String)>,
+}
+
+impl Checked {
+    fn and(mut self, mut other: Checked) -> Checked {
+        self.findings.append(&mut other.findings);
+        self.not_checked.append(&mut other.not_checked);
+        self
+    }
+
+    fn run(&mut self, rule: &'static Rule, check: impl FnOnce(&mut Reporter<'_>)) {
+        let mut reporter = Reporter::new(rule, &mut self.findings);
+        check(&mut reporter);
+        let mut counts = std::mem::take(&mut reporter.not_checked);
+        self.not_checked.append(&mut counts);
+    }
+}
+
+fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Checked {
+    let (snapshot, world) = (context.snapshot, context.world);
+    let documents = files.par_iter().with_min_len(16).map(|file| {
+        let mut checked = Checked::default();
+        let view = DocumentView { context, file, sources: snapshot.sources(file) };
+        for rule in rules {
+            if let Check::Document(check) = rule.check {
+                checked.run(rule, |reporter| check(&view, reporter));
+            }
+        }
+        checked
+    });
+    let object = |view: &ObjectView<'_>| {
+        let mut checked = Checked::default();
+        for rule in rules {
+            if let Check::Object(check) = rule.check {
+                checked.run(rule, |reporter| check(view, reporter));
+            }
+        }
+        if let Some(effective) = view.effective.filter(|_| !checked.findings.is_empty()) {
+            let clusters = world.clusters_of(effective);
+            for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
+                finding.clusters.clone_from(&clusters);
+            }
+        }
+        checked
+    };
+    let effective = world.objects.par_iter().with_min_len(16).map(|effective| {
+        let (id, node) = (&effective.id, effective.node.get_ref());
+        object(&ObjectView::new(context, id, node, Some(effective)))
+    });
+    let orphans = world.orphans.par_iter().with_min_len(16).map(|index| {
+        let orphan = &snapshot.objects()[*index as usize];
+        object(&ObjectView::new(context, &orphan.id, orphan.node.get_ref(), None))
+    });
+    let clusters = world.clusters.par_iter().map(|cluster| {
+        let mut checked = Checked::default();
+        let view = ClusterView { context, cluster };
+        for rule in rules {
+            if let Check::Cluster(check) = rule.check {
+                checked.run(rule, |reporter| check(&view, reporter));
+            }
+        }
+        for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
+            finding.clusters.extend(cluster.name.clone());
+        }
+        checked
+    });
+    let mut all =
+        documents.chain(effective).chain(orphans).chain(clusters).reduce(Checked::default, Checked::and);
+    for rule in rules {
+        if let Check::Repository(check) = rule.check {
+            all.run(rule, |reporter| check(context, reporter));
+        }
+    }
+    all
+}
+
+/// One finding for one text: those of the same rule, bytes and field in several
+/// clusters or objects become one, with the message of the first.
+fn merge(mut findings: Vec<Finding>) -> Vec<Finding> {
+    sort(&mut findings);
+    let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let same = merged.iter_mut().rev().take_while(|last| {
+            last.location.path == finding.location.path && last.location.start == finding.location.start
+        });
+        let same = same.into_iter().find(|last| {
+            std::ptr::eq(last.rule, finding.rule)
+                && last.location.end == finding.location.end
+                && last.path == finding.path
+                && last.value == finding.value
+        });
+        match same {
+            Some(last) => {
+                last.level = last.level.max(finding.level);
+                for object in finding.objects {
+                    if !last.objects.contains(&object) {
+                        last.objects.push(object);
+                    }
+                }
+                last.clusters.extend(finding.clusters);
+                last.clusters.sort();
+                last.clusters.dedup();
+                for related in finding.related {
+                    if !last.related.contains(&related) {
+                        last.related.push(related);
+                    }
+                }
+            }
+            None => merged.push(finding),
+        }
+    }
+    merged
+}
+
+/// Kustomizations whose files are not here, and what builds left out.
+pub fn not_built(world: &World, not_checked: &mut NotChecked) {
+    let mut seen = rustc_hash::FxHashSet::default();
+    for cluster in &world.clusters {
+        for applied in &cluster.applied {
+            match &applied.outcome {
+                BuildOutcome::External(why) => {
+                    not_checked.add("external-source", format!("{}: {why}", applied.id));
+                }
+                BuildOutcome::Built { partial, .. } => {
+                    for (reason, what, location) in partial {
+                        let place = location.as_ref().map(|location| (location.path.clone(), location.start));
+                        if seen.insert((*reason, what.clone(), place)) {
+                            not_checked.add(reason, what.clone());
+                        }
+                    }
+                }
+                BuildOutcome::Failed(_) | BuildOutcome::MissingPath => {}
+            }
+        }
+    }
+}
+
+/// Whether everything of every cluster was built, and nothing left out.
+fn is_complete(world: &World) -> bool {
+    let built =
+        |outcome: &BuildOutcome| matches!(outcome, BuildOutcome::Built { partial, .. } if partial.is_empty());
+    world.clusters.iter().flat_map(|cluster| &cluster.applied).all(|applied| built(&applied.outcome))
+}
+
+/// Order of output: path, position, rule, title.
+pub fn sort(findings: &mut [Finding]) {
+    let key = |location: &Location| (location.path.clone(), location.start);
+    findings.sort_by(|a, b| {
+        key(&a.location)
+            .cmp(&key(&b.location))
+            .then_with(|| a.rule.id.cmp(b.rule.id))
+            .then_with(|| a.title.cmp(&b.title))
+    });
+}
+
+/// Why a manifest file is not looked at, when it isn't: a name of the JSON
+/// contract. Undecodable and oversized files are findings, not skips.
+fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<&'static str> {
+    use crate::repo::FileKind;
+    match &file.kind {
+        FileKind::Symlink(_) => return Some("symlink"),
+        FileKind::Submodule => return Some("submodule"),
+        FileKind::Special => return Some("special-file"),
+        FileKind::Regular => {}
+    }
+    match snapshot.blob(file) {
+        Err(Unreadable::MissingObject) => Some("missing-git-object"),
+        Err(_) => None,
+        Ok(blob) => match blob.content() {
+            Content::LfsPointer => Some("git-lfs"),
+            Content::GitCrypt => Some("git-crypt"),
+            _ if snapshot.is_template(file) => Some("template"),
+            _ => None,
+        },
+    }
+}
+
+/// A rule or group that does not exist, named by a flag or the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownRule {
+    /// As written.
+    pub name: String,
+    /// The nearest rule or group.
+    pub suggestion: Option<&'static str>,
+    /// Where the configuration names it; `None` for a flag.
+    pub location: Option<Location>,
+}
+
+/// Rules and groups that flags or the configuration name and that do not
+/// exist, in that order.
+pub fn unknown_rules(config: &Config, options: &Options) -> Vec<UnknownRule> {
+    let known = || RULES.iter().map(|rule| rule.id).chain(Group::ALL.iter().map(|group| group.name()));
+    let flags = options.select.iter().chain(&options.ignore).map(|name| (name, None));
+    let overridden = config.overrides.iter().flat_map(|entry| &entry.rules);
+    let written = config.rules.iter().chain(overridden).map(|entry| (&entry.name, Some(&entry.location)));
+    flags
+        .filter(|(name, _)| name.as_str() != "all")
+        .chain(written)
+        .filter(|(name, _)| !known().any(|known| known == name.as_str()))
+        .map(|(name, location)| UnknownRule {
+            name: name.clone(),
+            suggestion: suggest(name, known()),
+            location: location.cloned(),
+        })
+        .collect()
+}
+
+/// What configuration and options say together.
+struct Scope<'a> {
+    config: &'a Config,
+    options: &'a Options,
+}
+
+impl Scope<'_> {
+    fn excluded(&self, path: &str) -> bool {
+        let focus = &self.options.focus;
+        let below = |wanted: &String| {
+            wanted.is_empty()
+                || path
+                    .strip_prefix(wanted.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let in_config = |path: &str| self.config.exclude.iter().any(|pattern| pattern.matches(path));
+        if focus.iter().any(|wanted| wanted == path) {
+            return false;
+        }
+        if !focus.is_empty() && !focus.iter().any(below) {
+            return true;
+        }
+        // Naming a file or directory that is excluded includes it again.
+        let excluded = |wanted: &str| in_config(wanted) || in_config(&format!("{wanted}/_"));
+        let named_inside =
+            || focus.iter().any(|wanted| !wanted.is_empty() && below(wanted) && excluded(wanted));
+        in_config(path) && !named_inside()
+    }
+
+    fn names(list: &[String], rule: &Rule) -> bool {
+        list.iter().any(|name| name == rule.id || name == rule.group.name() || name == "all")
+    }
+
+    fn runs(&self, rule: &Rule) -> bool {
+        if Self::names(&self.options.ignore, rule) {
+            return false;
+        }
+        if !self.options.select.is_empty() {
+            return Self::names(&self.options.select, rule);
+        }
+        let switched_on = |entry: &RuleLevel| {
+            entry.level != Level::Off && (entry.name == rule.id || entry.name == rule.group.name())
+        };
+        match self.config.level(rule.id, rule.group.name()) {
+            Some(level) if level != Level::Off => true,
+            None if rule.default => true,
+            // Off in general; some paths may still want it.
+            _ => self.config.overrides.iter().flat_map(|entry| &entry.rules).any(switched_on),
+        }
+    }
+
+    fn level(&self, finding: &Finding) -> Level {
+        let (rule, group) = (finding.rule, finding.rule.group.name());
+        let general = match self.config.level(rule.id, group) {
+            // A selected rule runs at its own level even where it is off.
+            Some(Level::Off) | None if !self.options.select.is_empty() => Some(rule.level),
+            None if rule.default => Some(rule.level),
+            level => level,
+        };
+        let here = self.config.override_level(&finding.location.path, rule.id, group);
+        let level = here.or(general).unwrap_or(Level::Off);
+        // What a finding lowers itself stays lowered.
+        if finding.level < rule.level { level.min(finding.level) } else { level }
+    }
+}

@@ -1,0 +1,121 @@
+//! Annotations and labels that controllers do not read as meant.
+//!
+//! One key, one finding. The field decides first (`annotation-as-label`,
+//! `label-as-annotation`), then the class (`committed-request-annotation`), then
+//! the kind (`annotation-on-wrong-kind`), then the value (`presence-only-annotation`,
+//! `rejected-annotation-value`, `annotation-value-without-effect`). Unknown keys
+//! are `misspelled-annotation-prefix`'s or `unknown-annotation-key`'s.
+
+pub mod annotation_as_label;
+pub mod annotation_on_wrong_kind;
+pub mod annotation_value_without_effect;
+pub mod committed_request_annotation;
+pub mod label_as_annotation;
+pub mod malformed_image_policy_marker;
+pub mod misspelled_annotation_prefix;
+pub mod presence_only_annotation;
+pub mod rejected_annotation_value;
+pub mod unknown_annotation_key;
+
+use crate::capi::keys::CLUSTER_API;
+use crate::flux::keys::{Class, FLUX, Field, Grammar, Key, On, Reading, Shape, Standing};
+use crate::lint::ObjectView;
+use crate::lint::metadata::{MetadataEntry, MetadataMap, known_text};
+use crate::repo::ObjectId;
+use crate::yaml::EntryRef;
+
+/// An entry of a label or annotation map whose key a registry knows.
+struct Known<'v, 'a> {
+    map: &'v MetadataMap<'a>,
+    entry: &'v EntryRef<'a>,
+    key: &'static Key,
+}
+
+impl Known<'_, '_> {
+    /// Whether this is the map in which the key is read.
+    fn in_its_field(&self) -> bool {
+        match self.key.field {
+            Field::Label => self.map.labels,
+            Field::Annotation => !self.map.labels,
+            Field::Either => true,
+        }
+    }
+
+    /// Whether the key takes effect where it stands, as far as kinds tell. Maps
+    /// inside an object belong to objects that are made from it.
+    fn on_its_kind(&self, id: &ObjectId) -> bool {
+        !self.map.own || self.key.on.has(id.group(), &id.kind)
+    }
+
+    /// JSON Pointer of the entry.
+    fn pointer(&self) -> String {
+        self.map.pointer_of(&self.entry.key)
+    }
+
+    /// The key for a title: without its domain.
+    fn short(&self) -> &str {
+        let key = &*self.entry.key;
+        key.split_once('/').map_or(key, |(_, name)| name)
+    }
+}
+
+/// All entries of an object's metadata maps that have a known key: Flux's in its
+/// own maps only, Cluster API's also in those that it hands down.
+fn known_entries<'v, 'a>(view: &'v ObjectView<'a>) -> impl Iterator<Item = Known<'v, 'a>> {
+    view.metadata().iter().flat_map(|map| {
+        map.entries.iter().filter_map(move |MetadataEntry { entry, standing }| match standing {
+            Standing::Known(key) if map.own || FLUX.lookup(&entry.key).is_none() => {
+                Some(Known { map, entry, key })
+            }
+            _ => None,
+        })
+    })
+}
+
+/// What the reader makes of an entry's value; `None` where it isn't known.
+fn reading(entry: &EntryRef<'_>, value: Grammar) -> Option<Reading> {
+    known_text(entry.value).map(|text| value.read(&text))
+}
+
+/// Whether a rule of this group reports the entry of an object's own annotations
+/// for its value.
+pub(super) fn is_misread_annotation(id: &ObjectId, entry: &EntryRef<'_>) -> bool {
+    let Some(key) = FLUX.lookup(&entry.key).or_else(|| CLUSTER_API.lookup(&entry.key)) else { return false };
+    if !is_setting(key) || key.field == Field::Label || !key.on.has(id.group(), &id.kind) {
+        return false;
+    }
+    let off = known_text(entry.value).is_some_and(|text| presence_only_annotation::reads_as_off(&text));
+    reading(entry, key.value) == Some(Reading::Unread) || (matches!(key.value, Grammar::Presence) && off)
+}
+
+/// A released key that a person sets; the others have no value rules.
+fn is_setting(key: &Key) -> bool {
+    key.class == Class::Setting && key.released
+}
+
+/// Keys whose place is judged by rules of their own.
+fn has_own_place_rule(key: &Key) -> bool {
+    matches!(key.on, On::TopologyEntry) || key.name.starts_with("before-upgrade.hook.")
+}
+
+/// Whether offline knowledge of the kind is certain: Kubernetes' own, Flux's, and
+/// those of Cluster API's core and kubeadm providers.
+fn is_known_kind(id: &ObjectId) -> bool {
+    let group = id.group();
+    let kubernetes = !group.contains('.') || (group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io"));
+    let flux = group.ends_with(".toolkit.fluxcd.io")
+        || group == "source.extensions.fluxcd.io"
+        || group == "fluxcd.controlplane.io";
+    let cluster_api =
+        matches!(group, "cluster.x-k8s.io" | "addons.cluster.x-k8s.io" | "runtime.cluster.x-k8s.io")
+            || (group.ends_with(".cluster.x-k8s.io") && id.kind.starts_with("Kubeadm"));
+    kubernetes || flux || cluster_api
+}
+
+/// The key as the help text names it: a prefix stands for its keys.
+fn named(key: &Key) -> String {
+    match key.shape {
+        Shape::Exact => format!("`{}`", key.name),
+        Shape::Prefix => format!("`{}…`", key.name),
+    }
+}

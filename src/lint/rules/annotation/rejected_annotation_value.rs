@@ -1,0 +1,82 @@
+//! `rejected-annotation-value`: a value with which the object is refused.
+//! Source: Cluster API `core/webhooks/admission` (`validateSkippedMachineSetPreflightChecks`,
+//! the upgrade concurrency of a Cluster, the defaulting of replicas from the
+//! autoscaler's annotations), KubeadmControlPlane's reading of the certificates'
+//! expiry; fluxcd/pkg `auth/gcp`.
+
+use super::{is_setting, known_entries, reading};
+use crate::flux::keys::{Grammar, Reading, Unread};
+use crate::lint::metadata::{clipped, known_text, title};
+use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "rejected-annotation-value",
+    group: Group::Annotation,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "an annotation value with which the object is refused",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/annotation/rejected-annotation-value.md"),
+    check: Check::Object(check),
+};
+
+fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
+    for known in known_entries(view) {
+        let key = known.key;
+        if !known.in_its_field()
+            || !known.on_its_kind(view.id)
+            || !is_setting(key)
+            || view.id.group() == "bootstrap.cluster.x-k8s.io" && key.unread == Unread::Rejected
+            || reading(known.entry, key.value) != Some(Reading::Unread)
+        {
+            continue;
+        }
+        let of_a_topology = matches!(&*view.id.kind, "Cluster" | "ClusterClass") && !known.map.own;
+        let consequence = match key.unread {
+            // Below `spec.template` the annotations go to Machines, where nobody reads it.
+            Unread::Rejected if !known.map.own && !of_a_topology => continue,
+            Unread::Rejected if of_a_topology && matches!(key.value, Grammar::Int(..)) => continue,
+            Unread::Rejected if of_a_topology => "the topology reconcile of the Cluster fails".to_owned(),
+            // Read only to default the replicas.
+            Unread::Rejected
+                if key.name.contains("autoscaler") && view.node.at("/spec/replicas").is_some() =>
+            {
+                continue;
+            }
+            Unread::Rejected => "Cluster API's webhook rejects the object".to_owned(),
+            Unread::Fails => format!("{} fails on it", key.reader),
+            Unread::Ignored | Unread::Default(_) => continue,
+        };
+        let (Some(value), Some(location)) = (known_text(known.entry.value), known.entry.value.location())
+        else {
+            continue;
+        };
+        let wanted = key.value.wanted().unwrap_or_default();
+        report
+            .report(location, title(view.id, "value of ", known.short(), " is refused"))
+            .why(format!("{consequence}: `{}` takes {wanted}", known.entry.key))
+            .help(help(key.value, &value))
+            .label(clipped(&value, 40))
+            .object(view.id)
+            .field(known.pointer(), &*value);
+    }
+}
+
+fn help(grammar: Grammar, value: &str) -> String {
+    let Grammar::Words(words) = grammar else { return "correct the value, or remove the annotation".into() };
+    let unknown = value.split(',').map(str::trim).find(|word| !words.contains(word)).unwrap_or_default();
+    if unknown.is_empty() {
+        return "remove the comma that nothing follows".into();
+    }
+    let meant = words
+        .iter()
+        .find(|word| word.starts_with(unknown) || word.eq_ignore_ascii_case(unknown))
+        .copied()
+        .or_else(|| crate::config::suggest(unknown, words.iter().copied()));
+    match meant {
+        Some(word) => format!("write `{word}` in place of `{}`", clipped(unknown, 40)),
+        None => format!("remove `{}`", clipped(unknown, 40)),
+    }
+}

@@ -1,0 +1,44 @@
+//! `missing-resource`: a path in a kustomization at which there is nothing.
+//! Source: kustomize `api/internal/loader/fileloader.go`; fluxcd/pkg
+//! `artifact/storage/archive.go`, which leaves links out.
+
+use super::{Matter, entry_path, failures, report_failure};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, suggest};
+use crate::repo::Snapshot;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "missing-resource",
+    group: Group::Build,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "a path in a kustomization at which there is nothing",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/build/missing-resource.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let snapshot = view.context.snapshot;
+    for failed in failures(view, Matter::MissingResource) {
+        let near = entry_path(snapshot, failed.failure).and_then(|path| near(snapshot, &path));
+        let help = match near {
+            Some(near) => format!("did you mean {near}?"),
+            None => "create it, or remove the entry".to_owned(),
+        };
+        report_failure(report, &failed, help);
+    }
+}
+
+/// The name of a neighbour that is nearly the same.
+fn near(snapshot: &Snapshot, path: &str) -> Option<String> {
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let cut = if directory.is_empty() { 0 } else { directory.len() + 1 };
+    let names: Vec<&str> = snapshot
+        .files_below(directory)
+        .iter()
+        .filter_map(|file| file.path.get(cut..)?.split('/').next())
+        .collect();
+    suggest(name, names).map(str::to_owned)
+}

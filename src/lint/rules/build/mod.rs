@@ -1,0 +1,188 @@
+//! What can't be built, and what substitution makes of it.
+
+pub mod flux_kustomization_as_build_file;
+pub mod malformed_substitution;
+pub mod malformed_variable_name;
+pub mod missing_path;
+pub mod missing_resource;
+pub mod non_kubernetes_yaml_in_generated_build;
+pub mod orphan_object;
+pub mod resource_outside_root;
+pub mod self_provided_substitution;
+pub mod substitution_changes_type;
+pub mod unbuildable_kustomization;
+pub mod undefined_substitution;
+pub mod unmatched_patch_target;
+pub mod unsubstituted_variable;
+pub mod untracked_resource;
+
+use crate::flux::build::{BuildFailure, FailureKind};
+use crate::flux::cluster::{Applied, Cluster, Outcome};
+use crate::flux::kinds;
+use crate::kustomize::Class;
+use crate::lint::{ClusterView, Finding, ObjectView, Reporter};
+use crate::repo::{ObjectId, Snapshot, join};
+use crate::yaml::Location;
+
+/// The Kustomizations that apply an object, without repetition.
+fn appliers<'a>(view: &ObjectView<'a>) -> Vec<(&'a Cluster, &'a Applied)> {
+    let mut found: Vec<(&Cluster, &Applied)> = Vec::new();
+    for (cluster, applied) in view.applied_by() {
+        if !found.iter().any(|(_, known)| known.id == applied.id) {
+            found.push((cluster, applied));
+        }
+    }
+    found
+}
+
+/// `Kind namespace/name: what`, where the name gives way to the width of a
+/// title.
+fn title(id: &ObjectId, what: &str) -> String {
+    let name = id.to_string();
+    let space = 78usize.saturating_sub(what.chars().count()).max(20);
+    let whole = if name.chars().count() <= space {
+        format!("{name}: {what}")
+    } else {
+        let start: String = name.chars().take(space - 1).collect();
+        format!("{start}…: {what}")
+    };
+    match whole.char_indices().nth(80) {
+        None => whole,
+        Some(_) => whole.chars().take(79).chain(['…']).collect(),
+    }
+}
+
+/// Where a Kustomization defines variables, to be shown beside what misses one.
+fn post_build(applied: &Applied) -> Option<Location> {
+    applied.node.get_ref().location_at("/spec/postBuild").filter(|location| !location.path.is_empty())
+}
+
+/// `an integer`, `a bool`; `null` stays alone.
+fn with_article(word: &str) -> String {
+    match word.chars().next() {
+        _ if word == "null" => word.to_owned(),
+        Some('a' | 'e' | 'i' | 'o' | 'u') => format!("an {word}"),
+        _ => format!("a {word}"),
+    }
+}
+
+/// The rule that a failure belongs to: of one defect, the most specific one
+/// speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Matter {
+    MissingResource,
+    UntrackedResource,
+    OutsideRoot,
+    UnmatchedPatch,
+    NonKubernetes,
+    Unbuildable,
+    /// Another rule reports the text itself.
+    Elsewhere,
+}
+
+/// A failed build, or a file that fails it.
+struct Failed<'a> {
+    applied: &'a Applied,
+    failure: &'a BuildFailure,
+    location: Location,
+}
+
+/// The failures of a cluster's builds that are the matter of one rule.
+fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> impl Iterator<Item = Failed<'a>> {
+    let (snapshot, cluster) = (view.context.snapshot, view.cluster);
+    cluster
+        .applied
+        .iter()
+        .flat_map(|applied| {
+            let (one, many) = match &applied.outcome {
+                Outcome::Failed(failure) => (Some(failure), &[][..]),
+                Outcome::Built { unusable, .. } => (None, unusable.as_slice()),
+                Outcome::External(_) | Outcome::MissingPath => (None, &[][..]),
+            };
+            one.into_iter()
+                .map(|one| (one, false))
+                .chain(many.iter().map(|one| (one, true)))
+                .map(move |(failure, generated)| (applied, failure, generated))
+        })
+        .filter(move |(_, failure, generated)| matter_of(snapshot, failure, *generated) == matter)
+        .filter_map(|(applied, failure, _)| {
+            let own = || applied.node.get_ref().location_at("/spec/path");
+            let location = failure.location.clone().or_else(own)?;
+            Some(Failed { applied, failure, location })
+        })
+}
+
+fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Matter {
+    let FailureKind::Unbuildable(class) = failure.kind else { return Matter::Elsewhere };
+    let file = failure.location.as_ref().and_then(|location| snapshot.file(&location.path));
+    match class {
+        Class::Missing => match entry_path(snapshot, failure) {
+            Some(path) if snapshot.is_ignored(&path) => Matter::UntrackedResource,
+            _ => Matter::MissingResource,
+        },
+        Class::Outside => Matter::OutsideRoot,
+        Class::PatchTarget => Matter::UnmatchedPatch,
+        Class::NotAnObject if generated => Matter::NonKubernetes,
+        Class::KustomizationFile if generated && failure.message.contains("Component") => {
+            Matter::NonKubernetes
+        }
+        // yaml-syntax and duplicate-key report these at the same bytes.
+        Class::Yaml
+            if file
+                .and_then(|file| snapshot.stream(file))
+                .is_some_and(|stream| !stream.errors.is_empty()) =>
+        {
+            Matter::Elsewhere
+        }
+        Class::Output if failure.message.contains("stands here twice") => Matter::Elsewhere,
+        Class::KustomizationFile
+            if file.is_some_and(|file| holds_flux_kustomization(snapshot, &file.path)) =>
+        {
+            Matter::Elsewhere
+        }
+        _ => Matter::Unbuildable,
+    }
+}
+
+fn holds_flux_kustomization(snapshot: &Snapshot, path: &str) -> bool {
+    snapshot
+        .objects()
+        .iter()
+        .any(|object| *object.source.path == *path && kinds::is_kustomization(&object.id))
+}
+
+/// The path in the repository that the entry at a failure's place names.
+fn entry_path(snapshot: &Snapshot, failure: &BuildFailure) -> Option<String> {
+    let location = failure.location.as_ref()?;
+    let text = &snapshot.stream(snapshot.file(&location.path)?)?.text;
+    let written = text.get(location.start as usize..location.end as usize)?;
+    let written = written.trim_matches(['"', '\'']);
+    // A generator's entry may be `key=path`.
+    let path = written.rsplit_once('=').map_or(written, |(_, path)| path);
+    let directory = location.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    join(directory, path)
+}
+
+/// Reports a failure with what it costs and the places that it names.
+fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: String) -> &'f mut Finding {
+    let applied = failed.applied;
+    let why = if kinds::is_kustomization(&applied.id) {
+        format!("the build of {} fails, so nothing of it is applied", applied.id)
+    } else {
+        format!("the build of {} fails", applied.path)
+    };
+    let finding = report.report(failed.location.clone(), failure_title(&failed.failure.message));
+    finding.why(why).help(help).field("", failed.failure.message.clone());
+    if kinds::is_kustomization(&applied.id) {
+        finding.object(&applied.id);
+    }
+    for (message, location) in &failed.failure.related {
+        finding.related(message.clone(), location.clone());
+    }
+    finding
+}
+
+/// A message of the builder as a title.
+fn failure_title(message: &str) -> String {
+    crate::report::parts::shorten(message, 80)
+}

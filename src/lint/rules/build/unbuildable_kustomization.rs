@@ -1,0 +1,24 @@
+//! `unbuildable-kustomization`: a kustomization that kustomize refuses to build.
+//! Source: kustomize `api/internal/target/kusttarget.go`; kustomize-controller `build`.
+
+use super::{Matter, failures, report_failure};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "unbuildable-kustomization",
+    group: Group::Build,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "a kustomization that kustomize refuses to build",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/build/unbuildable-kustomization.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for failed in failures(view, Matter::Unbuildable) {
+        report_failure(report, &failed, "correct it; `forebay build DIR` shows whether it builds".to_owned());
+    }
+}

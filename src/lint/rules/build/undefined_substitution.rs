@@ -1,0 +1,62 @@
+//! `undefined-substitution`: a variable without a default that nothing defines.
+//! Source: fluxcd/pkg `kustomize/kustomize_varsub.go` and `envsubst`; the gate
+//! `StrictPostBuildSubstitutions` of kustomize-controller.
+
+use super::{appliers, post_build, title};
+use crate::config::Feature;
+use crate::flux::substitution::ProblemKind;
+use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule, suggest};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "undefined-substitution",
+    group: Group::Build,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "a ${VARIABLE} without a default that nothing defines",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/build/undefined-substitution.md"),
+    check: Check::Object(check),
+};
+
+fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
+    let Some(effective) = view.effective else { return };
+    if effective.problems.is_empty() {
+        return;
+    }
+    let appliers = appliers(view);
+    let Some((cluster, applied)) = appliers.first() else { return };
+    let strict = cluster.settings.feature(Feature::StrictSubstitution).value;
+    for problem in &effective.problems {
+        let ProblemKind::Undefined { name } = &problem.kind else { continue };
+        let Some(location) = problem.location.clone() else { continue };
+        let (level, why) = match strict {
+            Some(true) => {
+                (Level::Error, format!("the build of {} fails, so nothing of it is applied", applied.id))
+            }
+            Some(false) => (
+                Level::Warning,
+                "it is replaced by nothing; from Flux 2.9 the build fails instead".to_owned(),
+            ),
+            None => (
+                Level::Warning,
+                "the build fails from Flux 2.9; before, it is replaced by nothing".to_owned(),
+            ),
+        };
+        let node = applied.node.get_ref();
+        let names: Vec<String> =
+            node.entries_at("/spec/postBuild/substitute").map(|entry| entry.key.into_owned()).collect();
+        let help = match suggest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean ${{{near}}}?"),
+            None => format!(
+                "define {name} in spec.postBuild, write ${{{name}:=default}}, or escape it as $${{{name}}}"
+            ),
+        };
+        let finding = report.report(location, title(view.id, &format!("${{{name}}} is not defined")));
+        finding.level(level).why(why).help(help).object(view.id).field(problem.pointer.clone(), name.clone());
+        if let Some(place) = post_build(applied) {
+            finding.related(format!("the variables of {}", applied.id), place);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `unmatched-patch-target`: a patch that changes nothing.
+//! Source: kustomize `api/internal/builtins/PatchTransformer.go`: a target that
+//! selects nothing is no error, a patch that names its object is one.
+
+use super::{Matter, failure_title, failures, report_failure};
+use crate::flux::cluster::{Applied, Outcome};
+use crate::flux::kinds;
+use crate::kustomize::WarningKind;
+use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule};
+use crate::yaml::Location;
+use std::collections::BTreeMap;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "unmatched-patch-target",
+    group: Group::Build,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "a patch whose target is not there",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/build/unmatched-patch-target.md"),
+    check: Check::Repository(check),
+};
+
+fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
+    for cluster in &context.world.clusters {
+        let view = ClusterView { context, cluster };
+        for failed in failures(&view, Matter::UnmatchedPatch) {
+            let help = "name an object of this build, or give the patch a target".to_owned();
+            report_failure(report, &failed, help);
+        }
+    }
+    let all = || context.world.clusters.iter().flat_map(|cluster| &cluster.applied);
+    let mut unmatched: BTreeMap<(&str, u32), (&Applied, &Location)> = BTreeMap::new();
+    for applied in all() {
+        for location in unmatched_in(applied) {
+            unmatched.entry((&location.path, location.start)).or_insert((applied, location));
+        }
+    }
+    for (applied, location) in unmatched.into_values() {
+        // A patch is written for all builds that read it.
+        let useless = all().filter(|other| reads(other, location)).all(|other| {
+            unmatched_in(other).any(|known| known.path == location.path && known.start == location.start)
+                && is_whole(context, other)
+        });
+        if !useless {
+            continue;
+        }
+        let finding =
+            report.report(location.clone(), failure_title("the target of this patch selects nothing"));
+        finding
+            .level(Level::Warning)
+            .why(match kinds::is_kustomization(&applied.id) {
+                true => format!("{} applies no such object, so the patch changes nothing", applied.id),
+                false => format!("the build of {} has no such object", applied.path),
+            })
+            .help("correct the target, or remove the patch")
+            .field("", "unmatched target");
+        if kinds::is_kustomization(&applied.id) {
+            finding.object(&applied.id);
+        }
+    }
+}
+
+/// The targets that select nothing in a build.
+fn unmatched_in(applied: &Applied) -> impl Iterator<Item = &Location> {
+    let warnings = match &applied.outcome {
+        Outcome::Built { warnings, .. } => warnings.as_slice(),
+        _ => &[],
+    };
+    warnings
+        .iter()
+        .filter(|warning| warning.kind == WarningKind::UnmatchedPatchTarget)
+        .filter_map(|warning| warning.location.as_ref())
+}
+
+/// Whether a build reads the text at a place.
+fn reads(applied: &Applied, location: &Location) -> bool {
+    let own = applied.node.get_ref().at("/spec/patches").and_then(|patches| patches.location());
+    applied.files_read.binary_search(&location.path).is_ok()
+        || own.is_some_and(|own| {
+            own.path == location.path && own.start <= location.start && location.end <= own.end
+        })
+}
+
+/// Whether a build has all of its objects. A `gotk-components.yaml` without any
+/// is filled by the bootstrap.
+fn is_whole(context: &Context<'_>, applied: &Applied) -> bool {
+    let stub = applied.files_read.iter().any(|path| {
+        path.ends_with("gotk-components.yaml")
+            && !context.snapshot.objects().iter().any(|object| object.source.path == *path)
+    });
+    !stub
+        && matches!(&applied.outcome, Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty())
+}

@@ -1,0 +1,131 @@
+//! `unsubstituted-variable`: an expression in an object that nothing
+//! substitutes.
+//! Source: fluxcd/pkg `kustomize/kustomize_varsub.go`: without a variable and
+//! without `substituteStrategy: Always` the text stays as it is.
+
+use super::{post_build, title};
+use crate::flux::cluster::{ApplyTarget, Cluster, OpenerCause, World};
+use crate::flux::kinds;
+use crate::flux::substitution::{
+    Provided, Variables, config_map_keys, opts_out, parse, part_location, secret_keys,
+};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::repo::ObjectId;
+use crate::yaml::{Dialect, NodeRef, Scalar, emit, pointer_join};
+use std::collections::BTreeSet;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "unsubstituted-variable",
+    group: Group::Build,
+    level: Level::Warning,
+    default: true,
+    since: "0.1.0",
+    summary: "a ${VARIABLE} in an object whose Kustomization substitutes nothing",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/build/unsubstituted-variable.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let (world, cluster) = (view.context.world, view.cluster);
+    // Of a cluster that is only guessed at, nobody may apply anything: these are
+    // often templates.
+    let guessed = cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry);
+    if cluster.name.is_none() || guessed {
+        return;
+    }
+    let variables: Vec<Option<Variables>> = cluster
+        .applied
+        .iter()
+        .map(|applied| variables(world, cluster, &applied.id, applied.node.get_ref()))
+        .collect();
+    let names: BTreeSet<&str> = variables.iter().flatten().flat_map(Variables::names).collect();
+    for (member, object) in view.members() {
+        let Some(by) = member.applied_by else { continue };
+        let substitutes = variables[by as usize].as_ref().is_some_and(|known| known.runs() != Some(false));
+        if substitutes || opts_out(object.node.get_ref()) {
+            continue;
+        }
+        let applied = &cluster.applied[by as usize];
+        let flux_or_capi = kinds::of(&object.id).is_some() || object.id.group().ends_with("cluster.x-k8s.io");
+        visit(object.node.get_ref(), "", 0, &mut |node, text, pointer| {
+            let Ok(template) = parse(text) else { return };
+            for expression in template.expressions() {
+                let known = names.contains(expression.name.as_str());
+                let meant = known || (flux_or_capi && is_reference(pointer));
+                if !meant {
+                    continue;
+                }
+                let Some(location) = part_location(node, text, expression.range.clone()) else { continue };
+                let what = format!("${{{}}} is not substituted", expression.name);
+                let finding = report.report(location, title(&object.id, &what));
+                finding
+                    .why(format!("{} has no variables, so the text reaches the cluster as it is", applied.id))
+                    .help(format!(
+                        "give {} a postBuild, or escape the text where it is substituted elsewhere",
+                        applied.id
+                    ))
+                    .object(&object.id)
+                    .field(pointer, expression.name.clone());
+                let definer = cluster.applied.iter().zip(&variables).find(|(_, variables)| {
+                    variables
+                        .as_ref()
+                        .is_some_and(|variables| variables.definition(&expression.name).is_some())
+                });
+                if let Some((definer, place)) =
+                    definer.and_then(|(definer, _)| Some((definer, post_build(definer)?)))
+                {
+                    finding.related(format!("{} defines it", definer.id), place);
+                }
+            }
+        });
+    }
+}
+
+/// The variables of a Kustomization as far as the cluster's objects tell.
+fn variables(world: &World, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {
+    Variables::of(node, &mut |kind, name| {
+        let found = cluster.find(&ApplyTarget::Local, "", kind, id.namespace.as_deref(), name);
+        match found.map(|member| world.object(member.object).node.get_ref()) {
+            Some(node) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node)),
+            Some(node) => Provided::Keys(secret_keys(node)),
+            None => Provided::Unknown,
+        }
+    })
+}
+
+/// Whether a field names something: an object, a namespace, a directory.
+fn is_reference(pointer: &str) -> bool {
+    let mut segments = pointer.rsplit('/');
+    match segments.next() {
+        Some("name" | "namespace") => {
+            pointer.starts_with("/metadata/") && pointer.matches('/').count() == 2
+                || pointer.split('/').any(|segment| segment.ends_with("Ref") || segment == "dependsOn")
+        }
+        Some("path" | "targetNamespace" | "serviceAccountName" | "clusterName") => {
+            pointer.starts_with("/spec/") && pointer.matches('/').count() == 2
+        }
+        _ => false,
+    }
+}
+
+/// Calls `found` for every string that may hold an expression.
+fn visit<'a>(node: NodeRef<'a>, pointer: &str, depth: usize, found: &mut dyn FnMut(NodeRef<'a>, &str, &str)) {
+    if depth > emit::DEPTH_LIMIT || node.is_unknown() {
+        return;
+    }
+    if node.is_map() {
+        for entry in node.entries() {
+            visit(entry.value, &pointer_join(pointer, &entry.key), depth + 1, found);
+        }
+    } else if node.is_seq() {
+        for (index, item) in node.items().enumerate() {
+            visit(item, &pointer_join(pointer, &index.to_string()), depth + 1, found);
+        }
+    } else if let Scalar::Str(text) = node.scalar(Dialect::GoYamlV3)
+        && text.contains("${")
+    {
+        found(node, &text, pointer);
+    }
+}

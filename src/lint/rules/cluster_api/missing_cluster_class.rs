@@ -1,0 +1,73 @@
+//! `missing-cluster-class`: a topology names a ClusterClass that is not there.
+//! Source: cluster-api `core/webhooks/admission/cluster.go` (a warning on
+//! create, an error on update), topology controller `getBlueprint`.
+
+use super::{NOT_HERE, absence, help, known, place, scopes, title};
+use crate::capi::kinds;
+use crate::capi::topology::{Class, Cluster};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "missing-cluster-class",
+    group: Group::ClusterApi,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "a topology names a ClusterClass that is not there",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/cluster-api/missing-cluster-class.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for scope in scopes(view) {
+        let classes: Vec<Class<'_>> = Class::all(&scope.objects).collect();
+        for cluster in Cluster::all(&scope.objects) {
+            let Some(class) = cluster.class_ref() else { continue };
+            let (Some(name), Some(namespace)) =
+                (known(Some(class.name.clone())), known(Some(class.namespace)))
+            else {
+                continue;
+            };
+            if classes.iter().any(|c| c.object.name() == name && c.object.namespace() == namespace) {
+                continue;
+            }
+            let elsewhere = classes.iter().find(|c| c.object.name() == name);
+            let names = classes.iter().filter(|c| c.object.namespace() == namespace).map(|c| c.object.name());
+            let kind = (kinds::CORE, "ClusterClass");
+            let found = absence(view, &scope.target, kind, Some(&namespace), &name, names);
+            let id = cluster.object.id;
+            let (level, near) = match (found, elsewhere) {
+                (Some(absence), _) => (absence.level, absence.near),
+                (None, Some(_)) => (Level::Warning, None),
+                (None, None) => {
+                    report.not_checked(NOT_HERE, format!("{id}: ClusterClass {namespace}/{name}"));
+                    continue;
+                }
+            };
+            let Some(location) = place(cluster.object, class.pointer) else { continue };
+            let finding = report.report(location, title(id, "its ClusterClass is not there"));
+            finding
+                .level(level)
+                .why("the topology is not reconciled until the class exists: no Machine is created")
+                .label(format!("no ClusterClass {namespace}/{name} in {}", view.cluster.label()))
+                .object(id)
+                .field(class.pointer, format!("{namespace}/{name}"));
+            match elsewhere {
+                Some(other) => {
+                    finding.help(format!(
+                        "set `classRef.namespace: {}`, or move the class to namespace {namespace}",
+                        other.object.namespace()
+                    ));
+                    if let Some(at) = place(other.object, "/metadata/name") {
+                        finding.related(other.object.id.to_string(), at);
+                    }
+                }
+                None => {
+                    finding.help(help(near, format!("create ClusterClass {namespace}/{name}")));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Cluster API: topologies, what propagates and rolls, hooks and extensions.
+
+pub mod autoscaler_with_replicas;
+pub mod committed_hook_bypass;
+pub mod conflicting_extension_patches;
+pub mod duplicate_topology_name;
+pub mod even_control_plane_replicas;
+pub mod extension_covers_all_namespaces;
+pub mod external_patch_without_handler;
+pub mod feature_gate_needed;
+pub mod in_place_template_edit;
+pub mod ineffective_hook_annotation;
+pub mod ineffective_upgrade_annotation;
+pub mod init_join_configuration_differ;
+pub mod malformed_extension_config;
+pub mod metadata_never_reaches_node;
+pub mod metadata_on_non_propagating_level;
+pub mod missing_cluster_class;
+pub mod missing_template;
+pub mod overlapping_machine_deployment_selectors;
+pub mod patch_outside_spec;
+pub mod patch_selector_matches_nothing;
+pub mod patch_variable_undefined;
+pub mod pause_disagreement;
+pub mod paused_cluster_class;
+pub mod taint_not_allowed;
+pub mod topology_rollout_drops_strategy;
+pub mod topology_variable_type;
+pub mod undefined_topology_variable;
+pub mod unknown_extension_handler;
+pub mod unknown_topology_class;
+pub mod unskippable_version;
+pub mod worker_version_skew;
+
+use crate::capi::objects::{Object, Scope, scopes_of};
+use crate::config::{Feature, suggest};
+use crate::flux::cluster::{ApplyTarget, Lookup, Opener, OpenerCause};
+use crate::lint::metadata::{clipped, has_hole};
+use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
+use crate::repo::ObjectId;
+use crate::yaml::{Location, NodeRef};
+
+/// The group of Cluster, ClusterClass and Machines.
+use crate::capi::kinds::CORE;
+
+/// The apply targets of a cluster with their objects; none where nothing is
+/// Cluster API's.
+fn scopes<'a>(view: &ClusterView<'a>) -> Vec<Scope<'a>> {
+    let ours = |group: &str| group == CORE || group.ends_with(".cluster.x-k8s.io");
+    let any = view.members().any(|(_, object)| ours(object.id.group()));
+    if any { scopes_of(view.context.world, view.cluster) } else { Vec::new() }
+}
+
+/// The scopes of clusters that exist before and after a change, in pairs.
+fn change_scopes<'a>(view: &ChangeView<'a>) -> Vec<(Scope<'a>, Scope<'a>)> {
+    let mut pairs = Vec::new();
+    for after in &view.head.world.clusters {
+        let same = |c: &&crate::flux::cluster::Cluster| {
+            c.name == after.name && (c.name.is_some() || c.root == after.root)
+        };
+        let Some(before) = view.base.world.clusters.iter().find(same) else { continue };
+        let mut old = scopes_of(view.base.world, before);
+        for scope in scopes_of(view.head.world, after) {
+            if let Some(at) = old.iter().position(|o| o.target == scope.target) {
+                pairs.push((old.swap_remove(at), scope));
+            }
+        }
+    }
+    pairs
+}
+
+/// A title of at most 80 columns.
+fn title(id: &ObjectId, words: &str) -> String {
+    clipped(&format!("{id}: {words}"), 80)
+}
+
+/// A known text without `${…}`.
+fn known(text: Option<String>) -> Option<String> {
+    text.filter(|text| !has_hole(text))
+}
+
+/// Where a field is, or the nearest thing above it: a scalar's value, the key of
+/// anything larger.
+fn place_of(root: NodeRef<'_>, pointer: &str) -> Option<Location> {
+    let (parent, key) = pointer.rsplit_once('/').unwrap_or_default();
+    let entry = root.at(parent).and_then(|parent| parent.entry(key));
+    let large = entry.as_ref().is_some_and(|entry| entry.value.is_map() || entry.value.is_seq());
+    let key_place = entry.filter(|_| large).and_then(|entry| entry.key_location());
+    key_place.or_else(|| root.location_at(pointer)).or_else(|| root.location())
+}
+
+/// As [`place_of`], of an object.
+fn place(object: Object<'_>, pointer: &str) -> Option<Location> {
+    place_of(object.node, pointer)
+}
+
+/// As [`place_of`], of an object under test.
+fn place_in(view: &ObjectView<'_>, pointer: &str) -> Option<Location> {
+    place_of(view.node, pointer)
+}
+
+/// What follows from a name that is not among the objects of a cluster.
+struct Absence<'c> {
+    /// Error where it surely does not exist, warning where a near name does.
+    level: Level,
+    /// The name that was probably meant.
+    near: Option<&'c str>,
+}
+
+/// Judges an absent object by whether it could exist unseen; `None` is not
+/// checked. `candidates` are names that exist in its place.
+fn absence<'c>(
+    view: &ClusterView<'_>,
+    target: &ApplyTarget,
+    (group, kind): (&str, &str),
+    namespace: Option<&str>,
+    name: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<Absence<'c>> {
+    let near = suggest(name, candidates);
+    // An object without a namespace lands in one that the repository may not
+    // state, so both spellings are looked up.
+    let spellings = [namespace, None];
+    let spellings = if namespace == Some("default") { &spellings[..] } else { &spellings[..1] };
+    let mut openers: Vec<&Opener> = Vec::new();
+    for namespace in spellings {
+        match view.cluster.lookup(target, group, kind, *namespace, name) {
+            Lookup::Found(_) | Lookup::Generated(_) => return None,
+            Lookup::Missing => {}
+            Lookup::Unseen(found) => openers.extend(found),
+        }
+    }
+    if openers.is_empty() {
+        return Some(Absence { level: Level::Error, near });
+    }
+    let uncertain = openers.iter().any(|opener| opener.cause == OpenerCause::UnknownName);
+    (near.is_some() && !uncertain).then_some(Absence { level: Level::Warning, near })
+}
+
+/// The name under "not checked" of a reference that could not be judged.
+const NOT_HERE: &str = "cluster-api-reference";
+
+/// `did you mean` or what to do otherwise.
+fn help(near: Option<&str>, otherwise: String) -> String {
+    near.map_or(otherwise, |near| format!("did you mean `{near}`?"))
+}
+
+/// Whether a feature is known to be off wherever an object is applied.
+fn is_off(view: &ObjectView<'_>, feature: Feature) -> bool {
+    let mut settings = view.settings().map(|s| s.feature(feature).value).peekable();
+    settings.peek().is_some() && settings.all(|value| value == Some(false))
+}
+
+/// The text of a scalar at a pointer, without `${…}`.
+fn text_at(node: NodeRef<'_>, pointer: &str) -> Option<String> {
+    known(crate::capi::topology::text_at(node, &[pointer]))
+}

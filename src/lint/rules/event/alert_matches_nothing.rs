@@ -1,0 +1,118 @@
+//! `alert-matches-nothing`: an Alert, or one source of it, that no object of the
+//! cluster matches.
+//! Source: notification-controller `internal/server/event_handlers.go`,
+//! `eventMatchesAlertSources`.
+
+use super::{Scene, is_glob, source_selects, title};
+use crate::flux::alerts::{Alert, EventSource, SOURCE_KINDS};
+use crate::flux::events::controllers::EMITTERS;
+use crate::flux::events::simulate::Item;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::repo::ObjectId;
+use crate::yaml::Known;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "alert-matches-nothing",
+    group: Group::Event,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "an Alert that no object matches",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/event/alert-matches-nothing.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let Some(scene) = Scene::of(view) else { return };
+    for (item, alert) in &scene.notifier.alerts {
+        let entry = item.node.at("/spec").and_then(|spec| spec.entry("eventSources"));
+        let Some(entry) = entry.filter(|entry| entry.value.is_seq()) else { continue };
+        let Some(location) = entry.key_location() else { continue };
+        if alert.sources.is_empty() {
+            report
+                .report(location, title(item.id, "it has no event sources"))
+                .why("the API server accepts an empty list, and no event ever matches it")
+                .help("list the kinds and names whose events are wanted, or remove the Alert")
+                .object(item.id)
+                .field("/spec/eventSources", "[]");
+            continue;
+        }
+        let nothing: Vec<bool> =
+            alert.sources.iter().map(|source| matches_nothing(view, &scene, alert, source)).collect();
+        if nothing.iter().all(|nothing| *nothing) {
+            report
+                .report(location, title(item.id, "no object matches it"))
+                .level(Level::Warning)
+                .why(format!("{} has no object that any of its sources names", view.cluster.label()))
+                .help(help(&scene, alert, &alert.sources))
+                .object(item.id)
+                .field("/spec/eventSources", "");
+            continue;
+        }
+        for (index, source) in alert.sources.iter().enumerate().filter(|(index, _)| nothing[*index]) {
+            let Some(location) = entry.value.items().nth(index).and_then(|node| node.location()) else {
+                continue;
+            };
+            report
+                .report(location, title(item.id, &format!("eventSources[{index}] matches no object")))
+                .level(Level::Warning)
+                .why(format!(
+                    "{} has no {} `{}` in namespace {}",
+                    view.cluster.label(),
+                    source.kind.display(),
+                    source.name.display(),
+                    source.namespace_in(&alert.namespace).display()
+                ))
+                .help(help(&scene, alert, std::slice::from_ref(source)))
+                .object(item.id)
+                .field(format!("/spec/eventSources/{index}"), source.name.display());
+        }
+    }
+}
+
+/// Whether a source surely matches nothing. Sources that could never match
+/// anything, wherever they are, are another rule's.
+fn matches_nothing(view: &ClusterView<'_>, scene: &Scene<'_>, alert: &Alert, source: &EventSource) -> bool {
+    let namespace = source.namespace_in(&alert.namespace);
+    let (Some(kind), Some(name), Some(namespace)) =
+        (source.kind.known(), source.name.known(), namespace.known())
+    else {
+        return false;
+    };
+    let groups = EMITTERS.iter().filter(|emitter| emitter.kind == kind).map(|emitter| emitter.group);
+    let is_judged = SOURCE_KINDS.contains(&kind)
+        && kind != "ExternalArtifact"
+        && !is_glob("name", name)
+        && !is_glob("namespace", namespace)
+        && !namespace.is_empty();
+    is_judged
+        && groups.into_iter().all(|group| view.cluster.is_complete(group, kind, Some(namespace)))
+        && scene.emitters.iter().all(|item| source_selects(alert, source, item) == Known::Value(false))
+        && !is_known(view, kind, namespace, name)
+}
+
+/// Whether there is such an object that is no emitter in the scene: an OCI
+/// HelmRepository, or one that the entry point or a controller makes.
+fn is_known(view: &ClusterView<'_>, kind: &str, namespace: &str, name: &str) -> bool {
+    let is_it = |id: &ObjectId| {
+        *id.kind == *kind && id.namespace.as_deref() == Some(namespace) && (name == "*" || *id.name == *name)
+    };
+    view.cluster.generated.iter().any(|(id, _)| is_it(id))
+        || name != "*" && view.members().any(|(_, object)| is_it(&object.id))
+}
+
+/// Where objects of a wanted kind and name are.
+fn help(scene: &Scene<'_>, alert: &Alert, sources: &[EventSource]) -> String {
+    let is_meant = |source: &EventSource, item: &Item<'_>| {
+        let anywhere = EventSource { namespace: item.namespace().into(), ..source.clone() };
+        source_selects(alert, &anywhere, item) == Known::Value(true)
+    };
+    let elsewhere =
+        sources.iter().find_map(|source| scene.emitters.iter().find(|item| is_meant(source, item)));
+    match elsewhere {
+        Some(item) => format!("{} is in namespace {}: add it to the source", item.id, item.namespace()),
+        None => "correct kind, name or namespace, or remove it".to_owned(),
+    }
+}

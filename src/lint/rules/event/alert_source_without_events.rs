@@ -1,0 +1,68 @@
+//! `alert-source-without-events`: a source that is allowed but never emits.
+//! Source: source-controller has no reconciler for ExternalArtifact, and
+//! `internal/controller/helmrepository_controller.go` makes HelmRepositories of
+//! type `oci` static (`migrationToStatic`).
+
+use super::{Scene, is_oci_repository, source_selects, title};
+use crate::flux::cluster::ApplyTarget;
+use crate::flux::events::simulate::{Item, items};
+use crate::flux::kinds::SOURCE;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::yaml::Known;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "alert-source-without-events",
+    group: Group::Event,
+    level: Level::Warning,
+    default: true,
+    since: "0.1.0",
+    summary: "an Alert's source that never emits events",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/event/alert-source-without-events.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let Some(scene) = Scene::of(view) else { return };
+    let is_repository = |item: &Item<'_>| item.id.is(SOURCE, "HelmRepository");
+    let repositories: Vec<Item<'_>> =
+        items(view.context.world, view.cluster, &ApplyTarget::Local).filter(is_repository).collect();
+    for (item, alert) in &scene.notifier.alerts {
+        let nodes = item.node.items_at("/spec/eventSources");
+        for (index, (source, node)) in alert.sources.iter().zip(nodes).enumerate() {
+            let Some(location) = node.get("kind").and_then(|kind| kind.location()) else { continue };
+            let (why, help) = match source.kind.known() {
+                Some("ExternalArtifact") => (
+                    "no controller emits events about an ExternalArtifact".to_owned(),
+                    "name what makes it: an ArtifactGenerator",
+                ),
+                Some("HelmRepository") => {
+                    let selected: Vec<&Item<'_>> = repositories
+                        .iter()
+                        .filter(|repository| source_selects(alert, source, repository) != Known::Value(false))
+                        .collect();
+                    // A name may stand for repositories that are not known here.
+                    if selected.is_empty()
+                        || source.name.is("*") != Known::Value(false)
+                        || !selected.iter().all(|repository| is_oci_repository(**repository))
+                    {
+                        continue;
+                    }
+                    (
+                        format!("{} is of type oci: source-controller never reconciles it", selected[0].id),
+                        "name the HelmRelease or HelmChart that uses it, or an OCIRepository",
+                    )
+                }
+                _ => continue,
+            };
+            let kind = source.kind.display().into_owned();
+            report
+                .report(location, title(item.id, &format!("eventSources[{index}] never emits events")))
+                .why(why)
+                .help(help)
+                .object(item.id)
+                .field(format!("/spec/eventSources/{index}/kind"), kind);
+        }
+    }
+}

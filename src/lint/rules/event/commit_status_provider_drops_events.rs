@@ -1,0 +1,77 @@
+//! `commit-status-provider-drops-events`: an Alert that sends to a commit status
+//! provider what names no commit.
+//! Source: notification-controller `internal/server/event_handlers.go`,
+//! `getNotificationParams`; issue 1373.
+
+use super::{Scene, event_annotation, listed, source_selects, title};
+use crate::flux::events::providers::sets_commit_status;
+use crate::flux::events::simulate::Item;
+use crate::flux::text::Text;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::repo::ObjectId;
+use crate::yaml::Known;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "commit-status-provider-drops-events",
+    group: Group::Event,
+    level: Level::Warning,
+    default: true,
+    since: "0.1.0",
+    summary: "events that a commit status provider drops",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/event/commit-status-provider-drops-events.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // Older controllers sent everything.
+    let version = view.cluster.settings.flux_at_least(8);
+    if version == Some(false) {
+        return;
+    }
+    let Some(scene) = Scene::of(view) else { return };
+    for (item, alert) in scene.alerts() {
+        let Some(provider) = scene.provider_type(alert).filter(|kind| sets_commit_status(kind)) else {
+            continue;
+        };
+        let nodes = item.node.items_at("/spec/eventSources");
+        for (index, (source, node)) in alert.sources.iter().zip(nodes).enumerate() {
+            let Some(kind) = source.kind.known().filter(|kind| *kind != "Kustomization") else { continue };
+            let selected: Vec<&Item<'_>> = scene
+                .emitters
+                .iter()
+                .filter(|object| source_selects(alert, source, object) == Known::Value(true))
+                .collect();
+            let names_commit = |object: &&Item<'_>| {
+                let entry = event_annotation(object.node, "commit");
+                entry.is_some_and(|entry| Text::of(entry.value).known() != Some(""))
+            };
+            if selected.is_empty() || selected.iter().any(names_commit) {
+                continue;
+            }
+            let Some(location) = node.get("kind").and_then(|kind| kind.location()) else { continue };
+            let ids: Vec<&ObjectId> = selected.iter().map(|object| object.id).collect();
+            let since = if version.is_none() { " since Flux 2.8" } else { "" };
+            let failures = match kind {
+                "HelmRelease" => {
+                    "its failures carry the chart's version, which is no commit, and fail to be sent"
+                }
+                _ => "its failures carry no revision, and fail to be sent",
+            };
+            report
+                .report(location, title(item.id, &format!("its provider drops events of a {kind}")))
+                .why(format!(
+                    "a provider of type {provider} needs the commit that a status is for{since}: events of a \
+                     {kind} name none and are dropped silently, and {failures} ({})",
+                    listed(&ids)
+                ))
+                .help(format!(
+                    "select the Kustomization that applies it, or annotate the {kind} with \
+                     event.toolkit.fluxcd.io/commit"
+                ))
+                .object(item.id)
+                .field(format!("/spec/eventSources/{index}/kind"), kind);
+        }
+    }
+}

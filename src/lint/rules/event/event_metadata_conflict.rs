@@ -1,0 +1,166 @@
+//! `event-metadata-conflict`: a key of event metadata that several sources set.
+//! Source: notification-controller `internal/server/event_handlers.go`,
+//! `combineEventMetadata`; RFC-0008, "Precedence Order".
+
+use super::{MAX_RELATED, Scene, alert_entry, event_annotation, event_annotations, listed, relate, title};
+use crate::flux::alerts::Alert;
+use crate::flux::events::EVENT_PREFIX;
+use crate::flux::events::controllers::{Emitter, RuntimeKey, emitter_of};
+use crate::flux::events::providers::gets_commit_status_updates;
+use crate::flux::events::simulate::Item;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::repo::ObjectId;
+use crate::yaml::pointer_join;
+use std::collections::BTreeSet;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "event-metadata-conflict",
+    group: Group::Event,
+    level: Level::Warning,
+    default: true,
+    since: "0.1.0",
+    summary: "a key of event metadata that several sources set",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/event/event-metadata-conflict.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let Some(scene) = Scene::of(view) else { return };
+    for (item, alert) in scene.alerts() {
+        let selected: Vec<&Item<'_>> = scene.selected(alert).collect();
+        let keys: BTreeSet<&str> = alert
+            .event_metadata
+            .keys()
+            .map(String::as_str)
+            .chain(alert.summary.iter().map(|_| "summary"))
+            .collect();
+        for key in keys {
+            check_alert_key(&scene, item, alert, &selected, key, report);
+        }
+    }
+    for object in &scene.emitters {
+        check_annotations(&scene, object, report);
+    }
+}
+
+/// A key of an alert against the annotations and the controllers of the objects
+/// that it selects, and its own summary.
+fn check_alert_key(
+    scene: &Scene<'_>,
+    item: &Item<'_>,
+    alert: &Alert,
+    selected: &[&Item<'_>],
+    key: &str,
+    report: &mut Reporter<'_>,
+) {
+    let provider = scene.provider_type(alert);
+    let annotated: Vec<&Item<'_>> =
+        selected.iter().copied().filter(|object| event_annotation(object.node, key).is_some()).collect();
+    let runtime = |object: &&&Item<'_>| runtime_key(object, key, provider).is_some();
+    let controlled: Vec<&Item<'_>> = selected.iter().filter(runtime).copied().collect();
+    let is_twice = key == "summary" && alert.summary.is_some() && alert.event_metadata.contains_key(key);
+    if annotated.is_empty() && controlled.is_empty() && !is_twice {
+        return;
+    }
+    let Some(location) = alert_entry(item.node, key).and_then(|entry| entry.key_location()) else { return };
+    let certain = !annotated.is_empty()
+        || is_twice
+        || controlled
+            .iter()
+            .any(|object| runtime_key(object, key, provider).is_some_and(|(_, key)| key.always));
+
+    let mut reasons = Vec::new();
+    if is_twice {
+        reasons.push("spec.summary wins over spec.eventMetadata.summary".to_owned());
+    }
+    if !annotated.is_empty() {
+        let ids: Vec<&ObjectId> = annotated.iter().map(|object| object.id).collect();
+        reasons.push(format!("the Alert wins over the annotations of {}", listed(&ids)));
+    }
+    if let Some((emitter, key)) = controlled.first().and_then(|object| runtime_key(object, key, provider)) {
+        let often = if key.always { "" } else { "sometimes " };
+        reasons.push(format!("{} {often}wins over both, with {}", emitter.controller, key.when));
+    }
+    let rest = match (&annotated[..], &controlled[..]) {
+        ([], []) => "`summary` is set twice".to_owned(),
+        ([], _) => format!("`{key}` is overridden by the controller"),
+        (_, []) => format!("`{key}` overrides annotations"),
+        _ => format!("`{key}` is set by objects and controller as well"),
+    };
+    let pointer = match key {
+        "summary" if alert.summary.is_some() => "/spec/summary".to_owned(),
+        key => pointer_join("/spec/eventMetadata", key),
+    };
+    let finding = report
+        .report(location, title(item.id, &rest))
+        .level(if certain { Level::Warning } else { Level::Info })
+        .why(format!(
+            "{}; equal values conflict too: each event puts a Warning MetadataAppendFailed on the Alert",
+            reasons.join("; ")
+        ))
+        .help(match &annotated[..] {
+            [] if is_twice => "keep one of the two",
+            [] => "use another key: the controller's always wins",
+            _ => "remove the key from one of them, or use another one",
+        })
+        .object(item.id)
+        .field(pointer, key);
+    let places = annotated
+        .iter()
+        .map(|object| (object.id, event_annotation(object.node, key).and_then(|entry| entry.key_location())));
+    relate(finding, places);
+}
+
+/// Annotations that the object's own controller overrides, where an alert would
+/// send them and sets no such key itself.
+fn check_annotations(scene: &Scene<'_>, object: &Item<'_>, report: &mut Reporter<'_>) {
+    for (key, entry) in event_annotations(object.node) {
+        let mut alerts = Vec::new();
+        let mut certain = false;
+        for (item, alert) in scene.alerts() {
+            let Some((_, runtime)) = runtime_key(object, &key, scene.provider_type(alert)) else { continue };
+            let is_set =
+                alert.event_metadata.contains_key(&key) || (key == "summary" && alert.summary.is_some());
+            if !is_set && scene.selected(alert).any(|selected| std::ptr::eq(selected.id, object.id)) {
+                certain |= runtime.always;
+                alerts.push(item);
+            }
+        }
+        let Some((emitter, runtime)) = runtime_key(object, &key, None).filter(|_| !alerts.is_empty()) else {
+            continue;
+        };
+        let Some(location) = entry.key_location() else { continue };
+        let finding = report
+            .report(location, title(object.id, &format!("annotation `{key}` is overridden")))
+            .level(if certain { Level::Warning } else { Level::Info })
+            .why(format!(
+                "{} sets `{key}` itself in {}, and wins; each of them puts a Warning MetadataAppendFailed \
+                 on the Alert",
+                emitter.controller, runtime.when
+            ))
+            .help("use another key")
+            .object(object.id)
+            .field(pointer_join("/metadata/annotations", &format!("{EVENT_PREFIX}{key}")), &*key);
+        relate(
+            finding,
+            alerts.iter().take(MAX_RELATED).map(|item| (item.id, item.node.location_at("/metadata/name"))),
+        );
+    }
+}
+
+/// The key that an object's controller adds under this name, where a provider
+/// of this type sees it.
+fn runtime_key(
+    object: &Item<'_>,
+    key: &str,
+    provider: Option<&str>,
+) -> Option<(&'static Emitter, RuntimeKey)> {
+    if key == "commit_status" && !provider.is_none_or(gets_commit_status_updates) {
+        return None;
+    }
+    let emitter = emitter_of(object.id.group(), &object.id.kind)?;
+    let runtime = emitter.keys.iter().find(|runtime| runtime.key == key)?;
+    Some((emitter, *runtime))
+}

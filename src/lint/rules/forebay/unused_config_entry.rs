@@ -1,0 +1,67 @@
+//! `unused-config-entry`: an entry of the configuration that changes nothing.
+//! Source: our own configuration.
+
+use crate::config::{Pattern, RuleLevel};
+use crate::lint::rules::{RULES, find};
+use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "unused-config-entry",
+    group: Group::Forebay,
+    level: Level::Warning,
+    default: true,
+    since: "0.1.0",
+    summary: "an entry of .forebay.yaml that changes nothing",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/forebay/unused-config-entry.md"),
+    check: Check::Run(check),
+};
+
+fn check(view: &RunView<'_>, report: &mut Reporter<'_>) {
+    let config = view.context.config;
+    for pattern in &config.exclude {
+        unmatched(view, pattern, "exclude", report);
+    }
+    for entry in &config.overrides {
+        for pattern in &entry.paths {
+            unmatched(view, pattern, "overrides", report);
+        }
+    }
+    for entry in &config.rules {
+        repeated(entry, report);
+    }
+}
+
+fn unmatched(view: &RunView<'_>, pattern: &Pattern, key: &str, report: &mut Reporter<'_>) {
+    if view.context.snapshot.files().iter().any(|file| pattern.matches(&file.path)) {
+        return;
+    }
+    report
+        .report(pattern.location.clone(), format!("no file matches `{}`", pattern.text))
+        .why(format!("this entry of `{key}` applies to nothing"))
+        .help("correct the pattern (`**` crosses directories, `*` does not) or remove it")
+        .field(format!("/{key}"), pattern.text.clone());
+}
+
+/// A level that the rule, or every rule of the group, has anyway.
+fn repeated(entry: &RuleLevel, report: &mut Reporter<'_>) {
+    let own = |rule: &Rule| if rule.default { rule.level } else { Level::Off };
+    let repeats = match find(&entry.name) {
+        Some(rule) => own(rule) == entry.level,
+        None => {
+            let mut group = RULES.iter().filter(|rule| rule.group.name() == entry.name).peekable();
+            group.peek().is_some() && group.all(|rule| own(rule) == entry.level)
+        }
+    };
+    if !repeats {
+        return;
+    }
+    let level = entry.level.name();
+    report
+        .report(entry.location.clone(), format!("`{}` is {level} anyway", entry.name))
+        .level(Level::Info)
+        .why("the entry repeats the default")
+        .help("remove it, unless it is there to stay when the default changes")
+        .field("/rules", entry.name.clone());
+}

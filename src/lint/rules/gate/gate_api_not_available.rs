@@ -1,0 +1,64 @@
+//! `gate-api-not-available`: gates that no controller of the cluster reads.
+//! Source: the gating RFC, closed without being merged (flux2 pull request 3158);
+//! no field `gates` in any Flux API up to 2.9.
+
+use super::{gates, local, title, waits};
+use crate::config::Feature;
+use crate::flux::gates::objects::is_gateable;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::yaml::Location;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "gate-api-not-available",
+    group: Group::Gate,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "gates that no controller of the cluster reads",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/gate/gate-api-not-available.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let setting = view.cluster.settings.feature(Feature::Gates);
+    if setting.value == Some(true) {
+        return;
+    }
+    let gates =
+        gates(view).filter_map(|(_, gate)| Some((gate.node.get_ref().location_at("/kind")?, &gate.id)));
+    let waiting = local(view).filter(|(_, object)| is_gateable(&object.id) && !waits(object).is_empty());
+    let waiting = waiting.filter_map(|(_, object)| {
+        let spec = object.node.get_ref().entries_at("/spec").find(|entry| entry.key == "gates")?;
+        Some((spec.key_location()?, &object.id))
+    });
+    let mut uses: Vec<(Location, _)> = gates.chain(waiting).collect();
+    uses.sort_by(|(a, _), (b, _)| (&a.path, a.start).cmp(&(&b.path, b.start)));
+    let Some((first, id)) = uses.first() else { return };
+    let (level, why) = match setting.value {
+        Some(false) => (Level::Error, "target.features.gates is disabled: nothing is held back"),
+        _ => (
+            Level::Warning,
+            "the gating RFC is a proposal, no released Flux controller implements it: nothing is held back",
+        ),
+    };
+    let finding = report.report(first.clone(), title(format!("{id}: no controller here has gates")));
+    finding
+        .level(level)
+        .why(why)
+        .label(format!("{} in {}", uses_in_words(uses.len()), view.cluster.label()))
+        .help(
+            "use suspend, a ResourceSetInputProvider's schedule or a CronJob; with a gating controller of \
+             your own, commit its CRD gates.gating.toolkit.fluxcd.io or set target.features.gates: enabled",
+        )
+        .object(id)
+        .field("", "gates");
+    for (location, id) in uses.iter().skip(1) {
+        finding.object(id).related(id.to_string(), location.clone());
+    }
+}
+
+fn uses_in_words(count: usize) -> String {
+    if count == 1 { "1 use of gates".into() } else { format!("{count} uses of gates") }
+}

@@ -1,0 +1,78 @@
+//! `missing-gate`: an object waits for a Gate that the cluster does not have.
+//! Source: the gating RFC does not say what a missing gate means; it blocks here.
+
+use super::{gates, local, title, waits};
+use crate::flux::cluster::{ApplyTarget, Lookup, OpenerCause};
+use crate::flux::gates::objects::GATE_GROUP;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, suggest};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "missing-gate",
+    group: Group::Gate,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "an object waits for a Gate that the cluster does not have",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/gate/missing-gate.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for (_, object) in local(view) {
+        for wait in waits(object) {
+            let id = &object.id;
+            let namespace = id.namespace.as_deref();
+            let openers =
+                match view.cluster.lookup(&ApplyTarget::Local, GATE_GROUP, "Gate", namespace, &wait.name) {
+                    Lookup::Found(_) | Lookup::Generated(_) => continue,
+                    Lookup::Missing => Vec::new(),
+                    Lookup::Unseen(openers) => openers,
+                };
+            let elsewhere = gates(view).find(|(_, gate)| *gate.id.name == *wait.name);
+            let names: Vec<&str> = gates(view)
+                .filter(|(_, gate)| gate.id.namespace == id.namespace)
+                .map(|(_, gate)| &*gate.id.name)
+                .collect();
+            let near = suggest(&wait.name, names.iter().copied());
+            let wanted = match namespace {
+                Some(namespace) => format!("{namespace}/{}", wait.name),
+                None => wait.name.clone(),
+            };
+            if !openers.is_empty() && elsewhere.is_none() && near.is_none() {
+                let reason = match openers[0].cause {
+                    OpenerCause::NoEntry => "reference-without-entry-point",
+                    OpenerCause::ExternalTree => "reference-to-external-source",
+                    OpenerCause::PartialBuild => "reference-into-partial-build",
+                    OpenerCause::ResourceSet => "reference-into-resource-set",
+                    OpenerCause::Chart => "reference-into-chart",
+                    OpenerCause::Generator | OpenerCause::UnknownName => "reference-to-generated-object",
+                };
+                report.not_checked(reason, format!("{id}: Gate {wanted}"));
+                continue;
+            }
+            let Some(location) = wait.node.location() else { continue };
+            let finding =
+                report.report(location, title(format!("{id}: waits for a Gate that does not exist")));
+            finding
+                .level(if openers.is_empty() { Level::Error } else { Level::Warning })
+                .why(
+                    "a missing gate blocks: the object is not reconciled until the Gate exists and is opened",
+                )
+                .label(format!("no Gate {wanted} in {}", view.cluster.label()))
+                .object(id)
+                .field(format!("/spec/gates/{}/name", wait.index), wanted.clone());
+            match (near, elsewhere) {
+                (Some(near), _) => finding.help(format!("did you mean `{near}`?")),
+                (None, Some((_, gate))) => {
+                    if let Some(place) = gate.node.get_ref().location_at("/metadata/namespace") {
+                        finding.related(format!("{} is of another namespace", gate.id), place);
+                    }
+                    finding.help(format!("define Gate {wanted}; gates are of the object's own namespace"))
+                }
+                (None, None) => finding.help(format!("define Gate {wanted}, or remove the entry")),
+            };
+        }
+    }
+}

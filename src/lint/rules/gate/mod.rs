@@ -1,0 +1,92 @@
+//! Gates of the gating proposal, and what gates deployments today.
+
+pub mod cross_namespace_gate;
+pub mod duplicate_gate_reference;
+pub mod expired_gate_request;
+pub mod future_gate_request;
+pub mod gate_api_not_available;
+pub mod gate_cycle;
+pub mod gate_on_consumer_of_shared_source;
+pub mod gate_on_unsupported_kind;
+pub mod gate_request_tie;
+pub mod halting_flagger_gate;
+pub mod malformed_cron;
+pub mod malformed_gate_request;
+pub mod malformed_gate_spec;
+pub mod missing_gate;
+pub mod schedule_window_too_short;
+pub mod self_gated_gate;
+pub mod unused_gate;
+
+use super::reference::title;
+use crate::flux::cluster::{ApplyTarget, Cluster, Effective, Member};
+use crate::flux::gates::objects::{GATE_GROUP, is_gate, is_gateable};
+use crate::lint::ClusterView;
+use crate::lint::metadata::has_hole;
+use crate::repo::ObjectId;
+use crate::yaml::NodeRef;
+
+/// A known name in `spec.gates[]` of an object that may wait for gates.
+struct Wait<'a> {
+    object: &'a Effective,
+    index: usize,
+    name: String,
+    node: NodeRef<'a>,
+}
+
+/// The local objects of a cluster with their membership.
+fn local<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = (&'a Member, &'a Effective)> {
+    view.members().filter(|(member, _)| member.target == ApplyTarget::Local)
+}
+
+fn gates<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = (&'a Member, &'a Effective)> {
+    local(view).filter(|(_, object)| is_gate(&object.id))
+}
+
+/// What an object waits for. Entries that name another namespace have a rule of
+/// their own.
+fn waits(object: &Effective) -> Vec<Wait<'_>> {
+    if !is_gateable(&object.id) {
+        return Vec::new();
+    }
+    let items = object.node.get_ref().items_at("/spec/gates").enumerate();
+    let known = items.filter_map(|(index, item)| {
+        let node = item.get("name")?;
+        let name = node.as_str().filter(|name| !node.is_unknown() && !has_hole(name))?.into_owned();
+        let elsewhere = item
+            .get("namespace")
+            .filter(|value| !value.is_null())
+            .is_some_and(|namespace| namespace.as_str().as_deref() != object.id.namespace.as_deref());
+        (!elsewhere && !name.contains('/')).then_some(Wait { object, index, name, node })
+    });
+    known.collect()
+}
+
+/// Whether an object has `spec.gates` with parts that are not known.
+fn has_unknown_wait(object: &Effective) -> bool {
+    let gates = object.node.get_ref().at("/spec/gates");
+    is_gateable(&object.id)
+        && gates.is_some_and(|gates| {
+            let unknown = |item: NodeRef<'_>| {
+                item.is_unknown()
+                    || item.get("name").is_some_and(|name| {
+                        name.is_unknown() || name.as_str().is_some_and(|name| has_hole(&name))
+                    })
+            };
+            gates.is_unknown() || gates.items().any(unknown)
+        })
+}
+
+/// The gate that an entry names.
+fn gate_of<'c>(cluster: &'c Cluster, wait: &Wait<'_>) -> Option<&'c Member> {
+    let namespace = wait.object.id.namespace.as_deref();
+    cluster.find(&ApplyTarget::Local, GATE_GROUP, "Gate", namespace, &wait.name)
+}
+
+/// `namespace/name`.
+fn full_name(id: &ObjectId) -> String {
+    match &id.namespace {
+        Some(namespace) => format!("{namespace}/{}", id.name),
+        None => id.name.to_string(),
+    }
+}

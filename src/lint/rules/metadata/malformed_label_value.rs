@@ -1,0 +1,38 @@
+//! `malformed-label-value`: a label value that Kubernetes refuses.
+//! Source: apimachinery `pkg/apis/meta/v1/validation` `ValidateLabels`; Cluster
+//! API checks the maps inside its objects likewise (`ObjectMeta.Validate`).
+
+use crate::flux::metadata::label_value_fault;
+use crate::lint::metadata::{MetadataEntry, known_string, title};
+use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "malformed-label-value",
+    group: Group::Metadata,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "a label value that Kubernetes refuses",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/metadata/malformed-label-value.md"),
+    check: Check::Object(check),
+};
+
+fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
+    for map in view.metadata().iter().filter(|map| map.labels) {
+        for MetadataEntry { entry, .. } in &map.entries {
+            // What is no string is the other rule's; what is only partly known may still fit.
+            let Some(value) = known_string(entry.value) else { continue };
+            let (Some(fault), Some(location)) = (label_value_fault(&value), entry.value.location()) else {
+                continue;
+            };
+            report
+                .report(location, title(view.id, "value of label ", &entry.key, " is malformed"))
+                .why(format!("the API server rejects the object: {}", fault.wanted()))
+                .help("shorten or change the value, or make it an annotation")
+                .object(view.id)
+                .field(map.pointer_of(&entry.key), &*value);
+        }
+    }
+}

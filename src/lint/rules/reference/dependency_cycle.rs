@@ -1,0 +1,163 @@
+//! `dependency-cycle`: objects that wait for each other never become ready.
+//! Source: kustomize-controller `checkDependencies` (no cycle detection) and
+//! `sortAndEnqueue` (a cycle stops event-driven reconciliation of a source).
+
+use super::{known_name, local_references, title};
+use crate::flux::cluster::Effective;
+use crate::flux::references::{Role, has_ready_expression};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::repo::ObjectId;
+use crate::yaml::Location;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "dependency-cycle",
+    group: Group::Reference,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "dependsOn forms a cycle",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/reference/dependency-cycle.md"),
+    check: Check::Cluster(check),
+};
+
+/// Edges of dependsOn: from, to, where, and whether readyExpr may let it pass.
+pub(super) struct Edge<'a> {
+    pub from: &'a Effective,
+    pub to: (Option<String>, String),
+    pub location: Option<Location>,
+    pub conditional: bool,
+}
+
+pub(super) fn edges<'a>(view: &ClusterView<'a>) -> Vec<Edge<'a>> {
+    local_references(view)
+        .filter(|(_, reference)| reference.role == Role::DependsOn)
+        .filter_map(|(object, reference)| {
+            let name = known_name(&reference)?.to_owned();
+            Some(Edge {
+                from: object,
+                to: (reference.namespace.clone(), name),
+                location: reference.name_node.location(),
+                conditional: has_ready_expression(object.node.get_ref(), &reference),
+            })
+        })
+        .collect()
+}
+
+/// Kind, namespace and name of the target of an edge.
+type OwnedKey = (String, Option<String>, String);
+
+type Key<'a> = (&'a str, Option<&'a str>, &'a str);
+
+fn key(id: &ObjectId) -> Key<'_> {
+    (&id.kind, id.namespace.as_deref(), &id.name)
+}
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let edges = edges(view);
+    let mut graph: BTreeMap<Key<'_>, Vec<&Edge<'_>>> = BTreeMap::new();
+    for edge in edges.iter().filter(|edge| !edge.conditional) {
+        graph.entry(key(&edge.from.id)).or_default().push(edge);
+    }
+    let target = |edge: &Edge<'_>| -> (String, Option<String>, String) {
+        (edge.from.id.kind.to_string(), edge.to.0.clone(), edge.to.1.clone())
+    };
+    let mut reported: BTreeSet<Key<'_>> = BTreeSet::new();
+    for start in graph.keys() {
+        if reported.contains(start) {
+            continue;
+        }
+        let Some(path) = cycle_through(&graph, *start, &target) else { continue };
+        // A cycle of one is `dependency-on-itself`.
+        if path.len() < 2 {
+            continue;
+        }
+        reported.extend(path.iter().map(|edge| key(&edge.from.id)));
+        let first = path[0];
+        let Some(location) = first.location.clone() else { continue };
+        let mut names: Vec<&str> = path.iter().map(|edge| &*edge.from.id.name).collect();
+        names.push(&first.from.id.name);
+        let finding = report.report(location, title(format!("{}: dependsOn forms a cycle", first.from.id)));
+        finding
+            .why(format!("{}: none of them is ever applied{}", names.join(" -> "), victims(view, first.from)))
+            .help("remove one of these dependencies")
+            .label(format!("{} waits for {}", names[0], names[1]))
+            .field("/spec/dependsOn", names.join(" -> "));
+        for edge in &path {
+            finding.object(&edge.from.id);
+        }
+        for edge in &path[1..] {
+            if let Some(location) = edge.location.clone() {
+                finding.related(format!("{} waits for {}", edge.from.id.name, edge.to.1), location);
+            }
+        }
+    }
+}
+
+/// The shortest way from `start` back to itself.
+fn cycle_through<'g, 'a>(
+    graph: &'g BTreeMap<Key<'g>, Vec<&'g Edge<'a>>>,
+    start: Key<'g>,
+    target: &dyn Fn(&Edge<'_>) -> OwnedKey,
+) -> Option<Vec<&'g Edge<'a>>> {
+    let is_start =
+        |to: &(String, Option<String>, String)| (to.0.as_str(), to.1.as_deref(), to.2.as_str()) == start;
+    let mut paths: Vec<Vec<&Edge<'a>>> = graph.get(&start)?.iter().map(|edge| vec![*edge]).collect();
+    let mut seen: BTreeSet<(String, Option<String>, String)> = BTreeSet::new();
+    while !paths.is_empty() {
+        let mut longer = Vec::new();
+        for path in paths {
+            let Some(last) = path.last() else { continue };
+            let to = target(last);
+            if is_start(&to) {
+                return Some(path);
+            }
+            if !seen.insert(to.clone()) {
+                continue;
+            }
+            let next = (to.0.as_str(), to.1.as_deref(), to.2.as_str());
+            let Some((_, edges)) = graph.iter().find(|(known, _)| **known == next) else { continue };
+            for edge in edges {
+                let mut extended = path.clone();
+                extended.push(edge);
+                longer.push(extended);
+            }
+        }
+        paths = longer;
+    }
+    None
+}
+
+/// kustomize-controller sorts the Kustomizations of a source before it enqueues
+/// them; a cycle among them stops that for all.
+pub(super) fn victims(view: &ClusterView<'_>, of: &Effective) -> String {
+    if &*of.id.kind != "Kustomization" {
+        return String::new();
+    }
+    let source = |object: &Effective| {
+        let node = object.node.get_ref();
+        let text = |pointer: &str| node.str_at(pointer).map(|text| text.into_owned());
+        (
+            text("/spec/sourceRef/kind"),
+            text("/spec/sourceRef/name"),
+            text("/spec/sourceRef/namespace").or_else(|| object.id.namespace.as_deref().map(str::to_owned)),
+        )
+    };
+    let own = source(of);
+    if own.1.is_none() {
+        return String::new();
+    }
+    let count = view
+        .members()
+        .filter(|(_, object)| crate::flux::kinds::is_kustomization(&object.id) && source(object) == own)
+        .count();
+    match count {
+        0 | 1 => String::new(),
+        count => format!(
+            "; and a new revision of their source starts none of its {count} Kustomizations, \
+             they run at their interval only"
+        ),
+    }
+}

@@ -1,0 +1,63 @@
+//! References between objects of one cluster.
+
+pub mod cross_namespace_reference;
+pub mod dependency_cycle;
+pub mod dependency_on_itself;
+pub mod duplicate_object;
+pub mod malformed_duration;
+pub mod missing_reference;
+pub mod removed_api_version;
+pub mod workload_cluster_not_awaited;
+pub mod wrong_reference_kind;
+
+use crate::flux::cluster::{ApplyTarget, Effective};
+use crate::flux::references::{Reference, references};
+use crate::lint::ClusterView;
+use crate::lint::metadata::has_hole;
+
+/// The local objects of a cluster with their references.
+pub(super) fn local_references<'a>(
+    view: &ClusterView<'a>,
+) -> impl Iterator<Item = (&'a Effective, Reference<'a>)> {
+    view.members().filter(|(member, _)| member.target == ApplyTarget::Local).flat_map(|(_, object)| {
+        references(&object.id, object.node.get_ref()).into_iter().map(move |r| (object, r))
+    })
+}
+
+/// The name of a reference, when it is known for sure.
+pub(super) fn known_name<'r>(reference: &'r Reference<'_>) -> Option<&'r str> {
+    let unknown = reference.namespace_unknown
+        || reference.namespace.as_deref().is_some_and(has_hole)
+        || has_hole(&reference.kind);
+    reference.name.as_deref().filter(|name| !unknown && !has_hole(name))
+}
+
+/// `namespace/name`, as messages name the target of a reference.
+pub(super) fn target_name(reference: &Reference<'_>, name: &str) -> String {
+    match &reference.namespace {
+        Some(namespace) => format!("{namespace}/{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// The field of a reference in words: `dependsOn`, `sourceRef`.
+pub(super) fn field_name(pointer: &str) -> &str {
+    let mut parts = pointer.rsplit('/').filter(|part| !part.bytes().all(|byte| byte.is_ascii_digit()));
+    match parts.next() {
+        Some("repository") => "include",
+        Some("secretRef") if pointer.contains("/decryption/") => "decryption.secretRef",
+        Some("secretRef") if pointer.contains("/kubeConfig/") => "kubeConfig.secretRef",
+        Some("configMapRef") => "kubeConfig.configMapRef",
+        Some(part) => part,
+        None => pointer,
+    }
+}
+
+/// A title of at most 80 columns: the middle is cut with `…` where it must be.
+pub(in crate::lint::rules) fn title(text: String) -> String {
+    if text.chars().count() <= 80 {
+        return text;
+    }
+    let head: String = text.chars().take(79).collect();
+    format!("{head}…")
+}

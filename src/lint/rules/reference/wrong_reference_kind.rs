@@ -1,0 +1,104 @@
+//! `wrong-reference-kind`: a reference that can't name what it names.
+//! Source: kustomize-controller and helm-controller `checkDependencies` (each
+//! looks only for its own kind), CRD enums of the `kind` fields.
+
+use super::{field_name, known_name, local_references, target_name, title};
+use crate::flux::cluster::{ApplyTarget, Effective};
+use crate::flux::kinds::{HELM, KUSTOMIZE};
+use crate::flux::references::{Reference, Role};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::repo::ObjectId;
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "wrong-reference-kind",
+    group: Group::Reference,
+    level: Level::Error,
+    default: true,
+    since: "0.1.0",
+    summary: "a reference to a kind that the field does not accept",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/reference/wrong-reference-kind.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for (object, reference) in local_references(view) {
+        let field = field_name(&reference.pointer).to_owned();
+        if !reference.accepted.is_empty()
+            && !reference.kind.is_empty()
+            && !reference.kind.contains("${")
+            && !reference.accepted.contains(&reference.kind.as_str())
+        {
+            let pointer = format!("{}/kind", reference.pointer);
+            let node = object.node.get_ref();
+            let Some(location) = node.location_at(&pointer) else { continue };
+            report
+                .report(location, title(format!("{}: {field} can't be a {}", object.id, reference.kind)))
+                .why("the API server rejects the object")
+                .help(format!("use one of {}", reference.accepted.join(", ")))
+                .object(&object.id)
+                .field(pointer, reference.kind.clone());
+            continue;
+        }
+        let Some(name) = known_name(&reference) else { continue };
+        let Some(other) = other_kind(view, &object.id, &reference, name) else { continue };
+        let Some(location) = reference.name_node.location() else { continue };
+        let wanted = target_name(&reference, name);
+        let finding =
+            report.report(location, title(format!("{}: {field} names a {}", object.id, other.id.kind)));
+        finding
+            .why(format!(
+                "dependsOn of a {kind} is looked up among {kind}s only: {wanted} is never found, and {} \
+                 is never applied",
+                object.id.name,
+                kind = object.id.kind
+            ))
+            .help(help(view, other, &object.id))
+            .label(format!("this is {}", other.id))
+            .object(&object.id)
+            .field(format!("{}/name", reference.pointer), wanted);
+        if let Some(place) = other.node.get_ref().location_at("/metadata/name") {
+            finding.related(other.id.to_string(), place);
+        }
+    }
+}
+
+fn help(view: &ClusterView<'_>, other: &Effective, id: &ObjectId) -> String {
+    let applying = view
+        .members()
+        .find(|(_, object)| std::ptr::eq(*object, other))
+        .and_then(|(member, _)| member.applied_by)
+        .map(|index| &view.cluster.applied[index as usize].id);
+    match applying {
+        Some(applying) if &*id.kind == "Kustomization" && applying != id => {
+            format!("depend on {applying}, which applies it, and let that one wait for it")
+        }
+        _ => format!("name a {}", id.kind),
+    }
+}
+
+/// The object of the other kind that a dependsOn entry names, when nothing of
+/// the right kind has that name and all objects of the right kind are known.
+pub(super) fn other_kind<'a>(
+    view: &ClusterView<'a>,
+    id: &ObjectId,
+    reference: &Reference<'_>,
+    name: &str,
+) -> Option<&'a Effective> {
+    if reference.role != Role::DependsOn {
+        return None;
+    }
+    let namespace = reference.namespace.as_deref();
+    let (group, kind) = (reference.group.as_str(), reference.kind.as_str());
+    let local = ApplyTarget::Local;
+    if view.cluster.find(&local, group, kind, namespace, name).is_some()
+        || !view.cluster.is_complete(group, kind, namespace)
+    {
+        return None;
+    }
+    let (group, kind) =
+        if id.is(KUSTOMIZE, "Kustomization") { (HELM, "HelmRelease") } else { (KUSTOMIZE, "Kustomization") };
+    let member = view.cluster.find(&local, group, kind, namespace, name)?;
+    Some(view.context.world.object(member.object))
+}

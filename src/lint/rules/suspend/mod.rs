@@ -1,0 +1,37 @@
+//! Suspended objects and what follows from them.
+
+pub mod annotation_only_suspend;
+pub mod self_managed_suspend;
+pub mod suspend_annotation_value;
+pub mod suspend_disagreement;
+pub mod suspend_fan_out;
+pub mod suspend_without_reason;
+pub mod suspended_alert;
+pub mod suspended_dependency;
+pub mod suspended_parent;
+pub mod suspended_provider;
+pub mod suspended_source;
+pub mod suspended_under_wait;
+
+use crate::flux::cluster::{ApplyTarget, Effective};
+use crate::flux::suspend::{Suspension, suspension};
+use crate::lint::ClusterView;
+
+pub(super) use super::reference::title;
+
+/// The suspendable objects of a cluster.
+pub(super) fn suspendable_objects<'a>(
+    view: &ClusterView<'a>,
+) -> impl Iterator<Item = (&'a Effective, Suspension<'a>)> {
+    let settings = &view.cluster.settings;
+    view.members().filter(|(member, _)| member.target == ApplyTarget::Local).filter_map(move |(_, object)| {
+        Some((object, suspension(&object.id, object.node.get_ref(), settings)?))
+    })
+}
+
+/// Those that are suspended or seem to be.
+pub(super) fn suspended_objects<'a>(
+    view: &ClusterView<'a>,
+) -> impl Iterator<Item = (&'a Effective, Suspension<'a>)> {
+    suspendable_objects(view).filter(|(_, suspension)| !suspension.ways().is_empty())
+}

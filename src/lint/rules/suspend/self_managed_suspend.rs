@@ -1,0 +1,46 @@
+//! `self-managed-suspend`: a suspended Kustomization that applies its own definition.
+//! Source: kustomize-controller `Reconcile`: resumed by hand, it applies `suspend: true`
+//! from Git to itself again.
+
+use super::{suspended_objects, title};
+use crate::flux::kinds::is_kustomization;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "self-managed-suspend",
+    group: Group::Suspend,
+    level: Level::Warning,
+    default: true,
+    since: "0.1.0",
+    summary: "a suspended Kustomization that applies its own definition",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/suspend/self-managed-suspend.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for (object, suspension) in suspended_objects(view) {
+        let id = &object.id;
+        if !is_kustomization(id) || suspension.suspended != Some(true) {
+            continue;
+        }
+        let applies_itself = view.members().filter(|(_, other)| other.id == *id).any(|(member, _)| {
+            let by = member.applied_by.map(|index| &view.cluster.applied[index as usize].id);
+            by.is_some_and(|by| by.name == id.name && by.namespace == id.namespace)
+        });
+        if !applies_itself {
+            continue;
+        }
+        let Some(location) = suspension.location() else { continue };
+        report
+            .report(location, title(format!("{id}: suspends itself again after each resume")))
+            .why(
+                "it applies its own definition: once resumed in the cluster, its first reconciliation sets \
+                 suspend: true again",
+            )
+            .help("suspend it in the cluster only, or remove it from its own path")
+            .object(id)
+            .field("/spec/suspend", "true");
+    }
+}

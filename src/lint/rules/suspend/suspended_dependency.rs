@@ -1,0 +1,55 @@
+//! `suspended-dependency`: a dependency that is suspended.
+//! Source: kustomize-controller and helm-controller `checkDependencies` (no suspend check;
+//! the revision rule for one source).
+
+use super::{suspended_objects, title};
+use crate::flux::suspend::dependants;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "suspended-dependency",
+    group: Group::Suspend,
+    level: Level::Warning,
+    default: true,
+    since: "0.1.0",
+    summary: "a dependency that is suspended",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/suspend/suspended-dependency.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for (object, suspension) in suspended_objects(view) {
+        if suspension.suspended != Some(true) || suspension.disabled.is_some() {
+            continue;
+        }
+        for dependant in dependants(view.context.world, view.cluster, &object.id) {
+            let Some(location) = dependant.location.clone() else { continue };
+            let (level, why) = if dependant.same_source {
+                (
+                    Level::Warning,
+                    "both have the same source: from its next revision on, this one waits until the \
+                     dependency is resumed",
+                )
+            } else {
+                (
+                    Level::Info,
+                    "it passes if the dependency was ready before its suspension, else it waits forever",
+                )
+            };
+            let id = &dependant.object.id;
+            let finding = report
+                .report(location, title(format!("{id}: depends on {}, which is suspended", object.id.name)));
+            finding
+                .level(level)
+                .why(why)
+                .help("suspend it too, or resume the dependency")
+                .object(id)
+                .field("/spec/dependsOn", &*object.id.name);
+            if let Some(place) = suspension.location() {
+                finding.related("suspended here", place);
+            }
+        }
+    }
+}

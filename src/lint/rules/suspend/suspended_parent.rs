@@ -1,0 +1,47 @@
+//! `suspended-parent`: a suspended Kustomization whose children keep reconciling.
+//! Source: kustomize-controller `Reconcile`: suspension is not handed down.
+
+use super::{suspended_objects, title};
+use crate::flux::kinds::is_kustomization;
+use crate::flux::suspend::{children, suspension as state_of};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "suspended-parent",
+    group: Group::Suspend,
+    level: Level::Info,
+    default: true,
+    since: "0.1.0",
+    summary: "a suspended Kustomization whose children keep reconciling",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/suspend/suspended-parent.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for (object, suspension) in suspended_objects(view) {
+        if !is_kustomization(&object.id) || suspension.suspended != Some(true) {
+            continue;
+        }
+        let mut children = children(view.context.world, view.cluster, &object.id);
+        children.retain(|child| {
+            let state = state_of(&child.id, child.node.get_ref(), &view.cluster.settings);
+            state.is_none_or(|state| state.suspended == Some(false))
+        });
+        let Some(location) = suspension.location().filter(|_| !children.is_empty()) else { continue };
+        report
+            .report(location, title(format!("{}: suspended, its children are not", object.id)))
+            .why(format!(
+                "{} that it applied keep reconciling; only changes to themselves stop arriving",
+                if children.len() == 1 {
+                    "1 Flux object".to_owned()
+                } else {
+                    format!("{} Flux objects", children.len())
+                }
+            ))
+            .help("suspend the children to stop them")
+            .object(&object.id)
+            .field("/spec/suspend", "true");
+    }
+}

@@ -1,0 +1,49 @@
+//! `suspended-source`: a suspended source that something still uses.
+//! Source: source-controller (the artifact stays served); kustomize-controller `getSource`,
+//! helm-controller `isReady`.
+
+use super::{suspended_objects, title};
+use crate::flux::kinds::SOURCE;
+use crate::flux::suspend::consumers;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "suspended-source",
+    group: Group::Suspend,
+    level: Level::Warning,
+    default: true,
+    since: "0.1.0",
+    summary: "a suspended source that something still uses",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/suspend/suspended-source.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for (object, suspension) in suspended_objects(view) {
+        if object.id.group() != SOURCE || suspension.suspended != Some(true) {
+            continue;
+        }
+        let consumers = consumers(view.context.world, view.cluster, &object.id);
+        let Some(location) = suspension.location().filter(|_| !consumers.is_empty()) else { continue };
+        let finding = report.report(location, title(format!("{}: suspended, but still used", object.id)));
+        finding
+            .why(format!(
+                "{} keep reconciling its last artifact: drift is corrected, new revisions never arrive",
+                count(consumers.len())
+            ))
+            .help("suspend the consumers to stop them, or resume the source")
+            .object(&object.id)
+            .field("/spec/suspend", "true");
+        for consumer in consumers.iter().take(3) {
+            if let Some(place) = consumer.node.get_ref().location_at("/metadata/name") {
+                finding.related(format!("used by {}", consumer.id), place);
+            }
+        }
+    }
+}
+
+fn count(consumers: usize) -> String {
+    if consumers == 1 { "1 consumer".to_owned() } else { format!("{consumers} consumers") }
+}

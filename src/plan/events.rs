@@ -1,0 +1,153 @@
+//! What notifications will say differently, and who gets them no more.
+
+use super::{Effect, Pair, Severity, Side};
+use crate::flux::cluster::{ApplyTarget, Cluster, World};
+use crate::flux::events::Metadata;
+use crate::flux::events::simulate::{Emission, Notifier, items};
+use crate::flux::text::Text;
+use crate::repo::ObjectId;
+use crate::yaml::{Known, Location};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The metadata of an object's events at one alert, and where each value is.
+type Keys = BTreeMap<String, (Value, Option<Location>, bool)>;
+
+pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
+    let before = notifications(pair.base_world, pair.base);
+    let after = notifications(pair.head_world, pair.head);
+    let objects_before = objects(pair.base_world, pair.base);
+    let objects_after = objects(pair.head_world, pair.head);
+    let mut out = Vec::new();
+    for ((object, alert), keys) in &after {
+        match before.get(&(object.clone(), alert.clone())) {
+            Some(old) => changed(pair, object, alert, old, keys, &mut out),
+            None if objects_before.contains(object) => {
+                let mut effect = Effect::new(pair, "event", "notification-gained", Severity::Routine, object);
+                effect.reason = format!("{alert} matches it now");
+                effect.details.insert("alert".to_owned(), json!(alert.to_string()));
+                out.push(effect);
+            }
+            None => {}
+        }
+    }
+    for (object, alert) in before.keys() {
+        if !after.contains_key(&(object.clone(), alert.clone())) && objects_after.contains(object) {
+            let mut effect = Effect::new(pair, "event", "notification-lost", Severity::Notable, object);
+            effect.reason = format!("{alert} no longer tells of it");
+            effect.details.insert("alert".to_owned(), json!(alert.to_string()));
+            out.push(effect);
+        }
+    }
+    out
+}
+
+fn objects(world: &World, cluster: Option<&Cluster>) -> Vec<ObjectId> {
+    cluster
+        .into_iter()
+        .flat_map(|cluster| world.members(cluster))
+        .map(|(_, object)| object.id.clone())
+        .collect()
+}
+
+fn notifications(world: &World, cluster: Option<&Cluster>) -> BTreeMap<(ObjectId, ObjectId), Keys> {
+    let mut found = BTreeMap::new();
+    let Some(cluster) = cluster else { return found };
+    let target = ApplyTarget::Local;
+    let notifier = Notifier::new(world, cluster, &target);
+    for item in items(world, cluster, &target) {
+        let emission = Emission::about(item, "info", Known::Unknown, &Metadata::default());
+        for notification in notifier.simulate(&emission).notifications {
+            let conflicting: Vec<String> =
+                notification.conflicts.iter().map(|conflict| conflict.key.clone()).collect();
+            let keys = notification
+                .combined
+                .metadata()
+                .into_iter()
+                .map(|(key, value)| {
+                    let overridden = conflicting.contains(&key);
+                    (key, (text(&value.text), value.location, overridden))
+                })
+                .collect();
+            found.insert((item.id.clone(), notification.alert.id.clone()), keys);
+        }
+    }
+    found
+}
+
+fn text(text: &Text) -> Value {
+    match text {
+        Text::Known(text) => json!(text),
+        Text::Holes(holes) => json!({"$holes": holes.parts.iter().map(Option::as_deref).collect::<Vec<_>>()}),
+        Text::Unknown(why) => json!({"$unknown": why}),
+    }
+}
+
+fn changed(
+    pair: &Pair<'_>,
+    object: &ObjectId,
+    alert: &ObjectId,
+    old: &Keys,
+    new: &Keys,
+    out: &mut Vec<Effect>,
+) {
+    let mut push =
+        |name, key: &str, before: Value, after: Value, place: Option<Location>, side, reason: String| {
+            let mut effect = Effect::new(pair, "event", name, Severity::Routine, object);
+            effect.field = format!("{alert} {key}");
+            effect.before = before;
+            effect.after = after;
+            effect.reason = reason;
+            effect.details.insert("alert".to_owned(), json!(alert.to_string()));
+            effect.details.insert("key".to_owned(), json!(key));
+            out.push(effect.at(side, place));
+        };
+    for (key, (value, place, overridden)) in new {
+        let place = place.clone();
+        match old.get(key) {
+            None => push(
+                "key-added",
+                key,
+                Value::Null,
+                value.clone(),
+                place,
+                Side::Head,
+                format!("{alert} sends it now"),
+            ),
+            Some((before, _, was)) if *overridden && !was => {
+                push(
+                    "key-overridden",
+                    key,
+                    before.clone(),
+                    value.clone(),
+                    place,
+                    Side::Head,
+                    format!("two sources for {key} at {alert}: a conflict is logged with each event"),
+                );
+            }
+            Some((before, _, _)) if before != value => {
+                push(
+                    "key-changed",
+                    key,
+                    before.clone(),
+                    value.clone(),
+                    place,
+                    Side::Head,
+                    format!("{alert} sends another value"),
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    for (key, (before, place, _)) in old.iter().filter(|(key, _)| !new.contains_key(*key)) {
+        push(
+            "key-removed",
+            key,
+            before.clone(),
+            Value::Null,
+            place.clone(),
+            Side::Base,
+            format!("{alert} no longer sends it"),
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! What differs between two nodes: every field by path, lists by merge key or
+//! name and not by index.
+
+use crate::yaml::{Dialect, Known, Location, NodeRef, Scalar, pointer_join};
+use serde_json::{Value, json};
+
+/// One field that differs.
+#[derive(Clone, Debug)]
+pub struct FieldChange {
+    /// JSON Pointer; items of named lists as `{name=web}`.
+    pub path: String,
+    /// Before; null when absent.
+    pub before: Value,
+    /// After; null when absent.
+    pub after: Value,
+    /// Where the new value (or, for a removed one, its parent) is.
+    pub head: Option<Location>,
+    /// Where the old value was.
+    pub base: Option<Location>,
+}
+
+/// Depth to which fields are told apart; what is deeper differs as a whole.
+const DEPTH: usize = 64;
+
+/// The fields that differ between two nodes, in order of the base, then what is
+/// new. An unknown value on either side is not a change.
+pub fn compare(base: NodeRef<'_>, head: NodeRef<'_>) -> Vec<FieldChange> {
+    let mut changes = Vec::new();
+    walk(base, head, String::new(), &mut changes, 0);
+    changes
+}
+
+fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldChange>, depth: usize) {
+    if base.same_value(head) != Known::Value(false) {
+        return;
+    }
+    if depth < DEPTH && base.is_map() && head.is_map() {
+        for entry in base.entries() {
+            let path = pointer_join(&path, &entry.key);
+            match head.get(&entry.key) {
+                Some(other) => walk(entry.value, other, path, out, depth + 1),
+                None if is_metadata_map(&path) => {
+                    for inner in entry.value.entries() {
+                        out.push(removed(inner.value, pointer_join(&path, &inner.key), head.location()));
+                    }
+                }
+                None => out.push(removed(entry.value, path, head.location())),
+            }
+        }
+        for entry in head.entries().filter(|entry| base.get(&entry.key).is_none()) {
+            let path = pointer_join(&path, &entry.key);
+            if is_metadata_map(&path) {
+                for inner in entry.value.entries() {
+                    out.push(added(inner.value, pointer_join(&path, &inner.key), inner.key_location()));
+                }
+                continue;
+            }
+            out.push(added(entry.value, path, entry.key_location()));
+        }
+        return;
+    }
+    if depth < DEPTH
+        && base.is_seq()
+        && head.is_seq()
+        && let Some(key) = list_key(base, head)
+    {
+        let identity =
+            |item: NodeRef<'_>| item.get(key).and_then(NodeRef::text).map(|text| text.into_owned());
+        for item in base.items() {
+            let Some(name) = identity(item) else { continue };
+            let path = format!("{path}/{{{key}={name}}}");
+            match head.items().find(|other| identity(*other).as_ref() == Some(&name)) {
+                Some(other) => walk(item, other, path, out, depth + 1),
+                None => out.push(removed(item, path, head.location())),
+            }
+        }
+        for item in head.items() {
+            let Some(name) = identity(item) else { continue };
+            if !base.items().any(|other| identity(other).as_ref() == Some(&name)) {
+                out.push(added(item, format!("{path}/{{{key}={name}}}"), None));
+            }
+        }
+        // The order of a named list alone means nothing to the controllers.
+        return;
+    }
+    out.push(FieldChange {
+        path,
+        before: json(base, 0),
+        after: json(head, 0),
+        head: head.location(),
+        base: base.location(),
+    });
+}
+
+/// Labels and annotations are told one by one, also the first and the last.
+fn is_metadata_map(path: &str) -> bool {
+    matches!(path, "/metadata/labels" | "/metadata/annotations")
+}
+
+fn removed(node: NodeRef<'_>, path: String, head: Option<Location>) -> FieldChange {
+    FieldChange { path, before: json(node, 0), after: Value::Null, head, base: node.location() }
+}
+
+fn added(node: NodeRef<'_>, path: String, key: Option<Location>) -> FieldChange {
+    FieldChange { path, before: Value::Null, after: json(node, 0), head: node.location().or(key), base: None }
+}
+
+/// The key that tells the items of two lists apart: present and unique in both.
+fn list_key(base: NodeRef<'_>, head: NodeRef<'_>) -> Option<&'static str> {
+    ["name", "mountPath", "containerPort", "port", "key", "ip", "topologyKey", "host"].into_iter().find(
+        |key| {
+            [base, head].iter().all(|list| {
+                let mut seen = Vec::new();
+                list.items().all(|item| {
+                    match item.get(key).filter(|_| item.is_map()).and_then(NodeRef::text) {
+                        Some(text) if !seen.contains(&text) => {
+                            seen.push(text);
+                            true
+                        }
+                        _ => false,
+                    }
+                })
+            }) && base.items().next().is_some()
+                && head.items().next().is_some()
+        },
+    )
+}
+
+/// A node as JSON; unknown parts as the contract writes them.
+pub(crate) fn json(node: NodeRef<'_>, depth: usize) -> Value {
+    if let Some(holes) = node.holes() {
+        return json!({"$holes": holes.parts.iter().map(Option::as_deref).collect::<Vec<_>>()});
+    }
+    if node.is_unknown() {
+        return json!({"$unknown": "not known offline"});
+    }
+    if depth > DEPTH {
+        return Value::Null;
+    }
+    if node.is_map() {
+        return Value::Object(
+            node.entries().map(|entry| (entry.key.into_owned(), json(entry.value, depth + 1))).collect(),
+        );
+    }
+    if node.is_seq() {
+        return Value::Array(node.items().map(|item| json(item, depth + 1)).collect());
+    }
+    match node.scalar(Dialect::GoYamlV3) {
+        Scalar::Null => Value::Null,
+        Scalar::Bool(value) => json!(value),
+        Scalar::Int(value) => json!(value),
+        Scalar::Uint(value) => json!(value),
+        Scalar::Float(value) => json!(value),
+        Scalar::Timestamp(text) => {
+            let printed = crate::yaml::resolve::timestamp_rfc3339(&text);
+            json!(printed.unwrap_or_else(|| text.into_owned()))
+        }
+        Scalar::Str(text) => json!(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_nodes;
+
+    #[test]
+    fn fields_are_named_by_identity() {
+        for (base, head, expected) in [
+            ("a: 1", "a: 1 # c", vec![]),
+            ("a: {x: 1, y: 2}", "a:\n  y: 2\n  x: 1", vec![]),
+            ("a: 1", "a: 2", vec!["/a"]),
+            ("a: 1", "b: 1", vec!["/a", "/b"]),
+            (
+                "l: [{name: a, v: 1}, {name: b, v: 2}]",
+                "l: [{name: b, v: 3}, {name: a, v: 1}]",
+                vec!["/l/{name=b}/v"],
+            ),
+            ("l: [{name: a}]", "l: [{name: a}, {name: b}]", vec!["/l/{name=b}"]),
+            ("l: [1, 2]", "l: [2, 1]", vec!["/l"]),
+            ("a/b: 1", "a/b: 2", vec!["/a~1b"]),
+        ] {
+            let (base, head) = (parse_nodes("b", base).remove(0), parse_nodes("h", head).remove(0));
+            let paths: Vec<String> =
+                compare(base.get_ref(), head.get_ref()).into_iter().map(|change| change.path).collect();
+            assert_eq!(paths, expected);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Gates opened, closed and changed; objects newly gated and released.
+
+use super::{Effect, Pair, Severity, Side, json_of, placed};
+use crate::flux::gates::{Position, parse_request_time};
+use crate::yaml::{NodeRef, pointer_join};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// API group of the proposal.
+const GROUP: &str = "gating.toolkit.fluxcd.io";
+
+pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
+    let base = placed(pair.base_world, pair.base);
+    let head = placed(pair.head_world, pair.head);
+    let mut out = Vec::new();
+    for (key, after) in &head {
+        let Some(before) = base.get(key) else { continue };
+        let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
+        let id = &after.object.id;
+        if id.is(GROUP, "Gate") {
+            for position in [Position::Opened, Position::Closed] {
+                let pointer = pointer_join("/metadata/annotations", position.annotation());
+                let text = |node: NodeRef<'_>| node.str_at(&pointer).map(|text| text.into_owned());
+                let (was, is) = (text(old), text(new));
+                let Some(at) = is.as_deref().filter(|_| was != is).and_then(parse_request_time) else {
+                    continue;
+                };
+                let name = if position == Position::Opened { "opened" } else { "closed" };
+                let mut effect = Effect::new(pair, "gate", name, Severity::Notable, id);
+                effect.field.clone_from(&pointer);
+                effect.before = json!(was);
+                effect.after = json!(is);
+                effect.reason = format!("requested at {at}");
+                if let Some(window) = new.str_at("/spec/window") {
+                    effect.consequences.push(format!("a request away from the default holds for {window}"));
+                }
+                out.push(effect.at(Side::Head, new.at(&pointer).and_then(NodeRef::location)));
+            }
+            for (pointer, name) in [("/spec/window", "window-changed"), ("/spec/default", "default-changed")]
+            {
+                if json_of(old.at(pointer)) == json_of(new.at(pointer)) {
+                    continue;
+                }
+                let mut effect = Effect::new(pair, "gate", name, Severity::Notable, id);
+                effect.field = pointer.to_owned();
+                effect.before = json_of(old.at(pointer));
+                effect.after = json_of(new.at(pointer));
+                effect.reason = "standing requests are judged anew".to_owned();
+                out.push(effect.at(Side::Head, new.location_at(pointer)));
+            }
+            continue;
+        }
+        let names = |node: NodeRef<'_>| -> BTreeSet<String> {
+            node.items_at("/spec/gates")
+                .filter_map(|gate| gate.str_at("/name").map(|name| name.into_owned()))
+                .collect()
+        };
+        let (was, is) = (names(old), names(new));
+        for (list, other, name, words) in [
+            (&is, &was, "gated", "it waits until the gate is open"),
+            (&was, &is, "released", "it no longer waits for the gate"),
+        ] {
+            let changed: Vec<&String> = list.difference(other).collect();
+            if changed.is_empty() {
+                continue;
+            }
+            let mut effect = Effect::new(pair, "gate", name, Severity::Notable, id);
+            effect.field = "/spec/gates".to_owned();
+            effect.before = json!(was);
+            effect.after = json!(is);
+            effect.reason = words.to_owned();
+            effect.details.insert("gates".to_owned(), json!(changed));
+            let place = new.location_at("/spec/gates");
+            out.push(effect.at(Side::Head, place));
+        }
+    }
+    out
+}

@@ -1,0 +1,285 @@
+//! Effects between two snapshots: what a change will do in the clusters.
+//!
+//! Clusters are compared by name, objects by identity on the effective view,
+//! over resolved content: reformatting, moving files and comments are nothing.
+//! Each room of effects has a file: [`objects`], [`suspend`], [`gates`],
+//! [`events`], [`waits`]; Machines and hooks come from [`crate::capi`].
+
+mod events;
+mod fields;
+mod gates;
+mod machines;
+mod objects;
+mod suspend;
+mod waits;
+
+pub use fields::{FieldChange, compare};
+
+use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
+use crate::lint::Finding;
+use crate::repo::ObjectId;
+use crate::yaml::Location;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One consequence of a change.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// The cluster; `None` without entry points.
+    pub cluster: Option<Arc<str>>,
+    /// Its family: `object`, `suspend`, `gate`, `event`, `machines`, `hook` or
+    /// `wait`.
+    pub category: &'static str,
+    /// What happens, in one word of the contract.
+    pub effect: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The object that it happens to.
+    pub object: ObjectId,
+    /// The apply target of the object.
+    pub target: ApplyTarget,
+    /// JSON Pointer of the field that decides; empty for the whole object.
+    pub field: String,
+    /// Value before; null when absent.
+    pub before: Value,
+    /// Value after; null when absent.
+    pub after: Value,
+    /// Why, in a phrase.
+    pub reason: String,
+    /// What follows, for an approver.
+    pub consequences: Vec<String>,
+    /// Figures and lists for programs.
+    pub details: Map<String, Value>,
+    /// Where the change is written.
+    pub causes: Vec<Cause>,
+}
+
+/// How bad an effect is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Everyday change.
+    Routine,
+    /// Worth a look before approving.
+    Notable,
+    /// Something is deleted, replaced, or will fail.
+    Disruptive,
+}
+
+impl Severity {
+    /// All, the worst first.
+    pub const ALL: [Severity; 3] = [Severity::Disruptive, Severity::Notable, Severity::Routine];
+
+    /// The word in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Routine => "routine",
+            Severity::Notable => "notable",
+            Severity::Disruptive => "disruptive",
+        }
+    }
+}
+
+/// Where a change is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The bytes.
+    pub location: Location,
+    /// Which snapshot they are in.
+    pub side: Side,
+}
+
+/// One of the two snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Before the change.
+    Base,
+    /// After it.
+    Head,
+}
+
+impl Side {
+    /// The word in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Base => "base",
+            Side::Head => "head",
+        }
+    }
+}
+
+impl Effect {
+    /// An effect without a field; fill in what is known.
+    pub fn new(
+        pair: &Pair<'_>,
+        category: &'static str,
+        effect: &'static str,
+        severity: Severity,
+        object: &ObjectId,
+    ) -> Effect {
+        Effect {
+            cluster: pair.name.clone(),
+            category,
+            effect,
+            severity,
+            object: object.clone(),
+            target: ApplyTarget::Local,
+            field: String::new(),
+            before: Value::Null,
+            after: Value::Null,
+            reason: String::new(),
+            consequences: Vec::new(),
+            details: Map::new(),
+            causes: Vec::new(),
+        }
+    }
+
+    /// The same, caused here.
+    #[must_use]
+    pub fn at(mut self, side: Side, location: Option<Location>) -> Effect {
+        self.causes.extend(location.map(|location| Cause { location, side }));
+        self
+    }
+
+    /// The same, with a consequence.
+    #[must_use]
+    pub fn then(mut self, consequence: impl Into<String>) -> Effect {
+        self.consequences.push(consequence.into());
+        self
+    }
+
+    /// What identifies it across runs: 16 hexadecimal digits.
+    pub fn id(&self) -> String {
+        let mut hasher = Sha256::new();
+        let namespace = self.object.namespace.as_deref().unwrap_or("");
+        let target = match &self.target {
+            ApplyTarget::Local => "",
+            ApplyTarget::Remote(name) => name,
+        };
+        let cluster = self.cluster.as_deref().unwrap_or("");
+        let group = self.object.group();
+        for part in [
+            cluster,
+            self.category,
+            self.effect,
+            group,
+            &self.object.kind,
+            namespace,
+            &self.object.name,
+            target,
+            &self.field,
+        ] {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// One cluster before and after.
+pub struct Pair<'w> {
+    /// Its name.
+    pub name: Option<Arc<str>>,
+    /// The repository before.
+    pub base_world: &'w World,
+    /// The repository after.
+    pub head_world: &'w World,
+    /// The cluster before; `None` for a new one.
+    pub base: Option<&'w Cluster>,
+    /// The cluster after; `None` for one that is gone.
+    pub head: Option<&'w Cluster>,
+}
+
+/// Findings that the head has and the base has not (or the reverse, with the
+/// two exchanged), told apart by fingerprint and count.
+pub fn only_in<'f>(here: &'f [Finding], there: &[Finding]) -> Vec<&'f Finding> {
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for finding in there {
+        *known.entry(finding.fingerprint.clone()).or_default() += 1;
+    }
+    here.iter()
+        .filter(|finding| match known.get_mut(&finding.fingerprint) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            _ => true,
+        })
+        .collect()
+}
+
+/// All effects, the worst first within each cluster, clusters by name.
+pub fn plan(base: &World, head: &World) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for pair in pairs(base, head) {
+        let mut own = objects::effects(&pair);
+        own.extend(suspend::effects(&pair));
+        own.extend(gates::effects(&pair));
+        own.extend(events::effects(&pair));
+        own.extend(waits::effects(&pair));
+        own.extend(machines::effects(&pair));
+        own.sort_by(|a, b| {
+            b.severity
+                .cmp(&a.severity)
+                .then_with(|| a.object.cmp(&b.object))
+                .then_with(|| a.category.cmp(b.category))
+                .then_with(|| a.effect.cmp(b.effect))
+                .then_with(|| a.field.cmp(&b.field))
+        });
+        effects.append(&mut own);
+    }
+    effects
+}
+
+fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
+    type Sides<'w> = (Option<&'w Cluster>, Option<&'w Cluster>);
+    let mut pairs: BTreeMap<(Option<Arc<str>>, &str), Sides<'w>> = BTreeMap::new();
+    // Nameless clusters (overlays without an entry point) pair by their path.
+    fn key(cluster: &Cluster) -> (Option<Arc<str>>, &str) {
+        (cluster.name.clone(), if cluster.name.is_some() { "" } else { &cluster.root })
+    }
+    for cluster in &base_world.clusters {
+        pairs.entry(key(cluster)).or_default().0 = Some(cluster);
+    }
+    for cluster in &head_world.clusters {
+        pairs.entry(key(cluster)).or_default().1 = Some(cluster);
+    }
+    pairs
+        .into_iter()
+        .map(|((name, _), (base, head))| Pair { name, base_world, head_world, base, head })
+        .collect()
+}
+
+/// Identity of an object on a target, without its API version.
+pub(crate) type Key<'w> = (&'w ApplyTarget, &'w str, &'w str, Option<&'w str>, &'w str);
+
+/// An object of one side with the Flux Kustomization that applies it.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'w> {
+    pub object: &'w Effective,
+    pub target: &'w ApplyTarget,
+    pub applied_by: Option<&'w crate::flux::cluster::Applied>,
+}
+
+/// Objects of a cluster by identity; of duplicates the last applied.
+pub(crate) fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeMap<Key<'w>, Placed<'w>> {
+    let mut map = BTreeMap::new();
+    if let Some(cluster) = cluster {
+        for (member, object) in world.members(cluster) {
+            let id = &object.id;
+            if id.name.is_empty() {
+                continue;
+            }
+            let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+            let applied_by = member.applied_by.map(|index| &cluster.applied[index as usize]);
+            map.insert(key, Placed { object, target: &member.target, applied_by });
+        }
+    }
+    map
+}
+
+/// The values that an effect shows of a node, for JSON.
+pub(crate) fn json_of(node: Option<crate::yaml::NodeRef<'_>>) -> Value {
+    node.map_or(Value::Null, |node| fields::json(node, 0))
+}

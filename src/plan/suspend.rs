@@ -1,0 +1,112 @@
+//! Objects suspended and resumed.
+
+use super::{Effect, Pair, Severity, Side, placed};
+use crate::flux::cluster::ApplyTarget;
+use crate::flux::kinds;
+use crate::flux::suspend::{consequences, suspension};
+use crate::yaml::NodeRef;
+use serde_json::json;
+
+pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
+    let (Some(base_cluster), Some(head_cluster)) = (pair.base, pair.head) else {
+        return Vec::new();
+    };
+    let base = placed(pair.base_world, pair.base);
+    let head = placed(pair.head_world, pair.head);
+    let mut out = Vec::new();
+    for (key, after) in head.iter().filter(|(key, _)| *key.0 == ApplyTarget::Local) {
+        let Some(before) = base.get(key) else { continue };
+        let (old_node, new_node) = (before.object.node.get_ref(), after.object.node.get_ref());
+        let id = &after.object.id;
+        let (Some(old), Some(new)) = (
+            suspension(id, old_node, &base_cluster.settings),
+            suspension(id, new_node, &head_cluster.settings),
+        ) else {
+            continue;
+        };
+        let generation = old.field.is_some() != new.field.is_some();
+        let field =
+            if generation { "/spec/suspend" } else { "/metadata/annotations/reconcile.fluxcd.io~1suspended" };
+        let mut effect = match (old.suspended, new.suspended) {
+            (Some(false), Some(true)) => {
+                let mut effect = Effect::new(pair, "suspend", "suspended", Severity::Notable, id);
+                effect.reason = match new.reason(&pair.head_world.snapshot) {
+                    Some(reason) => format!("suspended: {reason}"),
+                    None => "suspended".to_owned(),
+                };
+                effect.consequences = consequences(pair.head_world, head_cluster, after.object, &new);
+                let losing = moves_away(pair, id);
+                if losing > 0 {
+                    effect.severity = Severity::Disruptive;
+                    effect.consequences.push(format!(
+                        "{losing} of its objects move elsewhere in the same change: with controllers that do not \
+                         honour the suspension, prune deletes them"
+                    ));
+                    effect.details.insert("movingObjects".to_owned(), json!(losing));
+                }
+                effect
+            }
+            (Some(true), Some(false)) => {
+                let written = new_node.at("/spec/suspend").and_then(NodeRef::as_bool) == Some(false);
+                let by_omission = old.field.is_some() && !written;
+                let name = if by_omission { "resumed-by-omission" } else { "resumed" };
+                let mut effect = Effect::new(pair, "suspend", name, Severity::Notable, id);
+                effect.reason = "resumed".to_owned();
+                if by_omission {
+                    effect.consequences.push(
+                        "resumed, unless it was also suspended by hand: a field that another client set stays"
+                            .to_owned(),
+                    );
+                }
+                effect.consequences.push("it applies everything that changed meanwhile".to_owned());
+                effect
+            }
+            _ if new.annotation.is_some() && old.annotation.is_none() && new.suspended == Some(false) => {
+                let mut effect = Effect::new(pair, "suspend", "annotated-only", Severity::Notable, id);
+                effect.reason = "annotated as suspended, which these controllers ignore".to_owned();
+                effect.consequences = consequences(pair.head_world, head_cluster, after.object, &new);
+                let losing = moves_away(pair, id);
+                if losing > 0 && new_node.at("/spec/prune").and_then(NodeRef::as_bool) == Some(true) {
+                    effect.severity = Severity::Disruptive;
+                    effect.consequences.push(format!(
+                        "{losing} of its objects move elsewhere and are pruned: not suspended at all"
+                    ));
+                }
+                effect
+            }
+            _ => continue,
+        };
+        effect.field = field.to_owned();
+        effect.before = super::json_of(old_node.at(field));
+        effect.after = super::json_of(new_node.at(field));
+        effect.details.insert("generationChanges".to_owned(), json!(generation));
+        let place = match new.location() {
+            Some(location) => (Side::Head, Some(location)),
+            None => (Side::Base, old.location()),
+        };
+        out.push(effect.at(place.0, place.1));
+    }
+    out
+}
+
+/// Objects that a Kustomization applied before and something else, or nothing,
+/// applies after.
+fn moves_away(pair: &Pair<'_>, id: &crate::repo::ObjectId) -> usize {
+    if !kinds::is_kustomization(id) {
+        return 0;
+    }
+    let head = placed(pair.head_world, pair.head);
+    placed(pair.base_world, pair.base)
+        .iter()
+        .filter(|(_, before)| {
+            before.object.id != *id
+                && before
+                    .applied_by
+                    .is_some_and(|by| by.id.name == id.name && by.id.namespace == id.namespace)
+        })
+        .filter(|(key, _)| {
+            let after = head.get(*key).and_then(|after| after.applied_by);
+            after.is_none_or(|by| by.id.name != id.name || by.id.namespace != id.namespace)
+        })
+        .count()
+}

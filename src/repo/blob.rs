@@ -1,0 +1,123 @@
+//! Contents of files, shared by all snapshots: bytes, and what they parse to.
+
+use crate::yaml::Stream;
+use sha2::{Digest, Sha256};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Files above this size are not read: 64 MiB.
+pub const SIZE_LIMIT: u64 = 64 << 20;
+
+/// The content of a file.
+#[derive(Debug)]
+pub struct Blob {
+    /// First 16 bytes of the SHA-256 of the bytes.
+    pub hash: [u8; 16],
+    /// The bytes as they are.
+    pub bytes: Box<[u8]>,
+    content: OnceLock<Content>,
+}
+
+/// What a file's bytes are.
+#[derive(Debug)]
+pub enum Content {
+    /// Text, parsed as YAML (JSON is a subset of it).
+    Text(Arc<Stream>),
+    /// Neither UTF-8 nor UTF-16 with a byte order mark; where and why.
+    Undecodable(Undecodable),
+    /// A Git LFS pointer: the content is elsewhere.
+    LfsPointer,
+    /// Encrypted by git-crypt.
+    GitCrypt,
+}
+
+/// Why bytes are no text.
+#[derive(Debug)]
+pub struct Undecodable {
+    /// Byte offset of the first bad byte.
+    pub offset: usize,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl Blob {
+    fn new(hash: [u8; 16], bytes: Vec<u8>) -> Self {
+        Blob { hash, bytes: bytes.into_boxed_slice(), content: OnceLock::new() }
+    }
+
+    /// The content, decoded and parsed on first use.
+    pub fn content(&self) -> &Content {
+        self.content.get_or_init(|| decode(&self.bytes))
+    }
+
+    /// The parsed text, if it is text.
+    pub fn stream(&self) -> Option<&Arc<Stream>> {
+        match self.content() {
+            Content::Text(stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// Whether the bytes are UTF-16 with a byte order mark. Offsets of the
+    /// stream are then those of the decoded text, so nothing can be edited.
+    pub fn is_utf16(&self) -> bool {
+        self.bytes.starts_with(&[0xff, 0xfe]) || self.bytes.starts_with(&[0xfe, 0xff])
+    }
+}
+
+fn decode(bytes: &[u8]) -> Content {
+    if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+        return Content::LfsPointer;
+    }
+    if bytes.starts_with(b"\0GITCRYPT\0") {
+        return Content::GitCrypt;
+    }
+    let wide = match bytes {
+        [0xff, 0xfe, rest @ ..] => Some((rest, false)),
+        [0xfe, 0xff, rest @ ..] => Some((rest, true)),
+        _ => None,
+    };
+    if let Some((rest, big_endian)) = wide {
+        let units = rest.chunks(2).map(|pair| match (pair, big_endian) {
+            ([high, low], true) | ([low, high], false) => u16::from_be_bytes([*high, *low]),
+            _ => 0xdc00,
+        });
+        let decoded: Result<String, _> = char::decode_utf16(units).collect();
+        return match decoded {
+            Ok(text) => Content::Text(Arc::new(Stream::parse(&text))),
+            Err(_) => Content::Undecodable(Undecodable {
+                offset: 0,
+                reason: "UTF-16 with an unpaired surrogate or an odd number of bytes".to_owned(),
+            }),
+        };
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Content::Text(Arc::new(Stream::parse(text))),
+        Err(error) => {
+            let offset = error.valid_up_to();
+            let reason = format!("byte 0x{:02x} is not UTF-8", bytes[offset]);
+            Content::Undecodable(Undecodable { offset, reason })
+        }
+    }
+}
+
+/// Shards of the map: readers in parallel rarely wait for each other.
+const SHARDS: usize = 16;
+
+/// All blobs that any snapshot uses, found by content: equal files are held and
+/// parsed once.
+#[derive(Debug, Default)]
+pub struct Store {
+    shards: [Mutex<rustc_hash::FxHashMap<[u8; 16], Arc<Blob>>>; SHARDS],
+}
+
+impl Store {
+    /// The blob of these bytes.
+    pub fn intern(&self, bytes: Vec<u8>) -> Arc<Blob> {
+        let digest = Sha256::digest(&bytes);
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&digest[..16]);
+        let shard = &self.shards[hash[0] as usize % SHARDS];
+        let mut blobs = shard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        blobs.entry(hash).or_insert_with(|| Arc::new(Blob::new(hash, bytes))).clone()
+    }
+}

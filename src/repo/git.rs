@@ -1,0 +1,65 @@
+//! Git plumbing by the `git` command: nothing but reading, no network, no
+//! hooks, no prompts, whatever the user's configuration says.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A `git` command in `dir` with a scrubbed environment.
+pub fn command(dir: &Path) -> Command {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .current_dir(dir)
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "none")
+        .env("LC_ALL", "C")
+        .args(["--no-optional-locks", "--no-pager", "--literal-pathspecs"])
+        // Only plumbing that reads is run, so a repository of another user (a
+        // container in CI) is as good as one's own.
+        .args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .stdin(Stdio::null());
+    command
+}
+
+/// Run git and give its standard output; an error holds its last message.
+pub fn run<S: AsRef<OsStr>>(dir: &Path, arguments: &[S]) -> io::Result<Vec<u8>> {
+    let Output { status, stdout, stderr } = command(dir).args(arguments).output()?;
+    if status.success() {
+        return Ok(stdout);
+    }
+    let message = String::from_utf8_lossy(&stderr);
+    let message = message.lines().last().unwrap_or("git failed").to_owned();
+    Err(io::Error::other(message))
+}
+
+/// The top level of the work tree that holds `dir`, or `None` outside of git
+/// and where git is not installed.
+pub fn top_level(dir: &Path) -> Option<PathBuf> {
+    let output = run(dir, &["rev-parse", "--show-toplevel"]).ok()?;
+    let text = String::from_utf8(output).ok()?;
+    let path = text.trim_end_matches(['\n', '\r']);
+    (!path.is_empty()).then(|| PathBuf::from(path))
+}
+
+/// The object id of a revision, peeled to a commit.
+pub fn resolve_commit(root: &Path, revision: &str) -> io::Result<String> {
+    let spec = format!("{revision}^{{commit}}");
+    let output = run(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &spec])
+        .map_err(|_| io::Error::other(format!("no commit `{revision}` in this repository")))?;
+    Ok(String::from_utf8_lossy(&output).trim().to_owned())
+}
+
+/// URLs of the remotes of the repository at `root`; none outside of git.
+pub fn remotes(root: &Path) -> Vec<String> {
+    let output = run(root, &["config", "--get-regexp", r"^remote\..*\.url$"]).unwrap_or_default();
+    let text = String::from_utf8_lossy(&output).into_owned();
+    text.lines().filter_map(|line| line.split_once(' ')).map(|(_, url)| url.to_owned()).collect()
+}

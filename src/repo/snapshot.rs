@@ -1,0 +1,406 @@
+//! A snapshot: all files of a tree at one moment, with the documents and
+//! objects of its manifests. Built in parallel, then only read.
+
+use super::blob::{Blob, Content, SIZE_LIMIT, Store};
+use super::object::{Object, objects_of};
+use super::template::{is_clusterctl_template, is_template};
+use super::tree::{self, FileKind, Listing, TreeEntry};
+use crate::yaml::{Location, Source, Stream};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// A file of a snapshot.
+#[derive(Debug)]
+pub struct File {
+    /// Relative to the root, with `/`.
+    pub path: Arc<str>,
+    /// What is there.
+    pub kind: FileKind,
+    /// Whether git tracks it.
+    pub tracked: bool,
+    /// Size in bytes as the file system or git says.
+    pub size: u64,
+    oid: Option<String>,
+    blob: OnceLock<Result<Arc<Blob>, Unreadable>>,
+    sources: OnceLock<Vec<Arc<Source>>>,
+    template: OnceLock<bool>,
+}
+
+/// Why a file has no content here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// The file system said no.
+    Io(String),
+    /// Above [`SIZE_LIMIT`].
+    TooLarge(u64),
+    /// No regular file.
+    NotAFile,
+    /// The object is not in this (partial) clone.
+    MissingObject,
+}
+
+/// Where a snapshot's bytes come from.
+#[derive(Debug)]
+enum Origin {
+    Directory(PathBuf),
+    Revision { root: PathBuf },
+    Memory,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Snapshot {
+    origin: Origin,
+    store: Arc<Store>,
+    files: Vec<Arc<File>>,
+    index: FxHashMap<Arc<str>, u32>,
+    chart_roots: Vec<String>,
+    objects: Vec<Object>,
+    /// Of files in memory, those that git would ignore.
+    ignored: Vec<String>,
+    /// Paths that are not UTF-8 and so could not be named.
+    pub unnamed: Vec<String>,
+}
+
+/// Whether a path looks like a manifest: by its extension alone.
+pub fn is_manifest_path(path: &str) -> bool {
+    matches!(path.rsplit_once('.').map(|(_, extension)| extension), Some("yaml" | "yml" | "json"))
+        || path.rsplit('/').next() == Some("Kustomization")
+}
+
+impl Snapshot {
+    /// The work tree at `root`, as git sees it, or all of it without git.
+    pub fn work_tree(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
+        let listing = tree::work_tree(root)?;
+        Ok(Snapshot::build(Origin::Directory(root.to_owned()), listing, store))
+    }
+
+    /// A directory with no regard to git.
+    pub fn directory(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
+        let listing = tree::directory(root)?;
+        Ok(Snapshot::build(Origin::Directory(root.to_owned()), listing, store))
+    }
+
+    /// The tree of a commit of the repository at `root`.
+    pub fn revision(root: &Path, commit: &str, store: Arc<Store>) -> io::Result<Snapshot> {
+        let listing = tree::revision(root, commit)?;
+        let snapshot = Snapshot::build_files(Origin::Revision { root: root.to_owned() }, listing, store);
+        let wanted: Vec<&Arc<File>> = snapshot
+            .files
+            .iter()
+            .filter(|file| is_manifest_path(&file.path) && file.size <= SIZE_LIMIT)
+            .collect();
+        let oids: Vec<&str> = wanted.iter().filter_map(|file| file.oid.as_deref()).collect();
+        for (file, bytes) in wanted.iter().zip(tree::read_blobs(root, &oids)?) {
+            let blob = bytes.map(|bytes| snapshot.store.intern(bytes)).ok_or(Unreadable::MissingObject);
+            let _ = file.blob.set(blob);
+        }
+        Ok(snapshot.with_objects())
+    }
+
+    /// Files held in memory: (path, bytes), in any order.
+    pub fn memory<'f>(files: impl IntoIterator<Item = (&'f str, Vec<u8>)>, store: Arc<Store>) -> Snapshot {
+        let mut listing = Listing::default();
+        let mut blobs = FxHashMap::default();
+        for (path, bytes) in files {
+            listing.entries.push(TreeEntry {
+                path: path.to_owned(),
+                kind: FileKind::Regular,
+                tracked: true,
+                size: bytes.len() as u64,
+                oid: None,
+            });
+            blobs.insert(path.to_owned(), store.intern(bytes));
+        }
+        listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let snapshot = Snapshot::build_files(Origin::Memory, listing, store);
+        for file in &snapshot.files {
+            if let Some(blob) = blobs.remove(&*file.path) {
+                let _ = file.blob.set(Ok(blob));
+            }
+        }
+        snapshot.with_objects()
+    }
+
+    /// The same tree with one file's content replaced or added.
+    #[must_use]
+    pub fn with_file(&self, path: &str, bytes: Vec<u8>) -> Snapshot {
+        self.with_files([(path, bytes)])
+    }
+
+    /// The same tree with the contents of some files replaced or added.
+    #[must_use]
+    pub fn with_files<'f>(&self, changes: impl IntoIterator<Item = (&'f str, Vec<u8>)>) -> Snapshot {
+        let mut files = self.files.clone();
+        for (path, bytes) in changes {
+            let position = files.binary_search_by(|file| (*file.path).cmp(path));
+            let tracked = position.is_ok_and(|at| files[at].tracked);
+            let file = Arc::new(File {
+                path: path.into(),
+                kind: FileKind::Regular,
+                tracked,
+                size: bytes.len() as u64,
+                oid: None,
+                blob: OnceLock::from(Ok(self.store.intern(bytes))),
+                sources: OnceLock::new(),
+                template: OnceLock::new(),
+            });
+            match position {
+                Ok(at) => files[at] = file,
+                Err(at) => files.insert(at, file),
+            }
+        }
+        let origin = match &self.origin {
+            Origin::Directory(root) => Origin::Directory(root.clone()),
+            Origin::Revision { root } => Origin::Revision { root: root.clone() },
+            Origin::Memory => Origin::Memory,
+        };
+        Snapshot::from_files(origin, files, self.unnamed.clone(), self.store.clone()).with_objects()
+    }
+
+    fn build(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {
+        Snapshot::build_files(origin, listing, store).with_objects()
+    }
+
+    fn build_files(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {
+        let files = listing
+            .entries
+            .into_iter()
+            .map(|entry| {
+                Arc::new(File {
+                    path: entry.path.into(),
+                    kind: entry.kind,
+                    tracked: entry.tracked,
+                    size: entry.size,
+                    oid: entry.oid,
+                    blob: OnceLock::new(),
+                    sources: OnceLock::new(),
+                    template: OnceLock::new(),
+                })
+            })
+            .collect();
+        Snapshot::from_files(origin, files, listing.unnamed, store)
+    }
+
+    fn from_files(
+        origin: Origin,
+        files: Vec<Arc<File>>,
+        unnamed: Vec<String>,
+        store: Arc<Store>,
+    ) -> Snapshot {
+        let index = files.iter().enumerate().map(|(at, file)| (file.path.clone(), at as u32)).collect();
+        let chart_roots = files
+            .iter()
+            .filter_map(|file| match file.path.rsplit_once('/') {
+                Some((directory, "Chart.yaml")) => Some(format!("{directory}/")),
+                None if &*file.path == "Chart.yaml" => Some(String::new()),
+                _ => None,
+            })
+            .collect();
+        Snapshot {
+            origin,
+            store,
+            files,
+            index,
+            chart_roots,
+            objects: Vec::new(),
+            ignored: Vec::new(),
+            unnamed,
+        }
+    }
+
+    fn with_objects(mut self) -> Snapshot {
+        let per_file: Vec<Vec<Object>> = self
+            .files
+            .par_iter()
+            .with_min_len(16)
+            .map(|file| {
+                let mut objects = Vec::new();
+                if is_manifest_path(&file.path) && !self.is_template(file) {
+                    for source in self.sources(file) {
+                        objects_of(source, &mut objects);
+                    }
+                }
+                objects
+            })
+            .collect();
+        self.objects = per_file.into_iter().flatten().collect();
+        self
+    }
+
+    /// The blobs that this snapshot and its successors share.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The directory on disk, `None` for a revision or files in memory.
+    pub fn directory_path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::Directory(root) => Some(root),
+            _ => None,
+        }
+    }
+
+    /// Another local directory as a snapshot with the same store: absolute, or
+    /// relative to this one's root.
+    ///
+    /// # Errors
+    /// It can't be listed, or this snapshot has no directory.
+    pub fn other_directory(&self, path: &str) -> io::Result<Arc<Snapshot>> {
+        let base =
+            self.directory_path().ok_or_else(|| io::Error::other("a revision has no other directories"))?;
+        Snapshot::directory(&base.join(path), self.store.clone()).map(Arc::new)
+    }
+
+    /// Whether a path that this snapshot lacks exists on disk all the same: git
+    /// ignores it.
+    pub fn is_ignored(&self, path: &str) -> bool {
+        let missing = self.file(path).is_none() && !self.has_directory(path);
+        missing
+            && match self.directory_path() {
+                Some(root) => tree::absolute(root, path).exists(),
+                None => self.ignored.iter().any(|ignored| ignored == path),
+            }
+    }
+
+    /// Files in memory beside paths that exist and that git ignores.
+    #[must_use]
+    pub fn beside_ignored(mut self, paths: Vec<String>) -> Snapshot {
+        self.ignored = paths;
+        self
+    }
+
+    /// All files in order of their paths' bytes.
+    pub fn files(&self) -> &[Arc<File>] {
+        &self.files
+    }
+
+    /// The file at a path.
+    pub fn file(&self, path: &str) -> Option<&Arc<File>> {
+        self.index.get(path).map(|at| &self.files[*at as usize])
+    }
+
+    /// Files below a directory (`""` is the root), in order.
+    pub fn files_below<'s>(&'s self, directory: &str) -> &'s [Arc<File>] {
+        if directory.is_empty() {
+            return &self.files;
+        }
+        let prefix = format!("{directory}/");
+        let start = self.files.partition_point(|file| *file.path < *prefix);
+        let count = self.files[start..].partition_point(|file| file.path.starts_with(&prefix));
+        &self.files[start..start + count]
+    }
+
+    /// Whether any file lies below a directory.
+    pub fn has_directory(&self, directory: &str) -> bool {
+        !self.files_below(directory).is_empty()
+    }
+
+    /// A file's content, read on first use.
+    pub fn blob<'s>(&'s self, file: &'s File) -> Result<&'s Arc<Blob>, &'s Unreadable> {
+        file.blob.get_or_init(|| self.read(file)).as_ref()
+    }
+
+    fn read(&self, file: &File) -> Result<Arc<Blob>, Unreadable> {
+        if file.kind != FileKind::Regular {
+            return Err(Unreadable::NotAFile);
+        }
+        if file.size > SIZE_LIMIT {
+            return Err(Unreadable::TooLarge(file.size));
+        }
+        match (&self.origin, &file.oid) {
+            (Origin::Directory(root), _) => {
+                let bytes = std::fs::read(tree::absolute(root, &file.path));
+                bytes.map(|bytes| self.store.intern(bytes)).map_err(|error| Unreadable::Io(error.to_string()))
+            }
+            (Origin::Revision { root }, Some(oid)) => match tree::read_blobs(root, &[oid.as_str()]) {
+                Ok(mut found) => match found.pop().flatten() {
+                    Some(bytes) => Ok(self.store.intern(bytes)),
+                    None => Err(Unreadable::MissingObject),
+                },
+                Err(error) => Err(Unreadable::Io(error.to_string())),
+            },
+            _ => Err(Unreadable::MissingObject),
+        }
+    }
+
+    /// A file's parsed text, when it is readable text.
+    pub fn stream<'s>(&'s self, file: &'s File) -> Option<&'s Arc<Stream>> {
+        self.blob(file).ok()?.stream()
+    }
+
+    /// A file's documents at their place, empty where it is no text.
+    pub fn sources<'s>(&'s self, file: &'s File) -> &'s [Arc<Source>] {
+        file.sources.get_or_init(|| match self.blob(file).map(|blob| blob.content()) {
+            Ok(Content::Text(stream)) => (0..stream.documents.len() as u32)
+                .map(|index| {
+                    Arc::new(Source {
+                        path: file.path.clone(),
+                        stream: stream.clone(),
+                        index,
+                        embed: None,
+                        via: Vec::new(),
+                    })
+                })
+                .collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// Whether a file is a Helm or Jinja template: in `templates/` beside or
+    /// below a Chart.yaml, or by its content.
+    pub fn is_template(&self, file: &File) -> bool {
+        *file.template.get_or_init(|| {
+            let by_place = self.chart_roots.iter().any(|root| {
+                file.path
+                    .strip_prefix(root.as_str())
+                    .is_some_and(|rest| rest.starts_with("templates/") || rest.contains("/templates/"))
+            });
+            by_place
+                || self
+                    .stream(file)
+                    .is_some_and(|stream| is_template(stream) || is_clusterctl_template(&file.path, stream))
+        })
+    }
+
+    /// Whether a file is made by a program and not to be edited: the components
+    /// that `flux` writes, a head comment that says so, a vendored chart.
+    pub fn is_generated(&self, file: &File) -> bool {
+        if file.path.rsplit('/').next() == Some("gotk-components.yaml") {
+            return true;
+        }
+        let vendored = |root: &String| {
+            let rest = file.path.strip_prefix(root.as_str());
+            rest.is_some_and(|rest| rest.starts_with("charts/"))
+        };
+        if self.chart_roots.iter().any(vendored) {
+            return true;
+        }
+        let Some(stream) = self.stream(file) else { return false };
+        let head = stream.text.lines().take_while(|line| {
+            let line = line.trim_start_matches('\u{feff}');
+            line.starts_with('#') || line.trim_end() == "---" || line.trim().is_empty()
+        });
+        head.take(30).any(|line| line.to_ascii_uppercase().contains("DO NOT EDIT"))
+    }
+
+    /// Objects of the source view, in order of files and documents; none of
+    /// templates.
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// 1-based lines and columns of a location: start and end.
+    pub fn positions(&self, location: &Location) -> ((u32, u32), (u32, u32)) {
+        match self.file(&location.path).and_then(|file| self.stream(file)) {
+            Some(stream) => {
+                let lines = stream.lines();
+                (lines.position(&stream.text, location.start), lines.position(&stream.text, location.end))
+            }
+            None => ((1, 1), (1, 1)),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Files that never reach an artifact: `.sourceignore` files and `spec.ignore`.
+//!
+//! Mirrors fluxcd/pkg `sourceignore` and `artifact/storage/archive.go`
+//! (`SourceIgnoreFilter`), which match with go-git's `gitignore`: files are
+//! matched one by one, so a `!` pattern can take a file back from an excluded
+//! directory.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+/// Always left out.
+const VCS: &[&str] = &[".git/", ".gitignore", ".gitmodules", ".gitattributes"];
+
+/// Left out as long as nothing else is said.
+const DEFAULT: &[&str] = &[
+    "*.jpg",
+    "*.jpeg",
+    "*.gif",
+    "*.png",
+    "*.wmv",
+    "*.flv",
+    "*.tar.gz",
+    "*.zip",
+    ".github/",
+    ".circleci/",
+    ".travis.yml",
+    ".gitlab-ci.yml",
+    "appveyor.yml",
+    ".drone.yml",
+    "cloudbuild.yaml",
+    "codeship-services.yml",
+    "codeship-steps.yml",
+    "**/.goreleaser.yml",
+    "**/.sops.yaml",
+    "**/.flux.yaml",
+];
+
+/// The patterns of one source.
+#[derive(Debug)]
+pub struct SourceIgnore {
+    /// The last match decides.
+    patterns: Vec<Pattern>,
+}
+
+#[derive(Debug)]
+struct Pattern {
+    /// The directory of the file that holds it.
+    domain: Vec<String>,
+    includes: bool,
+    directories_only: bool,
+    segments: Vec<Segment>,
+}
+
+#[derive(Debug)]
+enum Segment {
+    /// Between two slashes, or before the first.
+    Nothing,
+    /// `**`.
+    Any,
+    /// One component; `None` matches none.
+    Name(Option<GlobMatcher>),
+}
+
+impl SourceIgnore {
+    /// The patterns of `.sourceignore` files, each with the directory that holds
+    /// it, and of the source's `spec.ignore`.
+    pub fn new<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>, spec: Option<&str>) -> SourceIgnore {
+        let mut own: Vec<Pattern> = Vec::new();
+        for (directory, text) in files {
+            own.extend(patterns(text, directory));
+        }
+        own.extend(patterns(spec.unwrap_or_default(), ""));
+        let built_in = |texts: &'static [&'static str]| texts.iter().map(|text| pattern(text, ""));
+        let mut patterns: Vec<Pattern> = built_in(VCS).collect();
+        if own.is_empty() {
+            patterns.extend(built_in(DEFAULT));
+        }
+        patterns.extend(own);
+        SourceIgnore { patterns }
+    }
+
+    /// Whether a file, by its path in the source, is left out.
+    pub fn excludes(&self, path: &str) -> bool {
+        let components: Vec<&str> = path.split('/').collect();
+        let decisive = self.patterns.iter().rev().find(|pattern| pattern.matches(&components));
+        decisive.is_some_and(|pattern| !pattern.includes)
+    }
+}
+
+fn patterns<'t>(text: &'t str, directory: &'t str) -> impl Iterator<Item = Pattern> {
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+        .map(move |line| pattern(line, directory))
+}
+
+fn pattern(line: &str, directory: &str) -> Pattern {
+    let (includes, text) = match line.strip_prefix('!') {
+        Some(rest) => (true, rest),
+        None => (false, line),
+    };
+    let text = if text.ends_with("\\ ") { text } else { text.trim_end_matches(' ') };
+    let (directories_only, text) = match text.strip_suffix('/') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let segment = |part: &str| match part {
+        "" => Segment::Nothing,
+        "**" => Segment::Any,
+        _ if part.contains("**") => Segment::Name(None),
+        _ => Segment::Name(component(part)),
+    };
+    Pattern {
+        domain: directory.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+        includes,
+        directories_only,
+        segments: text.split('/').map(segment).collect(),
+    }
+}
+
+/// Go's `filepath.Match` on one component: braces are literal.
+fn component(text: &str) -> Option<GlobMatcher> {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '{' | '}' | ',' => escaped.extend(['[', c, ']']),
+            _ => escaped.push(c),
+        }
+    }
+    GlobBuilder::new(&escaped).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
+}
+
+impl Segment {
+    fn is_match(&self, name: &str) -> bool {
+        matches!(self, Segment::Name(Some(glob)) if glob.is_match(name))
+    }
+}
+
+impl Pattern {
+    fn matches(&self, path: &[&str]) -> bool {
+        let inside = path.len() > self.domain.len()
+            && self.domain.iter().zip(path).all(|(own, component)| own == component);
+        if !inside {
+            return false;
+        }
+        let path = &path[self.domain.len()..];
+        match self.segments.as_slice() {
+            [name] => {
+                let Some(at) = path.iter().position(|component| name.is_match(component)) else {
+                    return false;
+                };
+                !(self.directories_only && at + 1 == path.len())
+            }
+            segments => self.matches_path(segments, path),
+        }
+    }
+
+    fn matches_path(&self, segments: &[Segment], mut path: &[&str]) -> bool {
+        let (mut matched, mut leaps) = (false, false);
+        for (index, segment) in segments.iter().enumerate() {
+            let is_last = index + 1 == segments.len();
+            match segment {
+                Segment::Nothing => leaps = false,
+                Segment::Any if is_last => break,
+                Segment::Any => leaps = true,
+                Segment::Name(None) => return false,
+                Segment::Name(Some(_)) if path.is_empty() => return false,
+                Segment::Name(Some(_)) if leaps => {
+                    leaps = false;
+                    let at = path.iter().position(|component| segment.is_match(component));
+                    matched = at.is_some();
+                    path = at.map_or(&[], |at| &path[at + 1..]);
+                }
+                Segment::Name(Some(_)) => {
+                    if !segment.is_match(path[0]) {
+                        return false;
+                    }
+                    path = &path[1..];
+                    // A file in place of a directory.
+                    matched = !path.is_empty() || is_last;
+                }
+            }
+        }
+        matched && !(self.directories_only && path.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reaches_an_artifact() {
+        let none: &[(&str, &str)] = &[];
+        type Row<'r> = (&'r [(&'r str, &'r str)], Option<&'r str>, &'r [&'r str], &'r [&'r str]);
+        let table: [Row<'_>; 6] = [
+            (
+                none,
+                None,
+                &["a/.sops.yaml", "x.png", ".github/w.yaml", ".git/HEAD"],
+                &["a/b.yaml", ".sops.yml"],
+            ),
+            (&[("", "*.md\n")], None, &["README.md", "a/b.md", ".gitignore"], &["x.png", "a/.sops.yaml"]),
+            (none, Some("/*\n!/kube\n"), &["README.md", "other/x.yaml"], &["kube/a/b.yaml"]),
+            (
+                &[("apps", "/x.yaml\nbuild/\n")],
+                None,
+                &["apps/x.yaml", "apps/a/build/y.yaml"],
+                &["x.yaml", "apps/a/x.yaml", "apps/build"],
+            ),
+            (
+                none,
+                Some("# c\n\na/**/c.yaml\n"),
+                &["a/c.yaml", "a/b/c.yaml", "a/b/d/c.yaml"],
+                &["c.yaml", "a/b/e.yaml"],
+            ),
+            (&[("", "docs/\n!docs/keep.yaml\n")], None, &["docs/x.yaml"], &["docs/keep.yaml"]),
+        ];
+        for (files, spec, excluded, kept) in table {
+            let ignore = SourceIgnore::new(files.iter().copied(), spec);
+            for path in excluded {
+                assert!(ignore.excludes(path), "{files:?} {spec:?}: {path}");
+            }
+            for path in kept {
+                assert!(!ignore.excludes(path), "{files:?} {spec:?}: {path}");
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Telling Helm and Jinja templates from manifests that merely contain `{{`.
+
+use crate::yaml::tape::{Token, TokenKind};
+use crate::yaml::{ScalarStyle, Stream};
+
+/// Whether the text is a template by its content: a line outside block scalars
+/// and quotes starts with a template action, or the text holds `{{` and is no
+/// YAML. Real alert rules, ExternalSecrets and ResourceSets hold `{{` inside
+/// scalars and are manifests.
+pub fn is_template(stream: &Stream) -> bool {
+    let text = &*stream.text;
+    let braces = memchr::memmem::find(text.as_bytes(), b"{{").is_some();
+    if !braces && memchr::memmem::find(text.as_bytes(), b"{%").is_none() {
+        return false;
+    }
+    if braces && !stream.errors.is_empty() {
+        return true;
+    }
+    let mut offset = 0;
+    for line in text.split_inclusive(['\n', '\r']) {
+        let start = line.trim_start_matches([' ', '-']);
+        if starts_action(start) && !inside_scalar(stream, (offset + line.len() - start.len()) as u32) {
+            return true;
+        }
+        offset += line.len();
+    }
+    false
+}
+
+/// Whether a file is a clusterctl template that is no YAML yet: clusterctl
+/// replaces `${…}` before it parses, everywhere else that text is a fault.
+/// Named as in the provider contract, `cluster-template*.yaml`.
+pub fn is_clusterctl_template(path: &str, stream: &Stream) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.starts_with("cluster-template"))
+        && !stream.errors.is_empty()
+        && stream.text.contains("${")
+}
+
+fn starts_action(line: &str) -> bool {
+    if line.starts_with("{%") || line.starts_with("{{-") {
+        return true;
+    }
+    let Some(action) = line.strip_prefix("{{") else {
+        return false;
+    };
+    let action = action.trim_start();
+    action.starts_with("/*")
+        || ["if", "range", "with", "define", "include", "end", "template"].iter().any(|word| {
+            action
+                .strip_prefix(word)
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        })
+}
+
+fn inside_scalar(stream: &Stream, offset: u32) -> bool {
+    let Some(document) = stream.documents.iter().rfind(|document| document.start <= offset) else {
+        return false;
+    };
+    let scalar = |token: &&Token| {
+        let quoted = matches!(
+            token.kind,
+            TokenKind::Scalar(
+                ScalarStyle::Literal
+                    | ScalarStyle::Folded
+                    | ScalarStyle::SingleQuoted
+                    | ScalarStyle::DoubleQuoted
+            )
+        );
+        quoted && token.start < offset && offset < token.end
+    };
+    document.tokens.iter().any(|token| scalar(&token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_at_line_starts_make_a_template() {
+        for (text, expected) in [
+            ("{{- if .Values.x }}\na: 1\n{{- end }}\n", true),
+            ("a:\n  {{ include \"x\" . }}\n", true),
+            ("{% if x %}\na: 1\n{% endif %}\n", true),
+            ("a: {{ .Values.x }}\nb: {{ .Values.y }} c\n", true),
+            ("annotations:\n  summary: 'x {{ $labels.pod }}'\n", false),
+            ("data: |\n  {{ range .x }}\n  {{ end }}\n", false),
+            ("url: \"{{ .url }}\"\n", false),
+            ("a: 1\n", false),
+        ] {
+            assert_eq!(is_template(&Stream::parse(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn unparsable_clusterctl_templates_are_told_by_name() {
+        let (broken, sound) = ("a: [ ${ KEYS } ]\n", "a: ${KEY}\n");
+        for (path, text, expected) in [
+            ("templates/cluster-template-x.yaml", broken, true),
+            ("cluster-template.yaml", broken, true),
+            ("cluster-template.yaml", sound, false),
+            ("cluster.yaml", broken, false),
+            ("cluster-template.yaml", "a: [\n", false),
+        ] {
+            assert_eq!(is_clusterctl_template(path, &Stream::parse(text)), expected, "{path}: {text}");
+        }
+    }
+}

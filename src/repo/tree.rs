@@ -1,0 +1,245 @@
+//! Which files exist: git's view of a work tree, a plain directory, or a
+//! revision.
+
+use super::git;
+use rayon::prelude::*;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A symbolic link and its target as written.
+    Symlink(Box<str>),
+    /// A submodule: an empty directory for Flux unless it recurses.
+    Submodule,
+    /// A FIFO, socket or device.
+    Special,
+}
+
+/// One path of a tree.
+#[derive(Clone, Debug)]
+pub struct TreeEntry {
+    /// Relative to the root, with `/`.
+    pub path: String,
+    /// What is there.
+    pub kind: FileKind,
+    /// Whether git tracks it. True in trees without git.
+    pub tracked: bool,
+    /// Size in bytes.
+    pub size: u64,
+    /// The blob id where the tree is a revision.
+    pub oid: Option<String>,
+}
+
+/// The entries of a directory, sorted by path, and the paths that could not be
+/// named because they are not UTF-8.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Entries in order of their paths' bytes.
+    pub entries: Vec<TreeEntry>,
+    /// Lossy names of what had to be left out.
+    pub unnamed: Vec<String>,
+}
+
+/// List the work tree at `root`: tracked files and untracked ones that no
+/// `.gitignore` excludes; without git, everything below it.
+pub fn work_tree(root: &Path) -> io::Result<Listing> {
+    let arguments = ["ls-files", "-z", "-t", "-c", "-o", "--exclude-per-directory=.gitignore"];
+    match git::run(root, &arguments) {
+        Ok(output) => Ok(from_git(root, &output)),
+        Err(_) => directory(root),
+    }
+}
+
+fn from_git(root: &Path, output: &[u8]) -> Listing {
+    let mut listing = Listing::default();
+    let mut names: Vec<(&str, bool)> = Vec::new();
+    for record in output.split(|byte| *byte == 0) {
+        // `H path` is tracked, `? path` is not; `S`, `M` and others are tracked.
+        let Some((tag, name)) = record.split_first().and_then(|(tag, rest)| Some((tag, rest.get(1..)?)))
+        else {
+            continue;
+        };
+        match std::str::from_utf8(name) {
+            Ok(name) => names.push((name.trim_end_matches('/'), *tag != b'?')),
+            Err(_) => listing.unnamed.push(String::from_utf8_lossy(name).into_owned()),
+        }
+    }
+    names.sort_unstable();
+    // A path in conflict is listed once per stage.
+    names.dedup_by(|a, b| a.0 == b.0);
+    listing.entries = names
+        .par_iter()
+        .with_min_len(256)
+        .filter_map(|(name, tracked)| {
+            let mut entry = stat(root, name)?;
+            entry.tracked = *tracked;
+            Some(entry)
+        })
+        .collect();
+    listing
+}
+
+/// List everything below `root` with no regard to git; links are not followed.
+pub fn directory(root: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    std::fs::read_dir(root)?;
+    let walk = walkdir::WalkDir::new(root).follow_links(false).sort_by_file_name().into_iter();
+    for entry in walk.filter_entry(|entry| entry.file_name() != ".git" || entry.depth() == 0) {
+        // An unreadable directory is left out, as an unreadable file is.
+        let Ok(entry) = entry else { continue };
+        if entry.file_type().is_dir() {
+            continue;
+        }
+        let Ok(relative) = entry.path().strip_prefix(root) else { continue };
+        match relative.to_str() {
+            Some(name) => {
+                let name = name.replace(std::path::MAIN_SEPARATOR, "/");
+                listing.entries.extend(stat(root, &name));
+            }
+            None => listing.unnamed.push(relative.to_string_lossy().into_owned()),
+        }
+    }
+    listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
+}
+
+fn stat(root: &Path, name: &str) -> Option<TreeEntry> {
+    let path = root.join(name);
+    let metadata = std::fs::symlink_metadata(&path).ok()?;
+    let kind = if metadata.is_file() {
+        FileKind::Regular
+    } else if metadata.is_symlink() {
+        let target = std::fs::read_link(&path).ok()?;
+        FileKind::Symlink(target.to_string_lossy().into())
+    } else if metadata.is_dir() {
+        FileKind::Submodule
+    } else {
+        FileKind::Special
+    };
+    Some(TreeEntry { path: name.to_owned(), kind, tracked: true, size: metadata.len(), oid: None })
+}
+
+/// List the tree of a commit.
+pub fn revision(root: &Path, commit: &str) -> io::Result<Listing> {
+    let output = git::run(root, &["ls-tree", "-r", "-z", "-l", "--full-tree", commit])?;
+    let mut listing = Listing::default();
+    for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+        // `<mode> <type> <oid> <size>\t<path>`
+        let Some(tab) = record.iter().position(|byte| *byte == b'\t') else { continue };
+        let Ok(path) = std::str::from_utf8(&record[tab + 1..]) else {
+            listing.unnamed.push(String::from_utf8_lossy(&record[tab + 1..]).into_owned());
+            continue;
+        };
+        let head = String::from_utf8_lossy(&record[..tab]);
+        let mut fields = head.split_ascii_whitespace();
+        let (Some(mode), Some(_), Some(oid)) = (fields.next(), fields.next(), fields.next()) else {
+            continue;
+        };
+        let size = fields.next().and_then(|size| size.parse().ok()).unwrap_or(0);
+        let kind = match mode {
+            "120000" => FileKind::Symlink("".into()),
+            "160000" => FileKind::Submodule,
+            _ => FileKind::Regular,
+        };
+        listing.entries.push(TreeEntry {
+            path: path.to_owned(),
+            kind,
+            tracked: true,
+            size,
+            oid: Some(oid.to_owned()),
+        });
+    }
+    let links: Vec<usize> = (0..listing.entries.len())
+        .filter(|index| matches!(listing.entries[*index].kind, FileKind::Symlink(_)))
+        .collect();
+    let oids: Vec<&str> = links.iter().filter_map(|index| listing.entries[*index].oid.as_deref()).collect();
+    let targets = read_blobs(root, &oids)?;
+    for (index, target) in links.into_iter().zip(targets) {
+        let target = target.unwrap_or_default();
+        listing.entries[index].kind = FileKind::Symlink(String::from_utf8_lossy(&target).into());
+    }
+    listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
+}
+
+/// Read blobs by one `git cat-file --batch`, in the order asked for; `None`
+/// where an object is missing (a partial clone).
+pub fn read_blobs(root: &Path, oids: &[&str]) -> io::Result<Vec<Option<Vec<u8>>>> {
+    use std::io::{BufRead, Read, Write};
+    if oids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut child = git::command(root)
+        .args(["cat-file", "--batch"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()?;
+    let stdin = child.stdin.take();
+    let wanted = oids.join("\n") + "\n";
+    // Written by a thread of its own: git answers while it is still being asked.
+    let writer = std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(wanted.as_bytes())));
+    let mut found = Vec::with_capacity(oids.len());
+    if let Some(stdout) = child.stdout.take() {
+        let mut reader = io::BufReader::with_capacity(1 << 16, stdout);
+        for _ in oids {
+            let mut header = String::new();
+            if reader.read_line(&mut header)? == 0 {
+                break;
+            }
+            let size = match header.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+                [_, "blob", size] => size.parse::<usize>().ok(),
+                _ => None,
+            };
+            let Some(size) = size else {
+                found.push(None);
+                continue;
+            };
+            let mut bytes = vec![0; size + 1];
+            reader.read_exact(&mut bytes)?;
+            bytes.pop();
+            found.push(Some(bytes));
+        }
+    }
+    let _ = writer.join();
+    child.wait()?;
+    if found.len() != oids.len() {
+        return Err(io::Error::other("git cat-file ended early"));
+    }
+    Ok(found)
+}
+
+/// The path of `target` seen from the directory of `link`, both relative to
+/// the root; `None` when it leaves the root.
+pub fn resolve_link(link: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let directory = link.rsplit_once('/').map_or("", |(directory, _)| directory);
+    join(directory, target)
+}
+
+/// Join and clean two slash-separated paths; `None` when the result leaves the
+/// root.
+pub fn join(directory: &str, path: &str) -> Option<String> {
+    let mut segments: Vec<&str> = directory.split('/').filter(|segment| !segment.is_empty()).collect();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop()?;
+            }
+            _ => segments.push(segment),
+        }
+    }
+    Some(segments.join("/"))
+}
+
+/// The absolute path of an entry.
+pub fn absolute(root: &Path, path: &str) -> PathBuf {
+    root.join(path)
+}

@@ -1,0 +1,117 @@
+//! Rewrites as unified diffs, and what to say about them.
+
+use super::mask::Masks;
+use super::{clean, counted, is_hostile, line_start};
+use crate::repo::Snapshot;
+use crate::rewrite::fix::Outcome;
+use crate::rewrite::{FileChange, Refusal};
+use similar::{ChangeTag, TextDiff};
+use std::io::{self, Write};
+use std::ops::Range;
+
+/// Lines of context around a change.
+const CONTEXT: usize = 3;
+
+/// Write the changes as one unified diff, as `git diff` shows it but for the
+/// prefixes of paths. Values of Secrets are masked: both sides are looked up in
+/// their snapshots.
+pub fn write(
+    out: &mut dyn Write,
+    before: &Snapshot,
+    after: &Snapshot,
+    changes: &[FileChange],
+    color: bool,
+) -> io::Result<()> {
+    let (mut old_masks, mut new_masks) = (Masks::default(), Masks::default());
+    for change in changes {
+        let Ok(old) = std::str::from_utf8(&change.before.bytes) else { continue };
+        let new = &*change.after;
+        let olds = shown_lines(old, old_masks.of(before, &change.path));
+        let news = shown_lines(new, new_masks.of(after, &change.path));
+        let path = clean(&change.path);
+        writeln!(out, "--- {path}\n+++ {path}")?;
+        let diff = TextDiff::configure().diff_lines(old, new);
+        for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
+            paint(out, &hunk.header().to_string(), "\u{1b}[36m", color)?;
+            out.write_all(b"\n")?;
+            for change in hunk.iter_changes() {
+                let (sign, style, line) = match change.tag() {
+                    ChangeTag::Delete => ('-', "\u{1b}[31m", change.old_index().and_then(|at| olds.get(at))),
+                    ChangeTag::Insert => ('+', "\u{1b}[32m", change.new_index().and_then(|at| news.get(at))),
+                    ChangeTag::Equal => (' ', "", change.old_index().and_then(|at| olds.get(at))),
+                };
+                let line = line.map_or("", String::as_str);
+                paint(out, &format!("{sign}{line}"), style, color)?;
+                out.write_all(if change.missing_newline() {
+                    b"\n\\ No newline at end of file\n"
+                } else {
+                    b"\n"
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn paint(out: &mut dyn Write, text: &str, style: &str, color: bool) -> io::Result<()> {
+    if color && !style.is_empty() {
+        // The line break of a CRLF file stays outside of the colour.
+        let body = text.trim_end_matches('\r');
+        return write!(out, "{style}{body}\u{1b}[0m{}", &text[body.len()..]);
+    }
+    out.write_all(text.as_bytes())
+}
+
+/// The lines of a text without their `\n`, as they may be shown: secrets as
+/// stars, nothing that makes a terminal do something. A `\r` at the end stays,
+/// for the diff to be applied.
+fn shown_lines(text: &str, masks: &[Range<u32>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let body = line.strip_suffix('\n').unwrap_or(line);
+        let shown = body.char_indices().map(|(at, c)| {
+            let offset = (start + at) as u32;
+            match c {
+                '\t' | '\u{feff}' => c,
+                '\r' if at + 1 == body.len() => c,
+                _ if !c.is_whitespace() && masks.iter().any(|mask| mask.contains(&offset)) => '*',
+                _ if is_hostile(c) => '\u{fffd}',
+                _ => c,
+            }
+        });
+        lines.push(shown.collect());
+        start += line.len();
+    }
+    lines
+}
+
+/// Write what `--fix` did, or with `--diff` would do, and what it could not.
+pub fn summary(out: &mut dyn Write, before: &Snapshot, outcome: &Outcome, written: bool) -> io::Result<()> {
+    let total: usize = outcome.fixed.values().sum();
+    if total > 0 {
+        let rules: Vec<String> =
+            outcome.fixed.iter().map(|(rule, count)| format!("{count} {rule}")).collect();
+        let verb = if written { "fixed" } else { "would fix" };
+        let files = counted(outcome.changes.len(), "file");
+        writeln!(out, "{verb} {} in {files}: {}", counted(total, "finding"), rules.join(", "))?;
+    }
+    for (rule, refusal) in &outcome.refused {
+        writeln!(out, "not fixed: {rule}: {}", sentence(before, refusal))?;
+    }
+    if outcome.unfinished {
+        writeln!(out, "stopped after 10 passes: the fixes that are left undo each other")?;
+    }
+    Ok(())
+}
+
+/// A refusal in one line: where, why, and the way out.
+pub fn sentence(snapshot: &Snapshot, refusal: &Refusal) -> String {
+    let mut place = line_start(&refusal.path);
+    let stream = snapshot.file(&refusal.path).and_then(|file| snapshot.stream(file));
+    if let (Some(range), Some(stream)) = (&refusal.range, stream) {
+        let (line, column) = stream.lines().position(&stream.text, range.start);
+        place.push_str(&format!(":{line}:{column}"));
+    }
+    format!("{place}: {}; {}", clean(&refusal.message), refusal.help)
+}

@@ -1,0 +1,37 @@
+//! The answer of `simulate events`: text and JSON.
+
+pub mod json;
+pub mod text;
+
+use crate::flux::events::simulate::Simulation;
+use crate::repo::{ObjectId, Snapshot};
+
+/// One simulated event.
+pub struct Answer<'a> {
+    /// The object that it is about.
+    pub object: ObjectId,
+    /// The cluster that it is in, where that is not the one at hand.
+    pub target: Option<&'a str>,
+    /// The controller that emits it; empty if none is known to.
+    pub controller: &'a str,
+    /// What becomes of it.
+    pub simulation: Simulation<'a>,
+}
+
+/// The answers of one cluster.
+pub struct Cluster<'a> {
+    /// Its name; none in a repository without entry points.
+    pub name: Option<&'a str>,
+    /// One per object, in order.
+    pub answers: Vec<Answer<'a>>,
+}
+
+/// What to show, and how.
+pub struct View<'a> {
+    /// Where lines and columns come from.
+    pub snapshot: &'a Snapshot,
+    /// The clusters, in order.
+    pub clusters: &'a [Cluster<'a>],
+    /// Show objects that no alert wants, and every alert.
+    pub explain: bool,
+}

@@ -1,0 +1,171 @@
+//! `full`: a block per finding with the bytes to change.
+
+use super::mask::Masks;
+use super::snippet::Snippet;
+use super::words::wrap;
+use super::{Lint, Terminal, clean, place, rule_url, summary};
+use crate::config::{Level, Mistake};
+use crate::lint::{Finding, Rule};
+use crate::repo::Snapshot;
+use crate::yaml::{Location, Stream};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Severity, SourceCode};
+use std::fmt;
+use std::io::{self, Write};
+
+/// Columns of everything but paths.
+const WIDTH: usize = 80;
+
+/// Write the findings and the summary.
+pub fn write(out: &mut dyn Write, lint: &Lint<'_>, terminal: Terminal) -> io::Result<()> {
+    let handler = handler(terminal);
+    let mut masks = Masks::default();
+    for finding in lint.shown() {
+        head(out, finding.rule, finding.level, terminal)?;
+        let mut text = String::new();
+        let block = Block::of(finding, lint.snapshot(), &mut masks);
+        handler.render_report(&mut text, &block).map_err(io::Error::other)?;
+        out.write_all(text.trim_start_matches('\n').as_bytes())?;
+        tail(out, lint.snapshot(), finding)?;
+        writeln!(out)?;
+    }
+    if lint.summary { summary::write(out, lint) } else { Ok(()) }
+}
+
+/// A mistake of the configuration, whose text is given, as a block.
+pub fn mistake(mistake: &Mistake, text: &str) -> String {
+    let stream = Stream::parse(text);
+    let location = &mistake.location;
+    let block = Block {
+        title: lines(&mistake.message, "  × "),
+        why: None,
+        help: lines(&mistake.help, "  help: "),
+        level: Level::Error,
+        label: String::new(),
+        snippet: Some(Snippet::new(location.path.to_string(), &stream, location.start..location.end, &[])),
+    };
+    let mut shown = String::new();
+    match handler(Terminal::default()).render_report(&mut shown, &block) {
+        Ok(()) => shown,
+        Err(_) => format!("{}: {}\n", clean(&location.path), block.title),
+    }
+}
+
+fn handler(terminal: Terminal) -> GraphicalReportHandler {
+    let theme = if terminal.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    // Lines are wrapped here and not there, where words break at hyphens: names
+    // and paths stay whole so that they can be copied.
+    GraphicalReportHandler::new_themed(theme).with_width(WIDTH).with_wrap_lines(false).with_links(false)
+}
+
+/// Text cleaned and wrapped for the columns that a lead leaves.
+fn lines(text: &str, lead: &str) -> String {
+    wrap(&clean(text), WIDTH - lead.chars().count()).join("\n")
+}
+
+/// `rule-id (level)`, linked to the rule's page where that works.
+fn head(out: &mut dyn Write, rule: &Rule, level: Level, terminal: Terminal) -> io::Result<()> {
+    let style = match level {
+        _ if !terminal.color => anstyle::Style::new(),
+        Level::Error => anstyle::AnsiColor::Red.on_default(),
+        Level::Warning => anstyle::AnsiColor::Yellow.on_default(),
+        _ => anstyle::AnsiColor::Cyan.on_default(),
+    };
+    let (open, close) = if terminal.links {
+        (format!("\u{1b}]8;;{}\u{1b}\\", rule_url(rule)), "\u{1b}]8;;\u{1b}\\")
+    } else {
+        (String::new(), "")
+    };
+    writeln!(out, "{style}{open}{}{close}{style:#} ({})", rule.id, level.name())
+}
+
+/// Other places, and what the value went through.
+fn tail(out: &mut dyn Write, snapshot: &Snapshot, finding: &Finding) -> io::Result<()> {
+    let named = |location: &Location| {
+        let path = clean(&location.path);
+        match place(snapshot, location) {
+            Some(place) => format!("{path}:{}", place.from.0),
+            None => path.into_owned(),
+        }
+    };
+    if place(snapshot, &finding.location).is_none() {
+        writeln!(out, "    in: {}", clean(&finding.location.path))?;
+    }
+    for via in &finding.location.via {
+        writeln!(out, "   via: {} ({})", via.kind.name(), named(&via.location))?;
+    }
+    for related in &finding.related {
+        writeln!(out, "   see: {} ({})", clean(&related.message), named(&related.location))?;
+    }
+    Ok(())
+}
+
+/// A finding or mistake as the renderer wants it.
+#[derive(Debug)]
+struct Block {
+    title: String,
+    why: Option<Why>,
+    help: String,
+    level: Level,
+    label: String,
+    snippet: Option<Snippet>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Why(String);
+
+impl Block {
+    fn of(finding: &Finding, snapshot: &Snapshot, masks: &mut Masks) -> Block {
+        let location = &finding.location;
+        let stream = snapshot.file(&location.path).and_then(|file| snapshot.stream(file));
+        let snippet = stream.map(|stream| {
+            let masks = masks.of(snapshot, &location.path);
+            Snippet::new(clean(&location.path).into_owned(), stream, location.start..location.end, masks)
+        });
+        Block {
+            title: lines(&finding.title, "  × "),
+            why: (!finding.why.is_empty()).then(|| Why(lines(&finding.why, "  ╰─▶ "))),
+            help: lines(&finding.help, "  help: "),
+            level: finding.level,
+            label: clean(&finding.label).into_owned(),
+            snippet,
+        }
+    }
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.title)
+    }
+}
+
+impl std::error::Error for Block {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.why.as_ref().map(|why| why as _)
+    }
+}
+
+impl Diagnostic for Block {
+    fn severity(&self) -> Option<Severity> {
+        Some(match self.level {
+            Level::Error => Severity::Error,
+            Level::Warning => Severity::Warning,
+            Level::Info | Level::Off => Severity::Advice,
+        })
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        (!self.help.is_empty()).then(|| Box::new(&self.help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.snippet.as_ref().map(|snippet| snippet as _)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let snippet = self.snippet.as_ref()?;
+        let label = (!self.label.is_empty()).then(|| self.label.clone());
+        let span = LabeledSpan::new_primary_with_span(label, snippet.label.clone());
+        Some(Box::new(std::iter::once(span)))
+    }
+}

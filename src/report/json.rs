@@ -1,0 +1,140 @@
+//! `json`: the stable contract, with a JSON Schema for each command in
+//! `schemas/`.
+
+use super::parts::{location, object};
+use super::{Lint, clean};
+use crate::flux::cluster::World;
+use crate::flux::versions::Setting;
+use crate::lint::Finding;
+use crate::lint::engine::NotChecked;
+use crate::repo::Snapshot;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+/// How many examples `notChecked` has for each reason.
+const EXAMPLES: usize = 3;
+
+/// Write an answer as one line of JSON with sorted maps.
+pub fn write(out: &mut dyn Write, answer: &Value) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, answer)?;
+    writeln!(out)
+}
+
+/// The header that every answer begins with. `target` maps each cluster to its
+/// versions and features with where they were read.
+pub fn header(
+    command: &str,
+    at: Option<Timestamp>,
+    target: Value,
+    not_checked: &NotChecked,
+) -> Map<String, Value> {
+    let unchecked = |(what, places): (&str, &[String])| json!({"what": what, "count": places.len(), "examples": places.iter().take(EXAMPLES).collect::<Vec<_>>()});
+    let mut header = Map::new();
+    header.insert("schema".to_owned(), json!(format!("forebay.{command}/v1")));
+    header.insert("version".to_owned(), json!(env!("CARGO_PKG_VERSION")));
+    header.insert("root".to_owned(), json!("."));
+    header.insert("at".to_owned(), json!(at.map(|at| at.to_string())));
+    header.insert("target".to_owned(), target);
+    header.insert("notChecked".to_owned(), not_checked.iter().map(unchecked).collect());
+    header
+}
+
+/// By cluster: versions and features, and where each was read. A cluster
+/// without an entry point has no name and is left out.
+pub fn target(world: &World) -> Value {
+    let mut target = Map::new();
+    for cluster in &world.clusters {
+        let Some(name) = &cluster.name else { continue };
+        let settings = &cluster.settings;
+        let mut values = Map::new();
+        for (key, version) in [
+            ("flux", &settings.flux),
+            ("clusterApi", &settings.cluster_api),
+            ("kubernetes", &settings.kubernetes),
+        ] {
+            let value = version.value.map_or_else(unstated, |version| json!(version.to_string()));
+            values.insert(key.to_owned(), json!({"value": value, "from": from(&world.snapshot, version)}));
+        }
+        for (feature, setting) in settings.features() {
+            let value = setting.value.map_or_else(unstated, |on| json!(on));
+            let value = json!({"value": value, "from": from(&world.snapshot, setting)});
+            values.insert(feature.name().to_owned(), value);
+        }
+        target.insert(name.to_string(), Value::Object(values));
+    }
+    Value::Object(target)
+}
+
+/// The value of what the repository does not state.
+pub fn unstated() -> Value {
+    super::parts::unknown("nothing in the repository or the configuration says it")
+}
+
+/// `path:line` of a setting.
+pub fn from<T>(snapshot: &Snapshot, setting: &Setting<T>) -> Option<String> {
+    let location = setting.from.as_ref()?;
+    Some(format!("{}:{}", location.path, snapshot.positions(location).0.0))
+}
+
+/// An answer: the header and what the command says.
+pub fn answer(header: Map<String, Value>, body: Value) -> Value {
+    let mut answer = header;
+    if let Value::Object(body) = body {
+        answer.extend(body);
+    }
+    Value::Object(answer)
+}
+
+/// The answer of `lint`.
+pub fn lint(lint: &Lint<'_>) -> Value {
+    let outcome = lint.outcome;
+    let mut answer = header("lint", lint.at, target(lint.world), &outcome.not_checked);
+    let mut summary = json!({
+        "files": outcome.files,
+        "documents": outcome.documents,
+        "objects": outcome.objects,
+        "clusters": outcome.clusters,
+        "fixable": lint.fixable(),
+        "suppressed": outcome.suppressed.len(),
+    });
+    for level in [crate::config::Level::Error, crate::config::Level::Warning, crate::config::Level::Info] {
+        summary[level.name()] = json!(lint.count(level));
+    }
+    answer.insert("summary".to_owned(), summary);
+    answer.insert("findings".to_owned(), lint.shown().map(|found| finding(lint.snapshot(), found)).collect());
+    Value::Object(answer)
+}
+
+/// A finding.
+pub fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
+    let related = finding.related.iter().map(
+        |related| json!({"message": clean(&related.message), "location": location(snapshot, Some(&related.location))}),
+    );
+    let fixes = finding.fixes.iter().map(|fix| {
+        let edits = fix.edits.iter().map(
+            |edit| json!({"path": &*edit.path, "start": edit.start, "end": edit.end, "text": edit.text}),
+        );
+        json!({
+            "title": clean(&fix.title),
+            "applicability": fix.applicability.name(),
+            "edits": edits.collect::<Value>(),
+        })
+    });
+    json!({
+        "rule": finding.rule.id,
+        "group": finding.rule.group.name(),
+        "level": finding.level.name(),
+        "message": clean(&finding.title),
+        "why": clean(&finding.why),
+        "help": clean(&finding.help),
+        "objects": finding.objects.iter().map(object).collect::<Value>(),
+        "objectCount": finding.objects.len(),
+        "path": finding.path,
+        "location": location(snapshot, Some(&finding.location)),
+        "related": related.collect::<Value>(),
+        "clusters": finding.clusters.iter().map(|name| &**name).collect::<Vec<_>>(),
+        "fixes": fixes.collect::<Value>(),
+        "fingerprint": finding.fingerprint,
+    })
+}

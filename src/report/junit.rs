@@ -1,0 +1,71 @@
+//! `junit`: a suite for each file, a failed case for each finding.
+
+use super::{Lint, clean, place};
+use crate::lint::Finding;
+use std::io::{self, Write};
+
+/// Write the report. Without findings it holds one case that passes, so that
+/// readers do not take it for a run that did not happen.
+pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
+    let findings: Vec<&Finding> = lint.shown().collect();
+    let tests = findings.len().max(1);
+    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(out, r#"<testsuites name="forebay" tests="{tests}" failures="{}">"#, findings.len())?;
+    if findings.is_empty() {
+        writeln!(out, r#"  <testsuite name="forebay" tests="1" failures="0">"#)?;
+        writeln!(out, r#"    <testcase classname="forebay" name="lint"/>"#)?;
+        writeln!(out, "  </testsuite>")?;
+    }
+    for file in findings.chunk_by(|a, b| a.location.path == b.location.path) {
+        let path = escape(&file[0].location.path);
+        let count = file.len();
+        writeln!(out, r#"  <testsuite name="{path}" tests="{count}" failures="{count}">"#)?;
+        for finding in file {
+            case(out, lint, finding, &path)?;
+        }
+        writeln!(out, "  </testsuite>")?;
+    }
+    writeln!(out, "</testsuites>")
+}
+
+fn case(out: &mut dyn Write, lint: &Lint<'_>, finding: &Finding, path: &str) -> io::Result<()> {
+    let (line, column) = place(lint.snapshot(), &finding.location).map_or((1, 1), |place| place.from);
+    let (rule, level, title) = (finding.rule.id, finding.level.name(), escape(&finding.title));
+    writeln!(
+        out,
+        r#"    <testcase classname="{path}" name="{rule}:{line}:{column}" file="{path}" line="{line}">"#
+    )?;
+    writeln!(out, r#"      <failure type="{level}" message="{title}">{path}:{line}:{column}"#)?;
+    for text in [&finding.why, &finding.help] {
+        if !text.is_empty() {
+            writeln!(out, "{}", escape(text))?;
+        }
+    }
+    writeln!(out, "</failure>\n    </testcase>")
+}
+
+/// Text for XML 1.0, which has no way to write control characters.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_files_stays_text() {
+        assert_eq!(escape("a<b>&\"c\"\u{1b}\u{ffff}"), "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}\u{fffd}");
+    }
+}

@@ -1,0 +1,150 @@
+//! `markdown`: for a job summary or a comment on a pull request.
+
+use super::words::unchecked;
+use super::{Lint, clean, counted, place, rule_url};
+use crate::config::Level;
+use crate::lint::Finding;
+use std::io::{self, Write};
+
+/// GitHub refuses comments above 65,536 characters.
+const LIMIT: usize = 60_000;
+
+/// Write the headline, a table of the findings, and what was not checked. The
+/// marker in the first line lets a job find its own comment again.
+pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
+    let findings: Vec<&Finding> = lint.shown().collect();
+    let mut text = format!("<!-- forebay:lint -->\n### forebay: {}\n\n", headline(lint));
+    let mut left = findings.len();
+    if left > 0 {
+        text.push_str("| | Rule | Where | What |\n|---|---|---|---|\n");
+        for level in [Level::Error, Level::Warning, Level::Info] {
+            for finding in findings.iter().filter(|finding| finding.level == level) {
+                let row = row(lint, finding);
+                if text.len() + row.len() > LIMIT {
+                    continue;
+                }
+                text.push_str(&row);
+                left -= 1;
+            }
+        }
+        text.push('\n');
+    }
+    if left > 0 {
+        text.push_str(&format!("{} more not shown here.\n\n", counted(left, "finding")));
+    }
+    let outcome = lint.outcome;
+    let mut looked = format!("{}, {}", counted(outcome.files, "file"), counted(outcome.objects, "object"));
+    if !outcome.clusters.is_empty() {
+        looked.push_str(&format!(" in {}", counted(outcome.clusters.len(), "cluster")));
+    }
+    if !outcome.suppressed.is_empty() {
+        looked.push_str(&format!("; {} suppressed", outcome.suppressed.len()));
+    }
+    text.push_str(&looked);
+    text.push_str(".\n");
+    let reasons = outcome.not_checked.iter().map(|(reason, places)| unchecked(places.len(), reason));
+    let reasons: Vec<String> = reasons.collect();
+    if !reasons.is_empty() {
+        text.push_str(&format!("Not checked: {}.\n", reasons.join(", ")));
+    }
+    out.write_all(text.as_bytes())
+}
+
+fn headline(lint: &Lint<'_>) -> String {
+    let levels = [Level::Error, Level::Warning, Level::Info].into_iter();
+    let counts = levels.filter_map(|level| match lint.count(level) {
+        0 => None,
+        count => Some(counted(count, level.name())),
+    });
+    let counts: Vec<String> = counts.collect();
+    if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") }
+}
+
+fn row(lint: &Lint<'_>, finding: &Finding) -> String {
+    let mark = match finding.level {
+        Level::Error => "🔴 error",
+        Level::Warning => "🟡 warning",
+        Level::Info | Level::Off => "⚪ info",
+    };
+    let line =
+        place(lint.snapshot(), &finding.location).map_or(String::new(), |place| format!(":{}", place.from.0));
+    let place = code(&format!("{}{line}", lint.in_repository(&finding.location.path)));
+    let mut what = prose(&finding.title);
+    for (lead, text) in [("", &finding.why), ("help: ", &finding.help)] {
+        if !text.is_empty() {
+            what.push_str("<br>");
+            what.push_str(lead);
+            what.push_str(&prose(text));
+        }
+    }
+    format!("| {mark} | [`{}`]({}) | {place} | {what} |\n", finding.rule.id, rule_url(finding.rule))
+}
+
+/// Our own sentences, in which backquotes mark code, with names from files in
+/// them: everything else that Markdown reads is taken literally.
+pub(crate) fn prose(text: &str) -> String {
+    let text = clean(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut prose = String::new();
+    for (index, part) in parts.iter().enumerate() {
+        // What follows an odd backquote is text.
+        if index % 2 == 1 && index + 1 < parts.len() {
+            prose.push_str(&code(part));
+        } else {
+            prose.push_str(&literal(part));
+        }
+    }
+    prose
+}
+
+/// Text that Markdown shows as it is: no markup, no mention, no link.
+fn literal(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\\' | '*' | '_' | '[' | ']' | '~' | '|' | '`' | '!' | '$' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            // An invisible space keeps these from becoming mentions,
+            // references and links.
+            '@' | '#' => {
+                escaped.push(c);
+                escaped.push('\u{200b}');
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped.replace("://", ":\u{200b}//")
+}
+
+/// Text as code in a table cell.
+pub(crate) fn code(text: &str) -> String {
+    let text = clean(text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };
+    format!("{fence}{pad}{}{pad}{fence}", text.replace('|', "\\|"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_from_files_are_no_markup() {
+        for (text, expected) in [
+            ("Kustomization a/b: key `x` is", "Kustomization a/b: key `x` is"),
+            ("<img src=x> @team #1 |", "&lt;img src=x&gt; @\u{200b}team #\u{200b}1 \\|"),
+            ("[a](javascript:x) **b**", "\\[a\\](javascript:x) \\*\\*b\\*\\*"),
+            ("see https://example.com", "see https:\u{200b}//example.com"),
+            ("code `a|b`", "code `a\\|b`"),
+        ] {
+            assert_eq!(prose(text), expected, "{text}");
+        }
+        assert_eq!(code("a`b"), "``a`b``");
+    }
+}

@@ -1,0 +1,89 @@
+//! Values of Secrets, which no output shows.
+
+use crate::repo::{Snapshot, is_manifest_path};
+use crate::yaml::{NodeRef, Stream};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The byte ranges of secret values, file by file, found when first asked for.
+#[derive(Default)]
+pub(crate) struct Masks {
+    files: HashMap<String, Vec<Range<u32>>>,
+}
+
+impl Masks {
+    /// The secret ranges of a file.
+    pub(crate) fn of(&mut self, snapshot: &Snapshot, path: &str) -> &[Range<u32>] {
+        if !self.files.contains_key(path) {
+            self.files.insert(path.to_owned(), secret_ranges(snapshot, path));
+        }
+        &self.files[path]
+    }
+}
+
+fn secret_ranges(snapshot: &Snapshot, path: &str) -> Vec<Range<u32>> {
+    let mut ranges = Vec::new();
+    if !is_manifest_path(path) {
+        return ranges;
+    }
+    let Some(file) = snapshot.file(path) else { return ranges };
+    let objects = snapshot.objects();
+    let first = objects.partition_point(|object| *object.source.path < *path);
+    for object in objects[first..].iter().take_while(|object| &*object.source.path == path) {
+        if object.id.is("", "Secret") {
+            values(object.node.get_ref(), &mut ranges);
+        }
+    }
+    for source in snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()) {
+        let root = NodeRef::Source(source, 0);
+        for literal in root.items_at("/secretGenerator").flat_map(|item| item.items_at("/literals")) {
+            let (Some(text), Some(location)) = (literal.text(), literal.location()) else { continue };
+            let key = text.split_once('=').map_or(0, |(key, _)| key.len() as u32 + 1);
+            ranges.push((location.start + key).min(location.end)..location.end);
+        }
+    }
+    if let Some(stream) = snapshot.stream(file)
+        && !stream.errors.is_empty()
+    {
+        unread(stream, &mut ranges);
+    }
+    ranges
+}
+
+/// Values below every `data` and `stringData` key, repeated ones included.
+fn values(object: NodeRef<'_>, ranges: &mut Vec<Range<u32>>) {
+    for entry in object.entries().filter(|entry| matches!(&*entry.key, "data" | "stringData")) {
+        for value in entry.value.entries() {
+            ranges.extend(value.value.location().map(|location| location.start..location.end));
+        }
+    }
+}
+
+/// Where the parser stopped inside a Secret, everything from its data on.
+fn unread(stream: &Stream, ranges: &mut Vec<Range<u32>>) {
+    let text = &*stream.text;
+    let is_secret = text.lines().any(|line| {
+        let line = line.trim().replace(['"', '\''], "");
+        line.strip_prefix("kind:").is_some_and(|kind| kind.trim().starts_with("Secret"))
+    });
+    if !is_secret {
+        return;
+    }
+    let mut offset = 0;
+    let mut inside = false;
+    for line in text.split_inclusive('\n') {
+        let end = offset + line.len();
+        let starts = |word: &str| line.trim_start().starts_with(word);
+        if starts("data:") || starts("stringData:") {
+            inside = true;
+            // Flow maps hold their values on the same line.
+            let colon = offset + line.find(':').unwrap_or(0) + 1;
+            ranges.push(colon as u32..end as u32);
+        } else if inside && (line.starts_with("---") || line.starts_with(|c: char| c.is_ascii_alphabetic())) {
+            inside = false;
+        } else if inside {
+            ranges.push(offset as u32..end as u32);
+        }
+        offset = end;
+    }
+}

@@ -1,0 +1,67 @@
+//! The contract of `plan`.
+
+use super::Plan;
+use crate::plan::{Effect, Severity, Side};
+use crate::report::json::{answer, finding, header, target};
+use crate::report::parts::{location, object};
+use serde_json::{Map, Value, json};
+
+/// The whole answer.
+pub fn render(plan: &Plan<'_>) -> Value {
+    let mut by_cluster: Map<String, Value> = Map::new();
+    for name in plan.cluster_names() {
+        by_cluster.insert(name, counts(&[]));
+    }
+    for (name, effects) in plan.by_cluster() {
+        by_cluster.insert(name.to_owned(), counts(&effects));
+    }
+    let all: Vec<&Effect> = plan.effects.iter().collect();
+    let mut summary = counts(&all);
+    summary["byCluster"] = Value::Object(by_cluster);
+    let head = plan.shown(&plan.new_findings).map(|found| finding(&plan.head_world.snapshot, found));
+    let base = plan.shown(&plan.fixed_findings).map(|found| finding(&plan.base_world.snapshot, found));
+    let body = json!({
+        "base": plan.base,
+        "head": plan.head,
+        "summary": summary,
+        "effects": plan.effects.iter().map(|effect| one(plan, effect)).collect::<Vec<_>>(),
+        "newFindings": head.collect::<Vec<_>>(),
+        "fixedFindings": base.collect::<Vec<_>>(),
+    });
+    answer(header("plan", plan.at, target(plan.head_world), plan.not_checked), body)
+}
+
+fn counts(effects: &[&Effect]) -> Value {
+    let count = |severity| effects.iter().filter(|effect| effect.severity == severity).count();
+    json!({
+        "disruptive": count(Severity::Disruptive),
+        "notable": count(Severity::Notable),
+        "routine": count(Severity::Routine),
+    })
+}
+
+fn one(plan: &Plan<'_>, effect: &Effect) -> Value {
+    let causes = effect.causes.iter().map(|cause| {
+        let world = if cause.side == Side::Base { plan.base_world } else { plan.head_world };
+        json!({"location": location(&world.snapshot, Some(&cause.location)), "side": cause.side.name()})
+    });
+    let mut named = object(&effect.object);
+    if let crate::flux::cluster::ApplyTarget::Remote(name) = &effect.target {
+        named["target"] = json!(&**name);
+    }
+    json!({
+        "id": effect.id(),
+        "cluster": effect.cluster.as_deref(),
+        "category": effect.category,
+        "effect": effect.effect,
+        "severity": effect.severity.name(),
+        "object": named,
+        "field": effect.field,
+        "before": effect.before,
+        "after": effect.after,
+        "reason": effect.reason,
+        "consequences": effect.consequences,
+        "details": effect.details,
+        "causes": causes.collect::<Vec<_>>(),
+    })
+}

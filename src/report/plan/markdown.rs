@@ -1,0 +1,182 @@
+//! The plan for a pull-request comment or a job summary: a marker for the sticky
+//! comment, a headline, one table, details folded, a graph when it is small.
+
+use super::{Plan, phrase, tally};
+use crate::plan::{Effect, Severity};
+use crate::report::clean;
+use std::fmt::Write as _;
+
+/// A comment may hold 65,536 characters; the rest is counted.
+const LIMIT: usize = 58_000;
+
+/// Effects in the table; the rest is folded.
+const ROWS: usize = 30;
+
+/// Edges up to which a graph of who waits is drawn.
+const EDGES: usize = 20;
+
+/// The whole answer.
+pub fn render(plan: &Plan<'_>) -> String {
+    let mut out = String::from("<!-- forebay:plan -->\n");
+    let _ = writeln!(out, "### forebay: {}\n", escape(&tally(plan)));
+    let ends = format!("`{}` → `{}`", code(plan.base), code(plan.head));
+    match plan.headline() {
+        Some(headline) => drop(writeln!(out, "**{headline}.** {ends}\n")),
+        None => drop(writeln!(out, "{ends}\n")),
+    }
+    let mut left_out = 0;
+    let shown = |effect: &&Effect| effect.severity > Severity::Routine;
+    let (table, folded): (Vec<&Effect>, Vec<&Effect>) = plan.effects.iter().partition(|effect| shown(effect));
+    let (rows, more) = table.split_at(table.len().min(ROWS));
+    if !rows.is_empty() {
+        let several = plan.cluster_names().len() > 1;
+        out.push_str(if several {
+            "| | Cluster | Object | What happens | Cause |\n|---|---|---|---|---|\n"
+        } else {
+            "| | Object | What happens | Cause |\n|---|---|---|---|\n"
+        });
+        for effect in rows {
+            let mark =
+                if effect.severity == Severity::Disruptive { "🔴 disruptive" } else { "🟡 notable" };
+            let cluster =
+                effect.cluster.as_deref().map_or(String::new(), |name| format!(" {} |", escape(name)));
+            let mut what = format!("{}: {}", effect.effect, escape(&phrase(effect)));
+            for consequence in &effect.consequences {
+                let _ = write!(what, "; {}", escape(consequence));
+            }
+            let row = format!(
+                "| {mark} |{} {} | {what} | {} |\n",
+                if several { cluster } else { String::new() },
+                object(effect),
+                causes(plan, effect)
+            );
+            if out.len() + row.len() > LIMIT {
+                left_out += 1;
+            } else {
+                out.push_str(&row);
+            }
+        }
+        out.push('\n');
+    }
+    let rest: Vec<&&Effect> = more.iter().chain(&folded).collect();
+    if !rest.is_empty() {
+        let word = if rest.len() == 1 { "effect" } else { "effects" };
+        let lead = if rows.is_empty() { "" } else { "more " };
+        let _ = writeln!(out, "<details><summary>{} {lead}{word}</summary>\n", rest.len());
+        for effect in rest {
+            let cluster =
+                effect.cluster.as_deref().map_or(String::new(), |name| format!("{}: ", escape(name)));
+            let line = format!(
+                "- {cluster}{} {}: {}{} {}\n",
+                object(effect),
+                effect.effect,
+                escape(&phrase(effect)),
+                effect.consequences.iter().map(|text| format!("; {}", escape(text))).collect::<String>(),
+                causes(plan, effect)
+            );
+            if out.len() + line.len() > LIMIT {
+                left_out += 1;
+            } else {
+                out.push_str(&line);
+            }
+        }
+        out.push_str("</details>\n\n");
+    }
+    graph(&mut out, plan);
+    for (title, world, findings) in [
+        ("New finding", plan.head_world, &plan.new_findings),
+        ("Fixed finding", plan.base_world, &plan.fixed_findings),
+    ] {
+        for finding in plan.shown(findings) {
+            let line = world.snapshot.positions(&finding.location).0.0;
+            let text = format!(
+                "- {title}: `{}` at `{}:{line}`: {}\n",
+                finding.rule.id,
+                code(&finding.location.path),
+                escape(&finding.title)
+            );
+            if out.len() + text.len() > LIMIT {
+                left_out += 1;
+            } else {
+                out.push_str(&text);
+            }
+        }
+    }
+    if left_out > 0 {
+        let _ = writeln!(out, "\n{left_out} more lines were left out: the comment would be too long.");
+    }
+    let unchecked: Vec<String> =
+        plan.not_checked.iter().map(|(reason, places)| format!("{} {reason}", places.len())).collect();
+    if !unchecked.is_empty() {
+        let _ = writeln!(out, "\nNot checked: {}.", unchecked.join(", "));
+    }
+    out
+}
+
+fn object(effect: &Effect) -> String {
+    let id = &effect.object;
+    let name = match &id.namespace {
+        Some(namespace) => format!("{namespace}/{}", id.name),
+        None => id.name.to_string(),
+    };
+    format!("{} `{}`", escape(&id.kind), code(&name))
+}
+
+fn causes(plan: &Plan<'_>, effect: &Effect) -> String {
+    let places = effect.causes.iter().take(2).map(|cause| format!("`{}`", code(&plan.place(cause))));
+    places.collect::<Vec<_>>().join(", ")
+}
+
+/// Who waits for whom, when that is small enough to read.
+fn graph(out: &mut String, plan: &Plan<'_>) {
+    let mut edges: Vec<(String, String)> = Vec::new();
+    for effect in plan.effects.iter().filter(|effect| effect.effect == "waits") {
+        for edge in effect.details.get("edges").and_then(|edges| edges.as_array()).into_iter().flatten() {
+            if let (Some(from), Some(to)) = (edge[0].as_str(), edge[1].as_str()) {
+                edges.push((from.to_owned(), to.to_owned()));
+            }
+        }
+    }
+    edges.sort();
+    edges.dedup();
+    if edges.is_empty() || edges.len() > EDGES {
+        return;
+    }
+    out.push_str("<details><summary>Who waits for whom</summary>\n\n```mermaid\ngraph LR\n");
+    let mut names: Vec<&str> = edges.iter().flat_map(|(from, to)| [from.as_str(), to.as_str()]).collect();
+    names.sort_unstable();
+    names.dedup();
+    let number = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
+    for name in &names {
+        let label: String = name.chars().filter(|c| c.is_alphanumeric() || "-._".contains(*c)).collect();
+        let _ = writeln!(out, "  n{}[\"{label}\"]", number(name));
+    }
+    for (from, to) in &edges {
+        let _ = writeln!(out, "  n{} --> n{}", number(from), number(to));
+    }
+    out.push_str("```\n</details>\n\n");
+}
+
+/// Text of a file as inert Markdown in a table cell.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' | '\\' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text of a file inside a code span in a table cell.
+fn code(text: &str) -> String {
+    clean(text).replace('`', "'").replace('|', "\\|")
+}

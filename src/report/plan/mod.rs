@@ -1,0 +1,203 @@
+//! The answer of `plan`: text for a terminal, JSON, Markdown for a pull request,
+//! annotations.
+
+mod github;
+mod json;
+mod markdown;
+mod text;
+
+pub use github::render as github;
+pub use json::render as json;
+pub use markdown::render as markdown;
+pub use text::render as text;
+
+use crate::config::Level;
+use crate::flux::cluster::{ApplyTarget, World};
+use crate::lint::Finding;
+use crate::lint::engine::NotChecked;
+use crate::plan::{Cause, Effect, Side};
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What to render.
+pub struct Plan<'a> {
+    /// What the base is called.
+    pub base: &'a str,
+    /// What the head is called.
+    pub head: &'a str,
+    /// The repository before.
+    pub base_world: &'a World,
+    /// The repository after.
+    pub head_world: &'a World,
+    /// The effects, by cluster, the worst first.
+    pub effects: &'a [Effect],
+    /// Findings that are new.
+    pub new_findings: Vec<&'a Finding>,
+    /// Findings that are gone.
+    pub fixed_findings: Vec<&'a Finding>,
+    /// What could not be known.
+    pub not_checked: &'a NotChecked,
+    /// Only these clusters; empty for all.
+    pub clusters: &'a [String],
+    /// Lowest level of findings that is printed.
+    pub show: Level,
+    /// `--at`.
+    pub at: Option<Timestamp>,
+}
+
+impl Plan<'_> {
+    /// Names of all clusters, those without effects included.
+    fn cluster_names(&self) -> Vec<String> {
+        let clusters = self.base_world.clusters.iter().chain(&self.head_world.clusters);
+        let mut names: Vec<String> = clusters
+            .filter_map(|cluster| cluster.name.as_deref().map(str::to_owned))
+            .filter(|name| self.clusters.is_empty() || self.clusters.contains(name))
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Effects by cluster name (empty for none), in order.
+    fn by_cluster(&self) -> BTreeMap<&str, Vec<&Effect>> {
+        let mut map: BTreeMap<&str, Vec<&Effect>> = BTreeMap::new();
+        for effect in self.effects {
+            map.entry(effect.cluster.as_deref().unwrap_or("")).or_default().push(effect);
+        }
+        map
+    }
+
+    /// New findings that are printed.
+    fn shown<'p>(&'p self, findings: &'p [&'p Finding]) -> impl Iterator<Item = &'p Finding> {
+        findings.iter().copied().filter(|finding| finding.level >= self.show)
+    }
+
+    /// `path:line` of a cause, with its side where it is the base.
+    fn place(&self, cause: &Cause) -> String {
+        let world = if cause.side == Side::Base { self.base_world } else { self.head_world };
+        let line = world.snapshot.positions(&cause.location).0.0;
+        let side = if cause.side == Side::Base { " (base)" } else { "" };
+        format!("{}:{line}{side}", cause.location.path)
+    }
+
+    /// The counts that matter: Machines replaced, objects deleted.
+    fn headline(&self) -> Option<String> {
+        let number =
+            |effect: &Effect, key: &str| effect.details.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let machines: u64 = self
+            .effects
+            .iter()
+            .filter(|effect| effect.category == "machines" && effect.effect == "rollout")
+            .map(|effect| number(effect, "machines"))
+            .sum();
+        let deleted: u64 = self
+            .effects
+            .iter()
+            .filter(|effect| effect.effect == "deleted")
+            .map(|effect| 1 + number(effect, "deletedObjects"))
+            .sum();
+        let plural = |count: u64, one: &str, many: &str| {
+            if count == 1 { one.to_owned() } else { format!("{count} {many}") }
+        };
+        let mut parts = Vec::new();
+        if machines > 0 {
+            parts.push(plural(machines, "1 Machine is replaced", "Machines are replaced"));
+        }
+        if deleted > 0 {
+            parts.push(plural(deleted, "1 object is deleted", "objects are deleted"));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+/// How many effects there are where, in a phrase.
+fn tally(plan: &Plan<'_>) -> String {
+    let by_cluster = plan.by_cluster();
+    if by_cluster.is_empty() {
+        return "no effect".to_owned();
+    }
+    let count = |number: usize| if number == 1 { "1 effect".to_owned() } else { format!("{number} effects") };
+    let mut parts: Vec<String> = by_cluster
+        .iter()
+        .map(|(name, effects)| match *name {
+            "" => count(effects.len()),
+            name => format!("{} in {}", count(effects.len()), super::clean(name)),
+        })
+        .collect();
+    let quiet: Vec<String> =
+        plan.cluster_names().into_iter().filter(|name| !by_cluster.contains_key(name.as_str())).collect();
+    match quiet.len() {
+        0 => {}
+        1..=3 => parts.push(format!("none in {}", quiet.join(", "))),
+        number => parts.push(format!("none in {number} others")),
+    }
+    parts.join(", ")
+}
+
+/// The verb that a line begins with.
+fn verb(effect: &Effect) -> &'static str {
+    match effect.effect {
+        "deleted" => "deletes",
+        "orphaned" => "orphans",
+        "kept" => "keeps",
+        "added" => "adds",
+        "renamed" => "renames",
+        "moved" => "moves",
+        "immutable" => "blocks",
+        "workload-rollout" => "rolls",
+        "release-upgrade" => "upgrades",
+        "source-change" => "repoints",
+        "reconcile-only" | "changed" | "window-changed" | "default-changed" => "changes",
+        "suspended" => "suspends",
+        "annotated-only" => "annotates",
+        "resumed" | "resumed-by-omission" => "resumes",
+        "opened" => "opens",
+        "closed" => "closes",
+        "gated" => "gates",
+        "released" => "releases",
+        "notification-lost" => "silences",
+        "waits" => "delays",
+        "rollout" => "replaces",
+        "propagated-in-place" | "updated-in-place" | "object-only" | "new-machines-only" => "changes",
+        "scale" => "scales",
+        "rejected" => "rejects",
+        "delayed" => "delays",
+        _ if effect.category == "event" => "notifies",
+        _ if effect.category == "hook" => "calls",
+        _ => "changes",
+    }
+}
+
+/// What happens, in a phrase without the object: `chart 6.5.4 -> 6.6.0`.
+fn phrase(effect: &Effect) -> String {
+    let value = |value: &Value| match value {
+        Value::String(text) => short(text),
+        Value::Null => "nothing".to_owned(),
+        Value::Object(_) | Value::Array(_) => "…".to_owned(),
+        other => other.to_string(),
+    };
+    let field = effect.field.trim_start_matches("/spec/").trim_start_matches('/').replace("~1", "/");
+    let listed = effect.details.get("fields").and_then(Value::as_array).map_or(0, Vec::len);
+    let more = match listed {
+        0 | 1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let target = match &effect.target {
+        ApplyTarget::Local => String::new(),
+        ApplyTarget::Remote(name) => format!(" (in the cluster of {name})"),
+    };
+    if effect.field.is_empty() || effect.category != "object" || effect.effect == "renamed" {
+        return format!("{}{target}", effect.reason);
+    }
+    format!("{field} {} -> {}{more}{target}", value(&effect.before), value(&effect.after))
+}
+
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or("");
+    if line.chars().count() > 40 || text.lines().nth(1).is_some() {
+        let head: String = line.chars().take(39).collect();
+        return format!("{head}…");
+    }
+    line.to_owned()
+}

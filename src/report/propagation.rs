@@ -1,0 +1,163 @@
+//! Answers of `simulate propagation`.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use super::clean;
+use super::parts::{WIDTH, location, object, unknown};
+use crate::capi::propagation::simulate::Derived;
+use crate::capi::propagation::{Entry, Keys, Source};
+use crate::repo::{ObjectId, Snapshot};
+use crate::yaml::Location;
+
+/// What one cluster derives.
+pub struct Cluster {
+    /// Its name.
+    pub name: Option<String>,
+    /// What controllers make of its objects.
+    pub derived: Vec<Derived>,
+}
+
+/// The body of the contract `forebay.simulate-propagation/v1`.
+pub fn json(snapshot: &Snapshot, clusters: &[Cluster]) -> Value {
+    let objects: Vec<Value> = clusters
+        .iter()
+        .flat_map(|cluster| cluster.derived.iter().map(|derived| one(snapshot, &cluster.name, derived)))
+        .collect();
+    json!({ "objects": objects })
+}
+
+fn one(snapshot: &Snapshot, cluster: &Option<String>, derived: &Derived) -> Value {
+    let stops: Vec<Value> = derived
+        .stops
+        .iter()
+        .map(|stop| {
+            json!({
+                "key": stop.key,
+                "field": stop.field,
+                "stopsAt": stop.stops_at,
+                "why": stop.why,
+                "location": location(snapshot, stop.location.as_ref()),
+            })
+        })
+        .collect();
+    let taints: Vec<Value> = derived
+        .taints
+        .iter()
+        .map(|taint| {
+            let mut value = taint.value.clone();
+            if let Value::Object(map) = &mut value {
+                map.insert("source".to_owned(), json!(taint.pointer));
+                map.insert("location".to_owned(), location(snapshot, taint.location.as_ref()));
+            }
+            value
+        })
+        .collect();
+    json!({
+        "cluster": cluster,
+        "from": object(&derived.from),
+        "derived": {"kind": derived.kind, "name": derived.name},
+        "nameKnown": derived.name_known,
+        "labels": keys(snapshot, &derived.metadata.labels),
+        "annotations": keys(snapshot, &derived.metadata.annotations),
+        "taints": taints,
+        "notPropagated": stops,
+    })
+}
+
+fn keys(snapshot: &Snapshot, keys: &Keys) -> Value {
+    let entry = |entry: &Entry| {
+        let value = match &entry.value {
+            Some(value) => json!(value),
+            None => unknown("known in the cluster only"),
+        };
+        let (source, place) = match &entry.source {
+            Source::Field { pointer, location: place } => (pointer.as_str(), place.as_ref()),
+            Source::Controller(name) => (*name, None),
+        };
+        json!({"value": value, "source": source, "location": location(snapshot, place)})
+    };
+    Value::Object(keys.iter().map(|(key, value)| (key.clone(), entry(value))).collect::<Map<_, _>>())
+}
+
+/// The answer for a person.
+pub fn text(snapshot: &Snapshot, clusters: &[Cluster]) -> String {
+    let mut out = String::new();
+    for cluster in clusters.iter().filter(|cluster| !cluster.derived.is_empty()) {
+        if let Some(name) = &cluster.name {
+            let _ = writeln!(out, "cluster {}", clean(name));
+        }
+        let mut from: Option<&ObjectId> = None;
+        for derived in &cluster.derived {
+            if from != Some(&derived.from) {
+                let _ = writeln!(out, "{}", clean(&derived.from.to_string()));
+                from = Some(&derived.from);
+            }
+            block(&mut out, snapshot, derived);
+        }
+    }
+    out
+}
+
+fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {
+    let _ = writeln!(out, "\n  {} {}", clean(&derived.kind), clean(&derived.name));
+    let mut by_controllers = Vec::new();
+    for (field, keys) in [("label", &derived.metadata.labels), ("annotation", &derived.metadata.annotations)]
+    {
+        for (key, entry) in keys {
+            match &entry.source {
+                Source::Controller(_) => by_controllers.push(key.as_str()),
+                Source::Field { location, .. } => {
+                    let value = entry.value.as_deref().unwrap_or("(known in the cluster only)");
+                    let place = place(snapshot, location.as_ref());
+                    let text = format!("{field} {key}={value}");
+                    let _ = writeln!(out, "    {:<50}  {place}", clean(&text));
+                }
+            }
+        }
+    }
+    for taint in &derived.taints {
+        let part = |name: &str| taint.value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = format!("taint {}={}:{}", part("key"), part("value"), part("effect"));
+        let _ = writeln!(out, "    {:<50}  {}", clean(&text), place(snapshot, taint.location.as_ref()));
+    }
+    for stop in &derived.stops {
+        let field = stop.field.trim_end_matches('s');
+        let place = place(snapshot, stop.location.as_ref());
+        let text = format!("not: {field} {} stops at {}", stop.key, stop.stops_at);
+        let _ = writeln!(out, "    {:<50}  {place}", clean(&text));
+    }
+    let mut whys: Vec<&str> = derived.stops.iter().map(|stop| stop.why).collect();
+    whys.sort_unstable();
+    whys.dedup();
+    for why in whys {
+        wrap(out, why, "      ");
+    }
+    if !by_controllers.is_empty() {
+        wrap(out, &format!("by controllers: {}", by_controllers.join(", ")), "    ");
+    }
+}
+
+/// Writes words, every line indented.
+fn wrap(out: &mut String, text: &str, indent: &str) {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(out, "{indent}{line}");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(out, "{indent}{line}");
+}
+
+fn place(snapshot: &Snapshot, location: Option<&Location>) -> String {
+    location.map_or_else(String::new, |at| {
+        let ((line, _), _) = snapshot.positions(at);
+        format!("{}:{line}", clean(&at.path))
+    })
+}

@@ -1,0 +1,165 @@
+//! `sarif`: SARIF 2.1.0 for code scanning.
+
+use super::{Lint, clean, docs, place, rule_url, uri};
+use crate::config::Level;
+use crate::lint::rules::RULES;
+use crate::lint::{Applicability, Finding, Fix, Rule};
+use crate::yaml::Location;
+use serde_json::{Value, json};
+use std::io;
+
+/// The log of one run.
+///
+/// # Errors
+/// None in practice: documentation is written to memory.
+pub fn log(lint: &Lint<'_>) -> io::Result<Value> {
+    let rules = RULES.iter().map(|rule| descriptor(rule)).collect::<io::Result<Vec<Value>>>()?;
+    let mut results: Vec<Value> = Vec::new();
+    for (finding, fingerprint) in lint.with_unique_fingerprints() {
+        results.push(result(lint, finding, &fingerprint));
+    }
+    for suppressed in lint.outcome.suppressed.iter().filter(|one| one.finding.level >= lint.show) {
+        let mut silenced = result(lint, &suppressed.finding, &suppressed.finding.fingerprint);
+        let kind = if suppressed.by_baseline { "external" } else { "inSource" };
+        silenced["suppressions"] = json!([{"kind": kind, "justification": clean(&suppressed.reason)}]);
+        results.push(silenced);
+    }
+    let not_checked = lint.outcome.not_checked.iter().map(|(reason, places)| {
+        let text = format!("not checked: {}", super::words::unchecked(places.len(), reason));
+        json!({"level": "note", "message": {"text": text}, "descriptor": {"id": reason}})
+    });
+    Ok(json!({
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "forebay",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": rules,
+            }},
+            "columnKind": "unicodeCodePoints",
+            "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": not_checked.collect::<Vec<_>>(),
+            }],
+            "results": results,
+        }],
+    }))
+}
+
+/// The base of all URIs.
+const ROOT: &str = "%SRCROOT%";
+
+fn descriptor(rule: &Rule) -> io::Result<Value> {
+    let (mut text, mut markdown) = (Vec::new(), Vec::new());
+    docs::text(&mut text, rule, super::Terminal::default())?;
+    docs::markdown(&mut markdown, rule)?;
+    Ok(json!({
+        "id": rule.id,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": String::from_utf8_lossy(&text), "markdown": String::from_utf8_lossy(&markdown)},
+        "helpUri": rule_url(rule),
+        "defaultConfiguration": {"level": level(rule.level), "enabled": rule.default},
+        "properties": {
+            "tags": ["gitops", rule.group.name()],
+            "precision": "high",
+            "problem.severity": match rule.level {
+                Level::Error => "error",
+                Level::Warning => "warning",
+                Level::Info | Level::Off => "recommendation",
+            },
+        },
+    }))
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Info => "note",
+        Level::Off => "none",
+    }
+}
+
+fn result(lint: &Lint<'_>, finding: &Finding, fingerprint: &str) -> Value {
+    let mut message = clean(&finding.title).into_owned();
+    for (lead, text) in [("\n", &finding.why), ("\nhelp: ", &finding.help)] {
+        if !text.is_empty() {
+            message.push_str(lead);
+            message.push_str(&clean(text));
+        }
+    }
+    let logical = finding.objects.iter().map(|id| {
+        json!({"name": clean(&id.name), "fullyQualifiedName": clean(&id.to_string()), "kind": "resource"})
+    });
+    let mut location = physical(lint, &finding.location);
+    if !finding.objects.is_empty() {
+        location["logicalLocations"] = logical.collect();
+    }
+    let related =
+        finding.related.iter().map(|related| (clean(&related.message).into_owned(), &related.location));
+    let via = finding.location.via.iter().map(|via| (format!("via {}", via.kind.name()), &via.location));
+    let related = related.chain(via).enumerate().map(|(index, (text, place))| {
+        let mut related = physical(lint, place);
+        related["id"] = json!(index + 1);
+        related["message"] = json!({"text": text});
+        related
+    });
+    let mut result = json!({
+        "ruleId": finding.rule.id,
+        "ruleIndex": RULES.iter().position(|rule| std::ptr::eq(*rule, finding.rule)),
+        "level": level(finding.level),
+        "message": {"text": message},
+        "locations": [location],
+        "partialFingerprints": {"forebay/v1": fingerprint},
+    });
+    let related: Vec<Value> = related.collect();
+    if !related.is_empty() {
+        result["relatedLocations"] = json!(related);
+    }
+    let fixes = finding.fixes.iter().filter(|fix| fix.applicability != Applicability::DisplayOnly);
+    let fixes: Vec<Value> = fixes.map(|fix| self::fix(lint, fix)).collect();
+    if !fixes.is_empty() {
+        result["fixes"] = json!(fixes);
+    }
+    result
+}
+
+fn artifact(lint: &Lint<'_>, path: &str) -> Value {
+    json!({"uri": uri(&lint.in_repository(path)), "uriBaseId": ROOT})
+}
+
+fn physical(lint: &Lint<'_>, location: &Location) -> Value {
+    let mut physical = json!({"artifactLocation": artifact(lint, &location.path)});
+    if let Some(place) = place(lint.snapshot(), location) {
+        physical["region"] = json!({
+            "startLine": place.from.0,
+            "startColumn": place.from.1,
+            "endLine": place.to.0,
+            "endColumn": place.to.1,
+            "byteOffset": place.start,
+            "byteLength": place.end - place.start,
+        });
+    }
+    json!({"physicalLocation": physical})
+}
+
+fn fix(lint: &Lint<'_>, fix: &Fix) -> Value {
+    let mut changes: Vec<(&str, Vec<Value>)> = Vec::new();
+    for edit in &fix.edits {
+        let range = Location { path: edit.path.clone(), start: edit.start, end: edit.end, via: Vec::new() };
+        let region = &physical(lint, &range)["physicalLocation"]["region"];
+        let replacement = json!({"deletedRegion": region, "insertedContent": {"text": edit.text}});
+        match changes.iter_mut().find(|(path, _)| *path == &*edit.path) {
+            Some((_, replacements)) => replacements.push(replacement),
+            None => changes.push((&edit.path, vec![replacement])),
+        }
+    }
+    let changes = changes.into_iter().map(|(path, replacements)| {
+        json!({"artifactLocation": artifact(lint, path), "replacements": replacements})
+    });
+    json!({"description": {"text": clean(&fix.title)}, "artifactChanges": changes.collect::<Vec<_>>()})
+}

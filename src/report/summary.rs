@@ -1,0 +1,84 @@
+//! The last lines of the formats that people read.
+
+use super::words::unchecked;
+use super::{Lint, clean, counted};
+use crate::config::Level;
+use std::io::{self, Write};
+
+/// Write what was looked at, what was found and what was not checked.
+pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
+    let outcome = lint.outcome;
+    let mut looked = format!(
+        "{}, {}, {}",
+        counted(outcome.files, "file"),
+        counted(outcome.documents, "document"),
+        counted(outcome.objects, "object")
+    );
+    if !outcome.clusters.is_empty() {
+        looked.push_str(&format!(" in {}", counted(outcome.clusters.len(), "cluster")));
+    }
+    writeln!(out, "{looked}")?;
+    writeln!(out, "{}", found(lint))?;
+    let reasons = outcome.not_checked.iter().map(|(reason, places)| unchecked(places.len(), reason));
+    let reasons: Vec<String> = reasons.collect();
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    if !lint.list_unchecked {
+        return writeln!(out, "not checked: {} (--list-unchecked)", reasons.join(", "));
+    }
+    writeln!(out, "not checked: {}", reasons.join(", "))?;
+    for (reason, places) in outcome.not_checked.iter() {
+        for place in places {
+            writeln!(out, "  {reason}: {}", clean(place))?;
+        }
+    }
+    Ok(())
+}
+
+fn found(lint: &Lint<'_>) -> String {
+    let mut counts = Vec::new();
+    for level in [Level::Error, Level::Warning, Level::Info] {
+        match lint.count(level) {
+            0 => {}
+            count if level < lint.show => {
+                counts.push(format!("{} (--show {})", counted(count, level.name()), level.name()));
+            }
+            count => counts.push(counted(count, level.name())),
+        }
+    }
+    if counts.is_empty() {
+        counts.push("no findings".to_owned());
+    }
+    let mut parts = vec![counts.join(", ")];
+    match lint.fixable() {
+        0 => {}
+        count => parts.push(format!("{count} fixable with --fix")),
+    }
+    let accepted = lint.outcome.suppressed.iter().filter(|suppressed| suppressed.by_baseline).count();
+    for (count, what) in [
+        (lint.outcome.suppressed.len() - accepted, "suppressed"),
+        (accepted, "in the baseline"),
+        (lint.stale_baseline, "of the baseline gone (--prune-baseline)"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    parts.join("; ")
+}
+
+/// Write how many findings each rule has, the most first.
+pub fn statistics(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
+    let mut counts: std::collections::BTreeMap<(&str, Level), usize> = Default::default();
+    for finding in lint.shown() {
+        *counts.entry((finding.rule.id, finding.level)).or_default() += 1;
+    }
+    let mut rows: Vec<_> = counts.into_iter().collect();
+    rows.sort_by_key(|((rule, level), count)| (std::cmp::Reverse(*count), std::cmp::Reverse(*level), *rule));
+    let width = rows.first().map_or(0, |(_, count)| count.to_string().len());
+    for ((rule, level), count) in rows {
+        writeln!(out, "{count:>width$}  {:<7}  {rule}", level.name())?;
+    }
+    Ok(())
+}

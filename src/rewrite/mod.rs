@@ -1,0 +1,112 @@
+//! Operations on files: whether a file may be changed at all, what its new text
+//! is, and writing it so that every file is whole at any moment.
+//!
+//! Nothing is written that [`plan`] has not proven: the new text says what the
+//! old one did plus the wanted changes. All files of a run are proven before
+//! [`write::write`] touches the first.
+
+pub mod fix;
+pub mod ignore;
+mod policy;
+pub mod write;
+
+use crate::repo::{Blob, Snapshot};
+use crate::yaml::edit;
+
+pub use crate::yaml::edit::Wanted;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A file with its new content.
+#[derive(Clone, Debug)]
+pub struct FileChange {
+    /// Relative to the root.
+    pub path: Arc<str>,
+    /// What was read.
+    pub before: Arc<Blob>,
+    /// What is to be written.
+    pub after: String,
+}
+
+/// Why a file can't be changed as wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The file, relative to the root.
+    pub path: Arc<str>,
+    /// The bytes that stand in the way, `None` for the file as a whole.
+    pub range: Option<Range<u32>>,
+    /// Why.
+    pub message: String,
+    /// The way out, imperative.
+    pub help: String,
+}
+
+impl Refusal {
+    fn whole(path: &Arc<str>, message: impl Into<String>, help: &str) -> Refusal {
+        Refusal { path: path.clone(), range: None, message: message.into(), help: help.to_owned() }
+    }
+
+    /// Our own mistake: what came out is not what was declared.
+    fn bug(path: &Arc<str>, why: &str) -> Refusal {
+        Refusal::whole(
+            path,
+            format!("the rewrite can't be proven, which is a bug in forebay: {why}"),
+            "nothing was written; please report it with the file",
+        )
+    }
+}
+
+/// The new contents of the files that some changes touch, in order of paths.
+///
+/// # Errors
+/// Every reason why one of the changes can't be made; then none is.
+pub fn plan(snapshot: &Snapshot, wanted: &[Wanted]) -> Result<Vec<FileChange>, Vec<Refusal>> {
+    let mut files: BTreeMap<&Arc<str>, Vec<&Wanted>> = BTreeMap::new();
+    for change in wanted {
+        files.entry(&change.path).or_default().push(change);
+    }
+    let (mut changes, mut refusals) = (Vec::new(), Vec::new());
+    for (path, wanted) in files {
+        match plan_file(snapshot, path, &wanted) {
+            Ok(change) => changes.extend(change),
+            Err(mut found) => refusals.append(&mut found),
+        }
+    }
+    if refusals.is_empty() { Ok(changes) } else { Err(refusals) }
+}
+
+/// The new content of one file; `None` where it is the old one.
+fn plan_file(
+    snapshot: &Snapshot,
+    path: &Arc<str>,
+    wanted: &[&Wanted],
+) -> Result<Option<FileChange>, Vec<Refusal>> {
+    let (blob, stream) = policy::check_file(snapshot, path).map_err(|refusal| vec![refusal])?;
+    let (mut compiled, mut refusals) = (Vec::new(), Vec::new());
+    for change in wanted {
+        let outcome = policy::check_document(path, stream, change).and_then(|()| {
+            edit::compile(stream, change.document, &change.operation).map_err(|refused| Refusal {
+                path: path.clone(),
+                range: Some(refused.range),
+                message: refused.message,
+                help: refused.help,
+            })
+        });
+        match outcome {
+            Ok(done) => compiled.push((change.document, done)),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let batch: Vec<edit::verify::Batch<'_>> =
+        compiled.iter().map(|(document, compiled)| (*document, compiled)).collect();
+    let new = edit::verify::verify(stream, &batch).map_err(|why| vec![Refusal::bug(path, &why)])?;
+    if new.text == stream.text {
+        return Ok(None);
+    }
+    Ok(Some(FileChange { path: path.clone(), before: blob.clone(), after: new.text.into_string() }))
+}

@@ -1,0 +1,70 @@
+//! Text to tree and back: parsing into a flat tape, go-yaml's scalar rules,
+//! one node handle for source tokens and built nodes, emitters and byte edits.
+//!
+//! A [`Stream`] is the parsed text of one file. A [`Source`] is one document of
+//! it at its place in the repository. A [`NodeRef`] reads a token of a source
+//! or a node that a transformer built; readers see no difference.
+
+mod compose;
+pub mod edit;
+pub mod emit;
+pub mod go_compat;
+mod lines;
+mod node;
+mod parse;
+pub mod resolve;
+mod scalar;
+mod scan;
+pub mod tape;
+
+pub use lines::LineIndex;
+pub use node::{
+    Built, Embed, Entry, EntryRef, Holes, Known, Location, Node, NodeKind, NodeRef, Origin, Source, Value,
+    Via, ViaKind, pointer_join, pointer_segments,
+};
+pub use parse::{NESTING_LIMIT, SyntaxError, SyntaxErrorKind};
+pub use resolve::{Dialect, Scalar, ScalarStyle};
+
+use std::sync::{Arc, OnceLock};
+use tape::Document;
+
+/// The parsed text of a file: all its documents.
+#[derive(Debug)]
+pub struct Stream {
+    /// The whole text, a byte order mark included.
+    pub text: Box<str>,
+    /// Its documents in order.
+    pub documents: Vec<Document>,
+    /// What the parser refused, in order.
+    pub errors: Vec<SyntaxError>,
+    lines: OnceLock<LineIndex>,
+}
+
+impl Stream {
+    /// Parse a text. Never fails: what can't be read is in `errors`.
+    pub fn parse(text: &str) -> Stream {
+        let base = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let (documents, errors) = parse::parse(text, base);
+        Stream { text: text.into(), documents, errors, lines: OnceLock::new() }
+    }
+
+    /// The line index, made on first use.
+    pub fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(&self.text))
+    }
+}
+
+/// Parse a text that is no file of the repository (a test, standard input, a
+/// recorded case) and give its documents as nodes.
+pub fn parse_nodes(path: &str, text: &str) -> Vec<Node> {
+    let stream = Arc::new(Stream::parse(text));
+    let path: Arc<str> = path.into();
+    (0..stream.documents.len() as u32)
+        .filter(|index| !stream.documents[*index as usize].tokens.is_empty())
+        .map(|index| {
+            let source =
+                Source { path: path.clone(), stream: stream.clone(), index, embed: None, via: Vec::new() };
+            Node::Source(Arc::new(source), 0)
+        })
+        .collect()
+}

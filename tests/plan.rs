@@ -1,0 +1,146 @@
+//! Plans of whole repositories: `tests/projects/plan-*` hold a `base` and a
+//! `head` (only the files that differ; `DELETED` lists removed ones) and the
+//! expected effects, one line each:
+//!
+//! ```text
+//! [cluster] category effect severity Kind [namespace/]name [field]
+//! ```
+//!
+//! Lines that start with `#` say what the pair is about. `wait` effects are
+//! compared only where the expectation names one.
+
+use forebay::config::Config;
+use forebay::flux::cluster::World;
+use forebay::plan::{Effect, plan};
+use forebay::repo::{Snapshot, Store};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects");
+    let mut trials = Vec::new();
+    let mut names: Vec<PathBuf> = std::fs::read_dir(&root)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    names.sort();
+    for project in names {
+        let name = project.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.starts_with("plan-") {
+            let reverse = project.clone();
+            trials.push(Trial::test(name.clone(), move || check(&project)));
+            trials
+                .push(Trial::test(format!("{name}: nothing changes against itself"), move || idle(&reverse)));
+        }
+    }
+    let enough = trials.len();
+    trials.push(Trial::test("at least 50 pairs", move || {
+        if enough >= 100 { Ok(()) } else { Err(format!("{} trials", enough).into()) }
+    }));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn read(directory: &Path) -> Files {
+    let mut files = Files::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(current) = open.pop() {
+        for entry in std::fs::read_dir(&current).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if let Ok(relative) = path.strip_prefix(directory) {
+                let name = relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+                files.insert(name, std::fs::read(&path).unwrap_or_default());
+            }
+        }
+    }
+    files
+}
+
+fn world(files: &Files, store: &Arc<Store>, config: &Config) -> World {
+    let snapshot =
+        Snapshot::memory(files.iter().map(|(path, bytes)| (path.as_str(), bytes.clone())), store.clone());
+    World::new(&Arc::new(snapshot), config, &[])
+}
+
+fn sides(project: &Path) -> (Files, Files) {
+    let base = read(&project.join("base"));
+    let mut head = base.clone();
+    let mut changes = read(&project.join("head"));
+    if let Some(deleted) = changes.remove("DELETED") {
+        for path in String::from_utf8_lossy(&deleted).lines() {
+            head.remove(path.trim());
+        }
+    }
+    head.extend(changes);
+    (base, head)
+}
+
+fn line(effect: &Effect) -> String {
+    let object = &effect.object;
+    let name = match &object.namespace {
+        Some(namespace) => format!("{namespace}/{}", object.name),
+        None => object.name.to_string(),
+    };
+    let cluster = effect.cluster.as_deref().unwrap_or("-");
+    let (category, severity) = (effect.category, effect.severity.name());
+    format!("[{cluster}] {category} {} {severity} {} {name} {}", effect.effect, object.kind, effect.field)
+        .trim_end()
+        .to_owned()
+}
+
+fn check(project: &Path) -> Result<(), Failed> {
+    let (base, head) = sides(project);
+    let expected = std::fs::read_to_string(project.join("expected.txt"))?;
+    let expected: Vec<&str> =
+        expected.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let (store, config) = (Arc::new(Store::default()), Config::default());
+    let effects = plan(&world(&base, &store, &config), &world(&head, &store, &config));
+    let waits = expected.iter().any(|line| line.contains(" wait "));
+    let mut got: Vec<String> =
+        effects.iter().filter(|effect| waits || effect.category != "wait").map(line).collect();
+    let mut problems = Vec::new();
+    for wanted in expected {
+        match got.iter().position(|line| line == wanted) {
+            Some(at) => drop(got.remove(at)),
+            None => problems.push(format!("missing:  {wanted}")),
+        }
+    }
+    problems.extend(got.into_iter().map(|line| format!("unwanted: {line}")));
+    for effect in &effects {
+        if effect.reason.is_empty() {
+            problems.push(format!("no reason: {}", line(effect)));
+        }
+        if effect.causes.is_empty() && effect.category != "event" {
+            problems.push(format!("no cause: {}", line(effect)));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n").into()) }
+}
+
+fn idle(project: &Path) -> Result<(), Failed> {
+    let (base, head) = sides(project);
+    let (store, config) = (Arc::new(Store::default()), Config::default());
+    for files in [&base, &head] {
+        // Comments and blank lines mean nothing.
+        let decorated: Files = files
+            .iter()
+            .map(|(path, bytes)| {
+                let mut text = b"# a comment\n\n".to_vec();
+                text.extend(bytes);
+                text.extend(b"\n# another\n");
+                (path.clone(), if path.ends_with(".yaml") { text } else { bytes.clone() })
+            })
+            .collect();
+        let effects = plan(&world(files, &store, &config), &world(&decorated, &store, &config));
+        if let Some(effect) = effects.first() {
+            return Err(format!("{} effects, the first: {}", effects.len(), line(effect)).into());
+        }
+    }
+    Ok(())
+}

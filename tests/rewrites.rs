@@ -1,0 +1,136 @@
+//! `lint --fix` and `--diff` on files: what is written, what is refused, and
+//! that a run killed at any moment leaves whole files.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Scratch, forebay};
+use std::process::Stdio;
+use std::time::Duration;
+
+const BAD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  port: 8080 # p\n";
+const GOOD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  port: \"8080\" # p\n";
+
+fn fixed(text: &str) -> String {
+    let scratch = Scratch::new(&[("a.yaml", text)]);
+    scratch.forebay(&["lint", "--fix"]);
+    scratch.read("a.yaml")
+}
+
+#[test]
+fn fixes_change_their_bytes_and_no_others() {
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    let bom = |text: &str| format!("\u{feff}{text}");
+    let unfinished = |text: &str| text.trim_end().to_owned();
+    assert_eq!(fixed(BAD), GOOD);
+    assert_eq!(fixed(&crlf(BAD)), crlf(GOOD));
+    assert_eq!(fixed(&bom(BAD)), bom(GOOD));
+    assert_eq!(fixed(&unfinished(BAD)), unfinished(GOOD));
+}
+
+#[test]
+fn a_diff_is_shown_and_nothing_written() {
+    let scratch = Scratch::new(&[("a.yaml", BAD)]);
+    let run = scratch.forebay(&["lint", "--diff"]);
+    assert_eq!(run.code, 1, "{}", run.err);
+    assert_eq!(
+        run.out,
+        "--- a.yaml\n+++ a.yaml\n@@ -3,4 +3,4 @@\n metadata:\n   name: a\n data:\n-  port: 8080 # p\n+  port: \"8080\" # p\n"
+    );
+    assert!(run.err.contains("would fix 1 finding in 1 file: 1 non-string-metadata-value"), "{}", run.err);
+    assert_eq!(scratch.read("a.yaml"), BAD);
+    assert_eq!(scratch.forebay(&["lint", "--fix"]).code, 0);
+    let again = scratch.forebay(&["lint", "--diff"]);
+    assert_eq!((again.code, again.out.as_str()), (0, ""));
+}
+
+#[test]
+fn secrets_are_masked_in_diffs() {
+    let text = BAD.replace("ConfigMap", "Secret").replace("\ndata:", "\n  labels:\n    v: 1\nstringData:");
+    let scratch = Scratch::new(&[("a.yaml", &text)]);
+    let run = scratch.forebay(&["lint", "--diff"]);
+    assert!(run.out.contains("port: **** # p") && !run.out.contains("8080"), "{}", run.out);
+}
+
+#[test]
+fn standard_input_goes_on_fixed() {
+    let scratch = Scratch::new(&[("b.yaml", GOOD)]);
+    let run = scratch.forebay_with(&["lint", "--fix", "--stdin-filename", "a.yaml"], &[], BAD.as_bytes());
+    assert_eq!(run.out, GOOD, "{}", run.err);
+    assert_eq!(run.code, 0);
+}
+
+#[test]
+fn generated_and_signed_files_stay() {
+    let generated = format!("# Code generated. DO NOT EDIT.\n{BAD}");
+    assert_eq!(fixed(&generated), generated);
+    let signed = format!("{BAD}sops:\n  mac: ENC[x]\n  version: 3.9.0\n");
+    let scratch = Scratch::new(&[("a.yaml", &signed)]);
+    let run = scratch.forebay(&["lint", "--fix"]);
+    assert_eq!(scratch.read("a.yaml"), signed);
+    assert!(run.err.contains("any change breaks its MAC"), "{}", run.err);
+    let clear = format!("{BAD}sops:\n  mac: ENC[x]\n  mac_only_encrypted: true\n");
+    assert!(fixed(&clear).starts_with(GOOD));
+}
+
+#[cfg(unix)]
+#[test]
+fn modes_stay_and_links_are_not_followed() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new(&[("a.yaml", BAD)]);
+    let path = scratch.path().join("a.yaml");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::fs::write(scratch.path().join("real.txt"), BAD).unwrap();
+    std::os::unix::fs::symlink("real.txt", scratch.path().join("link.yaml")).unwrap();
+    scratch.forebay(&["lint", "--fix"]);
+    assert_eq!(scratch.read("a.yaml"), GOOD);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(scratch.read("real.txt"), BAD);
+    assert!(std::fs::symlink_metadata(scratch.path().join("link.yaml")).unwrap().is_symlink());
+
+    std::fs::write(&path, BAD).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o440)).unwrap();
+    let run = scratch.forebay(&["lint", "--fix"]);
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains("a.yaml: the file is read-only; make it writable first"), "{}", run.err);
+    assert_eq!(scratch.read("a.yaml"), BAD);
+}
+
+/// Killed after random times; `FOREBAY_KILLS` sets how often.
+#[test]
+fn a_killed_run_leaves_whole_files() {
+    let kills: u64 = std::env::var("FOREBAY_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
+    let files: Vec<String> = (0..200).map(|n| format!("d{}/f{n}.yaml", n % 7)).collect();
+    let texts: Vec<(&str, &str)> = files.iter().map(|file| (file.as_str(), BAD)).collect();
+    let scratch = Scratch::new(&texts);
+    for round in 0..kills {
+        for file in &files {
+            scratch.write(file, BAD.as_bytes());
+        }
+        let mut child = forebay()
+            .current_dir(scratch.path())
+            .args(["lint", "--fix", "--quiet"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(500 * (round * 37 % 200)));
+        let _ = child.kill();
+        let _ = child.wait();
+        for file in &files {
+            let text = scratch.read(file);
+            assert!(text == BAD || text == GOOD, "{file} is neither old nor new: {text:?}");
+        }
+        scratch.forebay(&["lint", "--fix", "--quiet"]);
+        for file in &files {
+            assert_eq!(scratch.read(file), GOOD, "{file}");
+        }
+        for directory in 0..7 {
+            let names = std::fs::read_dir(scratch.path().join(format!("d{directory}"))).unwrap();
+            let left =
+                names.flatten().find(|entry| entry.file_name().to_string_lossy().starts_with(".forebay-"));
+            assert!(left.is_none(), "{left:?}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The console examples of the documentation, run as they stand.
+
+#[test]
+fn transcripts_show_what_the_commands_print() {
+    trycmd::TestCases::new().case("README.md").case("docs/*.md");
+}
