@@ -1,10 +1,13 @@
 //! `forebay simulate hooks` from outside: upstream's cases as given states, and
 //! a Cluster's events as sequences.
 
+mod common;
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use common::shared_cases;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -31,20 +34,14 @@ fn sequence(manifests: &str, arguments: &[&str]) -> Value {
 
 #[test]
 fn recorded_states_are_answered() {
-    let shared = std::env::var_os("FOREBAY_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")), PathBuf::from);
-    let Ok(text) = std::fs::read_to_string(shared.join("cases/cluster-api.json")) else {
-        return;
-    };
-    let recorded: Value = serde_json::from_str(&text).expect("JSON");
-    let groups = ["upgrade-hook-sequence", "upgrade-plan", "upgrade-deferred", "after-hook-calls"];
-    let mut run = 0;
-    for case in recorded["cases"].as_array().expect("cases") {
-        if !groups.iter().any(|group| case["group"] == **group) || run % 4 != 0 {
-            run += 1;
-            continue;
-        }
-        run += 1;
+    let groups = [
+        "upgrade-hook-sequence",
+        "upgrade-plan",
+        "upgrade-deferred",
+        "after-hook-calls",
+        "before-cluster-create",
+    ];
+    for case in shared_cases(&groups) {
         let output = forebay(None, &["--input", "-"], &case["input"].to_string());
         let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         for (key, value) in case["expect"].as_object().expect("an object") {

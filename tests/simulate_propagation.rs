@@ -1,25 +1,13 @@
 //! Upstream's cases on metadata through `forebay simulate propagation`, written
 //! as manifests.
 
-#![allow(clippy::print_stdout)]
+mod common;
 
-use std::path::PathBuf;
 use std::process::Command;
 
+use common::shared_cases;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-
-fn cases(groups: &[&str]) -> Vec<Value> {
-    let shared = std::env::var_os("FOREBAY_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")), PathBuf::from);
-    let Ok(text) = std::fs::read_to_string(shared.join("cases/cluster-api.json")) else {
-        println!("skipped: ../shared is absent");
-        return Vec::new();
-    };
-    let mut recorded: Value = serde_json::from_str(&text).expect("JSON");
-    let Value::Array(all) = recorded["cases"].take() else { return Vec::new() };
-    all.into_iter().filter(|case| groups.iter().any(|group| case["group"] == **group)).collect()
-}
 
 /// What is derived of these objects, under this configuration.
 fn simulate(objects: &[Value], config: &Value) -> Vec<Value> {
@@ -68,7 +56,7 @@ fn machine(metadata: Value) -> Value {
 
 #[test]
 fn labels_and_annotations_reach_nodes() {
-    for case in cases(&["node-label-sync"]) {
+    for case in shared_cases(&["node-label-sync"]) {
         let config =
             json!({"version": 1, "target": {"additionalSyncMachineLabels": case["input"]["regexes"]}});
         let objects = simulate(&[machine(json!({"labels": case["input"]["machineLabels"]}))], &config);
@@ -79,7 +67,7 @@ fn labels_and_annotations_reach_nodes() {
             case["id"]
         );
     }
-    for case in cases(&["node-annotation-sync"]) {
+    for case in shared_cases(&["node-annotation-sync"]) {
         let config =
             json!({"version": 1, "target": {"additionalSyncMachineAnnotations": case["input"]["regexes"]}});
         let mut metadata = json!({"annotations": case["input"]["machineAnnotations"]});
@@ -96,7 +84,7 @@ fn labels_and_annotations_reach_nodes() {
 
 #[test]
 fn machine_deployments_make_machine_sets() {
-    for case in cases(&["md-compute-ms", "md-annotations-to-ms"]) {
+    for case in shared_cases(&["md-compute-ms", "md-annotations-to-ms"]) {
         let input = if case["input"]["md"].is_null() { &case["input"] } else { &case["input"]["md"] };
         let annotations = if input["annotations"].is_null() { "mdAnnotations" } else { "annotations" };
         let rolling = json!({"maxSurge": input["maxSurge"], "maxUnavailable": input["maxUnavailable"]});
@@ -129,7 +117,7 @@ fn machine_deployments_make_machine_sets() {
 
 #[test]
 fn topologies_make_control_planes() {
-    for case in cases(&["metadata-topology-to-cp"]) {
+    for case in shared_cases(&["metadata-topology-to-cp"]) {
         let input = &case["input"];
         let mut control_plane = json!({
             "metadata": input["classMetadata"],

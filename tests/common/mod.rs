@@ -144,3 +144,21 @@ pub fn assert_schema(path: &str, answer: &Value) {
         validator.iter_errors(answer).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{path}:\n{}\n{answer:#}", errors.join("\n"));
 }
+
+/// Upstream's cases of these groups of `cases/cluster-api.json`; none, said
+/// aloud, where the directory beside the checkout is absent.
+#[allow(clippy::print_stdout, reason = "a skipped test says so")]
+pub fn shared_cases(groups: &[&str]) -> Vec<Value> {
+    let shared = std::env::var_os("FOREBAY_SHARED")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")), PathBuf::from);
+    let Ok(text) = std::fs::read_to_string(shared.join("cases/cluster-api.json")) else {
+        println!("skipped: ../shared is absent");
+        return Vec::new();
+    };
+    let mut recorded: Value = serde_json::from_str(&text).expect("JSON");
+    let Value::Array(all) = recorded["cases"].take() else { return Vec::new() };
+    let cases: Vec<Value> =
+        all.into_iter().filter(|case| groups.iter().any(|group| case["group"] == **group)).collect();
+    assert!(!cases.is_empty(), "no case of {groups:?} is recorded");
+    cases
+}
