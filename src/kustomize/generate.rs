@@ -401,7 +401,11 @@ fn inherit(new: &mut Resource, old: &Resource) {
     new.needs_hash = new.needs_hash && old.needs_hash;
     new.behavior = old.behavior;
     new.vars.clone_from(&old.vars);
-    new.traces.clone_from(&old.traces);
+    // The origin is an annotation like others, which the new one wins.
+    if let Some(traces) = &mut new.traces {
+        traces.path = old.traces.as_ref().and_then(|old| old.path.clone());
+        traces.transformations = old.traces.as_ref().map_or(Vec::new(), |old| old.transformations.clone());
+    }
 }
 
 fn merge_data(new: &mut Node, old: &Node, field: &str) {

@@ -4,7 +4,7 @@
 //! Mirrors `kyaml/yaml/rnode.go` and `kyaml/yaml/fns.go` (`FieldSetter`).
 
 use crate::yaml::{Built, Entry, Origin};
-use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, ScalarStyle, Value, resolve};
+use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, ScalarStyle, Value, emit, resolve};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -162,34 +162,66 @@ pub(super) fn reads_as_other_key(key: &str) -> bool {
 }
 
 /// The text of a folded scalar after go-yaml has written and read it again, as
-/// kustomize does on its way to JSON; `None` where it stays. Before each line
-/// that is indented further than the one above it go-yaml writes a line break
-/// too many.
+/// kustomize does on its way to JSON; `None` where it stays. go-yaml doubles
+/// every break behind a line that isn't indented further, whatever comes next;
+/// it never does where the text begins with a blank.
+///
+/// Mirrors `emitterc.go` (`yaml_emitter_write_folded_scalar`) and `scannerc.go`
+/// (`yaml_parser_scan_block_scalar`) of go-yaml v3.
 pub(super) fn refolded(node: NodeRef<'_>) -> Option<String> {
     if !matches!(node, NodeRef::Source(..)) || node.style() != ScalarStyle::Folded {
         return None;
     }
     let text = node.text()?;
-    let is_blank = |c: char| c == ' ' || c == '\t';
-    if text.starts_with(|c| is_blank(c) || c == '\n') || !text.contains('\n') {
+    let in_quotes = text.ends_with(' ')
+        || text.contains(" \n")
+        || text.chars().any(|c| c != '\t' && !emit::is_printable(c));
+    if in_quotes || !text.contains('\n') {
         return None;
     }
-    let mut out = String::with_capacity(text.len() + 8);
-    let mut rest = &*text;
-    while let Some(at) = rest.find('\n') {
-        let line = &rest[..at];
-        let breaks = rest[at..].len() - rest[at..].trim_start_matches('\n').len();
-        let after = &rest[at + breaks..];
-        out.push_str(line);
-        let kept_at_end = after.is_empty() && breaks > 1;
-        if !line.starts_with(is_blank) && (after.starts_with(is_blank) || kept_at_end) {
-            out.push('\n');
+    let is_blank = |line: &str| line.starts_with([' ', '\t']);
+    let first = text.trim_start_matches('\n');
+    let doubles = !first.is_empty() && !is_blank(first);
+    let mut written = Vec::new();
+    let mut behind_text = false;
+    for line in text.split('\n') {
+        written.push(line);
+        if !line.is_empty() {
+            behind_text = !is_blank(line);
+            if doubles && behind_text {
+                written.push("");
+            }
         }
-        out.push_str(&rest[at..at + breaks]);
-        rest = after;
     }
-    out.push_str(rest);
-    (out != *text).then_some(out)
+    // What `split` and the loop put behind the last break is no line.
+    let ends = text.ends_with('\n');
+    if ends || doubles && behind_text {
+        written.pop();
+    }
+    let mut read = String::with_capacity(text.len() + 8);
+    let (mut breaks, mut above) = (0, None);
+    for line in written {
+        if line.is_empty() {
+            breaks += 1;
+            continue;
+        }
+        match above {
+            Some(false) if !is_blank(line) && breaks == 0 => read.push(' '),
+            Some(false) if !is_blank(line) => {}
+            Some(_) => read.push('\n'),
+            None => {}
+        }
+        read.extend(std::iter::repeat_n('\n', breaks));
+        read.push_str(line);
+        (breaks, above) = (0, Some(is_blank(line)));
+    }
+    if ends && above.is_some() {
+        read.push('\n');
+    }
+    if text.ends_with("\n\n") || text == "\n" {
+        read.extend(std::iter::repeat_n('\n', breaks));
+    }
+    (read != *text).then_some(read)
 }
 
 #[cfg(test)]
@@ -203,6 +235,11 @@ mod tests {
             ("a: >-\n  x -\n    y\n  z\n", Some("x -\n\n  y\nz")),
             ("a: >-\n  p\n    q\n\n  r\n", Some("p\n\n  q\n\nr")),
             ("a: >-\n  p\n\n  r\n", None),
+            ("a: >+\n  p\n\n", Some("p\n\n\n")),
+            ("a: >2-\n   p\n  q\n\n  r\n", Some(" p\nq r")),
+            // Quoted on its way.
+            ("a: >-\n  p \n    q\n", None),
+            ("a: >-\n  p\n    \u{1f600}\n", None),
             ("a: |-\n  p\n    q\n", None),
             ("a: plain\n", None),
         ];

@@ -617,7 +617,7 @@ fn is_base_60(text: &str) -> bool {
 }
 
 /// `is_printable`: what needs no escape. Characters beyond the basic plane do.
-fn is_printable(c: char) -> bool {
+pub(crate) fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
