@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::kinds::{CONTROL_PLANE, CORE};
-use super::objects::{Object, Objects, Scope, scopes_of};
+use super::objects::{Object, Scope, scopes_of};
 use super::propagation::{Entry, Keys, Metadata, Source};
 use super::rollout::field::{self, Judgement};
 use super::rollout::{Effect, EffectKind};
@@ -20,7 +20,7 @@ use super::topology::{Cluster, metadata_at, text_at};
 use crate::config::Feature;
 use crate::flux::cluster::{Cluster as FluxCluster, World};
 use crate::repo::ObjectId;
-use crate::yaml::{Location, NodeRef, pointer_join};
+use crate::yaml::{Known, Location, NodeRef, pointer_join};
 
 /// One effect of a change on Machines or hooks, with where it is written.
 #[derive(Clone, Debug)]
@@ -112,16 +112,22 @@ impl Comparison<'_, '_> {
         self.templates(changes);
     }
 
-    /// The object of the same identity before the change.
+    /// The object of the same identity before the change. Of several, one that is
+    /// still there as it was is another one.
     fn same<'o>(&'o self, after: Object<'_>) -> Option<Object<'o>> {
         let id = after.id;
-        let found: &'o Objects<'_> = &self.before.objects;
-        found.iter().find(|o| {
-            o.id.group() == id.group()
-                && o.id.kind == id.kind
-                && o.id.name == id.name
-                && o.id.namespace == id.namespace
-        })
+        let alike = |other: &Object<'_>| other.id.name == id.name && other.id.namespace == id.namespace;
+        let equal = |a: &Object<'_>, b: &Object<'_>| a.node.same_value(b.node) == Known::Value(true);
+        let before: Vec<Object<'o>> =
+            self.before.objects.of_kind(id.group(), &id.kind).filter(alike).collect();
+        if before.len() < 2 {
+            return before.first().copied();
+        }
+        let kept = |o: &&Object<'_>| {
+            self.after.objects.of_kind(id.group(), &id.kind).filter(alike).any(|other| equal(o, &other))
+        };
+        let twin = before.iter().find(|o| equal(o, &after));
+        twin.or_else(|| before.iter().find(|o| !kept(o))).copied()
     }
 
     fn control_plane(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<Change>) {

@@ -1,6 +1,6 @@
 //! Gates opened, closed and changed; objects newly gated and released.
 
-use super::{Effect, Pair, Severity, Side, json_of, placed};
+use super::{Effect, Pair, Severity, Side, json_of};
 use crate::flux::gates::{Position, parse_request_time};
 use crate::yaml::{NodeRef, pointer_join};
 use serde_json::json;
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 const GROUP: &str = "gating.toolkit.fluxcd.io";
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
-    let base = placed(pair.base_world, pair.base);
-    let head = placed(pair.head_world, pair.head);
+    let base = &pair.before;
+    let head = &pair.after;
     let mut out = Vec::new();
-    for (key, after) in &head {
+    for (key, after) in head {
         let Some(before) = base.get(key) else { continue };
         let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
         let id = &after.object.id;

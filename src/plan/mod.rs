@@ -18,7 +18,7 @@ pub use fields::{FieldChange, compare};
 use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
 use crate::lint::Finding;
 use crate::repo::ObjectId;
-use crate::yaml::Location;
+use crate::yaml::{Known, Location};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -189,6 +189,10 @@ pub struct Pair<'w> {
     pub base: Option<&'w Cluster>,
     /// The cluster after; `None` for one that is gone.
     pub head: Option<&'w Cluster>,
+    /// Its objects before.
+    pub(crate) before: Objects<'w>,
+    /// Its objects after.
+    pub(crate) after: Objects<'w>,
 }
 
 /// Findings that the head has and the base has not (or the reverse, with the
@@ -247,7 +251,10 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
     }
     pairs
         .into_iter()
-        .map(|((name, _), (base, head))| Pair { name, base_world, head_world, base, head })
+        .map(|((name, _), (base, head))| {
+            let (before, after) = one_each(placed(base_world, base), placed(head_world, head));
+            Pair { name, base_world, head_world, base, head, before, after }
+        })
         .collect()
 }
 
@@ -262,9 +269,12 @@ pub(crate) struct Placed<'w> {
     pub applied_by: Option<&'w crate::flux::cluster::Applied>,
 }
 
-/// Objects of a cluster by identity; of duplicates the last applied.
-pub(crate) fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeMap<Key<'w>, Placed<'w>> {
-    let mut map = BTreeMap::new();
+/// Objects of a cluster by identity.
+pub(crate) type Objects<'w> = BTreeMap<Key<'w>, Placed<'w>>;
+
+/// Objects of a cluster by identity, all that share one.
+fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeMap<Key<'w>, Vec<Placed<'w>>> {
+    let mut map: BTreeMap<_, Vec<_>> = BTreeMap::new();
     if let Some(cluster) = cluster {
         for (member, object) in world.members(cluster) {
             let id = &object.id;
@@ -273,10 +283,48 @@ pub(crate) fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTre
             }
             let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
             let applied_by = member.applied_by.map(|index| &cluster.applied[index as usize]);
-            map.insert(key, Placed { object, target: &member.target, applied_by });
+            map.entry(key).or_default().push(Placed { object, target: &member.target, applied_by });
         }
     }
     map
+}
+
+/// One object for each identity. Of several, those that differ, the last applied
+/// of each side; where all are alike, two that are: files that moved are nothing.
+fn one_each<'w>(
+    before: BTreeMap<Key<'w>, Vec<Placed<'w>>>,
+    mut after: BTreeMap<Key<'w>, Vec<Placed<'w>>>,
+) -> (Objects<'w>, Objects<'w>) {
+    let (mut old, mut new) = (Objects::new(), Objects::new());
+    for (key, mut before) in before {
+        let mut alike = None;
+        let rest = after.get_mut(&key);
+        if let Some(after) = rest.filter(|after| before.len() + after.len() > 2) {
+            before.retain(|before| {
+                let node = before.object.node.get_ref();
+                let twin = after
+                    .iter()
+                    .position(|after| after.object.node.get_ref().same_value(node) == Known::Value(true));
+                let twin = twin.map(|index| after.remove(index));
+                alike = twin.map(|after| (*before, after)).or(alike);
+                twin.is_none()
+            });
+        }
+        let after = after.remove(&key).unwrap_or_default();
+        match (before.last().copied(), after.last().copied(), alike) {
+            (Some(before), Some(after), _) | (_, _, Some((before, after))) => {
+                old.insert(key, before);
+                new.insert(key, after);
+            }
+            (before, after, None) => {
+                old.extend(before.map(|before| (key, before)));
+                new.extend(after.map(|after| (key, after)));
+            }
+        }
+    }
+    let added = after.into_iter().filter_map(|(key, placed)| Some((key, *placed.last()?)));
+    new.extend(added);
+    (old, new)
 }
 
 /// The values that an effect shows of a node, for JSON.

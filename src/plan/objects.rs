@@ -5,7 +5,7 @@
 //! immutable fields.
 
 use super::fields::{FieldChange, compare};
-use super::{Effect, Key, Pair, Placed, Severity, Side, placed};
+use super::{Effect, Key, Pair, Placed, Severity, Side};
 use crate::flux::cluster::{Applied, ApplyTarget};
 use crate::flux::kinds::{self, SOURCE};
 use crate::repo::ObjectId;
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
-    let base = placed(pair.base_world, pair.base);
-    let head = placed(pair.head_world, pair.head);
+    let base = &pair.before;
+    let head = &pair.after;
     let mut out = Vec::new();
     let removed: Vec<(&Key<'_>, &Placed<'_>)> =
         base.iter().filter(|(key, _)| !head.contains_key(*key)).collect();
@@ -27,7 +27,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         .filter(|(key, placed)| *key.0 == ApplyTarget::Local && kinds::is_kustomization(&placed.object.id))
         .map(|(_, placed)| &placed.object.id)
         .collect();
-    for (key, before) in &base {
+    for (key, before) in base {
         if let Some(after) = head.get(key) {
             both(pair, before, after, &mut out);
         }
@@ -39,7 +39,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         // What a removed Kustomization applied is told with it.
         let by_gone = before.applied_by.is_some_and(|by| gone.contains(&by.id) && by.id != before.object.id);
         if !by_gone {
-            out.push(removal(pair, before, &base, &head));
+            out.push(removal(pair, before, base, head));
         }
     }
     for (key, after) in &added {

@@ -1,6 +1,6 @@
 //! Objects suspended and resumed.
 
-use super::{Effect, Pair, Severity, Side, placed};
+use super::{Effect, Pair, Severity, Side};
 use crate::flux::cluster::ApplyTarget;
 use crate::flux::kinds;
 use crate::flux::suspend::{consequences, suspension};
@@ -11,8 +11,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let (Some(base_cluster), Some(head_cluster)) = (pair.base, pair.head) else {
         return Vec::new();
     };
-    let base = placed(pair.base_world, pair.base);
-    let head = placed(pair.head_world, pair.head);
+    let base = &pair.before;
+    let head = &pair.after;
     let mut out = Vec::new();
     for (key, after) in head.iter().filter(|(key, _)| *key.0 == ApplyTarget::Local) {
         let Some(before) = base.get(key) else { continue };
@@ -95,8 +95,8 @@ fn moves_away(pair: &Pair<'_>, id: &crate::repo::ObjectId) -> usize {
     if !kinds::is_kustomization(id) {
         return 0;
     }
-    let head = placed(pair.head_world, pair.head);
-    placed(pair.base_world, pair.base)
+    let head = &pair.after;
+    pair.before
         .iter()
         .filter(|(_, before)| {
             before.object.id != *id

@@ -1,7 +1,7 @@
 //! Who waits while changed Kustomizations roll out.
 //! Source: kustomize-controller `checkDependencies` (the revision rule).
 
-use super::{Effect, Pair, Severity, Side, placed};
+use super::{Effect, Pair, Severity, Side};
 use crate::flux::kinds;
 use crate::flux::suspend::dependants;
 use crate::repo::ObjectId;
@@ -60,8 +60,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
 
 /// Kustomizations whose output, or own definition, differs.
 fn changed(pair: &Pair<'_>) -> BTreeSet<ObjectId> {
-    let base = placed(pair.base_world, pair.base);
-    let head = placed(pair.head_world, pair.head);
+    let base = &pair.before;
+    let head = &pair.after;
     let mut set = BTreeSet::new();
     let mut add = |by: Option<&crate::flux::cluster::Applied>| {
         let Some(by) = by.filter(|by| kinds::is_kustomization(&by.id)) else { return };
@@ -70,7 +70,7 @@ fn changed(pair: &Pair<'_>) -> BTreeSet<ObjectId> {
             set.insert(here.id.clone());
         }
     };
-    for (key, after) in &head {
+    for (key, after) in head {
         match base.get(key) {
             Some(before) => {
                 let same = std::ptr::eq(before.object, after.object)
@@ -83,7 +83,7 @@ fn changed(pair: &Pair<'_>) -> BTreeSet<ObjectId> {
             None => add(after.applied_by),
         }
     }
-    for (key, before) in &base {
+    for (key, before) in base {
         if !head.contains_key(key) {
             add(before.applied_by);
         }
