@@ -3,7 +3,7 @@
 //! expected effects, one line each:
 //!
 //! ```text
-//! [cluster] category effect severity Kind [namespace/]name [field]
+//! [cluster] category effect severity Kind [namespace/]name [field] [when REF]
 //! ```
 //!
 //! Lines that start with `#` say what the pair is about. `wait` effects are
@@ -89,9 +89,12 @@ fn line(effect: &Effect) -> String {
     };
     let cluster = effect.cluster.as_deref().unwrap_or("-");
     let (category, severity) = (effect.category, effect.severity.name());
-    format!("[{cluster}] {category} {} {severity} {} {name} {}", effect.effect, object.kind, effect.field)
-        .trim_end()
-        .to_owned()
+    let when = effect.when.as_ref().map_or(String::new(), |tracked| format!(" when {tracked}"));
+    let line = format!(
+        "[{cluster}] {category} {} {severity} {} {name} {}",
+        effect.effect, object.kind, effect.field
+    );
+    format!("{}{when}", line.trim_end())
 }
 
 fn check(project: &Path) -> Result<(), Failed> {

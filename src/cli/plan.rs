@@ -100,8 +100,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                     .any(|severity| severity.name() == wanted && effect.severity >= *severity)
         })
     };
-    let failed = (arguments.exit_code && !effects.is_empty())
-        || effects.iter().any(failing)
+    let mut counted = effects.iter().filter(|effect| effect.when.is_none());
+    let failed = (arguments.exit_code && counted.clone().next().is_some())
+        || counted.any(failing)
         || (common.complete && !not_checked.is_empty());
     Ok(if failed { Status::Findings } else { Status::Clean })
 }

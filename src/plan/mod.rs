@@ -15,7 +15,8 @@ mod waits;
 
 pub use fields::{FieldChange, compare};
 
-use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
+use crate::flux::cluster::{Applied, ApplyTarget, Cluster, Effective, World};
+use crate::flux::kinds::SOURCE;
 use crate::lint::Finding;
 use crate::repo::ObjectId;
 use crate::yaml::{Known, Location};
@@ -48,6 +49,9 @@ pub struct Effect {
     pub after: Value,
     /// Why, in a phrase.
     pub reason: String,
+    /// Set where it does not happen with this change but when a source that tracks
+    /// another ref of this repository moves: `v1.*`. Such effects don't count.
+    pub when: Option<String>,
     /// What follows, for an approver.
     pub consequences: Vec<String>,
     /// Figures and lists for programs.
@@ -129,6 +133,7 @@ impl Effect {
             before: Value::Null,
             after: Value::Null,
             reason: String::new(),
+            when: None,
             consequences: Vec::new(),
             details: Map::new(),
             causes: Vec::new(),
@@ -195,6 +200,48 @@ pub struct Pair<'w> {
     pub(crate) after: Objects<'w>,
 }
 
+impl Pair<'_> {
+    /// The ref of this repository that has to move before an effect happens.
+    fn when(&self, effect: &Effect) -> Option<String> {
+        let id = &effect.object;
+        let key = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+        let (world, cluster, placed) = match (self.after.get(&key), self.before.get(&key)) {
+            (Some(placed), _) => (self.head_world, self.head?, placed),
+            (None, placed) => (self.base_world, self.base?, placed?),
+        };
+        let mut by = placed.applied_by;
+        // A Kustomization may apply itself.
+        for _ in 0..64 {
+            let applied = by?;
+            if applied.later {
+                return Some(tracked_ref(world, cluster, applied));
+            }
+            by = applied.applied_by.map(|index| &cluster.applied[index as usize]);
+        }
+        None
+    }
+}
+
+/// What the source of a Kustomization tracks: `v1.*`, or the source's name.
+fn tracked_ref(world: &World, cluster: &Cluster, applied: &Applied) -> String {
+    let node = applied.node.get_ref();
+    let text = |field: &str| node.str_at(&format!("/spec/sourceRef/{field}"));
+    let (kind, name) = (text("kind").unwrap_or_default(), text("name").unwrap_or_default());
+    let namespace = text("namespace");
+    let namespace = namespace.as_deref().or(applied.id.namespace.as_deref());
+    let source = cluster.find(&ApplyTarget::Local, SOURCE, &kind, namespace, &name);
+    source
+        .and_then(|member| {
+            let node = world.object(member.object).node.get_ref();
+            // In the order in which source-controller prefers them.
+            ["commit", "name", "digest", "semver", "tag", "branch"]
+                .iter()
+                .find_map(|field| node.str_at(&format!("/spec/ref/{field}")))
+                .map(|text| text.into_owned())
+        })
+        .unwrap_or_else(|| format!("{kind} {name}"))
+}
+
 /// Findings that the head has and the base has not (or the reverse, with the
 /// two exchanged), told apart by fingerprint and count.
 pub fn only_in<'f>(here: &'f [Finding], there: &[Finding]) -> Vec<&'f Finding> {
@@ -223,9 +270,12 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
         own.extend(events::effects(&pair));
         own.extend(waits::effects(&pair));
         own.extend(machines::effects(&pair));
+        for effect in &mut own {
+            effect.when = pair.when(effect);
+        }
         own.sort_by(|a, b| {
-            b.severity
-                .cmp(&a.severity)
+            (a.when.is_some(), b.severity)
+                .cmp(&(b.when.is_some(), a.severity))
                 .then_with(|| a.object.cmp(&b.object))
                 .then_with(|| a.category.cmp(b.category))
                 .then_with(|| a.effect.cmp(b.effect))
@@ -266,7 +316,7 @@ pub(crate) type Key<'w> = (&'w ApplyTarget, &'w str, &'w str, Option<&'w str>, &
 pub(crate) struct Placed<'w> {
     pub object: &'w Effective,
     pub target: &'w ApplyTarget,
-    pub applied_by: Option<&'w crate::flux::cluster::Applied>,
+    pub applied_by: Option<&'w Applied>,
 }
 
 /// Objects of a cluster by identity.

@@ -5,11 +5,11 @@
 //! immutable fields.
 
 use super::fields::{FieldChange, compare};
-use super::{Effect, Key, Pair, Placed, Severity, Side};
+use super::{Effect, Key, Objects, Pair, Placed, Severity, Side};
 use crate::flux::cluster::{Applied, ApplyTarget};
 use crate::flux::kinds::{self, SOURCE};
 use crate::repo::ObjectId;
-use crate::yaml::{Known, NodeRef};
+use crate::yaml::{Known, NodeRef, pointer_join};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +30,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     for (key, before) in base {
         if let Some(after) = head.get(key) {
             both(pair, before, after, &mut out);
+            out.extend(values_from(pair, before, after));
         }
     }
     for (_, before) in &removed {
@@ -129,6 +130,7 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
         Some(by) => format!("applied by {}", by.id),
         None => "created".to_owned(),
     };
+    effect.consequences.extend(held_back(after));
     let place = after.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Head, place)
 }
@@ -247,12 +249,7 @@ fn fate_with(pair: &Pair<'_>, by: &Applied, depth: u32) -> Fate {
     }
 }
 
-fn removal(
-    pair: &Pair<'_>,
-    before: &Placed<'_>,
-    base: &BTreeMap<Key<'_>, Placed<'_>>,
-    head: &BTreeMap<Key<'_>, Placed<'_>>,
-) -> Effect {
+fn removal(pair: &Pair<'_>, before: &Placed<'_>, base: &Objects<'_>, head: &Objects<'_>) -> Effect {
     let id = &before.object.id;
     let fate = fate(pair, before);
     let hashed = generated_stem(&id.name).is_some();
@@ -360,15 +357,16 @@ fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, out: &mut Vec<
     let changes: Vec<FieldChange> =
         changes.into_iter().filter(|change| !told_elsewhere(id, change)).collect();
     let Some(first) = changes.first() else { return };
-    let class = class_of(id, after.object.node.get_ref(), &changes);
+    let class = class_of(id, &changes);
     let immutable: Vec<&FieldChange> = changes.iter().filter(|change| is_immutable(id, change)).collect();
-    let decisive = changes.iter().find(|change| class.decides(id, &change.path)).unwrap_or(first);
+    let decisive = changes.iter().find(|change| class.decides(&change.path)).unwrap_or(first);
     let mut effect = Effect::new(pair, "object", class.name, class.severity, id);
     effect.target = after.target.clone();
     fill(&mut effect, decisive, &changes, class.reason);
     if class.name == "workload-rollout" {
         effect.consequences.push(rollout_words(id, after.object.node.get_ref()));
     }
+    effect.consequences.extend(held_back(after));
     if !immutable.is_empty() {
         let forced = forces(after);
         let mut blocked = Effect::new(pair, "object", "immutable", Severity::Disruptive, id);
@@ -385,6 +383,55 @@ fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, out: &mut Vec<
         }
     }
     out.push(effect);
+}
+
+/// Why a change stays in Git for now: what would apply it, or the release itself,
+/// is suspended.
+fn held_back(after: &Placed<'_>) -> Option<String> {
+    let by = after.applied_by.filter(|by| by.id != after.object.id && is_suspended(by.node.get_ref()));
+    if let Some(by) = by {
+        return Some(format!("{} is suspended: applied when it is resumed", by.id));
+    }
+    let release = kinds::is_helm_release(&after.object.id) && is_suspended(after.object.node.get_ref());
+    release.then(|| "it is suspended: upgraded when it is resumed".to_owned())
+}
+
+/// A release whose own text stays, and whose values come from a ConfigMap or
+/// Secret with other content.
+/// Source: helm-controller `internal/reconcile/atomic_release.go`: a changed
+/// digest of the values is an upgrade.
+fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Option<Effect> {
+    let id = &after.object.id;
+    if !kinds::is_helm_release(id) {
+        return None;
+    }
+    let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
+    let own = compare(old, new);
+    if class_of(id, &own).name == "release-upgrade" {
+        return None;
+    }
+    for (index, entry) in new.items_at("/spec/valuesFrom").enumerate() {
+        let (Some(kind), Some(name)) = (entry.str_at("/kind"), entry.str_at("/name")) else { continue };
+        let key = entry.str_at("/valuesKey").unwrap_or("values.yaml".into());
+        let identity = (&ApplyTarget::Local, "", &*kind, id.namespace.as_deref(), &*name);
+        let (Some(was), Some(is)) = (pair.before.get(&identity), pair.after.get(&identity)) else {
+            continue;
+        };
+        let field = |map: &str| pointer_join(map, &key);
+        let change = ["/data", "/stringData", "/binaryData"].iter().map(|map| field(map)).find_map(|path| {
+            let changes = compare(was.object.node.get_ref(), is.object.node.get_ref());
+            changes.into_iter().find(|change| change.path == path)
+        });
+        let Some(change) = change else { continue };
+        let mut effect = Effect::new(pair, "object", "release-upgrade", Severity::Notable, id);
+        effect.target = after.target.clone();
+        effect.field = format!("/spec/valuesFrom/{index}");
+        effect.reason = format!("the release is upgraded: its values in {} changed", is.object.id);
+        effect.consequences.extend(held_back(after));
+        let place = change.head.or(change.base);
+        return Some(effect.at(Side::Head, place));
+    }
+    None
 }
 
 fn fill(effect: &mut Effect, decisive: &FieldChange, changes: &[FieldChange], reason: &str) {
@@ -473,13 +520,12 @@ struct Class {
 }
 
 impl Class {
-    fn decides(&self, id: &ObjectId, path: &str) -> bool {
-        let _ = id;
+    fn decides(&self, path: &str) -> bool {
         self.prefixes.iter().any(|prefix| path.starts_with(prefix))
     }
 }
 
-fn class_of(id: &ObjectId, _: NodeRef<'_>, changes: &[FieldChange]) -> Class {
+fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
     const TEMPLATE: &[&str] = &["/spec/template", "/spec/jobTemplate"];
     const RELEASE: &[&str] =
         &["/spec/chart", "/spec/chartRef", "/spec/values", "/spec/valuesFrom", "/spec/postRenderers"];

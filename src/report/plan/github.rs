@@ -13,7 +13,7 @@ pub fn render(plan: &Plan<'_>) -> String {
     let mut out = String::new();
     let mut left_out = 0;
     for (severity, word) in [(Severity::Disruptive, "warning"), (Severity::Notable, "notice")] {
-        for (index, effect) in plan.effects.iter().filter(|effect| effect.severity == severity).enumerate() {
+        for (index, effect) in plan.counted().filter(|effect| effect.severity == severity).enumerate() {
             if index >= SHOWN {
                 left_out += 1;
                 continue;

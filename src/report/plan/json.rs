@@ -32,7 +32,8 @@ pub fn render(plan: &Plan<'_>) -> Value {
 }
 
 fn counts(effects: &[&Effect]) -> Value {
-    let count = |severity| effects.iter().filter(|effect| effect.severity == severity).count();
+    let now = |effect: &&&Effect| effect.when.is_none();
+    let count = |severity| effects.iter().filter(now).filter(|effect| effect.severity == severity).count();
     json!({
         "disruptive": count(Severity::Disruptive),
         "notable": count(Severity::Notable),
@@ -45,6 +46,10 @@ fn one(plan: &Plan<'_>, effect: &Effect) -> Value {
         let world = if cause.side == Side::Base { plan.base_world } else { plan.head_world };
         json!({"location": location(&world.snapshot, Some(&cause.location)), "side": cause.side.name()})
     });
+    let mut details = effect.details.clone();
+    if let Some(tracked) = &effect.when {
+        details.insert("when".to_owned(), json!(tracked));
+    }
     let mut named = object(&effect.object);
     if let crate::flux::cluster::ApplyTarget::Remote(name) = &effect.target {
         named["target"] = json!(&**name);
@@ -61,7 +66,7 @@ fn one(plan: &Plan<'_>, effect: &Effect) -> Value {
         "after": effect.after,
         "reason": effect.reason,
         "consequences": effect.consequences,
-        "details": effect.details,
+        "details": details,
         "causes": causes.collect::<Vec<_>>(),
     })
 }

@@ -1,7 +1,7 @@
 //! The plan for a pull-request comment or a job summary: a marker for the sticky
 //! comment, a headline, one table, details folded, a graph when it is small.
 
-use super::{Plan, phrase, tally};
+use super::{Plan, consequences, phrase, tally};
 use crate::plan::{Effect, Severity};
 use crate::report::clean;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ pub fn render(plan: &Plan<'_>) -> String {
         None => drop(writeln!(out, "{ends}\n")),
     }
     let mut left_out = 0;
-    let shown = |effect: &&Effect| effect.severity > Severity::Routine;
+    let shown = |effect: &&Effect| effect.severity > Severity::Routine && effect.when.is_none();
     let (table, folded): (Vec<&Effect>, Vec<&Effect>) = plan.effects.iter().partition(|effect| shown(effect));
     let (rows, more) = table.split_at(table.len().min(ROWS));
     if !rows.is_empty() {
@@ -41,8 +41,8 @@ pub fn render(plan: &Plan<'_>) -> String {
             let cluster =
                 effect.cluster.as_deref().map_or(String::new(), |name| format!(" {} |", escape(name)));
             let mut what = format!("{}: {}", effect.effect, escape(&phrase(effect)));
-            for consequence in &effect.consequences {
-                let _ = write!(what, "; {}", escape(consequence));
+            for consequence in consequences(effect) {
+                let _ = write!(what, "; {}", escape(&consequence));
             }
             let row = format!(
                 "| {mark} |{} {} | {what} | {} |\n",
@@ -71,7 +71,7 @@ pub fn render(plan: &Plan<'_>) -> String {
                 object(effect),
                 effect.effect,
                 escape(&phrase(effect)),
-                effect.consequences.iter().map(|text| format!("; {}", escape(text))).collect::<String>(),
+                consequences(effect).iter().map(|text| format!("; {}", escape(text))).collect::<String>(),
                 causes(plan, effect)
             );
             if out.len() + line.len() > LIMIT {

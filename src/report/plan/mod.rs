@@ -68,6 +68,11 @@ impl Plan<'_> {
         map
     }
 
+    /// Effects of this change itself.
+    fn counted(&self) -> impl Iterator<Item = &Effect> {
+        self.effects.iter().filter(|effect| effect.when.is_none())
+    }
+
     /// New findings that are printed.
     fn shown<'p>(&'p self, findings: &'p [&'p Finding]) -> impl Iterator<Item = &'p Finding> {
         findings.iter().copied().filter(|finding| finding.level >= self.show)
@@ -86,14 +91,12 @@ impl Plan<'_> {
         let number =
             |effect: &Effect, key: &str| effect.details.get(key).and_then(Value::as_u64).unwrap_or(0);
         let machines: u64 = self
-            .effects
-            .iter()
+            .counted()
             .filter(|effect| effect.category == "machines" && effect.effect == "rollout")
             .map(|effect| number(effect, "machines"))
             .sum();
         let deleted: u64 = self
-            .effects
-            .iter()
+            .counted()
             .filter(|effect| effect.effect == "deleted")
             .map(|effect| 1 + number(effect, "deletedObjects"))
             .sum();
@@ -113,7 +116,10 @@ impl Plan<'_> {
 
 /// How many effects there are where, in a phrase.
 fn tally(plan: &Plan<'_>) -> String {
-    let by_cluster = plan.by_cluster();
+    let mut by_cluster: BTreeMap<&str, usize> = BTreeMap::new();
+    for effect in plan.counted() {
+        *by_cluster.entry(effect.cluster.as_deref().unwrap_or("")).or_default() += 1;
+    }
     if by_cluster.is_empty() {
         return "no effect".to_owned();
     }
@@ -121,8 +127,8 @@ fn tally(plan: &Plan<'_>) -> String {
     let mut parts: Vec<String> = by_cluster
         .iter()
         .map(|(name, effects)| match *name {
-            "" => count(effects.len()),
-            name => format!("{} in {}", count(effects.len()), super::clean(name)),
+            "" => count(*effects),
+            name => format!("{} in {}", count(*effects), super::clean(name)),
         })
         .collect();
     let quiet: Vec<String> =
@@ -171,8 +177,12 @@ fn verb(effect: &Effect) -> &'static str {
 
 /// What happens, in a phrase without the object: `chart 6.5.4 -> 6.6.0`.
 fn phrase(effect: &Effect) -> String {
+    let line = match (&effect.before, &effect.after) {
+        (Value::String(before), Value::String(after)) => first_difference(before, after),
+        _ => 0,
+    };
     let value = |value: &Value| match value {
-        Value::String(text) => short(text),
+        Value::String(text) => short(text, line),
         Value::Null => "nothing".to_owned(),
         Value::Object(_) | Value::Array(_) => "…".to_owned(),
         other => other.to_string(),
@@ -187,17 +197,28 @@ fn phrase(effect: &Effect) -> String {
         ApplyTarget::Local => String::new(),
         ApplyTarget::Remote(name) => format!(" (in the cluster of {name})"),
     };
-    if effect.field.is_empty() || effect.category != "object" || effect.effect == "renamed" {
+    let told_by_field = effect.category == "object" && effect.effect != "renamed" && !effect.field.is_empty();
+    if !told_by_field || effect.before == effect.after {
         return format!("{}{target}", effect.reason);
     }
     format!("{field} {} -> {}{more}{target}", value(&effect.before), value(&effect.after))
 }
 
-fn short(text: &str) -> String {
-    let line = text.lines().next().unwrap_or("");
-    if line.chars().count() > 40 || text.lines().nth(1).is_some() {
-        let head: String = line.chars().take(39).collect();
-        return format!("{head}…");
-    }
-    line.to_owned()
+/// What follows, first of all when.
+fn consequences(effect: &Effect) -> Vec<String> {
+    let when = effect.when.as_ref().map(|tracked| format!("not now: when `{tracked}` moves"));
+    when.into_iter().chain(effect.consequences.iter().cloned()).collect()
+}
+
+/// The first line in which two texts differ, from zero.
+fn first_difference(before: &str, after: &str) -> usize {
+    before.lines().zip(after.lines()).take_while(|(before, after)| before == after).count()
+}
+
+/// A line of a text, cut where it is long.
+fn short(text: &str, line: usize) -> String {
+    let whole = line == 0 && text.lines().nth(1).is_none();
+    let line = text.lines().nth(line).unwrap_or("").trim();
+    let cut: String = line.chars().take(39).collect();
+    if whole && line.chars().count() <= 40 { line.to_owned() } else { format!("{cut}…") }
 }

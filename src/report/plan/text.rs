@@ -1,7 +1,7 @@
 //! The plan for a terminal: the counts that matter, then per cluster the worst
 //! first, one line per effect, consequences indented, the cause at the end.
 
-use super::{Plan, phrase, tally, verb};
+use super::{Plan, consequences, phrase, tally, verb};
 use crate::plan::{Effect, Severity};
 use crate::report::clean;
 use crate::report::parts::WIDTH;
@@ -54,9 +54,9 @@ fn one(out: &mut String, plan: &Plan<'_>, effect: &Effect) {
     let head = format!("{}: {}", effect.object, phrase(effect));
     let _ = write!(out, "  {verb:9} ");
     wrapped(out, &clean(&head), INDENT);
-    for consequence in &effect.consequences {
+    for consequence in consequences(effect) {
         out.push_str(&" ".repeat(INDENT));
-        wrapped(out, &clean(consequence), INDENT);
+        wrapped(out, &clean(&consequence), INDENT);
     }
     for cause in effect.causes.iter().take(2) {
         let _ = writeln!(out, "{}{}", " ".repeat(INDENT), clean(&plan.place(cause)));
