@@ -2,9 +2,9 @@
 
 #![allow(clippy::print_stdout)]
 
+use forebay::flux::build::Memo;
 use forebay::flux::build::build;
 use forebay::flux::substitution::{ProblemKind, Provided, Variables};
-use forebay::kustomize::Memo;
 use forebay::repo::{FileTree, ObjectId, Snapshot, Store};
 use forebay::yaml::{Known, Node, emit, parse_nodes};
 use std::path::PathBuf;

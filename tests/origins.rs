@@ -1,8 +1,8 @@
 //! Where effective values come from, to the byte.
 
+use forebay::flux::build::Memo;
 use forebay::flux::build::{FluxBuild, build};
 use forebay::flux::substitution::{Provided, Variables};
-use forebay::kustomize::Memo;
 use forebay::repo::{FileTree, Snapshot, Store};
 use forebay::yaml::{Known, Location, NodeRef, ViaKind, parse_nodes};
 use std::sync::Arc;

@@ -162,6 +162,7 @@ fn failure(session: &Session, applied: &Applied) -> Option<String> {
             Some(format!("{}{place}", clean(&failure.message)))
         }
         Outcome::External(why) => Some(format!("its files are not here: {}", clean(why))),
+        Outcome::Unknown(why) => Some(why.clone()),
         Outcome::MissingPath => Some(format!("its source holds no directory {}", clean(&applied.path))),
     }
 }

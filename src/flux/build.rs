@@ -6,14 +6,18 @@
 //! substitution and `commonMetadata` on every object.
 
 mod generate;
+mod memo;
+mod unknown;
+
+pub use memo::Memo;
 
 pub use generate::{generated_resources, has_kustomization};
 
 use crate::flux::substitution::{self, BadVariable, MissingSource, Problem, Variables};
 use crate::kustomize::{
-    self, BuildError, Class, Links, LoadRestriction, Memo, Options, Order, Rewrite, RootFile, Warning,
+    self, BuildError, Class, Links, LoadRestriction, Options, Order, Rewrite, RootFile, Warning,
 };
-use crate::repo::{FileTree, join};
+use crate::repo::{FileTree, ObjectId, join};
 use crate::yaml::{Dialect, Known, Location, Node, NodeRef, Scalar, Value, Via, ViaKind};
 use std::sync::Arc;
 
@@ -78,6 +82,8 @@ impl From<BuildError> for BuildFailure {
 pub enum FailureKind {
     /// `spec.path` is not in the tree.
     MissingPath,
+    /// Kustomizations that apply themselves under ever new names.
+    Endless,
     /// kustomize refuses what is there.
     Unbuildable(Class),
 }
@@ -95,7 +101,7 @@ pub fn build(
     memo: &Memo,
 ) -> Result<FluxBuild, BuildFailure> {
     let directory = directory(tree, kustomization)?;
-    let mut build = accumulate(tree, &directory, kustomization, memo)?;
+    let mut build = memo.root(tree, &directory, kustomization)?;
     build.bad_variables.clone_from(&variables.bad);
     build.missing_sources.clone_from(&variables.missing);
     let decrypts = kustomization.at("/spec/decryption").is_some_and(|node| !node.is_null());
@@ -129,6 +135,10 @@ pub fn build(
             for field in ["labels", "annotations"] {
                 set_common_metadata(&mut object.node, field, metadata, metadata_place.as_ref());
             }
+        }
+        let view = object.node.get_ref();
+        if ObjectId::of(view).is_none() {
+            build.partial.push(("unknown-kind", "an object of unknown kind".to_owned(), view.location()));
         }
     }
     Ok(build)
@@ -166,29 +176,58 @@ pub fn directory(tree: &FileTree, kustomization: NodeRef<'_>) -> Result<String, 
 fn accumulate(
     tree: &FileTree,
     directory: &str,
-    kustomization: NodeRef<'_>,
-    memo: &Memo,
+    mut rewrite: Rewrite,
+    bases: &kustomize::Memo,
 ) -> Result<FluxBuild, BuildFailure> {
     let mut out = FluxBuild::default();
-    let mut rewrite = rewrite(tree, directory, kustomization);
     if !has_kustomization(tree, directory) {
         let mut resources = Vec::new();
         for path in generated_resources(tree, directory) {
-            match kustomize::check_resource(tree, directory, &path, memo) {
+            match kustomize::check_resource(tree, directory, &path, bases) {
                 Ok(()) => resources.push(path),
                 Err(error) => out.unusable.push(BuildFailure::from(error)),
             }
         }
         rewrite.generated = Some(resources);
     }
-    let options = Options {
-        load_restriction: LoadRestriction::None,
-        links: Links::Absent,
-        order: Order::Fifo,
-        root: RootFile::Rewritten(Box::new(rewrite)),
+    let run = |rewrite: Rewrite| {
+        let options = Options {
+            load_restriction: LoadRestriction::None,
+            links: Links::Absent,
+            order: Order::Fifo,
+            root: RootFile::Rewritten(Box::new(rewrite)),
+        };
+        kustomize::build(tree, directory, &options, bases).map_err(BuildFailure::from)
     };
-    let build = kustomize::build(tree, directory, &options, memo).map_err(BuildFailure::from)?;
-    out.take(build)?;
+    unknown::settle(&mut rewrite, &mut out.partial);
+    if !unknown::is_in(&rewrite) {
+        out.take(run(rewrite)?)?;
+        return Ok(out);
+    }
+    let pair = |rewrite: &Rewrite| {
+        let [one, other] = unknown::STAND_INS;
+        Ok::<_, BuildFailure>((
+            run(unknown::filled_rewrite(rewrite, one))?,
+            run(unknown::filled_rewrite(rewrite, other))?,
+        ))
+    };
+    let built = pair(&rewrite).or_else(|_| {
+        // Nobody knows whether these would fit.
+        unknown::drop_lists(&mut rewrite, &mut out.partial);
+        pair(&rewrite)
+    });
+    let (mut one, other) = built?;
+    let same = one.resources.len() == other.resources.len();
+    if !same {
+        out.partial.push(("unknown-field", "which objects there are".to_owned(), None));
+        one.resources.clear();
+    }
+    for (resource, twin) in one.resources.iter_mut().zip(&other.resources) {
+        if let Some(node) = unknown::agreed(resource.node.get_ref(), twin.node.get_ref()) {
+            resource.node = node;
+        }
+    }
+    out.take(one)?;
     Ok(out)
 }
 
@@ -198,13 +237,14 @@ fn accumulate(
 /// # Errors
 /// What kustomize refuses to build.
 pub fn build_overlay(tree: &FileTree, directory: &str, memo: &Memo) -> Result<FluxBuild, BuildFailure> {
+    let bases = &memo.bases;
     let options = Options {
         load_restriction: LoadRestriction::None,
         links: Links::Absent,
         order: Order::Fifo,
         root: RootFile::Strict,
     };
-    let build = kustomize::build(tree, directory, &options, memo).map_err(BuildFailure::from)?;
+    let build = kustomize::build(tree, directory, &options, bases).map_err(BuildFailure::from)?;
     let mut out = FluxBuild::default();
     out.take(build)?;
     Ok(out)
@@ -231,7 +271,7 @@ impl FluxBuild {
         }
         let partial =
             build.partial.into_iter().map(|partial| (partial.what.name(), partial.name, partial.location));
-        self.partial = partial.collect();
+        self.partial.extend(partial);
         self.warnings = build.warnings;
         self.files_read = build.files_read;
         Ok(())
@@ -248,16 +288,19 @@ fn rewrite(tree: &FileTree, directory: &str, kustomization: NodeRef<'_>) -> Rewr
         kustomization.at("/spec/ignoreMissingComponents").and_then(NodeRef::as_bool).unwrap_or(false);
     let is_there = |component: &NodeRef<'_>| {
         let path = component.as_str().unwrap_or_default();
-        join(directory, &path).is_some_and(|path| tree.is_directory(&path))
+        component.is_unknown() || join(directory, &path).is_some_and(|path| tree.is_directory(&path))
     };
+    let components = kustomization.at("/spec/components");
     Rewrite {
         generated: None,
         namespace: field("/spec/targetNamespace"),
         name_prefix: field("/spec/namePrefix"),
         name_suffix: field("/spec/nameSuffix"),
         patches: field("/spec/patches"),
-        components: kustomization
-            .items_at("/spec/components")
+        components: components
+            .filter(|components| components.is_unknown())
+            .into_iter()
+            .chain(kustomization.items_at("/spec/components"))
             .filter(|component| !ignores_missing || is_there(component))
             .map(NodeRef::to_node)
             .collect(),

@@ -240,6 +240,7 @@ fn note(applied: &Applied) -> String {
         Outcome::Built { .. } => String::new(),
         Outcome::Failed(_) => " (can't be built)".to_owned(),
         Outcome::External(why) => format!(" (not here: {why})"),
+        Outcome::Unknown(why) => format!(" ({why})"),
         Outcome::MissingPath => " (missing)".to_owned(),
     };
     format!("{path}{why}")

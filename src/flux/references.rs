@@ -332,8 +332,10 @@ fn read<'a>(
         }
     };
     let written = at.get("namespace").filter(|_| field.namespaced);
-    let namespace_unknown = written.is_some_and(NodeRef::is_unknown);
+    let unknown = written.is_some_and(NodeRef::is_unknown);
     let written = written.and_then(NodeRef::as_str).filter(|text| !text.is_empty());
+    let own_unknown = own.is_some_and(|own| own.contains('?'));
+    let namespace_unknown = unknown || (own_unknown && written.is_none());
     let defaulted = !matches!(field.role, Role::HealthCheck | Role::ResourceSetDependency);
     let namespace = match &written {
         Some(namespace) => Some(namespace.to_string()),
@@ -343,7 +345,8 @@ fn read<'a>(
     let _ = node;
     Some(Reference {
         role: field.role,
-        crosses: written.as_deref().is_some_and(|written| own.is_some_and(|own| own != written)),
+        crosses: !own_unknown
+            && written.as_deref().is_some_and(|written| own.is_some_and(|own| own != written)),
         guarded: field.guarded,
         optional: at.get("optional").and_then(NodeRef::as_bool).unwrap_or(false),
         name: name_node.as_str().filter(|name| !name.is_empty()).map(|name| name.into_owned()),

@@ -304,6 +304,9 @@ pub fn not_built(world: &World, not_checked: &mut NotChecked) {
                 BuildOutcome::External(why) => {
                     not_checked.add("external-source", format!("{}: {why}", applied.id));
                 }
+                BuildOutcome::Unknown(why) => {
+                    not_checked.add("unknown-field", format!("{}: {why}", applied.id));
+                }
                 BuildOutcome::Built { partial, .. } => {
                     for (reason, what, location) in partial {
                         let place = location.as_ref().map(|location| (location.path.clone(), location.start));

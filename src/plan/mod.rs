@@ -328,7 +328,8 @@ fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeMap<Key<'w
     if let Some(cluster) = cluster {
         for (member, object) in world.members(cluster) {
             let id = &object.id;
-            if id.name.is_empty() {
+            // Which one of them is which can't be told.
+            if matches!(&*id.name, "" | "?") {
                 continue;
             }
             let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);

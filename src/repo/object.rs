@@ -2,6 +2,7 @@
 //! lists included.
 
 use crate::yaml::{Node, NodeRef, Source};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,16 +13,18 @@ pub struct ObjectId {
     pub api_version: Arc<str>,
     /// `kind`.
     pub kind: Arc<str>,
-    /// `metadata.namespace`, when present and not empty.
+    /// `metadata.namespace`, when present and not empty. Unknown parts of it and
+    /// of the name are `?`, which stands in no name of Kubernetes.
     pub namespace: Option<Arc<str>>,
-    /// `metadata.name`; empty where there is none or it is unknown.
+    /// `metadata.name`; empty where there is none.
     pub name: Arc<str>,
 }
 
 impl ObjectId {
     /// The identity that a node states, when it has apiVersion and kind.
     pub fn of(node: NodeRef<'_>) -> Option<ObjectId> {
-        let text = |pointer: &str| node.at(pointer).filter(|node| !node.is_null()).and_then(NodeRef::text);
+        let text =
+            |pointer: &str| node.at(pointer).filter(|node| !node.is_null()).and_then(with_unknown_parts);
         let api_version = node.str_at("/apiVersion").filter(|text| !text.is_empty())?;
         let kind = node.str_at("/kind").filter(|text| !text.is_empty())?;
         Some(ObjectId {
@@ -39,6 +42,11 @@ impl ObjectId {
         self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
     }
 
+    /// Whether a part of its name or namespace is unknown.
+    pub fn is_unknown(&self) -> bool {
+        self.name.contains('?') || self.namespace.as_deref().is_some_and(|namespace| namespace.contains('?'))
+    }
+
     /// The API version without its group.
     pub fn version(&self) -> &str {
         self.api_version.rsplit_once('/').map_or(&*self.api_version, |(_, version)| version)
@@ -47,6 +55,15 @@ impl ObjectId {
     /// Whether it is of this group and kind.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         &*self.kind == kind && self.group() == group
+    }
+}
+
+/// A scalar's text with `?` for what is unknown.
+fn with_unknown_parts(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
+    match node.holes() {
+        Some(holes) => Some(holes.parts.iter().map(|part| part.as_deref().unwrap_or("?")).collect()),
+        None if node.is_unknown() => Some(Cow::Borrowed("?")),
+        None => node.text(),
     }
 }
 

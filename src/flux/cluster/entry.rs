@@ -6,7 +6,7 @@ use super::source::{normalise, reference};
 use crate::config::Config;
 use crate::flux::kinds;
 use crate::repo::{Object, ObjectId, Snapshot, join};
-use crate::yaml::{Location, Node, NodeRef};
+use crate::yaml::{Known, Location, Node, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -76,6 +76,30 @@ pub fn clean_path(path: &str) -> String {
     segments.join("/")
 }
 
+/// `spec.path` of a Kustomization as a clean path, the root where there is none.
+pub(super) fn path_of(node: NodeRef<'_>) -> Known<String> {
+    match node.at("/spec/path") {
+        Some(path) if path.is_unknown() => Known::Unknown,
+        path => Known::Value(clean_path(&path.and_then(NodeRef::as_str).unwrap_or_default())),
+    }
+}
+
+/// An unknown path as messages name it: `apps/?`.
+pub(super) fn pattern_of(path: NodeRef<'_>) -> String {
+    let parts = path.holes().map(|holes| holes.parts.as_slice()).unwrap_or_default();
+    let text: String = parts.iter().map(|part| part.as_deref().unwrap_or("?")).collect();
+    if text.is_empty() { "?".to_owned() } else { clean_path(&text) }
+}
+
+/// Whether it can't be told which source a Kustomization names.
+pub(super) fn source_is_unknown(id: &ObjectId, node: NodeRef<'_>) -> bool {
+    let Some(reference) = node.at("/spec/sourceRef") else { return false };
+    let field = |key: &str| reference.get(key).filter(|value| !value.is_null());
+    let own = id.namespace.as_deref().is_some_and(|namespace| namespace.contains('?'));
+    ["kind", "namespace", "name"].iter().any(|key| field(key).is_some_and(NodeRef::is_unknown))
+        || (own && field("namespace").is_none())
+}
+
 fn stated(snapshot: &Snapshot) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut stubs: Vec<&str> = snapshot
@@ -133,7 +157,8 @@ fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
         name: None,
         root: clean_path(&node.str_at("/spec/path").unwrap_or_default()),
         kustomizations: vec![(object.id.clone(), object.node.clone())],
-        generated: Vec::new(),
+        // Bootstrap applies it beside the Kustomization.
+        generated: written.map(|other| other.id.clone()).into_iter().collect(),
         url: written.and_then(|other| other.node.get_ref().str_at("/spec/url").map(|url| normalise(&url))),
         reference: written.and_then(|other| reference(other.node.get_ref())),
         source,

@@ -1,12 +1,12 @@
 //! Growing clusters from their entry points: build, take the Flux
 //! Kustomizations in the output, build theirs, until nothing changes.
 
-use super::entry::{self, Entry, clean_path, source_of};
+use super::entry::{self, Entry, source_of};
 use super::inventory::{Kinds, Opener, OpenerCause};
 use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
 use crate::config::Config;
-use crate::flux::build::{self, BuildFailure, BuiltObject, FluxBuild};
+use crate::flux::build::{self, BuildFailure, BuiltObject, FailureKind, FluxBuild};
 use crate::flux::kinds;
 use crate::flux::substitution::{Provided, Variables, config_map_keys, secret_keys};
 use crate::flux::versions::Settings;
@@ -105,7 +105,7 @@ fn grow(
         entry: entry.source.clone(),
         entry_ref: entry.reference.clone(),
     };
-    let mut known: FxHashMap<(Option<Arc<str>>, Arc<str>), Built> = FxHashMap::default();
+    let mut known: FxHashMap<Identity, Built> = FxHashMap::default();
     let mut objects: Objects = FxHashMap::default();
     let mut settings = Settings::default();
     let mut grown = Grown {
@@ -190,15 +190,15 @@ fn round(
     sources: &Sources<'_>,
     entry: &Entry,
     settings: &Settings,
-    known: &mut FxHashMap<(Option<Arc<str>>, Arc<str>), Built>,
+    known: &mut FxHashMap<Identity, Built>,
     objects: &Objects,
 ) -> (Round, bool) {
     let mut out = Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default() };
     let mut changed = false;
-    let mut seen: FxHashSet<(Option<Arc<str>>, Arc<str>)> = FxHashSet::default();
+    let mut seen: FxHashSet<Identity> = FxHashSet::default();
     let mut queue: Vec<(ObjectId, Node, Option<u32>)> = Vec::new();
     for (id, node) in &entry.kustomizations {
-        if seen.insert((id.namespace.clone(), id.name.clone())) {
+        if seen.insert(identity_of(id, node.get_ref())) {
             // From the second round on, the root is what it applies of itself.
             let own = objects.get(&(id.kind.clone(), id.namespace.clone(), id.name.clone()));
             let node = own.map_or_else(|| node.clone(), |(_, node)| node.clone());
@@ -209,30 +209,40 @@ fn round(
     while at < queue.len() {
         let (id, node, parent) = queue[at].clone();
         at += 1;
-        let identity = (id.namespace.clone(), id.name.clone());
         let view = node.get_ref();
-        let path = clean_path(&view.str_at("/spec/path").unwrap_or_default());
-        let tree = resolve(sources, objects, &id, view, &path);
+        let identity = identity_of(&id, view);
+        let written = entry::path_of(view);
+        let path = match &written {
+            Known::Value(path) => path.clone(),
+            Known::Unknown => view.at("/spec/path").map_or_else(String::new, entry::pattern_of),
+        };
+        let tree = match written {
+            Known::Value(_) => resolve(sources, objects, &id, view, &path),
+            Known::Unknown => Err(Outcome::Unknown("its path is known in the cluster only".to_owned())),
+        };
         let variables = variables(objects, &id, view);
         let (tree, state) = match tree {
             Ok(found) => (Ok(found.tree), found.state),
-            Err(why) => (Err(why), SourceState::Here),
+            Err(outcome) => (Err(outcome), SourceState::Here),
         };
         let key = tree.as_ref().ok().map(FileTree::key);
         let flat: Vec<(Arc<str>, Option<Arc<str>>)> = variables
             .names()
             .map(|name| (name.into(), variables.definition(name).and_then(|known| known.value.clone())))
             .collect();
-        let same = known.get(&identity).is_some_and(|before| {
-            before.node.get_ref().same_value(view) == Known::Value(true)
+        let unchanged = known.get(&identity).is_some_and(|before| {
+            same(before.node.get_ref(), view)
                 && before.tree == key
                 && before.variables == flat
                 && before.open == variables.open
         });
-        if !same {
+        if !unchanged {
             changed = true;
             let result = match &tree {
-                Err(why) => Err(Outcome::External(why.clone())),
+                Err(outcome) => Err(outcome.again()),
+                Ok(tree) if is_endless(&out.applied, parent, tree, &path) => {
+                    Err(Outcome::Failed(endless(view)))
+                }
                 Ok(tree) if !path.is_empty() && !tree.is_directory(&path) => Err(Outcome::MissingPath),
                 Ok(tree) => {
                     let strict = settings.feature(crate::config::Feature::StrictSubstitution).value;
@@ -270,16 +280,71 @@ fn round(
                 let Some(id) = ObjectId::of(object.node.get_ref()) else { continue };
                 if target == ApplyTarget::Local
                     && kinds::is_kustomization(&id)
-                    && queue.len() < LIMIT
-                    && seen.insert((id.namespace.clone(), id.name.clone()))
+                    && seen.insert(identity_of(&id, object.node.get_ref()))
                 {
-                    queue.push((id.clone(), object.node.clone(), Some(index)));
+                    if queue.len() < LIMIT {
+                        queue.push((id.clone(), object.node.clone(), Some(index)));
+                    } else if let Outcome::Built { partial, .. } = &mut out.applied[index as usize].outcome {
+                        let location = object.node.get_ref().location();
+                        partial.push(("too-many-kustomizations", id.to_string(), location));
+                    }
                 }
                 out.objects.push((id, object.clone(), target.clone(), Some(index)));
             }
         }
     }
     (out, changed)
+}
+
+/// Namespace and name, or the place of a Kustomization whose name is unknown:
+/// two of them need not be one.
+type Identity = (Option<Arc<str>>, Arc<str>);
+
+fn identity_of(id: &ObjectId, node: NodeRef<'_>) -> Identity {
+    match node.location().filter(|_| id.is_unknown()) {
+        Some(place) => (None, format!("? {}:{}", place.path, place.start).into()),
+        None => (id.namespace.clone(), id.name.clone()),
+    }
+}
+
+/// Equal values, the same unknown parts included.
+fn same(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
+    if one.is_unknown() || other.is_unknown() {
+        return one.is_unknown() && other.is_unknown() && one.holes() == other.holes();
+    }
+    if one.is_map() && other.is_map() {
+        return one.entries().count() == other.entries().count()
+            && one.entries().all(|entry| other.get(&entry.key).is_some_and(|twin| same(entry.value, twin)));
+    }
+    if one.is_seq() && other.is_seq() {
+        return one.items().count() == other.items().count()
+            && one.items().zip(other.items()).all(|(one, other)| same(one, other));
+    }
+    one.same_value(other) == Known::Value(true)
+}
+
+/// How often one directory may apply itself under another name.
+const REPEATS: usize = 4;
+
+/// Whether a Kustomization comes of a chain of others over the same directory:
+/// one that renames what it applies (`namePrefix`, a name with a variable) and
+/// applies its own definition never ends.
+fn is_endless(applied: &[Applied], parent: Option<u32>, tree: &FileTree, path: &str) -> bool {
+    let key = tree.key();
+    std::iter::successors(parent, |index| applied[*index as usize].applied_by)
+        .map(|index| &applied[index as usize])
+        .filter(|above| above.path == path && above.tree.as_ref().is_some_and(|tree| tree.key() == key))
+        .nth(REPEATS - 1)
+        .is_some()
+}
+
+fn endless(node: NodeRef<'_>) -> BuildFailure {
+    BuildFailure {
+        kind: FailureKind::Endless,
+        message: "this Kustomization applies itself again and again, each time under a new name".to_owned(),
+        location: node.location_at("/spec/path"),
+        related: Vec::new(),
+    }
 }
 
 fn built_outcome(build: &FluxBuild) -> Outcome {
@@ -306,6 +371,7 @@ impl Outcome {
             }
             Outcome::Failed(failure) => Outcome::Failed(failure.clone()),
             Outcome::External(why) => Outcome::External(why.clone()),
+            Outcome::Unknown(why) => Outcome::Unknown(why.clone()),
             Outcome::MissingPath => Outcome::MissingPath,
         }
     }
@@ -317,11 +383,13 @@ fn resolve(
     id: &ObjectId,
     node: NodeRef<'_>,
     path: &str,
-) -> Result<super::TreeOf, String> {
-    match source_of(id, node) {
-        Some((kind, namespace, name)) => sources.resolve(objects, &kind, namespace.as_deref(), &name, path),
-        None => Err("it names no source".to_owned()),
+) -> Result<super::TreeOf, Outcome> {
+    if entry::source_is_unknown(id, node) {
+        return Err(Outcome::Unknown("its source is known in the cluster only".to_owned()));
     }
+    let (kind, namespace, name) =
+        source_of(id, node).ok_or_else(|| Outcome::External("it names no source".to_owned()))?;
+    sources.resolve(objects, &kind, namespace.as_deref(), &name, path).map_err(Outcome::External)
 }
 
 /// The variables of a Kustomization, looked up among the objects of the cluster.
@@ -329,6 +397,7 @@ fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
     let mut provide = |kind: &str, name: &str| {
         let key = (Arc::from(kind), id.namespace.clone(), Arc::from(name));
         match objects.get(&key) {
+            Some((_, node)) if holds_unknown_keys(node.get_ref()) => Provided::Unknown,
             Some((_, node)) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node.get_ref())),
             Some((_, node)) => Provided::Keys(secret_keys(node.get_ref())),
             // Anybody may make a ConfigMap or Secret.
@@ -336,6 +405,10 @@ fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
         }
     };
     Variables::of(node, &mut provide).unwrap_or_default()
+}
+
+fn holds_unknown_keys(node: NodeRef<'_>) -> bool {
+    ["/data", "/stringData"].iter().any(|field| node.at(field).is_some_and(NodeRef::is_unknown))
 }
 
 /// Without entry points: one nameless cluster for each overlay that no other

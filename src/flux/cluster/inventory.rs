@@ -119,7 +119,8 @@ impl Cluster {
         name: &str,
     ) -> Vec<&Opener> {
         let could = |opener: &&Opener| {
-            opener.target == *target
+            let elsewhere = opener.target.is_unknown() && *target != ApplyTarget::Local;
+            (opener.target == *target || elsewhere)
                 && opener.could_hold(group, kind, namespace)
                 && opener.names.as_ref().is_none_or(|holes| holes.could_be(name))
         };
@@ -148,11 +149,17 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
     let mut openers = Vec::new();
     for applied in &cluster.applied {
         let (cause, why) = match &applied.outcome {
-            Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty() => continue,
+            Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty() => {
+                if !applied.target.is_unknown() {
+                    continue;
+                }
+                (OpenerCause::PartialBuild, "it is unknown to which cluster it goes".to_owned())
+            }
             Outcome::Built { .. } => (OpenerCause::PartialBuild, "its build is partial".to_owned()),
             Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned()),
             Outcome::External(why) => (OpenerCause::ExternalTree, why.clone()),
             Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned()),
+            Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone()),
         };
         let node = applied.node.get_ref();
         openers.push(Opener {
@@ -180,9 +187,10 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
                 location: node.location(),
             });
         };
-        if let Some(holes) = node.at("/metadata/name").and_then(NodeRef::holes) {
+        if id.is_unknown() {
             let kinds = Kinds::Only(vec![id.kind.clone()]);
-            open(OpenerCause::UnknownName, kinds, id.namespace.clone(), Some(holes.clone()));
+            let namespace = id.namespace.clone().filter(|namespace| !namespace.contains('?'));
+            open(OpenerCause::UnknownName, kinds, namespace, Some(pattern(&id.name)));
         }
         if id.is(kinds::OPERATOR, "ResourceSet") {
             let (kinds, namespace) = resource_set(node);
@@ -230,6 +238,20 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
     }
     cluster.openers.extend(openers);
     cluster.generated.extend(generated);
+}
+
+/// The names that an identity with `?` for unknown parts may have.
+fn pattern(name: &str) -> Holes {
+    let mut parts = Vec::new();
+    for (index, part) in name.split('?').enumerate() {
+        if index > 0 {
+            parts.push(None);
+        }
+        if !part.is_empty() {
+            parts.push(Some(part.into()));
+        }
+    }
+    Holes { parts }
 }
 
 /// The kinds that a ResourceSet's templates name, and their namespace where all

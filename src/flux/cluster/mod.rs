@@ -86,8 +86,15 @@ pub enum ApplyTarget {
     /// The cluster that runs the controllers.
     Local,
     /// The cluster behind a `kubeConfig`: `namespace/name` of its Secret or
-    /// ConfigMap.
+    /// ConfigMap, with `?` where that is unknown.
     Remote(Arc<str>),
+}
+
+impl ApplyTarget {
+    /// Whether it is unknown which cluster that is.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, ApplyTarget::Remote(name) if name.contains('?'))
+    }
 }
 
 /// An object in a cluster.
@@ -148,6 +155,8 @@ pub enum Outcome {
     Failed(BuildFailure),
     /// Its files are not here, and why.
     External(String),
+    /// What it applies is known in the cluster only, and why.
+    Unknown(String),
     /// The path doesn't exist in the tree.
     MissingPath,
 }
@@ -239,13 +248,15 @@ impl Cluster {
 /// The apply target that `spec.kubeConfig` of a Kustomization or HelmRelease
 /// names.
 pub fn target_of(id: &ObjectId, node: NodeRef<'_>) -> ApplyTarget {
-    let Some(config) = node.at("/spec/kubeConfig").filter(|config| config.is_map()) else {
+    let config = node.at("/spec/kubeConfig").filter(|config| config.is_map() || config.is_unknown());
+    let Some(config) = config else {
         return ApplyTarget::Local;
     };
-    let name = config
-        .str_at("/secretRef/name")
-        .or_else(|| config.str_at("/configMapRef/name"))
-        .map_or_else(|| "?".to_owned(), |name| name.into_owned());
+    let name = config.str_at("/secretRef/name").or_else(|| config.str_at("/configMapRef/name"));
     let namespace = id.namespace.as_deref().unwrap_or("");
-    ApplyTarget::Remote(format!("{namespace}/{name}").into())
+    ApplyTarget::Remote(match name {
+        Some(name) => format!("{namespace}/{name}").into(),
+        // What two objects send to unknown places need not meet.
+        None => format!("{namespace}/? of {}", id.name).into(),
+    })
 }

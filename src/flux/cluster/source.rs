@@ -2,8 +2,8 @@
 
 use super::{ApplyTarget, artifact};
 use crate::config::{Config, SourceTree};
+use crate::flux::build::Memo;
 use crate::flux::kinds::{EXTENSIONS, SOURCE};
-use crate::kustomize::Memo;
 use crate::repo::{FileTree, ObjectId, Snapshot, SourceIgnore};
 use crate::yaml::{Node, NodeRef};
 use rustc_hash::FxHashMap;

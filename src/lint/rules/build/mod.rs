@@ -97,7 +97,7 @@ fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> impl Iterator<Item = 
             let (one, many) = match &applied.outcome {
                 Outcome::Failed(failure) => (Some(failure), &[][..]),
                 Outcome::Built { unusable, .. } => (None, unusable.as_slice()),
-                Outcome::External(_) | Outcome::MissingPath => (None, &[][..]),
+                Outcome::External(_) | Outcome::Unknown(_) | Outcome::MissingPath => (None, &[][..]),
             };
             one.into_iter()
                 .map(|one| (one, false))
@@ -113,7 +113,11 @@ fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> impl Iterator<Item = 
 }
 
 fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Matter {
-    let FailureKind::Unbuildable(class) = failure.kind else { return Matter::Elsewhere };
+    let class = match failure.kind {
+        FailureKind::Unbuildable(class) => class,
+        FailureKind::Endless => return Matter::Unbuildable,
+        FailureKind::MissingPath => return Matter::Elsewhere,
+    };
     let file = failure.location.as_ref().and_then(|location| snapshot.file(&location.path));
     match class {
         Class::Missing => match entry_path(snapshot, failure) {
@@ -166,7 +170,10 @@ fn entry_path(snapshot: &Snapshot, failure: &BuildFailure) -> Option<String> {
 /// Reports a failure with what it costs and the places that it names.
 fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: String) -> &'f mut Finding {
     let applied = failed.applied;
-    let why = if kinds::is_kustomization(&applied.id) {
+    let why = if failed.failure.kind == FailureKind::Endless {
+        "each one that is applied applies the next: the cluster fills with them until somebody stops it"
+            .to_owned()
+    } else if kinds::is_kustomization(&applied.id) {
         format!("the build of {} fails, so nothing of it is applied", applied.id)
     } else {
         format!("the build of {} fails", applied.path)

@@ -24,7 +24,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     let built = |applied: &Applied| match &applied.outcome {
         Outcome::Built { unusable, .. } => unusable.is_empty(),
         Outcome::External(_) | Outcome::MissingPath => true,
-        Outcome::Failed(_) => false,
+        Outcome::Failed(_) | Outcome::Unknown(_) => false,
     };
     let world = context.world;
     if !world.has_entry || !world.clusters.iter().flat_map(|cluster| &cluster.applied).all(built) {

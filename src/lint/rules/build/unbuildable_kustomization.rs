@@ -2,6 +2,7 @@
 //! Source: kustomize `api/internal/target/kusttarget.go`; kustomize-controller `build`.
 
 use super::{Matter, failures, report_failure};
+use crate::flux::build::FailureKind;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
@@ -19,6 +20,10 @@ pub static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for failed in failures(view, Matter::Unbuildable) {
-        report_failure(report, &failed, "correct it; `forebay build DIR` shows whether it builds".to_owned());
+        let help = match failed.failure.kind {
+            FailureKind::Endless => "move it out of its own path, or let nothing rename what is there",
+            _ => "correct it; `forebay build DIR` shows whether it builds",
+        };
+        report_failure(report, &failed, help.to_owned());
     }
 }

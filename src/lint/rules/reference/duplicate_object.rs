@@ -29,9 +29,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let mut by_identity: BTreeMap<_, Vec<(&Applied, &Effective)>> = BTreeMap::new();
     for (member, object) in view.members() {
         let Some(index) = member.applied_by else { continue };
-        if object.id.name.is_empty()
-            || object.node.get_ref().at("/metadata/name").is_none_or(NodeRef::is_unknown)
-        {
+        if object.id.name.is_empty() || object.id.is_unknown() || member.target.is_unknown() {
             continue;
         }
         let id = &object.id;
