@@ -2,11 +2,14 @@
 //! Source: flux2 `pkg/manifestgen/sync`, flux-operator `internal/builder`
 //! (`syncTmpl`), the flux-instance chart.
 
+use super::overlays::Overlays;
 use super::source::{normalise, reference};
 use crate::config::Config;
+use crate::flux::build::{BuiltObject, Memo, build_overlay};
 use crate::flux::kinds;
-use crate::repo::{Object, ObjectId, Snapshot, join};
+use crate::repo::{FileTree, Object, ObjectId, Snapshot, join};
 use crate::yaml::{Known, Location, Node, NodeRef};
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -19,6 +22,8 @@ pub struct Entry {
     pub root: String,
     /// The root Kustomizations: (identity, effective object).
     pub kustomizations: Vec<(ObjectId, Node)>,
+    /// What overlays that nothing applies build to.
+    pub overlay: Vec<BuiltObject>,
     /// Objects that the entry point creates beside them (the source of a
     /// FluxInstance): identities only.
     pub generated: Vec<ObjectId>,
@@ -37,7 +42,7 @@ pub struct Entry {
 
 /// Find the entry points: those of the configuration, else the stated ones,
 /// else each path whose Flux Kustomizations no other one applies.
-pub fn find(snapshot: &Snapshot, config: &Config) -> Vec<Entry> {
+pub fn find(snapshot: &Arc<Snapshot>, config: &Config, memo: &Memo) -> Vec<Entry> {
     let mut stated = stated(snapshot);
     let configured: Vec<Entry> = config
         .clusters
@@ -58,7 +63,7 @@ pub fn find(snapshot: &Snapshot, config: &Config) -> Vec<Entry> {
     }
     stated.sort_by(|a, b| a.root.cmp(&b.root));
     stated.dedup_by(|a, b| a.root == b.root);
-    if stated.is_empty() { unapplied(snapshot) } else { stated }
+    if stated.is_empty() { unapplied(snapshot, memo) } else { stated }
 }
 
 /// `spec.path` as a clean path inside its tree (`SecureJoin`: nothing leaves it).
@@ -157,6 +162,7 @@ fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
         name: None,
         root: clean_path(&node.str_at("/spec/path").unwrap_or_default()),
         kustomizations: vec![(object.id.clone(), object.node.clone())],
+        overlay: Vec::new(),
         // Bootstrap applies it beside the Kustomization.
         generated: written.map(|other| other.id.clone()).into_iter().collect(),
         url: written.and_then(|other| other.node.get_ref().str_at("/spec/url").map(|url| normalise(&url))),
@@ -200,6 +206,7 @@ fn from_instance(id: &ObjectId, node: NodeRef<'_>, pointer: &str) -> Option<Entr
         name: None,
         root,
         kustomizations: vec![kustomization],
+        overlay: Vec::new(),
         generated: vec![generated],
         source: Some((kind, Some(namespace.to_owned()), name)),
         url: text("url").map(|url| normalise(&url)),
@@ -222,6 +229,7 @@ fn by_path(path: &str, location: Option<Location>) -> Entry {
         name: None,
         root: path.to_owned(),
         kustomizations: vec![synthetic(namespace, name, kind, None, path, &location)],
+        overlay: Vec::new(),
         generated: vec![generated],
         source: Some((kind.to_owned(), Some(namespace.to_owned()), name.to_owned())),
         url: None,
@@ -280,7 +288,7 @@ fn is_instance_chart(node: NodeRef<'_>) -> bool {
 
 /// Without a stated entry point: the paths that hold Flux Kustomizations which
 /// no other one applies. One that lies below its own path is a home-made root.
-fn unapplied(snapshot: &Snapshot) -> Vec<Entry> {
+fn unapplied(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<Entry> {
     let all: Vec<(&Object, Option<String>)> = snapshot
         .objects()
         .iter()
@@ -307,7 +315,19 @@ fn unapplied(snapshot: &Snapshot) -> Vec<Entry> {
             _ => (object, path),
         })
         .collect();
-    let covers = |path: &Option<String>, file: &str| path.as_deref().is_some_and(|path| below(file, path));
+    let overlays = Overlays::of(snapshot);
+    let mut reach: BTreeMap<&str, FxHashSet<Arc<str>>> = BTreeMap::new();
+    for path in all.iter().filter_map(|(_, path)| path.as_deref()) {
+        reach.entry(path).or_insert_with(|| overlays.reach(snapshot, path));
+    }
+    let covers = |path: &Option<String>, file: &str| {
+        path.as_deref().is_some_and(|path| {
+            below(file, path) || reach.get(path).is_some_and(|files| files.contains(file))
+        })
+    };
+    let leaves: Vec<(&String, FxHashSet<Arc<str>>)> =
+        overlays.leaves().map(|leaf| (leaf, overlays.reach(snapshot, leaf))).collect();
+    let mut tried: BTreeMap<&String, bool> = BTreeMap::new();
     let mut groups: BTreeMap<String, Entry> = BTreeMap::new();
     for (index, (object, path)) in all.iter().enumerate() {
         let file = &*object.source.path;
@@ -328,6 +348,7 @@ fn unapplied(snapshot: &Snapshot) -> Vec<Entry> {
                 name: None,
                 root,
                 kustomizations: vec![(object.id.clone(), object.node.clone())],
+                overlay: Vec::new(),
                 generated: Vec::new(),
                 source,
                 url: None,
@@ -337,11 +358,26 @@ fn unapplied(snapshot: &Snapshot) -> Vec<Entry> {
             });
             continue;
         }
+        let mut built = false;
+        for (leaf, _) in leaves.iter().filter(|(_, files)| files.contains(file)) {
+            built |= match tried.get(leaf) {
+                Some(built) => *built,
+                None => {
+                    let built = add_overlay(snapshot, leaf, memo, &own, &mut groups);
+                    tried.insert(leaf, built);
+                    built
+                }
+            };
+        }
+        if built {
+            continue;
+        }
         let directory = group_directory(file);
         let entry = groups.entry(directory.clone()).or_insert_with(|| Entry {
             name: None,
             root: directory,
             kustomizations: Vec::new(),
+            overlay: Vec::new(),
             generated: Vec::new(),
             source: None,
             url: None,
@@ -364,9 +400,47 @@ fn unapplied(snapshot: &Snapshot) -> Vec<Entry> {
             && let Some(entry) = groups.get_mut(parent)
         {
             entry.kustomizations.extend(child.kustomizations);
+            entry.overlay.extend(child.overlay);
         }
     }
     groups.into_values().collect()
+}
+
+/// An overlay of Flux Kustomizations that somebody applies by hand, or from
+/// elsewhere: what it builds to. False where it can't be built.
+fn add_overlay(
+    snapshot: &Arc<Snapshot>,
+    leaf: &str,
+    memo: &Memo,
+    own: &BTreeSet<(String, Option<String>, String)>,
+    groups: &mut BTreeMap<String, Entry>,
+) -> bool {
+    let directory = group_directory(&format!("{leaf}/"));
+    let Ok(build) = build_overlay(&FileTree::root(snapshot.clone()), leaf, memo) else { return false };
+    let entry = groups.entry(directory.clone()).or_insert_with(|| Entry {
+        name: None,
+        root: directory,
+        kustomizations: Vec::new(),
+        overlay: Vec::new(),
+        generated: Vec::new(),
+        source: None,
+        url: None,
+        reference: None,
+        location: None,
+        stated: false,
+    });
+    for object in build.objects {
+        let node = object.node.get_ref();
+        if let Some(id) = ObjectId::of(node).filter(kinds::is_kustomization)
+            && !entry.kustomizations.iter().any(|(known, _)| *known == id)
+        {
+            let source = source_of(&id, node).filter(|source| own.contains(source));
+            entry.source = entry.source.take().or(source);
+            entry.kustomizations.push((id, object.node.clone()));
+        }
+        entry.overlay.push(object);
+    }
+    true
 }
 
 /// The directory that stands for a cluster: `…/clusters/<name>` where the path

@@ -3,6 +3,7 @@
 
 use super::entry::{self, Entry, source_of};
 use super::inventory::{Kinds, Opener, OpenerCause};
+use super::overlays::Overlays;
 use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
 use crate::config::Config;
@@ -23,10 +24,10 @@ const ROUNDS: usize = 8;
 const LIMIT: usize = 20_000;
 
 pub(super) fn world(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
-    let entries = entry::find(snapshot, config);
+    let shared = Shared::default();
+    let entries = entry::find(snapshot, config, &shared.memo);
     let urls: Vec<String> = remotes.iter().map(|url| normalise(url)).collect();
     let has_entry = !entries.is_empty();
-    let shared = Shared::default();
     let names = cluster_names(&entries);
     let grown: Vec<Grown> = if has_entry {
         entries
@@ -158,6 +159,11 @@ fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &mut Grown) {
         .filter_map(|(_, node)| node.get_ref().location())
         .map(|location| directory(&location.path))
         .collect();
+    for object in &entry.overlay {
+        if let Some(id) = ObjectId::of(object.node.get_ref()) {
+            grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
+        }
+    }
     let built: FxHashSet<Arc<str>> = grown
         .objects
         .iter()
@@ -415,40 +421,11 @@ fn holds_unknown_keys(node: NodeRef<'_>) -> bool {
 /// kustomization includes, and one for the loose objects.
 fn without_entries(snapshot: &Arc<Snapshot>, shared: &Shared) -> Vec<Grown> {
     let tree = FileTree::root(snapshot.clone());
-    let mut included: FxHashSet<String> = FxHashSet::default();
-    let mut directories: Vec<String> = Vec::new();
-    for file in snapshot.files() {
-        let (directory, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
-        if !matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization") {
-            continue;
-        }
-        let Some(source) =
-            snapshot.sources(file).first().filter(|source| !source.document().tokens.is_empty())
-        else {
-            continue;
-        };
-        let root = Node::Source(source.clone(), 0);
-        let root = root.get_ref();
-        let component = root.str_at("/kind").is_some_and(|kind| kind == "Component");
-        let foreign = root
-            .str_at("/apiVersion")
-            .is_some_and(|version| !version.starts_with("kustomize.config.k8s.io/"));
-        if !component && !foreign {
-            directories.push(directory.to_owned());
-        }
-        for field in ["/resources", "/bases", "/components"] {
-            for item in root.items_at(field) {
-                let path = item.as_str().and_then(|path| crate::repo::join(directory, &path));
-                included.extend(path.filter(|path| tree.is_directory(path)));
-            }
-        }
-    }
+    let overlays = Overlays::of(snapshot);
+    let leaves: Vec<&String> = overlays.leaves().collect();
     let mut used: FxHashSet<Arc<str>> = FxHashSet::default();
-    let mut all: Vec<Grown> = directories
-        .into_par_iter()
-        .filter(|directory| !included.contains(directory))
-        .map(|directory| overlay(&tree, &directory, shared))
-        .collect();
+    let mut all: Vec<Grown> =
+        leaves.into_par_iter().map(|directory| overlay(&tree, directory, shared)).collect();
     for grown in &all {
         used.extend(grown.applied.iter().flat_map(|applied| applied.files_read.iter().cloned()));
     }

@@ -10,6 +10,7 @@ mod artifact;
 pub mod entry;
 mod fixpoint;
 mod inventory;
+mod overlays;
 mod source;
 
 pub use inventory::{Kinds, Lookup, Opener, OpenerCause};
