@@ -179,7 +179,7 @@ impl Rewriter {
                 text.push('\n');
             }
             NodeKind::Map => {
-                text.push_str(*self.random.pick(&["\n", "  # why\n", "\n\n"]));
+                text.push_str(self.random.pick::<&str>(&["\n", "  # why\n", "\n\n"]));
                 let deeper = indent + self.random.below(3) + 1;
                 self.map(node, deeper, text);
             }
