@@ -306,3 +306,418 @@ fn editing_a_referenced_template_rolls_nothing() {
     let effects = plan(&[machine_deployment(), template], &[machine_deployment(), head]);
     assert_eq!(words(&effects), ["new-machines-only"]);
 }
+
+/// The topology with a MachinePool beside its MachineDeployment.
+fn with_pool() -> Vec<Value> {
+    let mut objects = topology();
+    let pool = objects[CLASS]["spec"]["workers"]["machineDeployments"][0].clone();
+    objects[CLASS]["spec"]["workers"]["machinePools"] = json!([pool]);
+    objects[CLUSTER]["spec"]["topology"]["workers"]["machinePools"] =
+        json!([{"class": "w", "name": "mp-0", "replicas": 2, "metadata": {"labels": {}}, "deletion": {}}]);
+    objects
+}
+
+fn machine_pool() -> Value {
+    let mut pool = machine_deployment();
+    pool["kind"] = json!("MachinePool");
+    pool
+}
+
+/// Facts: a MachinePool's provider decides about replacement; its metadata
+/// reaches its Machines; the rest follows the table of MachineDeployments.
+#[test]
+fn rows_of_machine_pools() {
+    let base = machine_pool();
+    let spec = "/spec/template/spec";
+    for (pointer, value, effect) in [
+        (format!("{spec}/version"), json!("v1.34.0"), "provider-defined"),
+        (format!("{spec}/bootstrap/configRef/name"), json!("b2"), "provider-defined"),
+        (format!("{spec}/infrastructureRef/name"), json!("i2"), "provider-defined"),
+        ("/spec/failureDomains".to_owned(), json!(["1"]), "provider-defined"),
+        ("/spec/template/metadata/labels/c".to_owned(), json!("d"), "propagated-in-place"),
+        ("/spec/replicas".to_owned(), json!(5), "scale"),
+        ("/metadata/labels/c".to_owned(), json!("d"), "object-only"),
+        ("/spec/clusterName".to_owned(), json!("other"), "rejected"),
+    ] {
+        let effects = plan(std::slice::from_ref(&base), &[set(&base, &pointer, value)]);
+        assert_eq!(words(&effects), [effect], "{pointer}");
+    }
+    let pool = "/spec/topology/workers/machinePools/0";
+    let (base, change) = (with_pool(), |pointer: &str, value: Value| {
+        let mut objects = with_pool();
+        objects[CLUSTER] = set(&objects[CLUSTER], &format!("{pool}{pointer}"), value);
+        objects
+    });
+    for (pointer, value, effect) in [
+        ("/metadata/labels/a", json!("b"), "propagated-in-place"),
+        ("/replicas", json!(5), "scale"),
+        ("/deletion/nodeDrainTimeoutSeconds", json!(5), "propagated-in-place"),
+        ("/failureDomains", json!(["1"]), "provider-defined"),
+    ] {
+        let effects = plan(&base, &change(pointer, value));
+        assert_eq!(words(&effects), [effect], "{pointer}: {effects:#?}");
+    }
+    // Its bootstrap object is no clone of a template: it is patched in place.
+    let mut head = with_pool();
+    head[BOOTSTRAP] = set(&head[BOOTSTRAP], "/spec/template/spec/files", json!([1]));
+    let effects = plan(&base, &head);
+    assert_eq!(words(&effects), ["provider-defined", "rollout"], "{effects:#?}");
+    let mut head = with_pool();
+    head[CLUSTER] = set(&head[CLUSTER], "/spec/topology/version", json!("v1.34.0"));
+    let effects = plan(&base, &head);
+    let rollout = effects.iter().find(|e| e["effect"] == "rollout").expect("one");
+    assert!(
+        rollout["consequences"].to_string().contains("MachinePool mp-0: the infrastructure provider decides")
+    );
+    assert_eq!(rollout["details"]["machines"], 7);
+}
+
+/// A second class, its templates included, as a copy of the first.
+fn with_second_class(edit: impl Fn(&mut Value)) -> Vec<Value> {
+    let mut objects = topology();
+    let mut second = objects[CLASS].clone();
+    second["metadata"]["name"] = json!("second");
+    edit(&mut second);
+    objects.push(second);
+    objects
+}
+
+/// Facts: `classRef` (v1beta1 `class`) rebases the Cluster. Effects are those of
+/// the differences; incompatible classes are refused.
+#[test]
+fn rows_of_another_class() {
+    let rebase = |edit: &dyn Fn(&mut Value), field: &str, value: Value| {
+        let base = with_second_class(edit);
+        let mut head = with_second_class(edit);
+        head[CLUSTER] = set(&head[CLUSTER], field, value);
+        let mut base = base;
+        if field.ends_with("/class") {
+            for objects in [&mut base, &mut head] {
+                objects[CLUSTER]["apiVersion"] = json!("cluster.x-k8s.io/v1beta1");
+                let topology = &mut objects[CLUSTER]["spec"]["topology"];
+                topology.as_object_mut().expect("a map").remove("classRef");
+            }
+            base[CLUSTER]["spec"]["topology"]["class"] = json!("class");
+        }
+        plan(&base, &head)
+    };
+    for (field, value) in
+        [("/spec/topology/classRef", json!({"name": "second"})), ("/spec/topology/class", json!("second"))]
+    {
+        let same = rebase(&|_| {}, field, value.clone());
+        assert_eq!(words(&same), Vec::<&str>::new(), "{same:#?}");
+        let other_default = rebase(
+            &|class| class["spec"]["variables"][0]["schema"]["openAPIV3Schema"]["default"] = json!("v9"),
+            field,
+            value.clone(),
+        );
+        assert_eq!(words(&other_default), ["rollout"], "{other_default:#?}");
+        let other_label = rebase(
+            &|class| {
+                class["spec"]["workers"]["machineDeployments"][0]["metadata"] = json!({"labels": {"a": "b"}})
+            },
+            field,
+            value.clone(),
+        );
+        assert_eq!(words(&other_label), ["propagated-in-place"], "{other_label:#?}");
+        for (what, edit) in [
+            ("another kind of infrastructure", "/spec/infrastructure/templateRef/kind"),
+            ("another kind of control plane", "/spec/controlPlane/templateRef/kind"),
+            ("other Machines", "/spec/workers/machineDeployments/0/infrastructure/templateRef/kind"),
+        ] {
+            let refused = rebase(
+                &|class| *class.pointer_mut(edit).expect("a reference") = json!("OtherTemplate"),
+                field,
+                value.clone(),
+            );
+            assert_eq!(words(&refused), ["rejected"], "{what}: {refused:#?}");
+        }
+        let unused = rebase(
+            &|class| class["spec"]["workers"]["machineDeployments"][0]["class"] = json!("renamed"),
+            field,
+            value.clone(),
+        );
+        assert_eq!(words(&unused), ["rejected"], "{unused:#?}");
+        let without_machines = rebase(
+            &|class| {
+                class["spec"]["controlPlane"].as_object_mut().expect("a map").remove("machineInfrastructure");
+            },
+            field,
+            value.clone(),
+        );
+        assert_eq!(words(&without_machines), ["rejected"], "{without_machines:#?}");
+    }
+    // The same edits of the class itself are refused at the class.
+    let edited =
+        plan(&topology(), &changed(CLASS, "/spec/workers/machineDeployments/0/class", json!("renamed")));
+    assert_eq!(words(&edited), ["rejected"]);
+    assert_eq!(edited[0]["object"]["kind"], "ClusterClass");
+}
+
+/// Facts: an entry that takes another worker class keeps its MachineDeployment;
+/// its templates are compared.
+#[test]
+fn rows_of_another_worker_class() {
+    let two = |class: &str| {
+        let mut objects = topology();
+        let mut second = objects[CLASS]["spec"]["workers"]["machineDeployments"][0].clone();
+        second["class"] = json!("w2");
+        second["infrastructure"]["templateRef"]["name"] = json!("m2");
+        objects[CLASS]["spec"]["workers"]["machineDeployments"].as_array_mut().expect("a list").push(second);
+        let mut template = objects[MACHINES].clone();
+        template["metadata"]["name"] = json!("m2");
+        template["spec"]["template"]["spec"] = json!({"size": "large"});
+        objects.push(template);
+        objects[CLUSTER] =
+            set(&objects[CLUSTER], "/spec/topology/workers/machineDeployments/0/class", json!(class));
+        objects
+    };
+    let effects = plan(&two("w"), &two("w2"));
+    assert_eq!(words(&effects), ["rollout"], "{effects:#?}");
+    let mut other_kind = two("w2");
+    let kind = "/spec/workers/machineDeployments/1/infrastructure/templateRef/kind";
+    other_kind[CLASS] = set(&other_kind[CLASS], kind, json!("OtherTemplate"));
+    let mut base = two("w");
+    base[CLASS] = set(&base[CLASS], kind, json!("OtherTemplate"));
+    let last = base.len() - 1;
+    for objects in [&mut base, &mut other_kind] {
+        objects[last]["kind"] = json!("OtherTemplate");
+    }
+    let effects = plan(&base, &other_kind);
+    assert_eq!(words(&effects), ["rejected"], "{effects:#?}");
+}
+
+/// Facts: health checks make, change and delete a MachineHealthCheck; no Machine
+/// is replaced. Both API versions' names.
+#[test]
+fn rows_of_health_checks() {
+    let (control_plane, md) = ("/spec/topology/controlPlane", "/spec/topology/workers/machineDeployments/0");
+    for entry in [control_plane, md] {
+        for (name, first, second) in [
+            ("healthCheck", json!({"enabled": true}), json!({"enabled": false})),
+            ("machineHealthCheck", json!({"enable": true, "maxUnhealthy": "40%"}), json!({"enable": false})),
+        ] {
+            let without = topology();
+            let with = changed(CLUSTER, &format!("{entry}/{name}"), first);
+            let other = changed(CLUSTER, &format!("{entry}/{name}"), second);
+            for (base, head) in [(&without, &with), (&with, &other), (&other, &without)] {
+                let effects = plan(base, head);
+                assert_eq!(words(&effects), ["object-only"], "{entry}/{name}: {effects:#?}");
+            }
+        }
+    }
+    let check = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineHealthCheck",
+        "metadata": {"name": "h", "namespace": "fleet"},
+        "spec": {"clusterName": "c", "maxUnhealthy": "40%", "nodeStartupTimeout": "10m"}});
+    for (pointer, value, effect) in [
+        ("/spec/maxUnhealthy", json!("50%"), "object-only"),
+        ("/spec/nodeStartupTimeout", json!("5m"), "object-only"),
+        ("/spec/clusterName", json!("d"), "rejected"),
+    ] {
+        let effects = plan(std::slice::from_ref(&check), &[set(&check, pointer, value)]);
+        assert_eq!(words(&effects), [effect], "{pointer}");
+    }
+}
+
+/// What else section 2.6 of the facts has.
+#[test]
+fn other_rows_of_topologies() {
+    let (control_plane, md) = ("/spec/topology/controlPlane", "/spec/topology/workers/machineDeployments/0");
+    for (pointer, value, effects) in [
+        // Documented as not implemented, and dropped by the conversion.
+        ("/spec/topology/rolloutAfter".to_owned(), json!("2026-03-26T10:00:00Z"), &[][..]),
+        (format!("{control_plane}/rollout"), json!({"after": "2026-03-26T10:00:00Z"}), &["rollout"]),
+        (format!("{md}/rollout/after"), json!("2026-03-26T10:00:00Z"), &["rollout"]),
+        (format!("{md}/nodeDrainTimeout"), json!("5m"), &["propagated-in-place"]),
+        (
+            format!("{md}/strategy"),
+            json!({"rollingUpdate": {"deletePolicy": "Oldest"}}),
+            &["object-only", "object-only"],
+        ),
+        (format!("{md}/readinessGates"), json!([{"conditionType": "a"}]), &["propagated-in-place"]),
+        (format!("{md}/taints"), json!([{"key": "a", "effect": "NoSchedule"}]), &["propagated-in-place"]),
+        (
+            format!("{control_plane}/taints"),
+            json!([{"key": "a", "effect": "NoSchedule"}]),
+            &["propagated-in-place"],
+        ),
+        (
+            format!("{control_plane}/readinessGates"),
+            json!([{"conditionType": "a"}]),
+            &["propagated-in-place"],
+        ),
+        (format!("{control_plane}/deletion/nodeDrainTimeoutSeconds"), json!(5), &["propagated-in-place"]),
+        (format!("{control_plane}/replicas"), json!(4), &["rejected"]),
+        (format!("{md}/variables"), json!({"overrides": [{"name": "image", "value": "v2"}]}), &["rollout"]),
+        ("/spec/topology/version".to_owned(), json!("v1.32.0"), &["rejected"]),
+    ] {
+        let found = plan(&topology(), &changed(CLUSTER, &pointer, value));
+        assert_eq!(words(&found), effects, "{pointer}: {found:#?}");
+    }
+    // An entry that goes is deleted; one that comes is created; order is nothing.
+    let mut two = topology();
+    let list = &mut two[CLUSTER]["spec"]["topology"]["workers"]["machineDeployments"];
+    let mut second = list[0].clone();
+    second["name"] = json!("md-1");
+    list.as_array_mut().expect("a list").push(second);
+    assert_eq!(words(&plan(&topology(), &two)), ["scale"]);
+    assert_eq!(words(&plan(&two, &topology())), ["scale"]);
+    let mut reversed = two.clone();
+    reversed[CLUSTER]["spec"]["topology"]["workers"]["machineDeployments"]
+        .as_array_mut()
+        .expect("a list")
+        .reverse();
+    assert!(plan(&two, &reversed).is_empty());
+}
+
+/// A topology is neither given to a Cluster nor taken from it.
+#[test]
+fn topologies_stay() {
+    let mut without = topology();
+    without[CLUSTER]["spec"] = json!({"controlPlaneRef": {"kind": "KubeadmControlPlane", "name": "c"}});
+    assert_eq!(words(&plan(&topology(), &without)), ["rejected"]);
+    assert_eq!(words(&plan(&without, &topology())), ["rejected"]);
+    let mut allowed = topology();
+    allowed[CLUSTER]["metadata"]["annotations"] =
+        json!({"unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check": ""});
+    assert!(plan(&without, &allowed).is_empty());
+}
+
+#[test]
+fn a_paused_cluster_delays_everything() {
+    let mut head = changed(CLUSTER, "/spec/topology/version", json!("v1.34.0"));
+    let md = "/spec/topology/workers/machineDeployments/0";
+    head[CLUSTER] = set(&head[CLUSTER], &format!("{md}/metadata/labels/a"), json!("b"));
+    head[CLUSTER]["spec"]["paused"] = json!(true);
+    let effects = plan(&topology(), &head);
+    assert_eq!(words(&effects), ["delayed", "delayed"], "{effects:#?}");
+    // Its objects stop with it, unless only its annotation says so.
+    let cluster = |spec: Value, annotations: Value| {
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+               "metadata": {"name": "c", "namespace": "fleet", "annotations": annotations}, "spec": spec})
+    };
+    let rolled = set(&machine_deployment(), "/spec/template/spec/version", json!("v1.34.0"));
+    for (spec, annotations, effect) in [
+        (json!({"paused": true}), json!({}), "delayed"),
+        (json!({}), json!({"cluster.x-k8s.io/paused": ""}), "rollout"),
+    ] {
+        let cluster = cluster(spec, annotations);
+        let effects = plan(&[cluster.clone(), machine_deployment()], &[cluster, rolled.clone()]);
+        assert_eq!(words(&effects), [effect], "{effects:#?}");
+    }
+    let held = set(&rolled, "/spec/paused", json!(true));
+    let effects = plan(&[machine_deployment()], &[held]);
+    assert_eq!(words(&effects), ["delayed", "object-only"], "{effects:#?}");
+}
+
+#[test]
+fn a_deferred_entry_stays_behind() {
+    let entry = "/spec/topology/workers/machineDeployments/0";
+    let annotations = format!("{entry}/metadata/annotations");
+    let defer = json!({"topology.cluster.x-k8s.io/defer-upgrade": ""});
+    let deferred = changed(CLUSTER, &annotations, defer);
+    let mut head = deferred.clone();
+    head[CLUSTER] = set(&head[CLUSTER], "/spec/topology/version", json!("v1.34.0"));
+    let effects = plan(&deferred, &head);
+    let rollout = effects.iter().find(|e| e["effect"] == "rollout").expect("one");
+    assert_eq!(rollout["details"]["machines"], 3);
+    assert!(rollout["consequences"].to_string().contains("md-0: deferred by annotation"));
+    assert_eq!(words(&plan(&topology(), &deferred)), ["object-only"]);
+    assert_eq!(words(&plan(&deferred, &topology())), ["unknown"]);
+}
+
+#[test]
+fn control_planes_that_the_webhook_refuses() {
+    let base = control_plane();
+    for (pointer, value) in
+        [("/spec/replicas", json!(4)), ("/spec/replicas", json!(0)), ("/spec/version", json!("v1.35.0"))]
+    {
+        let effects = plan(std::slice::from_ref(&base), &[set(&base, pointer, value)]);
+        assert_eq!(words(&effects), ["rejected"], "{pointer}");
+    }
+    // With external etcd any number may be.
+    let external = json!({"external": {"endpoints": ["e"]}});
+    let base = set(&base, "/spec/kubeadmConfigSpec/clusterConfiguration/etcd", external);
+    let effects = plan(std::slice::from_ref(&base), &[set(&base, "/spec/replicas", json!(4))]);
+    assert_eq!(words(&effects), ["scale"]);
+}
+
+/// Another API version of the same content rolls nothing; what only a conversion
+/// could tell is unknown.
+#[test]
+fn api_versions_are_no_change() {
+    let old = |arguments: Value| {
+        let mut objects = topology();
+        objects[BOOTSTRAP]["apiVersion"] = json!("bootstrap.cluster.x-k8s.io/v1beta1");
+        objects[BOOTSTRAP]["spec"]["template"]["spec"] =
+            json!({"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": arguments}}});
+        objects
+    };
+    let new = |arguments: Value| {
+        let mut objects = old(arguments);
+        objects[BOOTSTRAP]["apiVersion"] = json!("bootstrap.cluster.x-k8s.io/v1beta2");
+        objects
+    };
+    let same = plan(&old(json!({"v": "2"})), &new(json!([{"name": "v", "value": "2"}])));
+    assert!(same.is_empty(), "{same:#?}");
+    let other = plan(&old(json!({"v": "2"})), &new(json!([{"name": "v", "value": "3"}])));
+    assert_eq!(words(&other), ["rollout"], "{other:#?}");
+    let mut infra = topology();
+    infra[MACHINES]["apiVersion"] = json!("infrastructure.cluster.x-k8s.io/v1beta1");
+    infra[MACHINES]["spec"]["template"]["spec"] = json!({"oldName": 1});
+    let mut renamed = topology();
+    renamed[MACHINES]["spec"]["template"]["spec"] = json!({"newName": 1});
+    let found = plan(&infra, &renamed);
+    assert_eq!(words(&found), ["unknown"], "{found:#?}");
+}
+
+/// Each field is told once: as an effect on Machines, or as one of the object.
+#[test]
+fn fields_are_told_once() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let (before, after) = (directory.path().join("base"), directory.path().join("head"));
+    write(&before, &topology());
+    let mut head = changed(CLUSTER, "/spec/topology/workers/machineDeployments/0/replicas", json!(9));
+    head[CLUSTER]["metadata"]["annotations"] = json!({"example.com/note": "x"});
+    write(&after, &head);
+    let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(["plan", "--format", "json", "--base"])
+        .arg(&before)
+        .arg("--head")
+        .arg(&after)
+        .arg("--root")
+        .arg(&after)
+        .output()
+        .expect("the command runs");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let told: Vec<(&Value, &Value)> = answer["effects"]
+        .as_array()
+        .expect("effects")
+        .iter()
+        .map(|e| (&e["category"], &e["field"]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (&json!("machines"), &json!("/spec/topology/workers/machineDeployments/{name=md-0}/replicas")),
+            (&json!("object"), &json!("/metadata/annotations/example.com~1note")),
+        ]
+    );
+}
+
+/// Hooks are told for Clusters that come and go, too; what stays in the cluster
+/// calls none.
+#[test]
+fn new_clusters_call_hooks() {
+    let without: Vec<Value> = topology().into_iter().take(CLUSTER).collect();
+    let effects = plan(&without, &topology());
+    assert_eq!(words(&effects), ["hooks-called"]);
+    let called: Vec<&Value> =
+        effects[0]["details"]["hooks"].as_array().expect("hooks").iter().map(|h| &h["hook"]).collect();
+    assert_eq!(called, ["BeforeClusterCreate", "AfterControlPlaneInitialized"]);
+    let effects = plan(&topology(), &without);
+    assert_eq!(words(&effects), ["hooks-called"]);
+    assert_eq!(effects[0]["details"]["hooks"][0]["hook"], "BeforeClusterDelete");
+    let kept = json!({"kustomize.toolkit.fluxcd.io/prune": "disabled"});
+    assert!(plan(&changed(CLUSTER, "/metadata/annotations", kept), &without).is_empty());
+}

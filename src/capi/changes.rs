@@ -9,16 +9,17 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::hooks::simulate::Event;
 use super::kinds::{CONTROL_PLANE, CORE};
-use super::objects::{Object, Scope, scopes_of};
+use super::objects::{Object, Objects, Scope, scopes_of};
 use super::propagation::{Entry, Keys, Metadata, Source};
 use super::rollout::field::{self, Judgement};
-use super::rollout::{Effect, EffectKind};
+use super::rollout::{Effect, EffectKind, kubeadm_config};
 use super::topology::fields::{self, Field, Fields, HEALTH_CHECK, Table};
 use super::topology::value::{has_unknown, to_json};
 use super::topology::{Cluster, metadata_at, text_at};
 use crate::config::Feature;
-use crate::flux::cluster::{Cluster as FluxCluster, World};
+use crate::flux::cluster::{ApplyTarget, Cluster as FluxCluster, World};
 use crate::repo::ObjectId;
 use crate::yaml::{Known, Location, NodeRef, pointer_join};
 
@@ -27,6 +28,8 @@ use crate::yaml::{Known, Location, NodeRef, pointer_join};
 pub struct Change {
     /// The object whose change has the effect.
     pub object: ObjectId,
+    /// Where it is applied.
+    pub target: ApplyTarget,
     /// The effect.
     pub effect: Effect,
     /// Where it was written before.
@@ -36,21 +39,27 @@ pub struct Change {
 }
 
 /// Effects between two states of a cluster; either may be absent. Objects that
-/// are new or gone are told by their own effects; here only what follows for the
-/// Machines of objects that stay.
+/// are new or gone are told by their own effects; here what follows for the
+/// Machines of objects that stay, and the hooks that are called for Clusters.
 pub fn effects(
     base: &World,
     base_cluster: Option<&FluxCluster>,
     head: &World,
     head_cluster: Option<&FluxCluster>,
 ) -> Vec<Change> {
-    let (Some(base_cluster), Some(head_cluster)) = (base_cluster, head_cluster) else { return Vec::new() };
-    let before = scopes_of(base, base_cluster);
+    let before = base_cluster.map(|cluster| scopes_of(base, cluster)).unwrap_or_default();
+    let after = head_cluster.map(|cluster| scopes_of(head, cluster)).unwrap_or_default();
+    let mut targets: Vec<&ApplyTarget> = before.iter().chain(&after).map(|scope| &scope.target).collect();
+    targets.sort_unstable();
+    targets.dedup();
     let mut changes = Vec::new();
-    for after in scopes_of(head, head_cluster) {
-        let Some(before) = before.iter().find(|scope| scope.target == after.target) else { continue };
-        let comparison = Comparison { before, after: &after, conditions: conditions(&after) };
-        comparison.run(&mut changes);
+    for target in targets {
+        let nothing = Scope { cluster: None, target: target.clone(), objects: Objects::default() };
+        let of = |scopes: &'_ [Scope<'_>]| scopes.iter().position(|scope| scope.target == *target);
+        let old = of(&before).map_or(&nothing, |index| &before[index]);
+        let new = of(&after).map_or(&nothing, |index| &after[index]);
+        let conditions = conditions(if new.cluster.is_some() { new } else { old });
+        Comparison { before: old, after: new, conditions }.run(&mut changes);
     }
     changes
 }
@@ -91,10 +100,21 @@ struct Comparison<'c, 'a> {
 
 impl Comparison<'_, '_> {
     fn run(&self, changes: &mut Vec<Change>) {
-        for after in Cluster::all(&self.after.objects).filter(|c| c.topology().is_some()) {
+        for after in Cluster::all(&self.after.objects) {
             let before = self.same(after.object).map(|object| Cluster { object });
-            if let Some(before) = before.filter(|c| c.topology().is_some()) {
-                topology::effects(self, &before, &after, changes);
+            match before {
+                Some(before) if before.topology().is_some() && after.topology().is_some() => {
+                    topology::effects(self, &before, &after, changes);
+                }
+                Some(before) => topology::given_or_taken(self, &before, &after, changes),
+                // One more of an identity that was there is no new Cluster.
+                None if is_among(&self.before.objects, after.object) => {}
+                None => topology::hooks(self, Event::Create, None, &after, changes),
+            }
+        }
+        for before in Cluster::all(&self.before.objects) {
+            if !is_among(&self.after.objects, before.object) {
+                topology::hooks(self, Event::Delete, Some(&before), &before, changes);
             }
         }
         for after in self.after.objects.of_kind(CONTROL_PLANE, "KubeadmControlPlane") {
@@ -107,6 +127,11 @@ impl Comparison<'_, '_> {
                 if let Some(before) = self.same(after) {
                     self.worker(before, after, changes);
                 }
+            }
+        }
+        for after in self.after.objects.of_kind(CORE, "MachineHealthCheck") {
+            if let Some(before) = self.same(after) {
+                self.health_check(before, after, changes);
             }
         }
         self.templates(changes);
@@ -130,18 +155,73 @@ impl Comparison<'_, '_> {
         twin.or_else(|| before.iter().find(|o| !kept(o))).copied()
     }
 
+    /// Why nothing of an object is reconciled: it or its Cluster is paused.
+    fn pause(&self, object: Object<'_>) -> Option<String> {
+        const PAUSED: &str = "cluster.x-k8s.io/paused";
+        let cluster = text_at(object.node, &["/spec/clusterName"])
+            .or_else(|| text_at(object.node, &["/metadata/labels/cluster.x-k8s.io~1cluster-name"]));
+        let cluster = cluster.and_then(|name| {
+            Cluster::all(&self.after.objects)
+                .find(|c| c.object.name() == name && c.object.namespace() == object.namespace())
+        });
+        if cluster.is_some_and(|c| c.object.node.at("/spec/paused").and_then(NodeRef::as_bool) == Some(true))
+        {
+            return Some("its Cluster is paused, so nothing is reconciled until it is not".to_owned());
+        }
+        super::topology::has_annotation(object.node, PAUSED)
+            .then(|| "it is paused by annotation, so nothing is reconciled until it is not".to_owned())
+    }
+
+    fn health_check(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<Change>) {
+        let mut part = Part::new(self, after.id, "MachineHealthCheck", None, changes);
+        let mut names: Vec<String> = Vec::new();
+        for object in [before, after] {
+            for entry in object.node.entries_at("/spec") {
+                if !names.iter().any(|name| *name == entry.key) {
+                    names.push(entry.key.into_owned());
+                }
+            }
+        }
+        for name in names {
+            let pointer = pointer_join("/spec", &name);
+            let value = |object: Object<'_>| object.node.at(&pointer).map(to_json).unwrap_or_default();
+            let values = (value(before), value(after));
+            if values.0 == values.1 {
+                continue;
+            }
+            let judgement = match &*name {
+                "clusterName" => (EffectKind::Rejected, "the Cluster of an object cannot change"),
+                _ if has_unknown(&values.0) || has_unknown(&values.1) => {
+                    (EffectKind::Unknown, "its value is not known offline")
+                }
+                _ => (
+                    EffectKind::ObjectOnly,
+                    "Machines are remediated by other rules from now on; none is replaced for the change",
+                ),
+            };
+            let places = (before.node.location_at(&pointer), after.node.location_at(&pointer));
+            part.push(judgement, pointer, values, places, false);
+        }
+        part.finish();
+    }
+
     fn control_plane(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<Change>) {
         let replicas = after.node.at("/spec/replicas").and_then(NodeRef::as_int);
-        let mut part = Part::new(self, before.id, "KubeadmControlPlane", replicas, changes);
+        let mut part = Part::new(self, after.id, "KubeadmControlPlane", replicas, changes);
+        part.paused = self.pause(after);
         let old = fields::of_object(Table::ControlPlane, before.node);
         let new = fields::of_object(Table::ControlPlane, after.node);
-        part.fields(&old, &new, field::control_plane);
         let spec = "/spec/kubeadmConfigSpec";
+        let kubeadm = after.node.at(spec).map(to_json).unwrap_or_default();
+        let stacked =
+            kubeadm.pointer("/clusterConfiguration/etcd/external").is_none() && !has_unknown(&kubeadm);
+        part.fields(&old, &new, |name, old, new| field::kubeadm_control_plane(name, old, new, stacked));
         let json = |object: Object<'_>| object.node.at(spec).map(to_json).unwrap_or_default();
         let version = text_at(after.node, &["/spec/version"]).unwrap_or_default();
+        let api = |object: Object<'_>| text_at(object.node, &["/apiVersion"]);
         part.kubeadm(
-            &json(before),
-            &json(after),
+            (json(before), json(after)),
+            api(before) != api(after),
             &version,
             spec,
             (before.node.location_at(spec), after.node.location_at(spec)),
@@ -156,10 +236,14 @@ impl Comparison<'_, '_> {
     fn worker(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<Change>) {
         let kind = after.id.kind.to_string();
         let replicas = after.node.at("/spec/replicas").and_then(NodeRef::as_int);
-        let mut part = Part::new(self, before.id, &kind, replicas, changes);
+        let mut part = Part::new(self, after.id, &kind, replicas, changes);
+        part.paused = self.pause(after);
+        if after.node.at("/spec/paused").and_then(NodeRef::as_bool) == Some(true) {
+            part.rollout_waits = Some("spec.paused holds the rollout until it is false".to_owned());
+        }
         let old = fields::of_object(Table::Worker, before.node);
         let new = fields::of_object(Table::Worker, after.node);
-        part.fields(&old, &new, |name, value| field::worker(&kind, name, value));
+        part.fields(&old, &new, |name, _, value| field::worker(&kind, name, value));
         let template = "/spec/template/metadata";
         let metadata = |object: Object<'_>, at: &str| metadata_at(object.node, at);
         part.metadata(&metadata(before, template), &metadata(after, template), COPIED);
@@ -200,6 +284,7 @@ impl Comparison<'_, '_> {
             }
             changes.push(Change {
                 object: after.id.clone(),
+                target: self.after.target.clone(),
                 effect: Effect {
                     category: "machines",
                     effect: EffectKind::NewMachinesOnly,
@@ -228,6 +313,7 @@ const NOT_COPIED: Judgement = (EffectKind::ObjectOnly, "top-level metadata reach
 /// replacement are one effect: its Machines are replaced once.
 struct Part<'p> {
     object: ObjectId,
+    applied_to: ApplyTarget,
     target: String,
     /// The part inside its object: the entry's JSON Pointer, and that with its
     /// name for its index.
@@ -236,6 +322,10 @@ struct Part<'p> {
     in_place: bool,
     /// Why everything but replacement waits.
     held: Option<String>,
+    /// Why everything waits.
+    paused: Option<String>,
+    /// Why replacement waits.
+    rollout_waits: Option<String>,
     /// Said with everything that does not wait.
     note: Option<String>,
     rollout: Option<Change>,
@@ -253,11 +343,14 @@ impl<'p> Part<'p> {
     ) -> Self {
         Part {
             object: object.clone(),
+            applied_to: comparison.after.target.clone(),
             target: target.to_owned(),
             entry: None,
             machines,
             in_place: comparison.conditions.in_place,
             held: None,
+            paused: None,
+            rollout_waits: None,
             note: None,
             rollout: None,
             rolled: Vec::new(),
@@ -265,7 +358,7 @@ impl<'p> Part<'p> {
         }
     }
 
-    fn fields(&mut self, before: &Fields, after: &Fields, judge: impl Fn(&str, &Value) -> Judgement) {
+    fn fields(&mut self, before: &Fields, after: &Fields, judge: impl Fn(&str, &Value, &Value) -> Judgement) {
         let names: BTreeMap<&str, ()> = before.keys().chain(after.keys()).map(|name| (*name, ())).collect();
         for name in names.into_keys() {
             let (old, new) = (before.get(name), after.get(name));
@@ -274,7 +367,7 @@ impl<'p> Part<'p> {
             if before == after {
                 continue;
             }
-            let mut judgement = judge(name, &after);
+            let mut judgement = judge(name, &before, &after);
             if has_unknown(&before) || has_unknown(&after) {
                 judgement = (EffectKind::Unknown, "its value is not known offline");
             }
@@ -284,22 +377,47 @@ impl<'p> Part<'p> {
             let pointer = new.or(old).map(|f| f.pointer.clone()).unwrap_or_default();
             let place = |field: Option<&Field>| field.and_then(|f| f.location.clone());
             let waits = name != HEALTH_CHECK;
-            self.push(judgement, pointer, (before, after), (place(old), place(new)), waits);
+            let written = |field: Option<&Field>| field.map(|f| f.written.clone()).unwrap_or_default();
+            self.push(judgement, pointer, (written(old), written(new)), (place(old), place(new)), waits);
         }
     }
 
+    /// `kubeadmConfigSpec` on both sides; `migrated`: in two API versions.
     fn kubeadm(
         &mut self,
-        before: &Value,
-        after: &Value,
+        (mut before, mut after): (Value, Value),
+        migrated: bool,
         version: &str,
         pointer: &str,
         places: (Option<Location>, Option<Location>),
     ) {
-        let Some((judgement, paths)) = field::kubeadm_config_spec(before, after, version) else { return };
-        let first = paths.first().map(|path| path.replace('.', "/")).unwrap_or_default();
-        let at = |spec: &Value| spec.pointer(&format!("/{first}")).cloned().unwrap_or_default();
-        self.push(judgement, format!("{pointer}/{first}"), (at(before), at(after)), places, true);
+        if migrated {
+            (before, after) = (kubeadm_config::converted(&before), kubeadm_config::converted(&after));
+        }
+        let (before, after) = (&before, &after);
+        let Some((mut judgement, paths)) = field::kubeadm_config_spec(before, after, version) else { return };
+        if migrated && !paths.iter().any(|path| is_on_both_sides(before, after, path)) {
+            judgement = MIGRATED;
+        }
+        let mut pointers = paths
+            .iter()
+            .map(|path| path.iter().fold(String::new(), |pointer, segment| pointer_join(&pointer, segment)));
+        let first = pointers.next().unwrap_or_default();
+        let rest: Vec<String> = pointers.map(|path| format!("{pointer}{path}")).collect();
+        let at = |spec: &Value| spec.pointer(&first).cloned().unwrap_or_default();
+        let count = self.changes.len();
+        self.push(judgement, format!("{pointer}{first}"), (at(before), at(after)), places, true);
+        if rest.is_empty() {
+            return;
+        }
+        match self.changes.get_mut(count) {
+            Some(change) => {
+                let all: Vec<&String> = std::iter::once(&change.effect.field).chain(&rest).collect();
+                change.effect.details.insert("fields".to_owned(), json!(all));
+            }
+            // One of the causes of the replacement.
+            None => self.rolled.extend(rest),
+        }
     }
 
     fn metadata(&mut self, before: &Metadata, after: &Metadata, judgement: Judgement) {
@@ -355,9 +473,12 @@ impl<'p> Part<'p> {
             },
             None => field,
         };
-        let reason = format!("{}, {}: {reason}", self.target, phrase(&field, &before, &after));
+        // What the object itself is need not be said again.
+        let part = if self.target == *self.object.kind { String::new() } else { format!("{}, ", self.target) };
+        let reason = format!("{part}{}: {reason}", phrase(&field, &before, &after));
         let mut change = Change {
             object: self.object.clone(),
+            target: self.applied_to.clone(),
             effect: Effect {
                 category: "machines",
                 effect,
@@ -376,8 +497,8 @@ impl<'p> Part<'p> {
             self.rollout.get_or_insert(change);
             return;
         }
-        match &self.held {
-            Some(why) if waits && effect != EffectKind::Rejected => {
+        match self.paused.as_ref().or(self.held.as_ref().filter(|_| waits)) {
+            Some(why) if effect != EffectKind::Rejected => {
                 change.effect.details.insert("then".to_owned(), json!(effect.name()));
                 change.effect.effect = EffectKind::Delayed;
                 change.effect.reason = format!("{reason}; {why}");
@@ -407,9 +528,31 @@ impl<'p> Part<'p> {
         if self.in_place {
             effect.consequences.push("unless an update extension accepts it in place".to_owned());
         }
+        if let Some(why) = self.paused.or(self.rollout_waits) {
+            effect.details.insert("then".to_owned(), json!(effect.effect.name()));
+            effect.effect = EffectKind::Delayed;
+            effect.reason = format!("{}; {why}", effect.reason);
+        }
         effect.consequences.extend(self.held);
         self.changes.push(change);
     }
+}
+
+/// Whether a path that differs has a value before and after. In two API versions
+/// another path may be the same field under another name.
+fn is_on_both_sides(before: &Value, after: &Value, path: &[String]) -> bool {
+    [before, after].into_iter().all(|value| {
+        path.iter().try_fold(value, |value, key| value.get(key)).is_some_and(|value| !value.is_null())
+    })
+}
+
+const MIGRATED: Judgement =
+    (EffectKind::Unknown, "another API version: what its conversion makes of it is not known offline");
+
+fn is_among(objects: &Objects<'_>, object: Object<'_>) -> bool {
+    objects
+        .of_kind(object.id.group(), &object.id.kind)
+        .any(|o| o.id.name == object.id.name && o.id.namespace == object.id.namespace)
 }
 
 /// A field's name and values, as far as they are short.
@@ -418,6 +561,7 @@ fn phrase(field: &str, before: &Value, after: &Value) -> String {
     let name = segments.iter().rev().find(|s| !s.starts_with('{')).cloned().unwrap_or_default();
     let short = |value: &Value| match value {
         Value::Null => Some("nothing".to_owned()),
+        Value::String(text) if text.is_empty() => Some("\"\"".to_owned()),
         Value::String(text) if text.chars().count() <= 30 => Some(text.clone()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
         _ => None,

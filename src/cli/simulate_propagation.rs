@@ -11,6 +11,7 @@ use crate::flux::regexp::GoRegexp;
 use crate::lint::engine::NotChecked;
 use crate::report;
 use crate::report::propagation::{Cluster, json, text};
+use crate::repo::ObjectId;
 
 /// Formats, the default first.
 const FORMATS: [&str; 2] = ["text", "json"];
@@ -36,10 +37,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     for scope in scopes.iter().filter(|scope| wanted(common, scope)) {
         let settings = settings(scope, &session.config)?;
         let (mut derived, unknown) = simulate(&scope.objects, &settings);
-        for missing in unknown {
+        let asked = |id: &ObjectId| selector.as_ref().is_none_or(|selector| selector.matches(id));
+        for missing in unknown.into_iter().filter(|missing| asked(missing.from())) {
             match missing {
                 Missing::Class(id) => not_checked.add("class-not-here", id.to_string()),
-                Missing::Template(what) => not_checked.add("template-not-here", what),
+                Missing::Template(_, what) => not_checked.add("template-not-here", what),
             }
         }
         if let Some(selector) = &selector {

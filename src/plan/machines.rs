@@ -1,13 +1,24 @@
 //! Machines and lifecycle hooks: Cluster API's effects in the plan's words.
 
-use super::{Effect, Pair, Severity, Side};
+use super::{Effect, FieldChange, Pair, Severity, Side};
 use crate::capi::changes::effects as changes;
 use crate::capi::rollout::EffectKind;
+use crate::capi::rollout::template::differences;
+use crate::flux::cluster::ApplyTarget;
+use crate::repo::ObjectId;
+use crate::yaml::pointer_join;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let found = changes(pair.base_world, pair.base, pair.head_world, pair.head);
     found
         .into_iter()
+        // A Cluster that only is no longer looked after calls no hook.
+        .filter(|change| {
+            let gone = change.effect.category == "hook" && change.head.is_none();
+            !gone || super::objects::deletes(pair, &change.target, &change.object)
+        })
         .map(|change| {
             let (name, severity) = word(change.effect.effect);
             let severity = if change.effect.category == "hook" { Severity::Notable } else { severity };
@@ -15,6 +26,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             let lost = change.effect.details.get("capacityLost").and_then(serde_json::Value::as_bool);
             let severity = if lost == Some(true) { Severity::Disruptive } else { severity };
             let mut effect = Effect::new(pair, change.effect.category, name, severity, &change.object);
+            effect.target = change.target;
             effect.field = change.effect.field;
             effect.before = change.effect.before;
             effect.after = change.effect.after;
@@ -27,6 +39,34 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             }
         })
         .collect()
+}
+
+/// Fields by object that effects on Machines tell, as JSON Pointers.
+#[derive(Default)]
+pub(super) struct Told<'e>(BTreeMap<(&'e ApplyTarget, &'e ObjectId), Vec<&'e str>>);
+
+impl<'e> Told<'e> {
+    pub(super) fn by(effects: &'e [Effect]) -> Told<'e> {
+        let mut told = Told::default();
+        for effect in effects.iter().filter(|effect| effect.category == "machines") {
+            let fields = told.0.entry((&effect.target, &effect.object)).or_default();
+            fields.push(&effect.field);
+            let listed = effect.details.get("fields").and_then(Value::as_array).into_iter().flatten();
+            fields.extend(listed.filter_map(Value::as_str));
+        }
+        told
+    }
+
+    /// Whether everything that a change of a field changes is told already.
+    pub(super) fn covers(&self, target: &ApplyTarget, id: &ObjectId, change: &FieldChange) -> bool {
+        let Some(told) = self.0.get(&(target, id)) else { return false };
+        differences(&change.before, &change.after).iter().all(|path| {
+            let leaf = path.iter().fold(change.path.clone(), |path, segment| pointer_join(&path, segment));
+            told.iter().any(|field| {
+                leaf.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        })
+    }
 }
 
 fn word(kind: EffectKind) -> (&'static str, Severity) {

@@ -264,12 +264,13 @@ pub fn only_in<'f>(here: &'f [Finding], there: &[Finding]) -> Vec<&'f Finding> {
 pub fn plan(base: &World, head: &World) -> Vec<Effect> {
     let mut effects = Vec::new();
     for pair in pairs(base, head) {
-        let mut own = objects::effects(&pair);
+        let machines = machines::effects(&pair);
+        let mut own = objects::effects(&pair, &machines::Told::by(&machines));
         own.extend(suspend::effects(&pair));
         own.extend(gates::effects(&pair));
         own.extend(events::effects(&pair));
         own.extend(waits::effects(&pair));
-        own.extend(machines::effects(&pair));
+        own.extend(machines);
         for effect in &mut own {
             effect.when = pair.when(effect);
         }

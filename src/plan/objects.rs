@@ -5,6 +5,7 @@
 //! immutable fields.
 
 use super::fields::{FieldChange, compare};
+use super::machines::Told;
 use super::{Effect, Key, Objects, Pair, Placed, Severity, Side};
 use crate::flux::cluster::{Applied, ApplyTarget};
 use crate::flux::kinds::{self, SOURCE};
@@ -13,7 +14,8 @@ use crate::yaml::{Known, NodeRef, pointer_join};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
+/// `told`: fields that effects on Machines tell, which are not told again.
+pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
     let base = &pair.before;
     let head = &pair.after;
     let mut out = Vec::new();
@@ -29,7 +31,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         .collect();
     for (key, before) in base {
         if let Some(after) = head.get(key) {
-            both(pair, before, after, &mut out);
+            both(pair, before, after, told, &mut out);
             out.extend(values_from(pair, before, after));
         }
     }
@@ -133,6 +135,13 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
     effect.consequences.extend(held_back(after));
     let place = after.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Head, place)
+}
+
+/// Whether an object of the base is deleted by the change, not only no longer
+/// looked after.
+pub(super) fn deletes(pair: &Pair<'_>, target: &ApplyTarget, id: &ObjectId) -> bool {
+    let key = (target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+    pair.before.get(&key).is_some_and(|before| fate(pair, before) == Fate::Deleted)
 }
 
 /// What becomes of an object that is no longer wanted.
@@ -346,16 +355,18 @@ fn added_protection_too_late(pair: &Pair<'_>, id: &ObjectId) -> bool {
     })
 }
 
-fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, out: &mut Vec<Effect>) {
+fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_>, out: &mut Vec<Effect>) {
     let id = &after.object.id;
     moved(pair, before, after, out);
     if std::ptr::eq(before.object, after.object) {
         return;
     }
     let changes = compare(before.object.node.get_ref(), after.object.node.get_ref());
-    // Suspension, gates and event metadata are told by their own rooms.
-    let changes: Vec<FieldChange> =
-        changes.into_iter().filter(|change| !told_elsewhere(id, change)).collect();
+    // Suspension, gates, event metadata and Machines are told by their own rooms.
+    let changes: Vec<FieldChange> = changes
+        .into_iter()
+        .filter(|change| !told_elsewhere(id, change) && !told.covers(after.target, id, change))
+        .collect();
     let Some(first) = changes.first() else { return };
     let class = class_of(id, &changes);
     let immutable: Vec<&FieldChange> = changes.iter().filter(|change| is_immutable(id, change)).collect();

@@ -146,7 +146,12 @@ fn line(number: usize, steps: &[Step]) -> String {
         }
         _ => String::new(),
     };
-    let said = [versions, step.reason.clone()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>();
+    // What is not reached calls nothing yet.
+    let asked = match (&step.handlers, step.state) {
+        (Some(names), State::Done | State::Blocked | State::Aborted) if !names.is_empty() => names.join(", "),
+        _ => String::new(),
+    };
+    let said = [versions, asked, step.reason.clone()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>();
     let mark = format!("{marker}{number}", number = format_args!("{number:>2}"));
     let mut line = format!("{mark:>4}  {state:<7}  {what:<31} ");
     let mut column = line.chars().count();

@@ -3,15 +3,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{COPIED, Change, Comparison, NOT_COPIED, Part};
+use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Part, is_on_both_sides};
+use crate::capi::hooks::sequence::{self, DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, WorkerEntry as Deferrable};
 use crate::capi::hooks::simulate::{Event, Request, State, StepKind, VersionUpdate, simulate};
 use crate::capi::propagation::WorkerKind;
 use crate::capi::rollout::field;
 use crate::capi::rollout::template::{TemplateOutcome, differences, summarise, template_outcome};
-use crate::capi::rollout::{Effect, EffectKind};
-use crate::capi::topology::Cluster;
+use crate::capi::rollout::{Effect, EffectKind, kubeadm_config};
 use crate::capi::topology::desired::{Desired, Part as Template, Worker, desired};
 use crate::capi::topology::value::has_unknown;
+use crate::capi::topology::{Class, Cluster, TemplateRef, WorkerEntry};
 use crate::yaml::{Location, NodeRef};
 
 const VERSION: &str = "/spec/topology/version";
@@ -33,10 +34,13 @@ pub(super) fn effects(
         return;
     }
     let (Some(old), Some(new)) = (old, new) else {
-        unknown_class(before, after, changes);
+        unknown_class(comparison, before, after, changes);
         return;
     };
     let pair = Pair { comparison, old: &old, new: &new, upgrades: versions.is_some() };
+    if pair.class_is_refused(changes) {
+        return;
+    }
     pair.infrastructure(changes);
     pair.control_plane(changes);
     for kind in WorkerKind::BOTH {
@@ -65,6 +69,7 @@ fn upgrade(
     let place = |cluster: &Cluster<'_>| cluster.object.node.location_at(VERSION);
     let mut change = Change {
         object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
         effect: Effect {
             category: "machines",
             effect: EffectKind::Rollout,
@@ -100,6 +105,10 @@ fn upgrade(
             continue;
         }
         let kind = entry.kind.kind();
+        if is_deferred(after, &entry) {
+            consequences.push(format!("{kind} {name}: deferred by annotation, so it stays at its version"));
+            continue;
+        }
         match (entry.kind, replicas(entry.node.at("/replicas"))) {
             (WorkerKind::MachinePool, _) => {
                 consequences.push(format!(
@@ -117,28 +126,93 @@ fn upgrade(
         consequences.push("unless an update extension accepts it in place".to_owned());
     }
     change.effect.details.insert("machines".to_owned(), json!(machines));
+    if after.is_paused() {
+        change.effect.details.insert("then".to_owned(), json!(EffectKind::Rollout.name()));
+        change.effect.effect = EffectKind::Delayed;
+        change.effect.reason = format!("{}; {PAUSED}", change.effect.reason);
+    }
     changes.push(change);
-    hooks(comparison, before, after, (from, to), changes);
+    hooks(comparison, Event::Upgrade, Some(before), after, changes);
     true
 }
 
-fn hooks(
+const PAUSED: &str = "the Cluster is paused, so nothing is reconciled until it is not";
+
+/// Whether the upgrade of an entry is deferred, by itself or by one before it.
+fn is_deferred(cluster: &Cluster<'_>, entry: &WorkerEntry<'_>) -> bool {
+    let entries: Vec<Deferrable> = cluster
+        .workers(entry.kind)
+        .iter()
+        .map(|e| Deferrable {
+            name: e.name.clone().unwrap_or_default(),
+            defers: e.has_annotation(DEFER_UPGRADE),
+            holds: e.has_annotation(HOLD_UPGRADE_SEQUENCE),
+        })
+        .collect();
+    sequence::is_deferred(&entries, entry.name.as_deref().unwrap_or_default())
+}
+
+/// A Cluster gets a topology, or loses the one that it has: both are refused,
+/// with one way around the first.
+pub(super) fn given_or_taken(
     comparison: &Comparison<'_, '_>,
     before: &Cluster<'_>,
     after: &Cluster<'_>,
-    (from, to): (&str, &str),
     changes: &mut Vec<Change>,
 ) {
+    const WAY_AROUND: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
+    let reason = match (before.topology(), after.topology()) {
+        (Some(_), None) => "spec.topology cannot be taken away from a Cluster that has one",
+        (None, Some(_)) if !crate::capi::topology::has_annotation(after.object.node, WAY_AROUND) => {
+            "a Cluster that was made without spec.topology cannot get one"
+        }
+        _ => return,
+    };
+    let place = |cluster: &Cluster<'_>| cluster.object.node.location_at("/spec/topology");
+    changes.push(Change {
+        object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
+        effect: Effect {
+            category: "machines",
+            effect: EffectKind::Rejected,
+            field: "/spec/topology".to_owned(),
+            before: Value::Null,
+            after: Value::Null,
+            reason: format!("the webhook rejects it: {reason}"),
+            consequences: Vec::new(),
+            details: Map::new(),
+        },
+        base: place(before),
+        head: place(after),
+    });
+}
+
+/// The hooks that an event of a Cluster calls. `before` is absent for a new
+/// Cluster; for a deleted one both are what it was.
+pub(super) fn hooks(
+    comparison: &Comparison<'_, '_>,
+    event: Event,
+    before: Option<&Cluster<'_>>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
+    let upgrade = event == Event::Upgrade;
+    let from = before.and_then(Cluster::version).filter(|_| upgrade);
+    let to = after.version().filter(|_| upgrade);
+    let objects = match event {
+        Event::Delete => &comparison.before.objects,
+        _ => &comparison.after.objects,
+    };
     let request = Request {
-        event: Event::Upgrade,
-        from: Some(from.to_owned()),
-        to: Some(to.to_owned()),
+        event,
+        from: from.clone(),
+        to: to.clone(),
         respond: Default::default(),
         handlers: None,
         minor: comparison.conditions.minor,
         runtime_sdk: comparison.conditions.runtime_sdk,
     };
-    let Ok(simulation) = simulate(after, &comparison.after.objects, &request) else { return };
+    let Ok(simulation) = simulate(after, objects, &request) else { return };
     let mut called = Vec::new();
     let mut blocking: Vec<&str> = Vec::new();
     let mut blocked = None;
@@ -163,25 +237,37 @@ fn hooks(
         consequences.extend(simulation.withheld);
     }
     consequences.push("extensions are unknown offline".to_owned());
+    let (field, reason) = match event {
+        Event::Create => ("/spec/topology", "lifecycle hooks of its creation are called in order"),
+        Event::Upgrade => (VERSION, "lifecycle hooks of the upgrade are called in order"),
+        Event::Delete => ("/spec/topology", "a lifecycle hook is called before it is deleted"),
+    };
+    let place = |cluster: &Cluster<'_>| cluster.object.node.location_at(field);
     changes.push(Change {
         object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
         effect: Effect {
             category: "hook",
             effect: EffectKind::HooksCalled,
-            field: VERSION.to_owned(),
+            field: field.to_owned(),
             before: json!(from),
             after: json!(to),
-            reason: "lifecycle hooks of the upgrade are called in order".to_owned(),
+            reason: reason.to_owned(),
             consequences,
             details: Map::from_iter([("hooks".to_owned(), json!(called))]),
         },
-        base: before.object.node.location_at(VERSION),
-        head: after.object.node.location_at(VERSION),
+        base: before.and_then(place),
+        head: place(after).filter(|_| event != Event::Delete),
     });
 }
 
 /// Without the class what a changed topology makes is not known.
-fn unknown_class(before: &Cluster<'_>, after: &Cluster<'_>, changes: &mut Vec<Change>) {
+fn unknown_class(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
     let json = |cluster: &Cluster<'_>| {
         let mut topology = cluster.topology().map(crate::capi::topology::value::to_json).unwrap_or_default();
         if let Value::Object(map) = &mut topology {
@@ -195,6 +281,7 @@ fn unknown_class(before: &Cluster<'_>, after: &Cluster<'_>, changes: &mut Vec<Ch
     let place = |cluster: &Cluster<'_>| cluster.object.node.location_at("/spec/topology");
     changes.push(Change {
         object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
         effect: Effect {
             category: "machines",
             effect: EffectKind::Unknown,
@@ -228,7 +315,93 @@ struct Pair<'p, 'c, 'a> {
 
 impl Pair<'_, '_, '_> {
     fn part<'s>(&self, target: String, machines: Option<i64>, changes: &'s mut Vec<Change>) -> Part<'s> {
-        Part::new(self.comparison, self.new.cluster.object.id, &target, machines, changes)
+        let mut part = Part::new(self.comparison, self.new.cluster.object.id, &target, machines, changes);
+        part.paused = self.new.cluster.is_paused().then(|| PAUSED.to_owned());
+        part
+    }
+
+    /// Whether the webhooks refuse what the Cluster's class becomes, by another
+    /// name or by an edit (`ClusterClassesAreCompatible`, and the classes of
+    /// workers that are in use). The effect says which part.
+    fn class_is_refused(&self, changes: &mut Vec<Change>) -> bool {
+        let (old, new) = (&self.old.class, &self.new.class);
+        let rebased =
+            (old.object.name(), old.object.namespace()) != (new.object.name(), new.object.namespace());
+        let count = changes.len();
+        let subject = if rebased { self.new.cluster.object } else { new.object };
+        let mut refuse = |field: String, values: (Value, Value), reason: String| {
+            let (base, head) = if rebased {
+                let pointer = |cluster: &Cluster<'_>| {
+                    let pointer = cluster.class_ref().map(|class| class.pointer).unwrap_or_default();
+                    cluster.object.node.location_at(pointer)
+                };
+                (pointer(&self.old.cluster), pointer(&self.new.cluster))
+            } else {
+                (old.object.node.location_at(&field), new.object.node.location_at(&field))
+            };
+            changes.push(Change {
+                object: subject.id.clone(),
+                target: self.comparison.after.target.clone(),
+                effect: Effect {
+                    category: "machines",
+                    effect: EffectKind::Rejected,
+                    field: if rebased { "/spec/topology/classRef".to_owned() } else { field },
+                    before: values.0,
+                    after: values.1,
+                    reason: format!("the webhook rejects it: {reason}"),
+                    consequences: Vec::new(),
+                    details: Map::from_iter([(
+                        "cluster".to_owned(),
+                        json!(self.new.cluster.object.id.to_string()),
+                    )]),
+                },
+                base,
+                head,
+            });
+        };
+        let mut compare =
+            |what: &str, field: &str, before: Option<TemplateRef<'_>>, after: Option<TemplateRef<'_>>| {
+                let unknown =
+                    |r: &Option<TemplateRef<'_>>| r.as_ref().is_some_and(|r| r.group_kind().is_none());
+                if unknown(&before) || unknown(&after) {
+                    return;
+                }
+                let kind = |r: &Option<TemplateRef<'_>>| r.as_ref().and_then(TemplateRef::group_kind);
+                let (before, after) = (kind(&before), kind(&after));
+                if before != after {
+                    let reason = format!("group and kind of {what} cannot change");
+                    refuse(field.to_owned(), (json!(before), json!(after)), reason);
+                }
+            };
+        compare("the infrastructure", "/spec/infrastructure", old.infrastructure(), new.infrastructure());
+        compare("the control plane", "/spec/controlPlane", old.control_plane(), new.control_plane());
+        compare(
+            "the control plane's machineInfrastructure",
+            "/spec/controlPlane/machineInfrastructure",
+            old.control_plane_machines(),
+            new.control_plane_machines(),
+        );
+        for kind in WorkerKind::BOTH {
+            for before in old.workers(kind) {
+                let Some(name) = &before.class else { continue };
+                let Some(after) = new.worker(kind, name) else { continue };
+                let what = format!("the infrastructure of worker class {name}");
+                compare(&what, &after.pointer, before.infrastructure, after.infrastructure);
+            }
+        }
+        for entry in self.new.cluster.all_workers() {
+            let Some(name) = &entry.class else { continue };
+            let known = |class: &Class<'_>| {
+                // A class name that is not known may be this one.
+                class.workers(entry.kind).iter().any(|w| w.class.as_ref().is_none_or(|class| class == name))
+            };
+            if known(old) && !known(new) {
+                let list = format!("/spec/workers/{}", entry.kind.list());
+                let reason = format!("{} class {name} is in use and not in the new class", entry.kind.kind());
+                refuse(list, (json!(name), Value::Null), reason);
+            }
+        }
+        changes.len() > count
     }
 
     fn infrastructure(&self, changes: &mut Vec<Change>) {
@@ -250,18 +423,26 @@ impl Pair<'_, '_, '_> {
         let (mut before, mut after) = (old.fields.clone(), new.fields.clone());
         before.remove("/spec/version");
         after.remove("/spec/version");
-        part.fields(&before, &after, field::control_plane);
+        let kubeadm = new.kind == "KubeadmControlPlane" && old.kind == new.kind;
+        let stacked = new.part.as_ref().and_then(Template::spec).is_some_and(|spec| {
+            spec.pointer("/kubeadmConfigSpec/clusterConfiguration/etcd/external").is_none()
+                && !has_unknown(spec)
+        });
+        part.fields(&before, &after, |name, old, new| match kubeadm {
+            true => field::kubeadm_control_plane(name, old, new, stacked),
+            false => field::control_plane(name, new),
+        });
         match (&old.machine_metadata, &new.machine_metadata) {
             (Some(before), Some(after)) => part.metadata(before, after, COPIED),
             _ => part.metadata(&old.metadata, &new.metadata, NOT_COPIED),
         }
         self.template(&mut part, "infrastructure", old.machines.as_ref(), new.machines.as_ref());
-        let kubeadm = new.kind == "KubeadmControlPlane" && old.kind == new.kind;
         if let (true, Some(before), Some(after)) = (kubeadm, &old.part, &new.part) {
             let spec = |part: &Template| part.spec().and_then(|s| s.get("kubeadmConfigSpec")).cloned();
             let version = self.new.cluster.version().unwrap_or_default();
-            let (before, after) = (spec(before).unwrap_or_default(), spec(after).unwrap_or_default());
-            part.kubeadm(&before, &after, &version, "/spec/kubeadmConfigSpec", self.cause());
+            let specs = (spec(before).unwrap_or_default(), spec(after).unwrap_or_default());
+            let migrated = before.api_version != after.api_version;
+            part.kubeadm(specs, migrated, &version, "/spec/kubeadmConfigSpec", self.cause());
         } else {
             self.generated(&mut part, old.part.as_ref(), new.part.as_ref());
         }
@@ -333,8 +514,9 @@ impl Pair<'_, '_, '_> {
         let (mut before, mut after) = (old.fields.clone(), new.fields.clone());
         before.remove("/spec/template/spec/version");
         after.remove("/spec/template/spec/version");
-        part.fields(&before, &after, |field, value| field::worker(kind, field, value));
+        part.fields(&before, &after, |field, _, value| field::worker(kind, field, value));
         part.metadata(&old.metadata, &new.metadata, COPIED);
+        self.deferral(&mut part, old, new);
         match new.entry.kind {
             WorkerKind::MachineDeployment => {
                 self.template(
@@ -353,6 +535,27 @@ impl Pair<'_, '_, '_> {
         part.finish();
     }
 
+    /// Annotations that hold back an upgrade, which reach no object.
+    fn deferral(&self, part: &mut Part<'_>, old: &Worker<'_>, new: &Worker<'_>) {
+        let was = is_deferred(&self.old.cluster, &old.entry);
+        let is = is_deferred(&self.new.cluster, &new.entry);
+        let judgement = match (was, is) {
+            (false, true) => (EffectKind::ObjectOnly, "its upgrades are deferred from now on"),
+            // Whether it is behind is known in the cluster only.
+            (true, false) => (
+                EffectKind::Unknown,
+                "its upgrade is no longer deferred: Machines are replaced now if it is behind the topology's version",
+            ),
+            _ => return,
+        };
+        let pointer = format!("{}/metadata/annotations", new.entry.pointer);
+        let places = (
+            self.old.cluster.object.node.location_at(&format!("{}/metadata/annotations", old.entry.pointer)),
+            self.new.cluster.object.node.location_at(&pointer),
+        );
+        part.push(judgement, pointer, (json!(was), json!(is)), places, false);
+    }
+
     /// A machine or bootstrap template, of which the Cluster has a clone.
     fn template(&self, part: &mut Part<'_>, what: &str, old: Option<&Template>, new: Option<&Template>) {
         let (Some(old), Some(new)) = (old, new) else {
@@ -368,7 +571,16 @@ impl Pair<'_, '_, '_> {
             part.push(judgement, format!("/{what}"), values, self.cause(), true);
             return;
         }
-        let paths = differences(&old.template, &new.template);
+        let migrated = old.api_version != new.api_version;
+        let (mut before, mut after) = (old.template.clone(), new.template.clone());
+        if migrated && what == "bootstrap" {
+            for template in [&mut before, &mut after] {
+                if let Some(spec) = template.pointer_mut("/spec/template/spec") {
+                    *spec = kubeadm_config::converted(spec);
+                }
+            }
+        }
+        let paths = differences(&before, &after);
         let dotted: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
         let Some(first) = paths.iter().find(|p| p.first().is_some_and(|s| s == "spec")).or(paths.first())
         else {
@@ -376,11 +588,13 @@ impl Pair<'_, '_, '_> {
         };
         let pointer = first.iter().fold(String::new(), |p, s| crate::yaml::pointer_join(&p, s));
         let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
-        let values = (at(&old.template), at(&new.template));
+        let values = (at(&before), at(&after));
         let known = |path: &Vec<String>| {
             let pointer = path.iter().fold(String::new(), |p, s| crate::yaml::pointer_join(&p, s));
             let value = |t: &Value| t.pointer(&pointer).cloned().unwrap_or_default();
-            !has_unknown(&value(&old.template)) && !has_unknown(&value(&new.template))
+            !has_unknown(&value(&before))
+                && !has_unknown(&value(&after))
+                && (!migrated || is_on_both_sides(&before, &after, path))
         };
         let spec_known = paths.iter().any(|p| p.first().is_some_and(|s| s == "spec") && known(p));
         let judgement = match template_outcome(summarise(dotted.iter().map(String::as_str), &[])) {
@@ -391,6 +605,7 @@ impl Pair<'_, '_, '_> {
             TemplateOutcome::Rotated if spec_known => {
                 (EffectKind::Rollout, "the clone of the template is replaced, so Machines roll")
             }
+            TemplateOutcome::Rotated if migrated => MIGRATED,
             TemplateOutcome::Rotated => (
                 EffectKind::Unknown,
                 "a Go template or an extension may change the template, and so roll Machines",

@@ -14,7 +14,7 @@ use crate::capi::kinds;
 use crate::capi::objects::{Object, Objects};
 use crate::capi::topology::desired::{Desired, Part, Worker, desired};
 use crate::capi::topology::fields::{self, Fields, Table};
-use crate::capi::topology::{Cluster, metadata_at, text_at};
+use crate::capi::topology::{Cluster, first_at, metadata_at, text_at};
 use crate::flux::regexp::GoRegexp;
 use crate::repo::ObjectId;
 use crate::yaml::{Location, NodeRef};
@@ -38,7 +38,7 @@ pub enum Missing {
     /// The class of this Cluster: nothing is derived of it.
     Class(ObjectId),
     /// A template of a class: its own metadata is left out.
-    Template(String),
+    Template(ObjectId, String),
 }
 
 /// An object that controllers make.
@@ -89,15 +89,16 @@ pub struct Stop {
 /// Everything that is derived of the objects of a repository, and what is not
 /// among them: the classes of Clusters, by Cluster, and templates of classes.
 pub fn simulate(objects: &Objects<'_>, settings: &Settings) -> (Vec<Derived>, Vec<Missing>) {
-    let mut chain = Chain { settings, derived: Vec::new() };
-    let mut unknown = Vec::new();
+    let mut chain = Chain { settings, objects, derived: Vec::new(), missing: Vec::new() };
     for cluster in Cluster::all(objects).filter(|c| c.topology().is_some()) {
         match desired(cluster, objects, settings.template_metadata) {
             Some(desired) => {
                 chain.topology(&desired);
-                unknown.extend(desired.missing.into_iter().map(Missing::Template));
+                let from = cluster.object.id;
+                let missing = desired.missing.into_iter();
+                chain.missing.extend(missing.map(|what| Missing::Template(from.clone(), what)));
             }
-            None => unknown.push(Missing::Class(cluster.object.id.clone())),
+            None => chain.missing.push(Missing::Class(cluster.object.id.clone())),
         }
     }
     for object in objects.of_kind(kinds::CONTROL_PLANE, "KubeadmControlPlane") {
@@ -115,14 +116,36 @@ pub fn simulate(objects: &Objects<'_>, settings: &Settings) -> (Vec<Derived>, Ve
     for object in objects.of_kind(kinds::CORE, "Machine") {
         chain.machine(object);
     }
-    (chain.derived, unknown)
+    (chain.derived, chain.missing)
 }
 
 const NOT_COPIED: &str = "top-level metadata of it is copied nowhere";
 
-struct Chain<'s> {
+struct Chain<'s, 'a> {
     settings: &'s Settings,
+    objects: &'s Objects<'a>,
     derived: Vec<Derived>,
+    missing: Vec<Missing>,
+}
+
+/// What is made for a Machine beside it: its infrastructure or its bootstrap.
+struct Below {
+    kind: String,
+    /// `spec.template.metadata` of its template.
+    template: Metadata,
+}
+
+impl Below {
+    fn of_part(part: &Part) -> Self {
+        let kind = kinds::templated_kind(&part.template_kind).to_owned();
+        Self { kind, template: part.nested_metadata.clone() }
+    }
+
+    /// The config that a KubeadmControlPlane makes itself, of no template.
+    fn kubeadm(control_plane: &str) -> Option<Self> {
+        (control_plane == "KubeadmControlPlane")
+            .then(|| Self { kind: "KubeadmConfig".to_owned(), template: Metadata::default() })
+    }
 }
 
 /// An object of the chain below which Machines stand.
@@ -140,7 +163,16 @@ impl Parent<'_> {
     }
 }
 
-impl Chain<'_> {
+impl Missing {
+    /// The object whose derived ones lack it.
+    pub fn from(&self) -> &ObjectId {
+        match self {
+            Self::Class(from) | Self::Template(from, _) => from,
+        }
+    }
+}
+
+impl Chain<'_, '_> {
     fn push(
         &mut self,
         from: &ObjectId,
@@ -188,7 +220,8 @@ impl Chain<'_> {
                     &kind,
                     "only spec.machineTemplate.metadata reaches Machines",
                 );
-                self.control_plane_machines(&parent, template, taints, stops);
+                let parts = [control_plane.machines.as_ref().map(Below::of_part), Below::kubeadm(&kind)];
+                self.control_plane_machines(&parent, template, taints, stops, parts.into_iter().flatten());
             }
             None => {
                 let stops = stop_all(
@@ -197,7 +230,7 @@ impl Chain<'_> {
                     &kind,
                     "the class has no controlPlane.machineInfrastructure, so no machine template",
                 );
-                self.control_plane_machines(&parent, &Metadata::default(), taints, stops);
+                self.control_plane_machines(&parent, &Metadata::default(), taints, stops, []);
             }
         }
         for worker in &desired.workers {
@@ -238,6 +271,7 @@ impl Chain<'_> {
                     strategy: strategy(&worker.fields),
                 };
                 let parts = [worker.infrastructure.as_ref(), worker.bootstrap.as_ref()];
+                let parts: Vec<Below> = parts.into_iter().flatten().map(Below::of_part).collect();
                 self.machine_sets(&parent, &md, &worker.metadata, taints, &parts);
             }
             WorkerKind::MachinePool => self.pool_machines(&parent, &worker.metadata, &taints),
@@ -266,7 +300,35 @@ impl Chain<'_> {
             prefix: String::new(),
         };
         let taints = taints_of(&fields, "/spec/machineTemplate/spec/taints");
-        self.control_plane_machines(&parent, &template, taints, stops);
+        let machines = self.below(
+            object,
+            &["/spec/machineTemplate/spec/infrastructureRef", "/spec/machineTemplate/infrastructureRef"],
+        );
+        let parts = [machines, Below::kubeadm("KubeadmControlPlane")];
+        self.control_plane_machines(&parent, &template, taints, stops, parts.into_iter().flatten());
+    }
+
+    /// What is made of a template that an object references; its own metadata
+    /// counts where it is among the objects.
+    fn below(&mut self, object: Object<'_>, pointers: &[&str]) -> Option<Below> {
+        let (_, reference) = first_at(object.node, pointers)?;
+        let (kind, name) = (text_at(reference, &["/kind"])?, text_at(reference, &["/name"])?);
+        let group = text_at(reference, &["/apiGroup"])
+            .or_else(|| Some(kinds::group_of(&text_at(reference, &["/apiVersion"])?).to_owned()))?;
+        let namespace = text_at(reference, &["/namespace"]).unwrap_or_else(|| object.namespace().to_owned());
+        let template = self.objects.find(&group, &kind, &namespace, &name);
+        if template.is_none() {
+            let missing = Missing::Template(object.id.clone(), format!("{kind} {namespace}/{name}"));
+            if !self.missing.contains(&missing) {
+                self.missing.push(missing);
+            }
+        }
+        Some(Below {
+            kind: kinds::templated_kind(&kind).to_owned(),
+            template: template
+                .map(|template| metadata_at(template.node, "/spec/template/metadata"))
+                .unwrap_or_default(),
+        })
     }
 
     fn control_plane_machines(
@@ -275,10 +337,18 @@ impl Chain<'_> {
         template: &Metadata,
         taints: Vec<Taint>,
         stops: Vec<Stop>,
+        parts: impl IntoIterator<Item = Below>,
     ) {
         let metadata = control_plane_machine(&parent.cluster, parent.name, template);
         let name = format!("{}-…", parent.shown().trim_end_matches("-…"));
         self.push(parent.from, "Machine", (name.clone(), false), metadata.clone(), taints.clone(), stops);
+        for part in parts {
+            // The hook that only a Machine has.
+            let mut metadata = metadata.clone();
+            metadata.annotations.remove(super::KCP_CLEANUP);
+            let created = created_from_template(&metadata, &part.template);
+            self.push(parent.from, &part.kind, (name.clone(), false), created, Vec::new(), Vec::new());
+        }
         self.node(parent.from, None, &name, &metadata, &taints, None);
     }
 
@@ -300,7 +370,8 @@ impl Chain<'_> {
             name: Some(object.name()),
             prefix: String::new(),
         };
-        self.machine_sets(&parent, &md, &own, taints_of(&fields, "/spec/template/spec/taints"), &[]);
+        let parts = self.below_workers(object);
+        self.machine_sets(&parent, &md, &own, taints_of(&fields, "/spec/template/spec/taints"), &parts);
     }
 
     /// From a MachineDeployment with metadata `own` to its Nodes.
@@ -310,7 +381,7 @@ impl Chain<'_> {
         md: &MachineDeployment,
         own: &Metadata,
         taints: Vec<Taint>,
-        parts: &[Option<&Part>],
+        parts: &[Below],
     ) {
         let set = machine_set(md);
         let name = format!("{}-…", parent.shown().trim_end_matches("-…"));
@@ -349,7 +420,13 @@ impl Chain<'_> {
         let fields = fields::of_object(Table::Worker, object.node);
         let taints = taints_of(&fields, "/spec/template/spec/taints");
         let name = format!("{}-…", object.name());
-        self.machine_and_below(object.id, &name, metadata, taints, stops, &[]);
+        let parts = self.below_workers(object);
+        self.machine_and_below(object.id, &name, metadata, taints, stops, &parts);
+    }
+
+    fn below_workers(&mut self, object: Object<'_>) -> Vec<Below> {
+        let spec = ["/spec/template/spec/infrastructureRef", "/spec/template/spec/bootstrap/configRef"];
+        spec.into_iter().filter_map(|pointer| self.below(object, &[pointer])).collect()
     }
 
     fn machine_and_below(
@@ -359,13 +436,12 @@ impl Chain<'_> {
         metadata: Metadata,
         taints: Vec<Taint>,
         stops: Vec<Stop>,
-        parts: &[Option<&Part>],
+        parts: &[Below],
     ) {
         self.push(from, "Machine", (name.to_owned(), false), metadata.clone(), taints.clone(), stops);
-        for part in parts.iter().copied().flatten() {
-            let created = created_from_template(&metadata, &part.nested_metadata);
-            let kind = kinds::templated_kind(&part.template_kind);
-            self.push(from, kind, (name.to_owned(), false), created, Vec::new(), Vec::new());
+        for part in parts {
+            let created = created_from_template(&metadata, &part.template);
+            self.push(from, &part.kind, (name.to_owned(), false), created, Vec::new(), Vec::new());
         }
         self.node(from, None, name, &metadata, &taints, Some("MachineSet"));
     }

@@ -87,6 +87,7 @@ pub fn up_to_date(control_plane: &ControlPlane, machine: &ControlPlaneMachine, n
         let spec = &control_plane.kubeadm_config_spec;
         let paths = kubeadm_config::differences(spec, &control_plane.version, current);
         if !paths.is_empty() {
+            let paths: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
             messages.push(format!("Machine KubeadmConfig is outdated: diff: {}", paths.join(", ")));
         }
     }

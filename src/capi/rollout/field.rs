@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::EffectKind;
 use super::kubeadm_config::{self, Origin};
-use super::template::changed_paths;
+use super::template::differences;
 use crate::capi::topology::value::has_unknown;
+use crate::capi::version::Version;
 
 /// An effect and its reason.
 pub type Judgement = (EffectKind, &'static str);
@@ -60,13 +61,41 @@ pub fn control_plane(field: &str, after: &Value) -> Judgement {
     }
 }
 
+/// What a field of a KubeadmControlPlane does, by what its webhook lets pass
+/// too. `stacked`: etcd runs on its Machines.
+pub fn kubeadm_control_plane(field: &str, before: &Value, after: &Value, stacked: bool) -> Judgement {
+    match (field, after.as_i64()) {
+        ("/spec/replicas", Some(..=0)) => {
+            return (EffectKind::Rejected, "a control plane needs at least one Machine");
+        }
+        ("/spec/replicas", Some(replicas)) if stacked && replicas % 2 == 0 => {
+            return (EffectKind::Rejected, "stacked etcd needs an odd number of Machines");
+        }
+        _ => {}
+    }
+    if field == "/spec/version"
+        && let (Some(before), Some(after)) = (before.as_str(), after.as_str())
+        && let (Some(before), Some(after)) = (Version::parse(before), Version::parse(after))
+        && (after.major, after.minor) >= (before.major, before.minor + 2)
+    {
+        return (EffectKind::Rejected, "the webhook lets no minor be skipped");
+    }
+    control_plane(field, after)
+}
+
 /// What a change of `kubeadmConfigSpec` does, with the paths that decide.
-pub fn kubeadm_config_spec(before: &Value, after: &Value, version: &str) -> Option<(Judgement, Vec<String>)> {
-    let changed = changed_paths(before, after);
+pub fn kubeadm_config_spec(
+    before: &Value,
+    after: &Value,
+    version: &str,
+) -> Option<(Judgement, Vec<Vec<String>>)> {
+    let changed = differences(before, after);
     if changed.is_empty() {
         return None;
     }
-    let refused = |path: &&String| !kubeadm_config::may_change(&format!("spec.kubeadmConfigSpec.{path}"));
+    let refused = |path: &&Vec<String>| {
+        !kubeadm_config::may_change(&format!("spec.kubeadmConfigSpec.{}", path.join(".")))
+    };
     let has =
         |spec: &Value, kind: &str| spec.pointer(&format!("/clusterConfiguration/etcd/{kind}")).is_some();
     if let Some(path) = changed.iter().find(refused) {
@@ -75,13 +104,13 @@ pub fn kubeadm_config_spec(before: &Value, after: &Value, version: &str) -> Opti
     }
     if has(before, "external") != has(after, "external") && (has(before, "local") || has(after, "local")) {
         let why = (EffectKind::Rejected, "etcd cannot move between local and external");
-        return Some((why, vec!["clusterConfiguration.etcd".to_owned()]));
+        return Some((why, vec![vec!["clusterConfiguration".to_owned(), "etcd".to_owned()]]));
     }
     let join =
         kubeadm_config::differences(after, version, &kubeadm_config::desired(before, Origin::Join, version));
     if has_unknown(before) != has_unknown(after) || (has_unknown(after) && !join.is_empty()) {
         let known = join.iter().any(|path| {
-            let at = |spec: &Value| spec.pointer(&format!("/{}", path.replace('.', "/"))).cloned();
+            let at = |spec: &Value| path.iter().try_fold(spec.clone(), |value, key| value.get(key).cloned());
             !at(before).is_some_and(|v| has_unknown(&v)) && !at(after).is_some_and(|v| has_unknown(&v))
         });
         if !known {
@@ -96,7 +125,8 @@ pub fn kubeadm_config_spec(before: &Value, after: &Value, version: &str) -> Opti
     if !init.is_empty() {
         return Some(((EffectKind::Rollout, "only the first Machine differs from it and is replaced"), init));
     }
-    let dns = changed.iter().all(|path| path.starts_with("clusterConfiguration.dns"));
+    let dns =
+        changed.iter().all(|path| path.starts_with(&["clusterConfiguration".to_owned(), "dns".to_owned()]));
     let judgement = if dns {
         (EffectKind::ObjectOnly, "CoreDNS is updated in place; no Machine is replaced")
     } else {

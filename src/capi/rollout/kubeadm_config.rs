@@ -8,7 +8,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::template::changed_paths;
+use super::template;
 use crate::capi::version::Version;
 
 /// How a control plane Machine came to be.
@@ -52,9 +52,9 @@ pub fn matches(kubeadm_config_spec: &Value, version: &str, current: &Value) -> b
     differences(kubeadm_config_spec, version, current).is_empty()
 }
 
-/// The paths, in dots, for which a Machine with KubeadmConfig `current` is
+/// The paths, as their keys, for which a Machine with KubeadmConfig `current` is
 /// replaced; empty when it may stay.
-pub fn differences(kubeadm_config_spec: &Value, version: &str, current: &Value) -> Vec<String> {
+pub fn differences(kubeadm_config_spec: &Value, version: &str, current: &Value) -> Vec<Vec<String>> {
     let as_join = diff(&desired(kubeadm_config_spec, Origin::Join, version), current, true);
     if as_join.is_empty() || origin(current) == Origin::Join {
         return as_join;
@@ -71,7 +71,7 @@ pub fn origin(kubeadm_config: &Value) -> Origin {
     }
 }
 
-fn diff(desired: &Value, current: &Value, convert: bool) -> Vec<String> {
+fn diff(desired: &Value, current: &Value, convert: bool) -> Vec<Vec<String>> {
     let mut desired = object(desired);
     let mut current = object(current);
     if convert && origin(&Value::Object(current.clone())) == Origin::Init {
@@ -91,7 +91,7 @@ fn diff(desired: &Value, current: &Value, convert: bool) -> Vec<String> {
     let mut current = Value::Object(current);
     drop_omittable(&mut desired, &mut Vec::new());
     drop_omittable(&mut current, &mut Vec::new());
-    changed_paths(&current, &desired)
+    template::differences(&current, &desired)
 }
 
 /// Puts the parts that `kubeadm init` and `kubeadm join` share where join has
@@ -150,6 +150,33 @@ fn drop_irrelevant(spec: &mut Map<String, Value>) {
             node.remove("imagePullPolicy");
         }
     }
+}
+
+/// A spec in the form of v1beta2, as far as its conversion is plain: arguments
+/// as lists, without the fields that v1beta2 has not. Only for comparing specs
+/// of two API versions: within v1beta1 those fields count.
+pub fn converted(kubeadm_config_spec: &Value) -> Value {
+    let mut spec = object(kubeadm_config_spec);
+    spec.remove("useExperimentalRetryJoin");
+    if let Some(Value::Object(cluster)) = spec.get_mut("clusterConfiguration") {
+        drop_type(cluster);
+        for key in ["networking", "kubernetesVersion", "clusterName"] {
+            cluster.remove(key);
+        }
+        for component in ["apiServer", "controllerManager", "scheduler"] {
+            list_args(cluster.get_mut(component), "extraArgs");
+        }
+        if let Some(etcd) = cluster.get_mut("etcd") {
+            list_args(etcd.get_mut("local"), "extraArgs");
+        }
+    }
+    for key in ["initConfiguration", "joinConfiguration"] {
+        if let Some(Value::Object(section)) = spec.get_mut(key) {
+            drop_type(section);
+            list_args(section.get_mut("nodeRegistration"), "kubeletExtraArgs");
+        }
+    }
+    Value::Object(spec)
 }
 
 fn drop_type(section: &mut Map<String, Value>) {
@@ -237,7 +264,8 @@ pub fn init_join_differences(kubeadm_config_spec: &Value) -> Vec<String> {
     );
     let join = spec.get("joinConfiguration").cloned().unwrap_or_default();
     let others = json!({ "joinConfiguration": join });
-    diff(&desired(&others, Origin::Join, "v1.0.0"), &Value::Object(first), true)
+    let paths = diff(&desired(&others, Origin::Join, "v1.0.0"), &Value::Object(first), true);
+    paths.into_iter().map(|path| path.join(".")).collect()
 }
 
 /// Whether the webhook of KubeadmControlPlanes lets this path, in dots and from

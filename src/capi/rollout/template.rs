@@ -58,13 +58,8 @@ pub fn template_outcome(changes: Changes) -> TemplateOutcome {
     }
 }
 
-/// The paths, in dots, at which two desired objects differ: as deep as maps go,
-/// lists whole.
-pub fn changed_paths(before: &Value, after: &Value) -> Vec<String> {
-    differences(before, after).into_iter().map(|path| path.join(".")).collect()
-}
-
-/// As [`changed_paths`], each path as its keys.
+/// The paths, as their keys, at which two desired objects differ: as deep as
+/// maps go, lists whole.
 pub fn differences(before: &Value, after: &Value) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     collect(before, after, &mut Vec::new(), &mut paths);
@@ -106,8 +101,9 @@ mod tests {
     fn changed_paths_are_as_deep_as_maps_go() {
         let before = json!({"spec": {"a": {"b": 1}, "list": [1], "same": 1}});
         let after = json!({"spec": {"a": {"b": 2}, "list": [1, 2], "same": 1, "new": {"c": {}}}});
-        assert_eq!(changed_paths(&before, &after), ["spec.a.b", "spec.list", "spec.new.c"]);
-        assert_eq!(changed_paths(&json!({}), &json!({})), Vec::<String>::new());
+        let dotted = |paths: Vec<Vec<String>>| paths.iter().map(|path| path.join(".")).collect::<Vec<_>>();
+        assert_eq!(dotted(differences(&before, &after)), ["spec.a.b", "spec.list", "spec.new.c"]);
+        assert!(differences(&json!({}), &json!({})).is_empty());
     }
 
     #[test]

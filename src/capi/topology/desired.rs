@@ -9,7 +9,7 @@ use super::fields::{self, Fields, Table};
 use super::patches::{Failure, Patching, Role};
 use super::value::to_json;
 use super::variables::{self, Variables};
-use super::{Class, Cluster, TemplateRef, WorkerEntry, metadata_at};
+use super::{Class, Cluster, TemplateRef, WorkerEntry, metadata_at, text_at};
 use crate::capi::kinds;
 use crate::capi::objects::{Object, Objects};
 use crate::capi::propagation::{self, Entry, Keys, Metadata, Source, WorkerKind};
@@ -36,6 +36,8 @@ pub struct Desired<'a> {
 /// What is made of one template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
+    /// `apiVersion` of the template.
+    pub api_version: String,
     /// Kind of the template.
     pub template_kind: String,
     /// `Kind.group` of the template.
@@ -142,6 +144,7 @@ impl<'a> Maker<'a, '_> {
             }
         }
         Some(Part {
+            api_version: text_at(template_object.node, &["/apiVersion"]).unwrap_or_default(),
             template_kind: kind.clone(),
             group_kind: format!("{kind}.{}", kinds::group_of(api_version)),
             template_name: name.clone(),
@@ -225,7 +228,9 @@ impl<'a> Maker<'a, '_> {
     fn version(&self) -> Option<fields::Field> {
         const POINTER: &str = "/spec/topology/version";
         let node = self.cluster.object.node.at(POINTER)?;
-        Some(fields::Field { value: to_json(node), pointer: POINTER.to_owned(), location: node.location() })
+        let value = to_json(node);
+        let pointer = POINTER.to_owned();
+        Some(fields::Field { written: value.clone(), value, pointer, location: node.location() })
     }
 }
 

@@ -13,8 +13,10 @@ use crate::yaml::{Location, NodeRef};
 /// A field of a desired object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Its value; timeouts are seconds.
+    /// Its value, in the form of v1beta2: timeouts are seconds.
     pub value: Value,
+    /// Its value as written.
+    pub written: Value,
     /// Where it is written: JSON Pointer in the Cluster, the class or the object.
     pub pointer: String,
     /// Where that is.
@@ -178,8 +180,10 @@ fn read(
     let mut fields = Fields::new();
     for row in table.rows() {
         if let Some((pointer, node)) = first_at(entry, names(row)) {
+            let written = to_json(node);
             let field = Field {
-                value: normalise(row.0, to_json(node)),
+                value: normalise(row.0, written.clone()),
+                written,
                 pointer: format!("{base}{pointer}"),
                 location: node.location(),
             };
@@ -206,6 +210,19 @@ fn normalise(field: &str, value: Value) -> Value {
                 let config = bootstrap.remove("configRef").unwrap_or_default();
                 bootstrap.insert("configRef".to_owned(), reference(config));
                 Value::Object(bootstrap)
+            }
+            other => other,
+        },
+        // v1beta1's place of `deletion.order`, which has a row of its own.
+        "/spec/rollout/strategy" => match value {
+            Value::Object(mut strategy) => {
+                if let Some(Value::Object(rolling)) = strategy.get_mut("rollingUpdate") {
+                    rolling.remove("deletePolicy");
+                    if rolling.is_empty() {
+                        strategy.remove("rollingUpdate");
+                    }
+                }
+                Value::Object(strategy)
             }
             other => other,
         },
