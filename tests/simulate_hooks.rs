@@ -160,8 +160,8 @@ fn answers_that_cannot_block_do_not() {
         [
             "done BeforeClusterCreate",
             "done controlPlane v1.30.4",
-            "done AfterControlPlaneInitialized",
-            "done workers v1.30.4"
+            "done workers v1.30.4",
+            "done AfterControlPlaneInitialized"
         ]
     );
 }

@@ -111,8 +111,7 @@ fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {
                 Source::Field { location, .. } => {
                     let value = entry.value.as_deref().unwrap_or("(known in the cluster only)");
                     let place = place(snapshot, location.as_ref());
-                    let text = format!("{field} {key}={value}");
-                    let _ = writeln!(out, "    {:<50}  {place}", clean(&text));
+                    placed(out, &format!("{field} {key}={value}"), &place);
                 }
             }
         }
@@ -120,13 +119,12 @@ fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {
     for taint in &derived.taints {
         let part = |name: &str| taint.value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let text = format!("taint {}={}:{}", part("key"), part("value"), part("effect"));
-        let _ = writeln!(out, "    {:<50}  {}", clean(&text), place(snapshot, taint.location.as_ref()));
+        placed(out, &text, &place(snapshot, taint.location.as_ref()));
     }
     for stop in &derived.stops {
         let field = stop.field.trim_end_matches('s');
         let place = place(snapshot, stop.location.as_ref());
-        let text = format!("not: {field} {} stops at {}", stop.key, stop.stops_at);
-        let _ = writeln!(out, "    {:<50}  {place}", clean(&text));
+        placed(out, &format!("not: {field} {} stops at {}", stop.key, stop.stops_at), &place);
     }
     let mut whys: Vec<&str> = derived.stops.iter().map(|stop| stop.why).collect();
     whys.sort_unstable();
@@ -137,6 +135,16 @@ fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {
     if !by_controllers.is_empty() {
         wrap(out, &format!("by controllers: {}", by_controllers.join(", ")), "    ");
     }
+}
+
+/// A text with its place beside it, or below where it is long.
+fn placed(out: &mut String, text: &str, place: &str) {
+    const COLUMN: usize = 50;
+    let text = clean(text);
+    let _ = match text.chars().count() > COLUMN && !place.is_empty() {
+        true => writeln!(out, "    {text}\n{:8}{place}", ""),
+        false => writeln!(out, "    {:<COLUMN$}  {place}", text),
+    };
 }
 
 /// Writes words, every line indented.

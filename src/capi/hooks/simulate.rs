@@ -206,14 +206,19 @@ impl Runner<'_, '_> {
             version.clone(),
             format!("created{}", self.control_plane_machines(": ")),
         ));
-        self.push_hook(simulation, Hook::AfterControlPlaneInitialized, None, None);
+        // They are made in the same reconcile, and join by themselves: no hook
+        // stands between.
         let machines = self.worker_machines();
         simulation.steps.push(self.step(
             StepKind::Workers,
             None,
             version,
-            if machines.is_empty() { "none".to_owned() } else { format!("created: {machines}") },
+            match machines.is_empty() {
+                true => "none".to_owned(),
+                false => format!("created at once, joining later: {machines}"),
+            },
         ));
+        self.push_hook(simulation, Hook::AfterControlPlaneInitialized, None, None);
     }
 
     fn delete(&self, simulation: &mut Simulation) {
