@@ -474,7 +474,8 @@ impl<'p> Part<'p> {
             None => field,
         };
         // What the object itself is need not be said again.
-        let part = if self.target == *self.object.kind { String::new() } else { format!("{}, ", self.target) };
+        let part =
+            if self.target == *self.object.kind { String::new() } else { format!("{}, ", self.target) };
         let reason = format!("{part}{}: {reason}", phrase(&field, &before, &after));
         let mut change = Change {
             object: self.object.clone(),

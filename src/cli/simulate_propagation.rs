@@ -9,9 +9,9 @@ use crate::capi::propagation::simulate::{Missing, Settings, simulate};
 use crate::config::{Config, Feature};
 use crate::flux::regexp::GoRegexp;
 use crate::lint::engine::NotChecked;
+use crate::repo::ObjectId;
 use crate::report;
 use crate::report::propagation::{Cluster, json, text};
-use crate::repo::ObjectId;
 
 /// Formats, the default first.
 const FORMATS: [&str; 2] = ["text", "json"];

@@ -151,7 +151,8 @@ fn line(number: usize, steps: &[Step]) -> String {
         (Some(names), State::Done | State::Blocked | State::Aborted) if !names.is_empty() => names.join(", "),
         _ => String::new(),
     };
-    let said = [versions, asked, step.reason.clone()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>();
+    let said =
+        [versions, asked, step.reason.clone()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>();
     let mark = format!("{marker}{number}", number = format_args!("{number:>2}"));
     let mut line = format!("{mark:>4}  {state:<7}  {what:<31} ");
     let mut column = line.chars().count();
