@@ -115,6 +115,16 @@ fn a_value_can_carry_a_comment() {
         with("spec:\n  suspend: false  # old\n  a: 1\n", "new").unwrap(),
         "spec:\n  suspend: true  # new\n  a: 1\n"
     );
+    assert_eq!(with("a: 1\n", "INC-1").unwrap(), "a: 1\nspec:\n  suspend: true # INC-1\n");
+    assert_eq!(with("spec: # why\n", "INC-1").unwrap(), "spec: # why\n  suspend: true # INC-1\n");
+    assert_eq!(
+        with("spec:\n  suspend: |- # old\n    x\n", "INC-1").unwrap(),
+        "spec:\n  suspend: true # INC-1\n"
+    );
+    assert_eq!(with("spec:\n  suspend: >\n    x\n", "INC-1").unwrap(), "spec:\n  suspend: true # INC-1\n");
+    assert_eq!(with("spec:\n  suspend: no  \n", "INC-1").unwrap(), "spec:\n  suspend: true # INC-1\n");
+    assert!(with("spec: {a: 1}\n", "INC-1").is_err());
+    assert!(with("{}\n", "INC-1").is_err());
     assert!(with("spec:\n  suspend: x # {\"$imagepolicy\": \"a:b\"}\n", "new").is_err());
 }
 
@@ -287,4 +297,26 @@ fn what_has_no_certain_answer_is_refused() {
             Ok(new) => panic!("{operation:?} on {text:?} gave {new:?}"),
         }
     }
+}
+
+#[test]
+fn what_would_read_otherwise_afterwards_is_refused_or_goes_along() {
+    let refused = |text: &str, operation: &Operation, words: &str| {
+        let refused = apply(text, operation).expect_err(text);
+        assert!(refused.message.contains(words), "{text}: {}", refused.message);
+    };
+    // The merged map would give the key another value.
+    let merged = "a: &a\n  b: 1\nc:\n  <<: *a\n  b: 2\n";
+    refused(merged, &remove("/c/b"), "merge key");
+    refused(merged, &rename("/c/b", "d"), "merge key");
+    refused("a: &a [1]\nb: *a\n", &item("/b", None, Content::Int(2)), "is an alias");
+    // Empty lines behind the entry would become part of the value before it.
+    check("a: |+\n  x\n\nb:\n  - >\n    y\n\n", &remove("/b"), "a: |+\n  x\n\n");
+    // The last node of the item ends before its bracket does.
+    check("a:\n- b:\n  - c: [d]\n", &remove("/a/0/b"), "a:\n- {}\n");
+    let moved =
+        |pointer: &str, into: &str| Operation::MoveKey { pointer: pointer.to_owned(), into: into.to_owned() };
+    refused("{\"a\": \"x\", \"b\": \"text\"}\n", &moved("/a", "b"), "is no map");
+    refused("a: 5\n", &moved("/a", "b"), "is no string");
+    refused("b:\n  c: 1\nd: 2\na: |\n  text", &moved("/a", "b"), "inside a block scalar");
 }

@@ -2,6 +2,7 @@
 
 use super::common::Common;
 use super::output;
+use super::rewriting::{refused, show};
 use super::session::Session;
 use super::{Failure, Status};
 use crate::flux::cluster::World;
@@ -30,6 +31,9 @@ pub(crate) struct FixArguments {
     /// Show what --fix would change as a unified diff, and write nothing
     #[arg(long, conflicts_with_all = ["since", "baseline"])]
     diff: bool,
+    /// With --diff: show the values of Secrets, so that it can be applied
+    #[arg(long, requires = "diff")]
+    show_secrets: bool,
 }
 
 /// What is left to do after fixing.
@@ -62,10 +66,7 @@ impl FixArguments {
         let world = |snapshot: &Arc<Snapshot>| World::new(snapshot, &session.config, &remotes);
         let outcome = rewrite::fix::fix(world, session.snapshot.clone(), &session.config, options, least);
         if self.diff {
-            let (before, after) = (&session.snapshot, &outcome.world.snapshot);
-            output::emit(common, &["diff"], |_, out, terminal| {
-                report::diff::write(out, before, after, &outcome.changes, terminal.color)
-            })?;
+            show(common, session, &outcome.changes, self.show_secrets)?;
             say(common, session, &outcome, false);
             let changed = !outcome.changes.is_empty();
             return Ok(Next::Done(if changed { Status::Findings } else { Status::Clean }));
@@ -74,8 +75,7 @@ impl FixArguments {
             return filter(common, session, &outcome).map(Next::Done);
         }
         rewrite::write::write(&session.root, &outcome.changes).map_err(|refusals| {
-            let lines = refusals.iter().map(|refusal| report::diff::sentence(&session.snapshot, refusal));
-            Failure::Work(format!("the fixes were not written:\n{}", lines.collect::<Vec<_>>().join("\n")))
+            Failure::Work(refused(session, "the fixes could not be written", &refusals))
         })?;
         say(common, session, &outcome, true);
         Ok(Next::Report(Box::new((outcome.world, outcome.left))))

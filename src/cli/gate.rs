@@ -2,6 +2,7 @@
 
 use super::common::Common;
 use super::output;
+use super::rewriting::{Flags, plan};
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
@@ -10,7 +11,7 @@ use crate::flux::gates::objects::{Gate, Gating, is_gate};
 use crate::flux::gates::{Position, Request, format_time, state};
 use crate::lint::suggest;
 use crate::report;
-use crate::rewrite::{self, Wanted};
+use crate::rewrite::Wanted;
 use crate::yaml::edit::{Content, Operation, pointer_of};
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{Location, NodeRef, Source, pointer_join};
@@ -24,18 +25,8 @@ use std::sync::Arc;
 pub(crate) struct Arguments {
     /// The Gate: [NAMESPACE/]NAME
     gate: String,
-    /// Show what would change as a unified diff, and write nothing
-    #[arg(long)]
-    diff: bool,
-    /// Only tell, by exit code 1, whether something would change
-    #[arg(long, conflicts_with = "diff")]
-    check: bool,
-    /// In every cluster that has the Gate
-    #[arg(long)]
-    all_clusters: bool,
-    /// Also where the text feeds objects that were not asked for
-    #[arg(long)]
-    shared: bool,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 /// Run the command: write the annotation that asks for a position.
@@ -59,29 +50,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments, position: Position) ->
             wanted.push(change);
         }
     }
-    let changes = rewrite::plan(&session.snapshot, &wanted).map_err(|refusals| {
-        let lines = refusals.iter().map(|refusal| report::diff::sentence(&session.snapshot, refusal));
-        Failure::Usage(format!("nothing was written:\n{}", lines.collect::<Vec<_>>().join("\n")))
-    })?;
-    let changed = if changes.is_empty() { Status::Clean } else { Status::Findings };
-    if arguments.check {
-        return Ok(changed);
-    }
-    if arguments.diff {
-        let files = changes.iter().map(|change| (&*change.path, change.after.clone().into_bytes()));
-        let after = session.snapshot.with_files(files);
-        output::emit(common, &["diff"], |_, out, terminal| {
-            report::diff::write(out, &session.snapshot, &after, &changes, terminal.color)
-        })?;
-        return Ok(changed);
+    let changes = plan(&session, &wanted)?;
+    arguments.flags.mode.carry_out(common, &session, &changes)?;
+    if !arguments.flags.mode.writes() {
+        return Ok(arguments.flags.mode.status(&changes));
     }
     if changes.is_empty() {
         said.push_str("the manifest says so already; nothing was written\n");
     }
-    rewrite::write::write(&session.root, &changes).map_err(|refusals| {
-        let lines = refusals.iter().map(|refusal| report::diff::sentence(&session.snapshot, refusal));
-        Failure::Work(format!("nothing was written:\n{}", lines.collect::<Vec<_>>().join("\n")))
-    })?;
     if chosen.iter().flat_map(|(_, clusters)| clusters).any(|cluster| !has_gates(cluster)) {
         said.push_str("warning: no released Flux controller has gates (the gating RFC is a proposal)\n");
     }
@@ -142,7 +118,7 @@ fn chosen<'w>(common: &Common, arguments: &Arguments, world: &'w World) -> Resul
         return Err(list("write NAMESPACE/NAME"));
     }
     let count: usize = found.iter().map(|(_, clusters)| clusters.len()).sum();
-    if count > 1 && !arguments.all_clusters {
+    if count > 1 && !arguments.flags.all_clusters {
         return Err(list("add --cluster NAME, or --all-clusters"));
     }
     Ok(found)
@@ -179,7 +155,7 @@ fn refuse_shared(
     object: &Effective,
     chosen: &[&Cluster],
 ) -> Result<(), Failure> {
-    let Some(home) = home(object).filter(|_| !arguments.shared) else { return Ok(()) };
+    let Some(home) = home(object).filter(|_| !arguments.flags.shared) else { return Ok(()) };
     let fed = world.objects.iter().filter(|other| {
         self::home(other).is_some_and(|other| other.path == home.path && other.start == home.start)
     });
@@ -187,9 +163,9 @@ fn refuse_shared(
     for other in fed {
         for (cluster, _) in &other.members {
             let cluster = &world.clusters[*cluster as usize];
-            let asked = std::ptr::eq(other, object) || other.id == object.id && arguments.all_clusters;
+            let asked = std::ptr::eq(other, object) || other.id == object.id && arguments.flags.all_clusters;
             if !(asked
-                && (arguments.all_clusters || chosen.iter().any(|known| std::ptr::eq(*known, cluster))))
+                && (arguments.flags.all_clusters || chosen.iter().any(|known| std::ptr::eq(*known, cluster))))
             {
                 others.push(format!("{} in {}", report::clean(&other.id.to_string()), cluster.label()));
             }

@@ -1,7 +1,7 @@
 //! `forebay migrate`: one kind of fix, for all objects at once.
 
 use super::common::Common;
-use super::output;
+use super::rewriting::Mode;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::{FLUX, Version, Written};
@@ -43,12 +43,8 @@ pub(crate) struct ApiVersions {
 pub(crate) struct Migration {
     /// Files and directories to migrate [default: the whole root]
     paths: Vec<PathBuf>,
-    /// Show the changes as a unified diff, and write nothing
-    #[arg(long)]
-    diff: bool,
-    /// Only tell whether files would change
-    #[arg(long, conflicts_with = "diff")]
-    check: bool,
+    #[command(flatten)]
+    mode: Mode,
 }
 
 /// Run the command.
@@ -84,17 +80,8 @@ fn by_rule(common: &Common, migration: &Migration, rule: &Rule, to: Option<Versi
     let outcome =
         rewrite::fix::fix(world, session.snapshot.clone(), &session.config, &options, Applicability::Safe);
     let (before, after) = (&session.snapshot, &outcome.world.snapshot);
-    let writes = !migration.diff && !migration.check;
-    if migration.diff {
-        output::emit(common, &["diff"], |_, out, terminal| {
-            report::diff::write(out, before, after, &outcome.changes, terminal.color)
-        })?;
-    } else if writes {
-        rewrite::write::write(&session.root, &outcome.changes).map_err(|refusals| {
-            let lines = refusals.iter().map(|refusal| report::diff::sentence(before, refusal));
-            Failure::Work(format!("nothing was written:\n{}", lines.collect::<Vec<_>>().join("\n")))
-        })?;
-    }
+    migration.mode.carry_out(common, &session, &outcome.changes)?;
+    let writes = migration.mode.writes();
     if !common.quiet {
         let mut stderr = anstream::stderr();
         let _ = report::diff::summary(&mut stderr, before, &outcome, writes);

@@ -6,21 +6,75 @@ use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status, output};
 use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
 use crate::report;
-use crate::rewrite::{self, Wanted};
+use crate::rewrite::{self, FileChange, Wanted};
 use crate::yaml::edit::pointer_of;
 use crate::yaml::{Location, NodeRef};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Flags of commands that rewrite files.
+/// Whether a change is written, shown or only told.
 #[derive(clap::Args, Clone, Debug)]
-pub(crate) struct Flags {
+pub(crate) struct Mode {
     /// Show the change as a unified diff and write nothing
     #[arg(long)]
     pub(crate) diff: bool,
     /// Only tell whether a change is needed: exit 1 when it is
     #[arg(long, conflicts_with = "diff")]
     pub(crate) check: bool,
+    /// With --diff: show the values of Secrets, so that it can be applied
+    #[arg(long, requires = "diff")]
+    pub(crate) show_secrets: bool,
+}
+
+impl Mode {
+    /// Whether files are written.
+    pub(crate) fn writes(&self) -> bool {
+        !self.diff && !self.check
+    }
+
+    /// Write the changes, or show them.
+    pub(crate) fn carry_out(
+        &self,
+        common: &Common,
+        session: &Session,
+        changes: &[FileChange],
+    ) -> Result<(), Failure> {
+        if self.diff {
+            return show(common, session, changes, self.show_secrets);
+        }
+        if self.check {
+            return Ok(());
+        }
+        rewrite::write::write(&session.root, changes)
+            .map_err(|refusals| Failure::Work(refused(session, "the change could not be written", &refusals)))
+    }
+
+    /// The answer when so many files change.
+    pub(crate) fn status(&self, changes: &[FileChange]) -> Status {
+        if self.writes() || changes.is_empty() { Status::Clean } else { Status::Findings }
+    }
+}
+
+/// Show changes as a unified diff.
+pub(crate) fn show(
+    common: &Common,
+    session: &Session,
+    changes: &[FileChange],
+    secrets: bool,
+) -> Result<(), Failure> {
+    let texts = changes.iter().map(|change| (&*change.path, change.after.clone().into_bytes()));
+    let after = session.snapshot.with_files(texts);
+    output::emit(common, &["diff"], |_, out, terminal| {
+        let look = report::diff::Look { color: terminal.color, secrets };
+        report::diff::write(out, &session.snapshot, &after, changes, look)
+    })
+}
+
+/// Flags of commands that rewrite files.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct Flags {
+    #[command(flatten)]
+    pub(crate) mode: Mode,
     /// Change the object in every cluster that has it
     #[arg(long)]
     pub(crate) all_clusters: bool,
@@ -196,33 +250,29 @@ pub(crate) fn carry_out(
             unique.push(change.clone());
         }
     }
-    let changes =
-        rewrite::plan(&session.snapshot, &unique).map_err(|refusals| refused(session, &refusals))?;
-    let count = changes.len();
-    if flags.diff {
-        let texts = changes.iter().map(|change| (&*change.path, change.after.clone().into_bytes()));
-        let after = session.snapshot.with_files(texts);
-        output::emit(common, &["diff"], |_, out, terminal| {
-            report::diff::write(out, &session.snapshot, &after, &changes, terminal.color)
-        })?;
-    } else if !flags.check {
-        rewrite::write::write(&session.root, &changes).map_err(|refusals| refused(session, &refusals))?;
-    }
+    let changes = plan(session, &unique)?;
+    flags.mode.carry_out(common, session, &changes)?;
     if !common.quiet {
         use std::io::Write;
         let say = &mut anstream::stderr();
-        let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
-        let _ = match (count, flags.diff || flags.check) {
+        let files = report::counted(changes.len(), "file");
+        let _ = match (changes.len(), flags.mode.writes()) {
             (0, _) => writeln!(say, "nothing to change"),
-            (_, true) => writeln!(say, "{files} would change"),
-            (_, false) => writeln!(say, "{done}: {files} changed"),
+            (_, false) => writeln!(say, "{files} would change"),
+            (_, true) => writeln!(say, "{done}: {files} changed"),
         };
     }
-    let needed = (flags.diff || flags.check) && count > 0;
-    Ok(if needed { Status::Findings } else { Status::Clean })
+    Ok(flags.mode.status(&changes))
 }
 
-fn refused(session: &Session, refusals: &[rewrite::Refusal]) -> Failure {
+/// The new contents of the files that some changes touch.
+pub(crate) fn plan(session: &Session, wanted: &[Wanted]) -> Result<Vec<FileChange>, Failure> {
+    rewrite::plan(&session.snapshot, wanted)
+        .map_err(|refusals| Failure::Usage(refused(session, "nothing was written", &refusals)))
+}
+
+/// Why files are not changed, one reason a line.
+pub(crate) fn refused(session: &Session, what: &str, refusals: &[rewrite::Refusal]) -> String {
     let lines = refusals.iter().map(|refusal| report::diff::sentence(&session.snapshot, refusal));
-    Failure::Usage(format!("nothing was written\n{}", lines.collect::<Vec<_>>().join("\n")))
+    format!("{what}\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

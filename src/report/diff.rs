@@ -12,6 +12,16 @@ use std::ops::Range;
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
 
+/// How a diff is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// ANSI colours.
+    pub color: bool,
+    /// Values of Secrets as they are: without them the diff of a Secret can be
+    /// read, but not applied.
+    pub secrets: bool,
+}
+
 /// Write the changes as one unified diff, as `git diff` shows it but for the
 /// prefixes of paths. Values of Secrets are masked: both sides are looked up in
 /// their snapshots.
@@ -20,19 +30,25 @@ pub fn write(
     before: &Snapshot,
     after: &Snapshot,
     changes: &[FileChange],
-    color: bool,
+    look: Look,
 ) -> io::Result<()> {
     let (mut old_masks, mut new_masks) = (Masks::default(), Masks::default());
     for change in changes {
         let Ok(old) = std::str::from_utf8(&change.before.bytes) else { continue };
         let new = &*change.after;
-        let olds = shown_lines(old, old_masks.of(before, &change.path));
-        let news = shown_lines(new, new_masks.of(after, &change.path));
+        let lines = |text: &str, snapshot: &Snapshot, masks: &mut Masks| {
+            shown_lines(text, if look.secrets { &[] } else { masks.of(snapshot, &change.path) })
+        };
+        let olds = lines(old, before, &mut old_masks);
+        let news = lines(new, after, &mut new_masks);
         let path = clean(&change.path);
         writeln!(out, "--- {path}\n+++ {path}")?;
-        let diff = TextDiff::configure().diff_lines(old, new);
+        // Lines as `patch` counts them: a lone carriage return ends none.
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+        let diff = TextDiff::configure().diff_slices(&old, &new);
         for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
-            paint(out, &hunk.header().to_string(), "\u{1b}[36m", color)?;
+            paint(out, &hunk.header().to_string(), "\u{1b}[36m", look.color)?;
             out.write_all(b"\n")?;
             for change in hunk.iter_changes() {
                 let (sign, style, line) = match change.tag() {
@@ -41,12 +57,9 @@ pub fn write(
                     ChangeTag::Equal => (' ', "", change.old_index().and_then(|at| olds.get(at))),
                 };
                 let line = line.map_or("", String::as_str);
-                paint(out, &format!("{sign}{line}"), style, color)?;
-                out.write_all(if change.missing_newline() {
-                    b"\n\\ No newline at end of file\n"
-                } else {
-                    b"\n"
-                })?;
+                paint(out, &format!("{sign}{line}"), style, look.color)?;
+                let ends = change.value().ends_with('\n');
+                out.write_all(if ends { b"\n" } else { b"\n\\ No newline at end of file\n" })?;
             }
         }
     }

@@ -104,7 +104,16 @@ fn plan_file(
     }
     let batch: Vec<edit::verify::Batch<'_>> =
         compiled.iter().map(|(document, compiled)| (*document, compiled)).collect();
-    let new = edit::verify::verify(stream, &batch).map_err(|why| vec![Refusal::bug(path, &why)])?;
+    let new = edit::verify::verify(stream, &batch).map_err(|why| {
+        vec![match edit::verify::second_witness(stream) {
+            Ok(()) => Refusal::bug(path, &why),
+            Err(why) => Refusal::whole(
+                path,
+                format!("no rewrite of it can be proven: {why}"),
+                "change it by hand, or write it in plainer YAML first",
+            ),
+        }]
+    })?;
     if new.text == stream.text {
         return Ok(None);
     }

@@ -1,9 +1,11 @@
 //! Writing files: each is whole at any moment, the old one or the new one.
 //!
-//! A new text goes to a temporary file `.forebay-….tmp` in the same directory,
-//! gets the mode of the old file, is synced and renamed over it. A run that was
-//! killed leaves at most such files behind; the next one that writes to the
-//! directory removes them.
+//! Every new text first goes to a temporary file `.forebay-….tmp` in the directory
+//! of the old one, gets its mode and is synced. When all of them are there, they
+//! are renamed over the old files: a full disk or a directory that can't be
+//! written stops a run before the first file is touched. A run that was killed
+//! leaves at most such files behind; the next one that writes to the directory
+//! removes them.
 
 use super::{FileChange, Refusal};
 use std::collections::BTreeSet;
@@ -25,7 +27,7 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<(), Vec<Refusal>> {
     for change in changes {
         let target = root.join(&*change.path);
         match check(&target, change) {
-            Ok(permissions) => targets.push((target, permissions)),
+            Ok(metadata) => targets.push((target, metadata)),
             Err(refusal) => refusals.push(refusal),
         }
     }
@@ -36,13 +38,24 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<(), Vec<Refusal>> {
     for directory in &directories {
         remove_leftovers(directory);
     }
-    for (number, (change, (target, permissions))) in changes.iter().zip(&targets).enumerate() {
-        replace(target, &change.after, permissions, number).map_err(|error| {
-            vec![Refusal::whole(
-                &change.path,
-                format!("it can't be written: {error}"),
-                "files before it in the list are written; run again when this is solved",
-            )]
+    let mut staged = Staged(Vec::new());
+    for (number, (change, (target, metadata))) in changes.iter().zip(&targets).enumerate() {
+        let directory = target.parent().unwrap_or(Path::new("."));
+        let temporary = directory.join(format!("{PREFIX}{}-{number}{SUFFIX}", std::process::id()));
+        staged.0.push(temporary);
+        write_new(&staged.0[number], &change.after, metadata).map_err(|error| {
+            let message = format!("a new file can't be written beside it: {error}");
+            vec![Refusal::whole(&change.path, message, "no file was changed; run again when this is solved")]
+        })?;
+    }
+    for (number, (change, (target, metadata))) in changes.iter().zip(&targets).enumerate() {
+        let done = if number == 0 { "no file was changed" } else { "the files before it are changed" };
+        let help = format!("{done}; run again");
+        if let Err(refusal) = check(target, change) {
+            return Err(vec![Refusal { help, ..refusal }]);
+        }
+        put(&staged.0[number], target, &change.after, metadata).map_err(|error| {
+            vec![Refusal::whole(&change.path, format!("it can't be replaced: {error}"), &help)]
         })?;
     }
     for directory in directories {
@@ -52,8 +65,19 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<(), Vec<Refusal>> {
     Ok(())
 }
 
+/// Temporary files, removed where a run stops before they are renamed.
+struct Staged(Vec<PathBuf>);
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
 /// Whether the file is still the one that was read, and may be written.
-fn check(target: &Path, change: &FileChange) -> Result<fs::Permissions, Refusal> {
+fn check(target: &Path, change: &FileChange) -> Result<fs::Metadata, Refusal> {
     let refuse = |message: String, help: &str| Err(Refusal::whole(&change.path, message, help));
     let metadata = match fs::symlink_metadata(target) {
         Ok(metadata) => metadata,
@@ -69,28 +93,46 @@ fn check(target: &Path, change: &FileChange) -> Result<fs::Permissions, Refusal>
         return refuse("the file is read-only".to_owned(), "make it writable first");
     }
     match fs::read(target) {
-        Ok(bytes) if bytes == *change.before.bytes => Ok(metadata.permissions()),
+        Ok(bytes) if bytes == *change.before.bytes => Ok(metadata),
         Ok(_) => refuse("the file was changed since it was read".to_owned(), "run again"),
         Err(error) => refuse(format!("it can't be read: {error}"), "make it readable"),
     }
 }
 
-fn replace(target: &Path, text: &str, permissions: &fs::Permissions, number: usize) -> io::Result<()> {
-    let directory = target.parent().unwrap_or(Path::new("."));
-    let temporary = directory.join(format!("{PREFIX}{}-{number}{SUFFIX}", std::process::id()));
-    let written = write_new(&temporary, text, permissions).and_then(|()| fs::rename(&temporary, target));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
+/// Rename the temporary file over the target.
+fn put(temporary: &Path, target: &Path, text: &str, metadata: &fs::Metadata) -> io::Result<()> {
+    match fs::rename(temporary, target) {
+        // Another run took it for a leftover.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            write_new(temporary, text, metadata)?;
+            fs::rename(temporary, target)
+        }
+        other => other,
     }
-    written
 }
 
-fn write_new(path: &PathBuf, text: &str, permissions: &fs::Permissions) -> io::Result<()> {
+fn write_new(path: &Path, text: &str, metadata: &fs::Metadata) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).open(path)?;
-    file.set_permissions(permissions.clone())?;
+    keep_owner(&file, metadata);
+    file.set_permissions(metadata.permissions())?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
+
+/// Give the file to the owner of the old one: a container's root would take away
+/// the files of whoever started it. Where that is not allowed, the file is the
+/// writer's own, as with any editor.
+#[cfg(unix)]
+fn keep_owner(file: &File, metadata: &fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let is_ours = |own: &fs::Metadata| (own.uid(), own.gid()) == (metadata.uid(), metadata.gid());
+    if !file.metadata().is_ok_and(|own| is_ours(&own)) {
+        let _ = fchown(file, Some(metadata.uid()), Some(metadata.gid()));
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &fs::Metadata) {}
 
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -34,25 +34,43 @@ impl Scene<'_> {
     /// Start of the line behind a node: behind the comment at its end, and behind
     /// the empty lines that a block scalar keeps.
     pub(super) fn end_of_lines(&self, at: u32) -> usize {
-        let last = self.token(self.token(at).next - 1);
-        let mut end = self.next_line((last.end as usize).max(self.token(at).end as usize));
-        if matches!(last.kind, TokenKind::Scalar(ScalarStyle::Literal | ScalarStyle::Folded)) {
-            let header = &self.text[last.start as usize..self.line_end(last.start as usize)];
-            let indicators = header.trim_start_matches(['|', '>']);
-            let keeps = indicators.chars().take_while(|c| !c.is_whitespace()).any(|c| c == '+');
-            while keeps && end < self.text.len() && self.is_blank_line(end) {
-                end = self.next_line(end);
-            }
+        let last = self.token(at).next - 1;
+        let end = self.next_line(self.token(last).end.max(self.token(at).end) as usize);
+        if self.keeps_blank_lines(last) { self.end_of_blank_lines(end) } else { end }
+    }
+
+    /// Whether empty lines behind a token belong to its value.
+    fn keeps_blank_lines(&self, at: u32) -> bool {
+        let token = self.token(at);
+        if !matches!(token.kind, TokenKind::Scalar(ScalarStyle::Literal | ScalarStyle::Folded)) {
+            return false;
+        }
+        let header = &self.text[token.start as usize..self.line_end(token.start as usize)];
+        let indicators = header.trim_start_matches(['|', '>']);
+        indicators.chars().take_while(|c| !c.is_whitespace()).any(|c| c == '+')
+    }
+
+    fn end_of_blank_lines(&self, at: usize) -> usize {
+        let mut end = at;
+        while end < self.text.len() && self.is_blank_line(end) {
+            end = self.next_line(end);
         }
         end
     }
 
-    /// Whether the text ends inside a block scalar without a line break: what is
+    /// Refuse a text that ends inside a block scalar without a line break: what is
     /// put behind it would add one to its value.
-    fn ends_in_block(&self, at: u32) -> bool {
+    pub(super) fn check_end(&self, at: u32) -> Result<(), Refused> {
         let last = self.token(self.token(at).next - 1);
-        matches!(last.kind, TokenKind::Scalar(ScalarStyle::Literal | ScalarStyle::Folded))
-            && last.end as usize == self.text.len()
+        let is_block = matches!(last.kind, TokenKind::Scalar(ScalarStyle::Literal | ScalarStyle::Folded));
+        if is_block && last.end as usize == self.text.len() {
+            return self.refuse(
+                at,
+                "the file ends inside a block scalar, without a line break",
+                "end the file with a line break if the value may have one",
+            );
+        }
+        Ok(())
     }
 
     /// What stands on the line in front of a byte.
@@ -150,6 +168,9 @@ impl Scene<'_> {
                         .find([' ', '\t'])
                         .unwrap_or_else(|| self.line_end(start) - start);
                 compiled.edit(start..header, text);
+                if let Some(comment) = comment {
+                    self.put_comment(&mut compiled, at, header, comment)?;
+                }
                 let body = self.line_end(start);
                 if end > body {
                     compiled.edit(body..end, "");
@@ -164,34 +185,50 @@ impl Scene<'_> {
                     );
                 }
                 compiled.edit(start..start, format!(" {text}"));
-            }
-            _ => compiled.edit(start..end, text),
-        }
-        if let Some(comment) = comment {
-            let line = match style {
-                ScalarStyle::Literal | ScalarStyle::Folded => self.line_end(start),
-                _ => end,
-            };
-            if flow {
-                return self.refuse(at, "a comment has no place between braces", "edit it by hand");
-            }
-            match self.comment_behind(line.min(self.line_end(end))) {
-                Some(old) if self.text[old.clone()].contains("$imagepolicy") => {
-                    return self.refuse(
-                        at,
-                        "the line carries an image policy marker",
-                        "leave out the comment",
-                    );
+                if let Some(comment) = comment {
+                    self.put_comment(&mut compiled, at, end, comment)?;
                 }
-                Some(old) => compiled.edit(old, format!("# {comment}")),
-                None => match compiled.edits.last_mut() {
-                    Some(last) if last.end as usize == end => last.text.push_str(&format!(" # {comment}")),
-                    _ => compiled.edit(line..line, format!(" # {comment}")),
-                },
+            }
+            _ => {
+                compiled.edit(start..end, text);
+                if let Some(comment) = comment {
+                    self.put_comment(&mut compiled, at, end, comment)?;
+                }
             }
         }
         compiled.changes.push(Change::Replace { token: at, with: value.clone() });
         Ok(compiled)
+    }
+
+    /// Put a comment behind the byte `behind` of the line of a value, or in place of
+    /// the one that is there.
+    fn put_comment(
+        &self,
+        compiled: &mut Compiled,
+        at: u32,
+        behind: usize,
+        comment: &str,
+    ) -> Result<(), Refused> {
+        if self.in_flow(at) {
+            return self.refuse_comment(at);
+        }
+        match self.comment_behind(behind) {
+            Some(old) if self.text[old.clone()].contains("$imagepolicy") => {
+                return self.refuse(at, "the line carries an image policy marker", "leave out the comment");
+            }
+            Some(old) => compiled.edit(old, format!("# {comment}")),
+            None => {
+                let end = self.end_of_blanks(behind);
+                match compiled.edits.last_mut() {
+                    Some(last) if last.end as usize == behind => {
+                        last.text.push_str(&format!(" # {comment}"));
+                        last.end = end as u32;
+                    }
+                    _ => compiled.edit(behind..end, format!(" # {comment}")),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether a token stands between brackets or braces.
@@ -200,12 +237,16 @@ impl Scene<'_> {
     }
 
     /// Put a collection where null or an empty one stands.
-    pub(super) fn fill(&self, at: u32, value: &Content) -> Result<Compiled, Refused> {
+    pub(super) fn fill(&self, at: u32, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
         let token = self.token(at);
         let mut compiled = Compiled::default();
         compiled.changes.push(Change::Replace { token: at, with: value.clone() });
         let (start, end) = (token.start as usize, token.end as usize);
+        let tail = comment.map_or(String::new(), |comment| format!(" # {comment}"));
         if self.in_flow(at) || (token.flow && self.habits_are_json()) {
+            if comment.is_some() {
+                return self.refuse_comment(at);
+            }
             let blank = if token.empty { " " } else { "" };
             if token.empty && !self.text[..start].trim_end().ends_with(':') {
                 return self.refuse(
@@ -226,11 +267,21 @@ impl Scene<'_> {
         if self.text[start..end].contains(['\n', '\r']) {
             return self.refuse(at, "the braces are on several lines", "edit it by hand");
         }
+        if matches!(value, Content::Seq(items) if items.is_empty())
+            || matches!(value, Content::Map(entries) if entries.is_empty())
+        {
+            let blank = if token.empty { " " } else { "" };
+            compiled.edit(start..end, format!("{blank}{}", self.habits.flow(value)));
+            if let Some(comment) = comment {
+                self.put_comment(&mut compiled, at, end, comment)?;
+            }
+            return Ok(compiled);
+        }
         match self.parent(at) {
             Some((_, Some(key))) => {
                 self.check_key(key)?;
                 let key_column = column(self.text, self.token(key).start as usize);
-                let lines = self.habits.behind_key(value, key_column);
+                let lines = format!("{}{tail}", self.habits.behind_key(value, key_column));
                 // The value goes, with the blanks in front of it; a comment behind it
                 // stays on the line of the key.
                 let blanks =
@@ -250,7 +301,7 @@ impl Scene<'_> {
                 if self.comment_behind(end).is_some() {
                     return self.refuse(at, "a comment stands behind the empty item", "edit it by hand");
                 }
-                compiled.edit(dash + 1..self.end_of_blanks(end), format!(" {text}"));
+                compiled.edit(dash + 1..self.end_of_blanks(end), format!(" {text}{tail}"));
                 Ok(compiled)
             }
             None => self.refuse(at, "the document is empty", "write its first key by hand"),
@@ -321,13 +372,7 @@ impl Scene<'_> {
     ) -> Result<(), Refused> {
         let at = self.end_of_lines(behind);
         let eol = self.habits.eol;
-        if self.ends_in_block(behind) {
-            return self.refuse(
-                behind,
-                "the file ends inside a block scalar, without a line break",
-                "end the file with a line break if the value may have one",
-            );
-        }
+        self.check_end(behind)?;
         let ends_with_break = self.text[..at].ends_with(['\n', '\r']);
         if ends_with_break {
             compiled.edit(at..at, format!("{line}{eol}"));
@@ -377,9 +422,16 @@ impl Scene<'_> {
     /// Remove whole lines, the last of which may have no line break.
     pub(super) fn remove_lines(&self, compiled: &mut Compiled, from: usize, to: usize, removed: u32) {
         let unfinished = to == self.text.len() && !self.text.ends_with(['\n', '\r']);
-        let before = removed.checked_sub(1).map(|at| self.token(at).kind);
-        let behind_block =
-            matches!(before, Some(TokenKind::Scalar(ScalarStyle::Literal | ScalarStyle::Folded)));
+        let before = removed.checked_sub(1);
+        let behind_block = before.is_some_and(|at| {
+            matches!(self.token(at).kind, TokenKind::Scalar(ScalarStyle::Literal | ScalarStyle::Folded))
+        });
+        // Empty lines behind it would become part of the value before it.
+        let to = if before.is_some_and(|at| self.keeps_blank_lines(at)) {
+            self.end_of_blank_lines(to)
+        } else {
+            to
+        };
         let mut from = from;
         if unfinished && !behind_block {
             // The line before becomes the last one, and has no line break either.
@@ -404,7 +456,8 @@ impl Scene<'_> {
         }
         let mut compiled = Compiled::default();
         compiled.changes.push(Change::Remove { child });
-        let last = self.token(self.token(collection).next - 1).end as usize;
+        let last = self.token(self.token(collection).next - 1).end;
+        let last = last.max(self.token(collection).end) as usize;
         let key = self.parent(collection).and_then(|(_, key)| key);
         match key {
             Some(key) if self.starts_line(start) => {

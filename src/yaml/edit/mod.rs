@@ -13,9 +13,11 @@ mod render;
 mod tree;
 pub mod verify;
 
+use super::resolve::{Dialect, Scalar, resolve_plain};
 use super::tape::{Document, Token, TokenKind};
 use super::{NodeRef, ScalarStyle, Source, Stream, pointer_join, pointer_segments};
 use render::Habits;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -331,6 +333,16 @@ impl<'s> Scene<'s> {
             && matches!(self.value(at), "" | "~" | "null" | "Null" | "NULL")
     }
 
+    /// Whether both dialects read a scalar without a tag as a string.
+    fn is_string(&self, at: u32) -> bool {
+        let plain = self.token(at).kind == TokenKind::Scalar(ScalarStyle::Plain);
+        let text = || Cow::Borrowed(self.value(at));
+        !plain
+            || [Dialect::GoYamlV2, Dialect::GoYamlV3]
+                .into_iter()
+                .all(|dialect| matches!(resolve_plain(text(), dialect), Scalar::Str(_)))
+    }
+
     /// Whether nothing that the text says is lost when this becomes a collection.
     fn is_vacant(&self, at: u32) -> bool {
         let token = self.token(at);
@@ -502,6 +514,14 @@ impl<'s> Scene<'s> {
             .any(|comment| range.start <= comment.start as usize && (comment.start as usize) < range.end)
     }
 
+    fn refuse_comment<T>(&self, at: u32) -> Result<T, Refused> {
+        self.refuse(
+            at,
+            "a comment has no place between braces",
+            "leave out the comment, or write the value as a block",
+        )
+    }
+
     fn set(&self, pointer: &str, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
         match self.find(pointer)? {
             Found::Token(at) if value.is_scalar() && !matches!(self.token(at).kind, TokenKind::Scalar(_)) => {
@@ -517,7 +537,7 @@ impl<'s> Scene<'s> {
                 )
             }
             Found::Token(at) if value.is_scalar() => self.set_scalar(at, value, comment),
-            Found::Token(at) if self.is_vacant(at) => self.fill(at, value),
+            Found::Token(at) if self.is_vacant(at) => self.fill(at, value, comment),
             Found::Token(at) => self.refuse(
                 at,
                 format!("`{pointer}` has a value already"),
@@ -558,15 +578,14 @@ impl<'s> Scene<'s> {
         let nested = |path: &[String]| {
             path.iter().rev().fold(value.clone(), |value, key| Content::Map(vec![(key.clone(), value)]))
         };
-        // The comment goes with the value, so to its own line only.
-        let comment = comment.filter(|_| below.is_empty());
         match self.token(at).kind {
-            TokenKind::Mapping if self.token(at).next == at + 1 => self.fill(at, &nested(path)),
+            TokenKind::Mapping if self.token(at).next == at + 1 => self.fill(at, &nested(path), comment),
+            TokenKind::Mapping if self.token(at).flow && comment.is_some() => self.refuse_comment(at),
             TokenKind::Mapping if self.token(at).flow => {
                 self.insert_flow_entry(at, first, &nested(below), place)
             }
             TokenKind::Mapping => self.insert_block_entry(at, first, &nested(below), place, comment),
-            _ => self.fill(at, &nested(path)),
+            _ => self.fill(at, &nested(path), comment),
         }
     }
 
@@ -582,6 +601,8 @@ impl<'s> Scene<'s> {
                 continue;
             }
             self.check_anchors_below(key, at)?;
+            // A merge could give the map another value of that key.
+            self.check_merge(map, self.value(key))?;
             return if self.token(map).flow {
                 self.remove_flow(map, key, at)
             } else {
@@ -605,7 +626,7 @@ impl<'s> Scene<'s> {
         if let Some((twin, _)) = self.entries(map).into_iter().find(|(other, _)| self.is_key(*other, to)) {
             return self.refuse(twin, format!("the key `{to}` is there already"), "join the two by hand");
         }
-        self.check_merge(map, to)?;
+        self.check_merge(map, self.value(key))?;
         let mut compiled = Compiled::default();
         let token = self.token(key);
         let text = self.habits.key(to, Some(style), self.token(map).flow);
@@ -616,7 +637,12 @@ impl<'s> Scene<'s> {
 
     fn insert_item(&self, list: &str, before: Option<usize>, value: &Content) -> Result<Compiled, Refused> {
         match self.find(list)? {
-            Found::Token(at) if self.is_vacant(at) => self.fill(at, &Content::Seq(vec![value.clone()])),
+            Found::Token(at) if self.is_vacant(at) => self.fill(at, &Content::Seq(vec![value.clone()]), None),
+            Found::Token(at) if self.token(at).kind == TokenKind::Alias => self.refuse(
+                at,
+                format!("`{list}` is an alias"),
+                "change the anchor that it names, or replace the alias by its own copy",
+            ),
             Found::Token(at) if self.token(at).kind == TokenKind::Sequence => {
                 let before = before.and_then(|index| self.items(at).get(index).copied());
                 if self.token(at).flow {

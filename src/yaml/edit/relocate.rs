@@ -30,10 +30,16 @@ impl<'s> Scene<'s> {
         }
         self.check_merge(map, into)?;
         let content = Content::str(self.value(value));
+        if !self.is_string(value) {
+            return self.refuse(value, format!("`{pointer}` is no string"), "quote it first");
+        }
         let moved = Moved { map, key, value, name: self.value(key), content };
         let target = self.entries(map).into_iter().find(|(other, _)| self.is_key(*other, into));
         if let Some((_, target)) = target {
             self.check_anchor(target)?;
+            if self.token(target).kind != TokenKind::Mapping && !self.is_vacant(target) {
+                return self.refuse(target, format!("`{into}` is no map"), "move it by hand");
+            }
         }
         if self.token(map).flow {
             return self.move_by_content(&moved, into);
@@ -53,9 +59,6 @@ impl<'s> Scene<'s> {
                 compiled.edits.extend(removed.edits);
                 compiled.changes.extend(removed.changes);
                 Ok(compiled)
-            }
-            Some((_, target)) if self.token(target).kind != TokenKind::Mapping => {
-                self.refuse(target, format!("`{into}` is no map"), "move it by hand")
             }
             Some((_, target)) if self.token(target).flow => {
                 if self.lines_have_comments(key, value) {
@@ -152,6 +155,7 @@ impl<'s> Scene<'s> {
             let eol = if ends { self.habits.eol } else { "" };
             compiled.edit(lines, format!("{text}{eol}"));
         } else {
+            self.check_end(moved.value)?;
             self.append_line(&mut compiled, last, &text)?;
             self.remove_lines(&mut compiled, lines.start, lines.end, moved.key);
         }
