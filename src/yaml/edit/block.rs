@@ -190,7 +190,14 @@ impl Scene<'_> {
                 }
             }
             _ => {
-                compiled.edit(start..end, text);
+                match text.strip_prefix(['"', '\'']).and_then(|text| text.strip_suffix(['"', '\''])) {
+                    // Quotes around what is there, which may be a secret.
+                    Some(inner) if !inner.is_empty() && *inner == self.text[start..end] => {
+                        compiled.edit(start..start, &text[..1]);
+                        compiled.edit(end..end, &text[..1]);
+                    }
+                    _ => compiled.edit(start..end, text),
+                }
                 if let Some(comment) = comment {
                     self.put_comment(&mut compiled, at, end, comment)?;
                 }

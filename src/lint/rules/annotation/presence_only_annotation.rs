@@ -6,8 +6,9 @@
 
 use super::{is_setting, known_entries};
 use crate::flux::keys::Grammar;
-use crate::lint::metadata::{clipped, known_text, title};
-use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::lint::metadata::{clipped, known_text, map_of, title, write_string};
+use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::yaml::edit::Operation;
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -17,7 +18,7 @@ pub static RULE: Rule = Rule {
     default: true,
     since: "0.1.0",
     summary: "a value that says \"off\" on a key that counts by being there",
-    fix: FixAvailability::None,
+    fix: FixAvailability::Sometimes,
     docs: include_str!("../../../../tests/rules/annotation/presence-only-annotation.md"),
     check: Check::Object(check),
 };
@@ -44,7 +45,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             Some(off) => format!("write exactly `{off}`, or remove the annotation"),
             None => "remove the annotation".to_owned(),
         };
-        report
+        let finding = report
             .report(location, title(view.id, "", known.short(), " counts, whatever its value"))
             .why(format!(
                 "{} looks only whether `{}` is there; with `{}` too it {}",
@@ -56,6 +57,21 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             .help(help)
             .object(view.id)
             .field(known.pointer(), &*value);
+        // What the key holds up starts when it goes, so that is never surely meant.
+        match off {
+            Some(off) => {
+                let write = |pointer: &str| write_string(pointer, off);
+                finding.fix(format!("write `{off}`"), Applicability::Unsafe, known.entry.value, write)
+            }
+            None => {
+                finding.fix("remove it", Applicability::Unsafe, known.entry.value, |pointer| {
+                    match map_of(pointer, &known.entry.key) {
+                        Some(_) => vec![Operation::RemoveKey { pointer: pointer.to_owned(), prune: true }],
+                        None => Vec::new(),
+                    }
+                })
+            }
+        };
     }
 }
 

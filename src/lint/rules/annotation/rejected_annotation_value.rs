@@ -6,8 +6,8 @@
 
 use super::{is_setting, known_entries, reading};
 use crate::flux::keys::{Grammar, Reading, Unread};
-use crate::lint::metadata::{clipped, known_text, title};
-use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::lint::metadata::{clipped, known_text, title, write_string};
+use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
     default: true,
     since: "0.1.0",
     summary: "an annotation value with which the object is refused",
-    fix: FixAvailability::None,
+    fix: FixAvailability::Sometimes,
     docs: include_str!("../../../../tests/rules/annotation/rejected-annotation-value.md"),
     check: Check::Object(check),
 };
@@ -54,14 +54,55 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             continue;
         };
         let wanted = key.value.wanted().unwrap_or_default();
-        report
+        let finding = report
             .report(location, title(view.id, "value of ", known.short(), " is refused"))
             .why(format!("{consequence}: `{}` takes {wanted}", known.entry.key))
             .help(help(key.value, &value))
             .label(clipped(&value, 40))
             .object(view.id)
             .field(known.pointer(), &*value);
+        if let Some((list, applicability)) = corrected(key.value, &value) {
+            let write = |pointer: &str| write_string(pointer, &list);
+            finding.fix(format!("write `{}`", clipped(&list, 60)), applicability, known.entry.value, write);
+        }
     }
+}
+
+/// The list with each word that is unknown in place of the one that was meant;
+/// safe where only the case of letters or a comma too many was wrong.
+fn corrected(grammar: Grammar, value: &str) -> Option<(String, Applicability)> {
+    let Grammar::Words(words) = grammar else { return None };
+    let mut applicability = Applicability::Safe;
+    let mut list = String::new();
+    for part in value.split(',') {
+        let word = part.trim();
+        if word.is_empty() {
+            continue;
+        }
+        let known = meant(words, word)?;
+        if !known.eq_ignore_ascii_case(word) {
+            applicability = Applicability::Unsafe;
+        }
+        let blanks = &part[..part.len() - part.trim_start().len()];
+        if !list.is_empty() {
+            list.push(',');
+            list.push_str(blanks);
+        }
+        list.push_str(known);
+    }
+    (!list.is_empty()).then_some((list, applicability))
+}
+
+/// The known word that is this one, or was probably meant by it.
+fn meant(words: &[&'static str], word: &str) -> Option<&'static str> {
+    let exact = words.iter().find(|known| *known == &word);
+    let same = || words.iter().find(|known| known.eq_ignore_ascii_case(word));
+    let longer = || words.iter().find(|known| known.starts_with(word));
+    exact
+        .or_else(same)
+        .or_else(longer)
+        .copied()
+        .or_else(|| crate::config::suggest(word, words.iter().copied()))
 }
 
 fn help(grammar: Grammar, value: &str) -> String {
@@ -70,12 +111,7 @@ fn help(grammar: Grammar, value: &str) -> String {
     if unknown.is_empty() {
         return "remove the comma that nothing follows".into();
     }
-    let meant = words
-        .iter()
-        .find(|word| word.starts_with(unknown) || word.eq_ignore_ascii_case(unknown))
-        .copied()
-        .or_else(|| crate::config::suggest(unknown, words.iter().copied()));
-    match meant {
+    match meant(words, unknown) {
         Some(word) => format!("write `{word}` in place of `{}`", clipped(unknown, 40)),
         None => format!("remove `{}`", clipped(unknown, 40)),
     }

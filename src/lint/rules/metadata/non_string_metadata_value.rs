@@ -73,14 +73,20 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         for entry in view.node.get(field).into_iter().flat_map(NodeRef::entries) {
             let Some(kind) = non_string(entry.value) else { continue };
             let Some(location) = entry.value.location() else { continue };
+            // Quotes would make base64 of it, of other bytes than those meant.
+            let encoded = *field == "binaryData" || (*field == "data" && &*view.id.kind == "Secret");
+            let help = match (encoded, &*view.id.kind) {
+                (false, _) => "put quotes around the value, or make it a block scalar",
+                (true, "Secret") => "encode the value as base64, or move it to `stringData`",
+                (true, _) => "encode the value as base64, or move it to `data`",
+            };
             let finding = report
                 .report(location, title(view.id, "", &entry.key, &format!(" in {field} is {kind}")))
                 .why("the API server rejects the object: data values are strings")
-                .help("put quotes around the value, or make it a block scalar")
+                .help(help)
                 .object(view.id)
                 .field(pointer_join(&format!("/{field}"), &entry.key), kind);
-            // The edit would show what a Secret holds.
-            if let Some(text) = entry.value.text().filter(|_| &*view.id.kind != "Secret") {
+            if let Some(text) = entry.value.text().filter(|_| !encoded) {
                 finding.fix("quote the value", Applicability::Safe, entry.value, |pointer| {
                     write_string(pointer, &text)
                 });
