@@ -122,3 +122,173 @@ fn overlays_that_nothing_applies_are_clusters() {
     let answer = scratch.forebay(&["lint", "--format", "json"]).json();
     assert_eq!(answer["findings"], json!([]), "{answer:#}");
 }
+
+/// What a hub sends through a kubeConfig is followed where the configuration
+/// names that cluster, and `config show` tells where the hub says so.
+#[test]
+fn spokes_are_followed_where_they_are_named() {
+    let hub = kustomization("fleet", "path: ./fleet, kubeConfig: {secretRef: {name: spoke-kubeconfig}}");
+    let files = [
+        ("hub/flux-system/gotk-sync.yaml", sync("./hub")),
+        ("hub/fleet.yaml", hub),
+        ("fleet/source.yaml", sync("./fleet").split("---").next().unwrap_or_default().to_owned()),
+        ("fleet/apps.yaml", kustomization("apps", "path: ./apps, dependsOn: [{name: nothing}]")),
+        ("apps/a.yaml", config_map("web")),
+    ];
+    let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
+    let scratch = Scratch::git(&files);
+    scratch.run_git(&["remote", "add", "origin", "https://example.com/o/r"]);
+    assert_eq!(clusters(&scratch), json!({"hub": ["flux-system", "fleet", "apps"]}));
+    let show = scratch.forebay(&["config", "show"]).out;
+    let row = show.lines().find(|line| line.contains("kubeConfig")).expect("a row");
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(words, ["kubeConfig.flux-system/spoke-kubeconfig", "not", "followed", "hub/fleet.yaml:4"]);
+    let lint = |scratch: &Scratch| scratch.forebay(&["lint", "--format", "json"]).json();
+    assert_eq!(lint(&scratch)["findings"], json!([]));
+
+    let config =
+        "version: 1\nclusters:\n  - {name: spoke, kubeConfig: {secretRef: {name: spoke-kubeconfig}}}\n";
+    scratch.write(".forebay.yaml", config.as_bytes());
+    let spoke = json!(["apps"]);
+    assert_eq!(clusters(&scratch)["spoke"], spoke);
+    let answer = scratch.forebay(&["config", "show", "--format", "json"]).json();
+    common::assert_schema("schemas/config-show.json", &answer);
+    let rows = answer["values"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["key"] == "clusters.hub.kubeConfig.flux-system/spoke-kubeconfig");
+    assert_eq!(row.expect("a row")["value"], "spoke");
+    assert_eq!(scratch.forebay(&["why", "ConfigMap/shop/web", "--cluster", "spoke"]).code, 0);
+}
+
+const OPERATOR: &str = "\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec:
+  distribution: {version: 2.9.x}
+  sync: {kind: GitRepository, url: 'https://example.com/o/r', ref: refs/heads/main, path: clusters/main}
+";
+
+/// `kustomize.patches` of a FluxInstance reach the pair that it makes; those for
+/// Deployments, which are not in Git, change nothing here.
+#[test]
+fn patches_of_a_flux_instance_reach_its_pair() {
+    let patches = "  kustomize:
+    patches:
+      - target: {kind: Deployment, name: kustomize-controller}
+        patch: |
+          - {op: add, path: /spec/template/spec/containers/0/args/-, value: --concurrent=20}
+      - patch: |
+          apiVersion: apps/v1
+          kind: Deployment
+          metadata: {name: source-controller}
+          spec: {replicas: 2}
+      - target: {kind: Kustomization}
+        patch: |
+          - {op: replace, path: /spec/path, value: fleet/main}
+          - {op: add, path: /spec/postBuild, value: {substitute: {REGION: eu}}}
+      - target: {kind: GitRepository}
+        patch: |
+          - {op: add, path: /spec/ignore, value: 'left-out/'}
+";
+    let scratch = Scratch::git(&[
+        ("flux/instance.yaml", &format!("{OPERATOR}{patches}")),
+        ("clusters/main/a.yaml", &config_map("elsewhere")),
+        ("fleet/main/a.yaml", &config_map("web").replace("k: v", "region: '${REGION}'")),
+        ("fleet/main/left-out/b.yaml", &config_map("left")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"main": ["flux-system"]}));
+    let graph = scratch.forebay(&["graph"]).out;
+    assert!(graph.contains("Kustomization flux-system/flux-system  fleet/main"), "{graph}");
+    let locate = scratch.forebay(&["locate", "ConfigMap/shop/web", "/data/region", "--format", "json"]);
+    assert_eq!(locate.json()["value"], "eu");
+    // The variable's place is in the patch.
+    let why = scratch.forebay(&["why", "ConfigMap/shop/web"]).out;
+    assert!(why.contains("substitution flux/instance.yaml:20"), "{why}");
+    assert_eq!(scratch.forebay(&["why", "ConfigMap/shop/left"]).code, 2);
+    // A copy of the root in Git is not what the operator runs.
+    scratch.write("fleet/main/copy.yaml", kustomization("flux-system", "path: ./nowhere").as_bytes());
+    assert_eq!(scratch.forebay(&["lint", "--select", "missing-path"]).code, 0);
+}
+
+/// The values of the flux-instance chart, in a ConfigMap that is generated.
+#[test]
+fn values_of_the_instance_chart_are_read_where_they_are() {
+    let release = "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: flux-instance, namespace: flux-system}
+spec:
+  interval: 1h
+  chartRef: {kind: OCIRepository, name: flux-instance}
+  valuesFrom: [{kind: ConfigMap, name: flux-instance-values}]
+";
+    let values = "instance:\n  distribution: {version: 2.9.x}\n  sync:\n    kind: GitRepository\n    url: https://example.com/o/r\n    ref: refs/heads/main\n    path: kubernetes/main\n";
+    let generator = "configMapGenerator:\n  - {name: flux-instance-values, files: [values.yaml]}\nconfigurations: [names.yaml]\nnamespace: flux-system\n";
+    let names = "nameReference:\n  - kind: ConfigMap\n    version: v1\n    fieldSpecs:\n      - {path: spec/valuesFrom/name, kind: HelmRelease}\n";
+    let scratch = Scratch::git(&[
+        ("kubernetes/flux/release.yaml", release),
+        ("kubernetes/flux/values.yaml", values),
+        ("kubernetes/flux/names.yaml", names),
+        ("kubernetes/flux/kustomization.yaml", &overlay("release.yaml", generator)),
+        ("kubernetes/main/a.yaml", &kustomization("apps", "path: ./nowhere")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"main": ["flux-system", "apps"]}));
+    let found = scratch.forebay(&["lint", "--format", "json", "--select", "missing-path"]).json();
+    assert_eq!(found["findings"][0]["location"]["path"], "kubernetes/main/a.yaml", "{found:#}");
+    // An unknown path is no path.
+    scratch.write("kubernetes/flux/values.yaml", values.replace("kubernetes/main", "${ROOT}").as_bytes());
+    assert_eq!(scratch.forebay(&["lint", "--select", "missing-path"]).code, 0);
+}
+
+/// A file that the source leaves out is missing for that reason.
+#[test]
+fn what_is_left_out_of_the_artifact_says_so() {
+    let repository = |ignore: &str| {
+        Scratch::git(&[
+            ("clusters/main/flux-system/gotk-sync.yaml", &sync("./clusters/main")),
+            ("clusters/main/web.yaml", &kustomization("web", "path: ./web")),
+            ("clusters/main/docs.yaml", &kustomization("docs", "path: ./docs")),
+            ("web/kustomization.yaml", &overlay("a.yaml", "")),
+            ("web/a.yaml", &config_map("web")),
+            ("docs/a.yaml", &config_map("docs")),
+            (".sourceignore", ignore),
+        ])
+    };
+    assert_eq!(repository("").forebay(&["lint"]).code, 0);
+    let scratch = repository("# too much\nweb/a.*\n/docs/\n");
+    let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+    let why = |at: usize| answer["findings"][at]["why"].as_str().expect("a reason").to_owned();
+    assert_eq!(answer["findings"][0]["rule"], "missing-path", "{answer:#}");
+    assert!(why(0).starts_with("it exists, but `/docs/` in .sourceignore keeps it out"), "{}", why(0));
+    assert_eq!(answer["findings"][1]["rule"], "missing-resource", "{answer:#}");
+    assert!(why(1).starts_with("it exists, but `web/a.*` in .sourceignore keeps it out"), "{}", why(1));
+}
+
+/// `why` names the text of a patch, not only the entry that applies it.
+#[test]
+fn why_shows_the_patch_itself() {
+    let merge =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\ndata: {region: eu}\n";
+    let two = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: db, namespace: shop}}\ndata: {{k: x}}\n---\n{merge}"
+    );
+    let patches =
+        "patches:\n  - path: removes.yaml\n    target: {kind: ConfigMap, name: web}\n  - path: two.yaml\n";
+    let scratch = Scratch::new(&[
+        ("app/kustomization.yaml", &overlay("a.yaml, b.yaml", patches)),
+        ("app/a.yaml", &config_map("web")),
+        ("app/b.yaml", &config_map("db")),
+        ("app/removes.yaml", "- {op: remove, path: /data/k}\n"),
+        ("app/two.yaml", &two),
+    ]);
+    let why = scratch.forebay(&["why", "ConfigMap/shop/web"]).out;
+    let patches: Vec<&str> = why.lines().filter(|line| line.contains("patch ")).collect();
+    let expected = [
+        "patch        app/removes.yaml:1:1 (via patch app/kustomization.yaml:5:5)",
+        "patch        app/two.yaml:6:1 (via patch app/kustomization.yaml:7:5)",
+    ];
+    assert_eq!(patches.iter().map(|line| line.trim()).collect::<Vec<_>>(), expected, "{why}");
+    let answer = scratch.forebay(&["why", "ConfigMap/shop/web", "--format", "json"]).json();
+    common::assert_schema("schemas/why.json", &answer);
+    assert_eq!(answer["files"][1]["location"]["via"][0]["location"]["line"], 5, "{answer:#}");
+}

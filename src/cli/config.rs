@@ -4,11 +4,13 @@ use super::common::Common;
 use super::session::{Session, load_config, root_and_focus};
 use super::{Answer, Failure, Status, output};
 use crate::config::{Config, FILE_NAME, SCHEMA, TEMPLATE};
-use crate::flux::cluster::World;
+use crate::flux::cluster::{ApplyTarget, Cluster, World, target_of};
+use crate::flux::kinds;
 use crate::lint::engine::NotChecked;
 use crate::report::{self, clean};
 use crate::yaml::Location;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -142,6 +144,16 @@ fn clusters(config: &Config, world: &World) -> Vec<Row> {
             value: json!(if cluster.root.is_empty() { "." } else { &cluster.root }),
             from: named.map_or("found".to_owned(), |entry| place(&entry.location)),
         });
+        for (target, location) in targets(world, cluster) {
+            let ApplyTarget::Remote(by) = &target else { continue };
+            let named = config.clusters.iter().find(|entry| entry.is_reached_by(by));
+            rows.push(Row {
+                cluster: cluster.name.clone(),
+                key: key(&format!("kubeConfig.{by}")),
+                value: json!(named.map_or("not followed", |entry| &entry.name)),
+                from: location.as_ref().map_or("nothing says it".to_owned(), place),
+            });
+        }
         let settings = &cluster.settings;
         for (what, version) in [
             ("target.flux", &settings.flux),
@@ -158,6 +170,23 @@ fn clusters(config: &Config, world: &World) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// The clusters that objects of this one send theirs to, each with the first
+/// place that says so.
+fn targets(world: &World, cluster: &Cluster) -> BTreeMap<ApplyTarget, Option<Location>> {
+    let mut found = BTreeMap::new();
+    for (_, object) in world.members(cluster).filter(|(member, _)| member.target == ApplyTarget::Local) {
+        if !kinds::is_kustomization(&object.id) && !kinds::is_helm_release(&object.id) {
+            continue;
+        }
+        let node = object.node.get_ref();
+        let target = target_of(&object.id, node);
+        if target != ApplyTarget::Local {
+            found.entry(target).or_insert_with(|| node.location_at("/spec/kubeConfig"));
+        }
+    }
+    found
 }
 
 fn setting(cluster: &Arc<str>, key: &str, value: Option<Value>, from: Option<String>) -> Row {

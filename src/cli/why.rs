@@ -6,9 +6,9 @@ use super::session::{Found, Session, one_object};
 use super::{Answer, Status, output};
 use crate::flux::cluster::{Applied, ApplyTarget};
 use crate::lint::engine::NotChecked;
-use crate::repo::Snapshot;
+use crate::repo::{Snapshot, join};
 use crate::report::{self, clean, objects, parts};
-use crate::yaml::{Location, NodeRef, ViaKind};
+use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let Some(first) = found.first() else {
         return Err(selector.not_found([]));
     };
-    let files = files(first);
+    let files = files(first, &session.snapshot);
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
             let header =
@@ -67,18 +67,61 @@ fn appliers<'w>(found: &Found<'w>) -> impl Iterator<Item = &'w Applied> {
 
 /// The files that made the object, then the definitions of what was
 /// substituted in it.
-fn files(found: &Found<'_>) -> Vec<(&'static str, Location)> {
+fn files(found: &Found<'_>, snapshot: &Snapshot) -> Vec<(&'static str, Location)> {
     let mut files = found.object.files.clone();
     let mut substituted: Vec<Location> = Vec::new();
+    let mut patched: Vec<(Location, Location)> = Vec::new();
     visit(found.object.node.get_ref(), 0, &mut |node| {
-        for via in node.location().into_iter().flat_map(|location| location.via) {
-            if via.kind == ViaKind::Substitution && !substituted.contains(&via.location) {
-                substituted.push(via.location);
+        let Some(location) = node.location() else { return };
+        for via in &location.via {
+            match via.kind {
+                ViaKind::Substitution if !substituted.contains(&via.location) => {
+                    substituted.push(via.location.clone());
+                }
+                ViaKind::Patch => patched.push((via.location.clone(), location.clone())),
+                _ => {}
             }
         }
     });
+    for (_, entry) in files.iter_mut().filter(|(role, _)| *role == "patch") {
+        let value = patched.iter().find(|(via, _)| via == entry).map(|(_, value)| value);
+        if let Some(patch) = patch_file(snapshot, entry, value) {
+            let via = Via { kind: ViaKind::Patch, location: entry.clone() };
+            *entry = Location { via: vec![via], ..patch };
+        }
+    }
     files.extend(substituted.into_iter().map(|location| ("substitution", location)));
     files
+}
+
+/// The document of a patch that an entry of a kustomization names by its path:
+/// the one with a value of the object, else the first.
+fn patch_file(snapshot: &Snapshot, entry: &Location, value: Option<&Location>) -> Option<Location> {
+    let sources = snapshot.sources(snapshot.file(&entry.path)?);
+    let mut written = None;
+    for source in sources.iter().filter(|source| !source.document().tokens.is_empty()) {
+        visit(Node::Source(source.clone(), 0).get_ref(), 0, &mut |node| {
+            let is_here = |place: Location| (place.start, place.end) == (entry.start, entry.end);
+            if node.location().is_some_and(is_here) {
+                let path = if node.is_map() { node.str_at("/path") } else { node.as_str() };
+                written = path.map(|path| path.into_owned());
+            }
+        });
+    }
+    let directory = entry.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let path = match value.filter(|value| value.path != entry.path) {
+        Some(value) => value.path.to_string(),
+        None => join(directory, &written?)?,
+    };
+    let roots = snapshot.sources(snapshot.file(&path)?).iter();
+    let mut roots = roots.filter_map(|source| {
+        let filled = !source.document().tokens.is_empty();
+        filled.then(|| Node::Source(source.clone(), 0)).and_then(|root| root.get_ref().location())
+    });
+    match value.filter(|value| *value.path == *path) {
+        Some(value) => roots.find(|root| root.start <= value.start && value.end <= root.end),
+        None => roots.next(),
+    }
 }
 
 fn visit<'a>(node: NodeRef<'a>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>)) {

@@ -294,6 +294,16 @@ pub struct Cluster {
     pub location: Location,
 }
 
+impl Cluster {
+    /// Whether this cluster is what `kubeConfig` names by `namespace/name`.
+    pub fn is_reached_by(&self, target: &str) -> bool {
+        let (namespace, name) = target.split_once('/').unwrap_or(("", target));
+        self.kube_config.as_ref().is_some_and(|own| {
+            own.name == name && own.namespace.as_deref().is_none_or(|own| own == namespace)
+        })
+    }
+}
+
 /// What `spec.kubeConfig` of a Flux object names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubeConfig {

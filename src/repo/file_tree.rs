@@ -90,6 +90,21 @@ impl FileTree {
         self.ignore.as_ref().is_none_or(|ignore| !ignore.excludes(path))
     }
 
+    /// What leaves a file or directory of the repository out of this tree, in
+    /// words; `None` where nothing is there, or nothing leaves it out.
+    pub fn left_out(&self, repository_path: &str) -> Option<String> {
+        let (ignore, root) = (self.ignore.as_ref()?, self.as_directory()?);
+        let inner = |path: &str| match root {
+            "" => Some(path.to_owned()),
+            _ => path.strip_prefix(root)?.strip_prefix('/').map(str::to_owned),
+        };
+        let file = match self.snapshot.file(repository_path) {
+            Some(file) => file,
+            None => self.snapshot.files_below(repository_path).first()?,
+        };
+        ignore.reason(&inner(&file.path)?)
+    }
+
     /// The snapshot that holds the files.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot

@@ -41,8 +41,18 @@ pub struct SourceIgnore {
     patterns: Vec<Pattern>,
 }
 
+/// Where a pattern is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holder {
+    BuiltIn,
+    File,
+    Spec,
+}
+
 #[derive(Debug)]
 struct Pattern {
+    text: String,
+    holder: Holder,
     /// The directory of the file that holds it.
     domain: Vec<String>,
     includes: bool,
@@ -66,10 +76,11 @@ impl SourceIgnore {
     pub fn new<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>, spec: Option<&str>) -> SourceIgnore {
         let mut own: Vec<Pattern> = Vec::new();
         for (directory, text) in files {
-            own.extend(patterns(text, directory));
+            own.extend(patterns(text, directory, Holder::File));
         }
-        own.extend(patterns(spec.unwrap_or_default(), ""));
-        let built_in = |texts: &'static [&'static str]| texts.iter().map(|text| pattern(text, ""));
+        own.extend(patterns(spec.unwrap_or_default(), "", Holder::Spec));
+        let built_in =
+            |texts: &'static [&'static str]| texts.iter().map(|text| pattern(text, "", Holder::BuiltIn));
         let mut patterns: Vec<Pattern> = built_in(VCS).collect();
         if own.is_empty() {
             patterns.extend(built_in(DEFAULT));
@@ -80,19 +91,37 @@ impl SourceIgnore {
 
     /// Whether a file, by its path in the source, is left out.
     pub fn excludes(&self, path: &str) -> bool {
+        self.excluding(path).is_some()
+    }
+
+    /// What leaves a file out, in words: `` `docs/` in .sourceignore ``.
+    pub fn reason(&self, path: &str) -> Option<String> {
+        let pattern = self.excluding(path)?;
+        let text = &pattern.text;
+        Some(match pattern.holder {
+            Holder::BuiltIn => format!("`{text}` of Flux's own patterns"),
+            Holder::Spec => format!("`{text}` in spec.ignore of the source"),
+            Holder::File => {
+                let directory: String = pattern.domain.iter().map(|part| format!("{part}/")).collect();
+                format!("`{text}` in {directory}.sourceignore")
+            }
+        })
+    }
+
+    fn excluding(&self, path: &str) -> Option<&Pattern> {
         let components: Vec<&str> = path.split('/').collect();
         let decisive = self.patterns.iter().rev().find(|pattern| pattern.matches(&components));
-        decisive.is_some_and(|pattern| !pattern.includes)
+        decisive.filter(|pattern| !pattern.includes)
     }
 }
 
-fn patterns<'t>(text: &'t str, directory: &'t str) -> impl Iterator<Item = Pattern> {
+fn patterns<'t>(text: &'t str, directory: &'t str, holder: Holder) -> impl Iterator<Item = Pattern> {
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
-        .map(move |line| pattern(line, directory))
+        .map(move |line| pattern(line, directory, holder))
 }
 
-fn pattern(line: &str, directory: &str) -> Pattern {
+fn pattern(line: &str, directory: &str, holder: Holder) -> Pattern {
     let (includes, text) = match line.strip_prefix('!') {
         Some(rest) => (true, rest),
         None => (false, line),
@@ -109,6 +138,8 @@ fn pattern(line: &str, directory: &str) -> Pattern {
         _ => Segment::Name(component(part)),
     };
     Pattern {
+        text: line.trim_end().to_owned(),
+        holder,
         domain: directory.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
         includes,
         directories_only,

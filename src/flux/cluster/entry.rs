@@ -2,6 +2,7 @@
 //! Source: flux2 `pkg/manifestgen/sync`, flux-operator `internal/builder`
 //! (`syncTmpl`), the flux-instance chart.
 
+use super::instance;
 use super::overlays::Overlays;
 use super::source::{normalise, reference};
 use crate::config::Config;
@@ -25,8 +26,8 @@ pub struct Entry {
     /// What overlays that nothing applies build to.
     pub overlay: Vec<BuiltObject>,
     /// Objects that the entry point creates beside them (the source of a
-    /// FluxInstance): identities only.
-    pub generated: Vec<ObjectId>,
+    /// FluxInstance), with their fields where those are known.
+    pub generated: Vec<(ObjectId, Option<Node>)>,
     /// The source that is this repository: kind, namespace, name.
     pub source: Option<(String, Option<String>, String)>,
     /// Its URL, normalised.
@@ -38,12 +39,34 @@ pub struct Entry {
     /// A stated entry point; false for a path that nothing applies, whose
     /// inventory is always partial.
     pub stated: bool,
+    /// Whether an operator keeps the pair as it is: kustomize-controller leaves
+    /// copies of it in Git alone (`ssa: Ignore`).
+    pub owned: bool,
+}
+
+impl Entry {
+    /// A cluster that only a `kubeConfig` leads to.
+    pub(super) fn sent(cluster: &crate::config::Cluster) -> Entry {
+        Entry {
+            name: Some(cluster.name.clone()),
+            root: String::new(),
+            kustomizations: Vec::new(),
+            overlay: Vec::new(),
+            generated: Vec::new(),
+            source: None,
+            url: None,
+            reference: None,
+            location: Some(cluster.location.clone()),
+            stated: false,
+            owned: false,
+        }
+    }
 }
 
 /// Find the entry points: those of the configuration, else the stated ones,
 /// else each path whose Flux Kustomizations no other one applies.
 pub fn find(snapshot: &Arc<Snapshot>, config: &Config, memo: &Memo) -> Vec<Entry> {
-    let mut stated = stated(snapshot);
+    let mut stated = stated(snapshot, memo);
     let configured: Vec<Entry> = config
         .clusters
         .iter()
@@ -105,7 +128,7 @@ pub(super) fn source_is_unknown(id: &ObjectId, node: NodeRef<'_>) -> bool {
         || (own && field("namespace").is_none())
 }
 
-fn stated(snapshot: &Snapshot) -> Vec<Entry> {
+fn stated(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut stubs: Vec<&str> = snapshot
         .files()
@@ -119,21 +142,9 @@ fn stated(snapshot: &Snapshot) -> Vec<Entry> {
             stubs.retain(|stub| *stub != path);
             entries.push(from_sync(snapshot, object));
         } else if object.id.is(kinds::OPERATOR, "FluxInstance") {
-            entries.extend(from_instance(&object.id, object.node.get_ref(), "/spec/sync"));
-        } else if kinds::is_helm_release(&object.id) && is_instance_chart(object.node.get_ref()) {
-            let node = object.node.get_ref();
-            if node.str_at("/spec/values/instance/sync/url").is_some_and(|url| !url.is_empty()) {
-                let namespace = node.str_at("/spec/targetNamespace");
-                let id = ObjectId {
-                    api_version: "fluxcd.controlplane.io/v1".into(),
-                    kind: "FluxInstance".into(),
-                    namespace: namespace
-                        .map(|text| text.as_ref().into())
-                        .or_else(|| object.id.namespace.clone()),
-                    name: "flux".into(),
-                };
-                entries.extend(from_instance(&id, node, "/spec/values/instance/sync"));
-            }
+            entries.extend(instance::of_instance(object));
+        } else if kinds::is_helm_release(&object.id) && instance::is_chart(object.node.get_ref()) {
+            entries.extend(instance::of_chart(snapshot, object, memo));
         }
     }
     for stub in stubs {
@@ -164,12 +175,13 @@ fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
         kustomizations: vec![(object.id.clone(), object.node.clone())],
         overlay: Vec::new(),
         // Bootstrap applies it beside the Kustomization.
-        generated: written.map(|other| other.id.clone()).into_iter().collect(),
+        generated: written.map(|other| (other.id.clone(), None)).into_iter().collect(),
         url: written.and_then(|other| other.node.get_ref().str_at("/spec/url").map(|url| normalise(&url))),
         reference: written.and_then(|other| reference(other.node.get_ref())),
         source,
         location: node.location(),
         stated: true,
+        owned: false,
     }
 }
 
@@ -182,38 +194,6 @@ pub(super) fn source_of(id: &ObjectId, node: NodeRef<'_>) -> Option<(String, Opt
         .map(|namespace| namespace.into_owned())
         .or_else(|| id.namespace.as_deref().map(str::to_owned));
     Some((reference.str_at("/kind")?.into_owned(), namespace, reference.str_at("/name")?.into_owned()))
-}
-
-/// The pair that a FluxInstance generates: source and Kustomization, both named
-/// `sync.name`, else the namespace.
-fn from_instance(id: &ObjectId, node: NodeRef<'_>, pointer: &str) -> Option<Entry> {
-    let sync = node.at(pointer).filter(|sync| sync.is_map())?;
-    let text = |key: &str| sync.get(key).and_then(NodeRef::as_str).map(|text| text.into_owned());
-    let namespace = id.namespace.as_deref().unwrap_or("flux-system");
-    let name = text("name").filter(|name| !name.is_empty()).unwrap_or_else(|| namespace.to_owned());
-    let kind = text("kind").unwrap_or_else(|| "GitRepository".to_owned());
-    let location = sync.location();
-    let path = sync.get("path");
-    let root = clean_path(&path.and_then(NodeRef::as_str).unwrap_or_default());
-    let kustomization = synthetic(namespace, &name, &kind, path.map(NodeRef::to_node), &root, &location);
-    let generated = ObjectId {
-        api_version: "source.toolkit.fluxcd.io/v1".into(),
-        kind: kind.as_str().into(),
-        namespace: Some(namespace.into()),
-        name: name.as_str().into(),
-    };
-    Some(Entry {
-        name: None,
-        root,
-        kustomizations: vec![kustomization],
-        overlay: Vec::new(),
-        generated: vec![generated],
-        source: Some((kind, Some(namespace.to_owned()), name)),
-        url: text("url").map(|url| normalise(&url)),
-        reference: text("ref"),
-        location,
-        stated: true,
-    })
 }
 
 /// An entry point of which only the path is known: as `flux bootstrap` makes it.
@@ -230,12 +210,13 @@ fn by_path(path: &str, location: Option<Location>) -> Entry {
         root: path.to_owned(),
         kustomizations: vec![synthetic(namespace, name, kind, None, path, &location)],
         overlay: Vec::new(),
-        generated: vec![generated],
+        generated: vec![(generated, None)],
         source: Some((kind.to_owned(), Some(namespace.to_owned()), name.to_owned())),
         url: None,
         reference: None,
         location,
         stated: true,
+        owned: false,
     }
 }
 
@@ -277,13 +258,6 @@ fn synthetic(
         name: name.into(),
     };
     (id, node)
-}
-
-fn is_instance_chart(node: NodeRef<'_>) -> bool {
-    let chart = node.str_at("/spec/chart/spec/chart");
-    let reference = node.str_at("/spec/chartRef/name");
-    chart.is_some_and(|chart| chart.rsplit('/').next() == Some("flux-instance"))
-        || reference.is_some_and(|name| name == "flux-instance")
 }
 
 /// Without a stated entry point: the paths that hold Flux Kustomizations which
@@ -355,6 +329,7 @@ fn unapplied(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<Entry> {
                 reference: None,
                 location: object.node.get_ref().location(),
                 stated: false,
+                owned: false,
             });
             continue;
         }
@@ -384,6 +359,7 @@ fn unapplied(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<Entry> {
             reference: None,
             location: None,
             stated: false,
+            owned: false,
         });
         if entry.source.is_none() {
             entry.source = source_of(&object.id, object.node.get_ref()).filter(|source| own.contains(source));
@@ -428,6 +404,7 @@ fn add_overlay(
         reference: None,
         location: None,
         stated: false,
+        owned: false,
     });
     for object in build.objects {
         let node = object.node.get_ref();

@@ -29,7 +29,7 @@ pub(super) fn world(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String
     let urls: Vec<String> = remotes.iter().map(|url| normalise(url)).collect();
     let has_entry = !entries.is_empty();
     let names = cluster_names(&entries);
-    let grown: Vec<Grown> = if has_entry {
+    let mut grown: Vec<Grown> = if has_entry {
         entries
             .par_iter()
             .zip(names.par_iter())
@@ -38,6 +38,30 @@ pub(super) fn world(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String
     } else {
         without_entries(snapshot, &shared)
     };
+    for cluster in config.clusters.iter().filter(|_| has_entry) {
+        if cluster.kube_config.is_none() {
+            continue;
+        }
+        let same = |one: &Grown| one.name.as_deref() == Some(cluster.name.as_str());
+        let at = grown.iter().position(same);
+        let own = entries.iter().find(|entry| entry.name.as_deref() == Some(cluster.name.as_str()));
+        let mut entry = own.cloned().unwrap_or_else(|| Entry::sent(cluster));
+        for one in grown.iter().filter(|one| !same(one)) {
+            for (id, object, to, _) in &one.objects {
+                if matches!(to, ApplyTarget::Remote(by) if cluster.is_reached_by(by)) {
+                    if kinds::is_kustomization(id) {
+                        entry.kustomizations.push((id.clone(), object.node.clone()));
+                    }
+                    entry.overlay.push(object.clone());
+                }
+            }
+        }
+        let again = grow(snapshot, &shared, config, &urls, &entry, cluster.name.as_str().into());
+        match at {
+            Some(at) => grown[at] = again,
+            None => grown.push(again),
+        }
+    }
     assemble(snapshot, config, grown, has_entry)
 }
 
@@ -107,14 +131,27 @@ fn grow(
         entry_ref: entry.reference.clone(),
     };
     let mut known: FxHashMap<Identity, Built> = FxHashMap::default();
-    let mut objects: Objects = FxHashMap::default();
+    let placed = entry.overlay.iter().filter_map(|object| {
+        let id = ObjectId::of(object.node.get_ref())?;
+        Some((key_of(&id), (id, object.node.clone())))
+    });
+    let placed: Vec<_> =
+        placed.filter(|(_, (id, _))| is_source(id, &ApplyTarget::Local) || relevant(id)).collect();
+    let made = || {
+        let pair = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
+        let roots = entry.kustomizations.iter().map(|(id, node)| (id, node));
+        pair.chain(roots.filter(|_| entry.owned))
+            .map(|(id, node)| (key_of(id), (id.clone(), node.clone())))
+            .chain(placed.iter().cloned())
+    };
+    let mut objects: Objects = made().collect();
     let mut settings = Settings::default();
     let mut grown = Grown {
         name: Some(name.clone()),
         root: entry.root.clone(),
         objects: Vec::new(),
         applied: Vec::new(),
-        generated: entry.generated.clone(),
+        generated: entry.generated.iter().map(|(id, _)| id.clone()).collect(),
         read: FxHashSet::default(),
         stated: entry.stated,
     };
@@ -129,9 +166,8 @@ fn grow(
             .filter(|(id, _, target, _)| {
                 is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
             })
-            .map(|(id, built, _, _)| {
-                ((id.kind.clone(), id.namespace.clone(), id.name.clone()), (id.clone(), built.node.clone()))
-            })
+            .map(|(id, built, _, _)| (key_of(id), (id.clone(), built.node.clone())))
+            .chain(made())
             .collect();
         settings = Settings::read(
             grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
@@ -142,10 +178,20 @@ fn grow(
             break;
         }
     }
-    if !entry.stated {
+    for object in &entry.overlay {
+        if let Some(id) = ObjectId::of(object.node.get_ref()) {
+            grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
+        }
+    }
+    if !entry.stated && entry.name.is_none() {
         by_hand(snapshot, entry, &mut grown);
     }
     grown
+}
+
+/// What references name an object by.
+fn key_of(id: &ObjectId) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
+    (id.kind.clone(), id.namespace.clone(), id.name.clone())
 }
 
 /// Without a stated entry point, what lies beside the root Kustomizations is
@@ -159,11 +205,6 @@ fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &mut Grown) {
         .filter_map(|(_, node)| node.get_ref().location())
         .map(|location| directory(&location.path))
         .collect();
-    for object in &entry.overlay {
-        if let Some(id) = ObjectId::of(object.node.get_ref()) {
-            grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
-        }
-    }
     let built: FxHashSet<Arc<str>> = grown
         .objects
         .iter()
@@ -206,7 +247,7 @@ fn round(
     for (id, node) in &entry.kustomizations {
         if seen.insert(identity_of(id, node.get_ref())) {
             // From the second round on, the root is what it applies of itself.
-            let own = objects.get(&(id.kind.clone(), id.namespace.clone(), id.name.clone()));
+            let own = objects.get(&key_of(id));
             let node = own.map_or_else(|| node.clone(), |(_, node)| node.clone());
             queue.push((id.clone(), node, None));
         }

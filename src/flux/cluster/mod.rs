@@ -9,6 +9,7 @@
 mod artifact;
 pub mod entry;
 mod fixpoint;
+mod instance;
 mod inventory;
 mod overlays;
 mod source;

@@ -142,7 +142,10 @@ impl Sources<'_> {
             && entry_name == name
             && entry_namespace.as_deref() == namespace
         {
-            return here(root());
+            // The root of what is pushed elsewhere may be any directory.
+            let pushed = matches!(kind, "OCIRepository" | "Bucket");
+            let state = if pushed { SourceState::Assumed } else { SourceState::Here };
+            return Ok(TreeOf { tree: artifact(root()), state });
         }
         match objects.get(&key) {
             Some((_, node)) => {

@@ -29,13 +29,22 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let Some(location) = applied.node.get_ref().location_at("/spec/path") else { continue };
-        let help = match near(applied) {
-            Some(near) => format!("did you mean ./{near}?"),
-            None => "create the directory, or correct spec.path".to_owned(),
+        let left_out = applied.tree.as_ref().and_then(|tree| {
+            let real = tree.repository_path(&applied.path)?;
+            tree.left_out(&real)
+        });
+        let help = match (&left_out, near(applied)) {
+            (Some(_), _) => "change that pattern, or correct spec.path".to_owned(),
+            (None, Some(near)) => format!("did you mean ./{near}?"),
+            (None, None) => "create the directory, or correct spec.path".to_owned(),
         };
+        let fails = "kustomize-controller reports `kustomization path not found` and applies nothing";
         report
             .report(location, title(&applied.id, &format!("no directory {}", applied.path)))
-            .why("kustomize-controller reports `kustomization path not found` and applies nothing")
+            .why(match left_out {
+                Some(pattern) => format!("it exists, but {pattern} keeps it out of the artifact: {fails}"),
+                None => fails.to_owned(),
+            })
             .help(help)
             .object(&applied.id)
             .field("/spec/path", applied.path.clone());

@@ -22,12 +22,21 @@ pub static RULE: Rule = Rule {
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let snapshot = view.context.snapshot;
     for failed in failures(view, Matter::MissingResource) {
-        let near = entry_path(snapshot, failed.failure).and_then(|path| near(snapshot, &path));
-        let help = match near {
-            Some(near) => format!("did you mean {near}?"),
-            None => "create it, or remove the entry".to_owned(),
+        let path = entry_path(snapshot, failed.failure);
+        let left_out = path.as_deref().and_then(|path| failed.applied.tree.as_ref()?.left_out(path));
+        let near = path.and_then(|path| near(snapshot, &path));
+        let help = match (&left_out, near) {
+            (Some(_), _) => "change that pattern, or remove the entry".to_owned(),
+            (None, Some(near)) => format!("did you mean {near}?"),
+            (None, None) => "create it, or remove the entry".to_owned(),
         };
-        report_failure(report, &failed, help);
+        let finding = report_failure(report, &failed, help);
+        if let Some(pattern) = left_out {
+            finding.why(format!(
+                "it exists, but {pattern} keeps it out of the artifact, so the build of {} fails",
+                failed.applied.id
+            ));
+        }
     }
 }
 
