@@ -781,6 +781,7 @@ fn random_operations_on_odd_layouts_keep_their_promises() {
         "%YAML 1.1\n---\na: 1\n... # end\n# between\n---\nb:\n- 1\n-   - 2\n    - 3\n...\n",
         "a: |2\n    two\n   one\nb: >+\n  keep\n\n\nc:\n  - |-\n    x\n  - >2\n      y\n\n",
         "a:\n - b\n -  - c\n    - d\n -     e: 1\n       f:\n            g: 2\n\n\n\nh:    # far     \n         i: 1    \n",
+        "{ a: { b: \"c\" }, d: [ {e: f} ], g: {} }\n",
         "a: |- # why\n  b\nc: >  \n  d\ne: | # {\"$imagepolicy\": \"a:b\"}\n  f\n",
         "a:\n    b:\n        c: 1\n    d: 'x\n      y'\n    e: p\n      q\n    f:\n    g: |\n        text",
     ];

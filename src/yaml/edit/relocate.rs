@@ -98,7 +98,7 @@ impl<'s> Scene<'s> {
             (Some((_, target)), None) => {
                 self.insert_path(target, &path[1..], &moved.content, &Place::End, None)?
             }
-            (None, None) => self.insert_path(moved.map, &path, &moved.content, &Place::End, None)?,
+            (None, None) => return self.wrap_flow(moved, into),
         };
         let removed = if self.token(moved.map).flow {
             self.remove_flow(moved.map, moved.key, moved.value)?
@@ -111,6 +111,24 @@ impl<'s> Scene<'s> {
         if compiled.edits.windows(2).any(|pair| pair[0].end > pair[1].start) {
             return self.refuse(moved.key, "its new place is too near to the old one", "move it by hand");
         }
+        Ok(compiled)
+    }
+
+    /// Put braces around the entry, where it stands between others.
+    fn wrap_flow(&self, moved: &Moved<'_>, into: &str) -> Result<Compiled, Refused> {
+        let mut compiled = Compiled::default();
+        let (start, end) = (self.token(moved.key).start as usize, self.token(moved.value).end as usize);
+        let key = self.habits.key(into, None, true);
+        compiled.edit(start..start, format!("{key}: {{"));
+        compiled.edit(end..end, "}");
+        let inner = Content::Map(vec![(moved.name.to_owned(), moved.content.clone())]);
+        compiled.changes.push(Change::Insert {
+            parent: moved.map,
+            before: Some(moved.key),
+            key: Some(into.to_owned()),
+            value: inner,
+        });
+        compiled.changes.push(Change::Remove { child: moved.key });
         Ok(compiled)
     }
 
@@ -296,7 +314,12 @@ mod tests {
             ),
             (
                 "{\"spec\": {\"summary\": \"a\", \"b\": 2}}\n",
-                "{\"spec\": {\"b\": 2, \"eventMetadata\": {\"summary\": \"a\"}}}\n",
+                "{\"spec\": {\"eventMetadata\": {\"summary\": \"a\"}, \"b\": 2}}\n",
+            ),
+            ("spec: { summary: a }\n", "spec: { eventMetadata: {summary: a} }\n"),
+            (
+                "{\n  \"spec\": {\n    \"summary\": \"a\"\n  }\n}\n",
+                "{\n  \"spec\": {\n    \"eventMetadata\": {\"summary\": \"a\"}\n  }\n}\n",
             ),
         ] {
             assert_eq!(moved(before).as_deref(), Ok(after), "{before}");
