@@ -164,3 +164,127 @@ fn a_killed_run_leaves_whole_files() {
     );
     assert!(staging + between > 0, "no kill hit the writing");
 }
+
+#[test]
+fn summaries_tell_of_the_fixes_that_are_a_guess() {
+    let guess = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  annotations:\n    kustomize.toolkit.fluxcd.io/prune: 'false'\n";
+    let scratch = Scratch::new(&[("a.yaml", BAD), ("b.yaml", guess)]);
+    let plain = scratch.forebay(&["lint"]);
+    assert!(plain.out.contains("; 1 fixable with --fix, 1 more with --fix=unsafe"), "{}", plain.out);
+    let diff = scratch.forebay(&["lint", "--diff"]);
+    assert!(diff.err.ends_with("left: 1 fixable with --fix=unsafe\n"), "{}", diff.err);
+    let fix = scratch.forebay(&["lint", "--fix"]);
+    assert!(fix.out.contains("; 1 fixable with --fix=unsafe"), "{}", fix.out);
+    assert_eq!(scratch.read("b.yaml"), guess);
+    let all = scratch.forebay(&["lint", "--fix=unsafe"]);
+    assert_eq!(all.code, 0, "{}", all.out);
+    assert!(!all.out.contains("fixable"), "{}", all.out);
+    assert!(scratch.read("b.yaml").ends_with("prune: 'disabled'\n"));
+}
+
+#[test]
+fn a_diff_of_secrets_can_be_applied_when_they_are_shown() {
+    let text =
+        BAD.replace("ConfigMap", "Secret").replace("\ndata:", "\nstringData:").replace("8080", "480813571");
+    let scratch = Scratch::new(&[("a.yaml", &text)]);
+    let run = scratch.forebay(&["lint", "--diff"]);
+    assert!(!run.out.contains("480813571") && run.out.contains("-  port: ********* # p"), "{}", run.out);
+    // Nor does any other format show it.
+    for format in ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"] {
+        let run = scratch.forebay(&["lint", "--format", format]);
+        assert!(!run.out.contains("480813571"), "{format}");
+    }
+    let run = scratch.forebay(&["lint", "--diff", "--show-secrets"]);
+    let patch = diffy::Patch::from_str(&run.out).unwrap();
+    let patched = diffy::apply(&text, &patch).unwrap();
+    scratch.forebay(&["lint", "--fix"]);
+    assert_eq!(scratch.read("a.yaml"), patched);
+    assert_eq!(patched, text.replace("480813571", "\"480813571\""));
+}
+
+/// The limit on the size of files stands for a full disk.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_all_files_as_they_are() {
+    let large = format!("{BAD}  text: |\n{}", "    filler, filler, filler, filler, filler\n".repeat(4000));
+    let scratch = Scratch::new(&[("a.yaml", BAD), ("b/large.yaml", &large), ("c.yaml", BAD)]);
+    let binary = env!("CARGO_BIN_EXE_forebay");
+    let output = std::process::Command::new("sh")
+        .current_dir(scratch.path())
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" lint --fix", binary])
+        .output()
+        .unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    assert!(err.contains("b/large.yaml: a new file can't be written beside it"), "{err}");
+    assert!(err.contains("no file was changed"), "{err}");
+    for (file, text) in [("a.yaml", BAD), ("b/large.yaml", &*large), ("c.yaml", BAD)] {
+        assert_eq!(scratch.read(file), text, "{file}");
+    }
+    let names = walk(scratch.path());
+    assert_eq!(names, ["a.yaml", "b", "b/large.yaml", "c.yaml"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_cannot_be_written_leaves_all_files_as_they_are() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new(&[("a.yaml", BAD), ("b/b.yaml", BAD)]);
+    let directory = scratch.path().join("b");
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o555)).unwrap();
+    if std::fs::write(directory.join("probe"), "").is_ok() {
+        println!("skipped: nothing is read-only for root");
+        return;
+    }
+    let run = scratch.forebay(&["lint", "--fix"]);
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains("b/b.yaml: a new file can't be written beside it"), "{}", run.err);
+    assert_eq!((scratch.read("a.yaml"), scratch.read("b/b.yaml")), (BAD.to_owned(), BAD.to_owned()));
+}
+
+/// Several runs at once: each file is whole, and in the end the right one.
+#[test]
+fn runs_at_the_same_time_do_not_harm_each_other() {
+    let files: Vec<String> = (0..60).map(|n| format!("d{}/f{n}.yaml", n % 3)).collect();
+    let texts: Vec<(&str, &str)> = files.iter().map(|file| (file.as_str(), BAD)).collect();
+    let scratch = Scratch::new(&texts);
+    let start = || {
+        forebay()
+            .current_dir(scratch.path())
+            .args(["lint", "--fix", "--quiet"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut runs: Vec<_> = (0..4).map(|_| start()).collect();
+    for run in &mut runs {
+        run.wait().unwrap();
+    }
+    for file in &files {
+        let text = scratch.read(file);
+        assert!(text == BAD || text == GOOD, "{file}: {text}");
+    }
+    let last = scratch.forebay(&["lint", "--fix"]);
+    assert_eq!(last.code, 0, "{}", last.err);
+    for file in &files {
+        assert_eq!(scratch.read(file), GOOD);
+    }
+    assert_eq!(walk(scratch.path()).len(), files.len() + 3);
+}
+
+fn walk(root: &std::path::Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().flatten() {
+            names.push(entry.path().strip_prefix(root).unwrap().to_string_lossy().into_owned());
+            if entry.path().is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    names.sort();
+    names
+}

@@ -67,7 +67,7 @@ impl FixArguments {
         let outcome = rewrite::fix::fix(world, session.snapshot.clone(), &session.config, options, least);
         if self.diff {
             show(common, session, &outcome.changes, self.show_secrets)?;
-            say(common, session, &outcome, false);
+            say(common, session, &outcome, false, true);
             let changed = !outcome.changes.is_empty();
             return Ok(Next::Done(if changed { Status::Findings } else { Status::Clean }));
         }
@@ -77,7 +77,7 @@ impl FixArguments {
         rewrite::write::write(&session.root, &outcome.changes).map_err(|refusals| {
             Failure::Work(refused(session, "the fixes could not be written", &refusals))
         })?;
-        say(common, session, &outcome, true);
+        say(common, session, &outcome, true, false);
         Ok(Next::Report(Box::new((outcome.world, outcome.left))))
     }
 }
@@ -94,7 +94,7 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
         .and_then(|()| stdout.flush())
         .or_else(output::went_away)
         .map_err(|error| Failure::Work(format!("standard output: {error}")))?;
-    say(common, session, outcome, true);
+    say(common, session, outcome, true, true);
     let mut stderr = anstream::stderr();
     let show = common.show();
     for finding in outcome.left.findings.iter().filter(|finding| finding.level >= show) {
@@ -108,8 +108,8 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
     Ok(common.status(levels, outcome.left.not_checked.is_empty()))
 }
 
-fn say(common: &Common, session: &Session, outcome: &Outcome, written: bool) {
+fn say(common: &Common, session: &Session, outcome: &Outcome, written: bool, alone: bool) {
     if !common.quiet {
-        let _ = report::diff::summary(&mut anstream::stderr(), &session.snapshot, outcome, written);
+        let _ = report::diff::summary(&mut anstream::stderr(), &session.snapshot, outcome, written, alone);
     }
 }

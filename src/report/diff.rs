@@ -1,6 +1,7 @@
 //! Rewrites as unified diffs, and what to say about them.
 
 use super::mask::Masks;
+use super::summary::fixable;
 use super::{clean, counted, is_hostile, line_start};
 use crate::repo::Snapshot;
 use crate::rewrite::fix::Outcome;
@@ -99,8 +100,15 @@ fn shown_lines(text: &str, masks: &[Range<u32>]) -> Vec<String> {
     lines
 }
 
-/// Write what `--fix` did, or with `--diff` would do, and what it could not.
-pub fn summary(out: &mut dyn Write, before: &Snapshot, outcome: &Outcome, written: bool) -> io::Result<()> {
+/// Write what `--fix` did, or with `--diff` would do, and what it could not. What
+/// other fixes there are is told where no summary of the findings follows.
+pub fn summary(
+    out: &mut dyn Write,
+    before: &Snapshot,
+    outcome: &Outcome,
+    written: bool,
+    alone: bool,
+) -> io::Result<()> {
     let total: usize = outcome.fixed.values().sum();
     if total > 0 {
         let rules: Vec<String> =
@@ -111,6 +119,9 @@ pub fn summary(out: &mut dyn Write, before: &Snapshot, outcome: &Outcome, writte
     }
     for (rule, refusal) in &outcome.refused {
         writeln!(out, "not fixed: {rule}: {}", sentence(before, refusal))?;
+    }
+    if let Some(fixable) = fixable(&outcome.left.findings).filter(|_| alone) {
+        writeln!(out, "left: {fixable}")?;
     }
     if outcome.unfinished {
         writeln!(out, "stopped after 10 passes: the fixes that are left undo each other")?;

@@ -106,11 +106,9 @@ impl<'a> Lint<'a> {
         self.outcome.findings.iter().filter(|finding| finding.level == level).count()
     }
 
-    /// How many findings `--fix` would mend, printed or not.
+    /// How many findings `--fix` would fix, printed or not.
     pub fn fixable(&self) -> usize {
-        let safe =
-            |finding: &&Finding| finding.fixes.iter().any(|fix| fix.applicability == Applicability::Safe);
-        self.outcome.findings.iter().filter(safe).count()
+        summary::with_fix(&self.outcome.findings, Applicability::Safe)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::words::unchecked;
 use super::{Lint, clean, counted};
 use crate::config::Level;
+use crate::lint::{Applicability, Finding};
 use std::io::{self, Write};
 
 /// Write what was looked at, what was found and what was not checked.
@@ -51,10 +52,7 @@ fn found(lint: &Lint<'_>) -> String {
         counts.push("no findings".to_owned());
     }
     let mut parts = vec![counts.join(", ")];
-    match lint.fixable() {
-        0 => {}
-        count => parts.push(format!("{count} fixable with --fix")),
-    }
+    parts.extend(fixable(&lint.outcome.findings));
     let accepted = lint.outcome.suppressed.iter().filter(|suppressed| suppressed.by_baseline).count();
     for (count, what) in [
         (lint.outcome.suppressed.len() - accepted, "suppressed"),
@@ -66,6 +64,22 @@ fn found(lint: &Lint<'_>) -> String {
         }
     }
     parts.join("; ")
+}
+
+/// How many findings can be fixed, and at what risk; nothing where none can.
+pub(super) fn fixable(findings: &[Finding]) -> Option<String> {
+    match (with_fix(findings, Applicability::Safe), with_fix(findings, Applicability::Unsafe)) {
+        (0, 0) => None,
+        (0, guesses) => Some(format!("{guesses} fixable with --fix=unsafe")),
+        (sure, 0) => Some(format!("{sure} fixable with --fix")),
+        (sure, guesses) => Some(format!("{sure} fixable with --fix, {guesses} more with --fix=unsafe")),
+    }
+}
+
+/// How many findings have a fix of this certainty at best.
+pub(super) fn with_fix(findings: &[Finding], applicability: Applicability) -> usize {
+    let best = |finding: &Finding| finding.fixes.iter().map(|fix| fix.applicability).max();
+    findings.iter().filter(|finding| best(finding) == Some(applicability)).count()
 }
 
 /// Write how many findings each rule has, the most first.
