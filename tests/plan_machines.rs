@@ -721,3 +721,72 @@ fn new_clusters_call_hooks() {
     let kept = json!({"kustomize.toolkit.fluxcd.io/prune": "disabled"});
     assert!(plan(&changed(CLUSTER, "/metadata/annotations", kept), &without).is_empty());
 }
+
+/// Manifests whose values come from a Secret that is not in the repository.
+fn plan_substituted(base: &[Value], head: &[Value]) -> Vec<Value> {
+    let directory = TempDir::new().expect("a temporary directory");
+    let kustomization = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": {"name": "fleet", "namespace": "flux-system"},
+        "spec": {"interval": "10m", "path": "./fleet", "prune": true,
+                 "sourceRef": {"kind": "GitRepository", "name": "flux-system"},
+                 "postBuild": {"substituteFrom": [{"kind": "Secret", "name": "variables"}]}},
+    });
+    for (side, objects) in [("base", base), ("head", head)] {
+        let root = directory.path().join(side);
+        write(&root, objects);
+        std::fs::create_dir_all(root.join("clusters")).expect("a directory");
+        std::fs::write(root.join("clusters/fleet.yaml"), kustomization.to_string()).expect("writable");
+        let config = "version: 1\nclusters: [{name: production, path: clusters}]\n";
+        std::fs::write(root.join(".forebay.yaml"), config).expect("writable");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .current_dir(directory.path())
+        .args(["plan", "--format", "json", "--base", "./base", "--head", "./head", "--root", "head"])
+        .output()
+        .expect("the command runs");
+    let mut answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let Value::Array(effects) = answer["effects"].take() else { return Vec::new() };
+    effects.into_iter().filter(|e| e["category"] == "machines" || e["category"] == "hook").collect()
+}
+
+/// What only a cluster knows makes an effect unknown, or in place where only its
+/// value is; never a rollout, a deletion or a refusal.
+#[test]
+fn unknown_values_are_never_taken_for_known_ones() {
+    let md = "/spec/topology/workers/machineDeployments/0";
+    for (index, pointer, effects) in [
+        (CLUSTER, "/spec/topology/version".to_owned(), &["unknown"][..]),
+        (CLUSTER, format!("{md}/replicas"), &["unknown"]),
+        (CLUSTER, format!("{md}/name"), &["unknown"]),
+        (CLUSTER, format!("{md}/class"), &["unknown", "unknown"]),
+        (CLUSTER, format!("{md}/failureDomain"), &["unknown"]),
+        (CLUSTER, format!("{md}/metadata/labels/a"), &["propagated-in-place"]),
+        (CLUSTER, "/spec/topology/classRef/name".to_owned(), &["unknown"]),
+        (CLUSTER, "/metadata/name".to_owned(), &[]),
+        (CLASS, "/spec/infrastructure/templateRef/kind".to_owned(), &[]),
+        (CLASS, "/spec/workers/machineDeployments/0/class".to_owned(), &["unknown", "unknown"]),
+        (MACHINES, "/spec/template/spec/x".to_owned(), &["unknown"]),
+        (2, "/spec/template/spec/kubeadmConfigSpec".to_owned(), &["unknown"]),
+        (MACHINES, "/metadata/name".to_owned(), &["unknown"]),
+    ] {
+        let head = changed(index, &pointer, json!("v${V}.1"));
+        let found = plan_substituted(&topology(), &head);
+        assert_eq!(words(&found), effects, "{pointer}: {found:#?}");
+        let found = plan_substituted(&head, &topology());
+        assert_eq!(words(&found), effects, "from {pointer}: {found:#?}");
+    }
+    for (object, pointer) in [
+        (machine_deployment(), "/spec/template/spec/version"),
+        (machine_deployment(), "/spec/template/spec/infrastructureRef/name"),
+        (machine_deployment(), "/spec/clusterName"),
+        (control_plane(), "/spec/version"),
+        (control_plane(), "/spec/replicas"),
+        (control_plane(), "/spec/kubeadmConfigSpec/verbosity"),
+        (control_plane(), "/spec/kubeadmConfigSpec/clusterConfiguration/certificatesDir"),
+    ] {
+        let head = set(&object, pointer, json!("${V}"));
+        let found = plan_substituted(std::slice::from_ref(&object), &[head]);
+        assert_eq!(words(&found), ["unknown"], "{pointer}: {found:#?}");
+    }
+}

@@ -16,7 +16,7 @@ use super::propagation::{Entry, Keys, Metadata, Source};
 use super::rollout::field::{self, Judgement};
 use super::rollout::{Effect, EffectKind, kubeadm_config};
 use super::topology::fields::{self, Field, Fields, HEALTH_CHECK, Table};
-use super::topology::value::{has_unknown, to_json};
+use super::topology::value::{has_unknown, to_json, unknown};
 use super::topology::{Cluster, metadata_at, text_at};
 use crate::config::Feature;
 use crate::flux::cluster::{ApplyTarget, Cluster as FluxCluster, World};
@@ -100,7 +100,7 @@ struct Comparison<'c, 'a> {
 
 impl Comparison<'_, '_> {
     fn run(&self, changes: &mut Vec<Change>) {
-        for after in Cluster::all(&self.after.objects) {
+        for after in Cluster::all(&self.after.objects).filter(|c| !c.object.id.is_unknown()) {
             let before = self.same(after.object).map(|object| Cluster { object });
             match before {
                 Some(before) if before.topology().is_some() && after.topology().is_some() => {
@@ -109,11 +109,13 @@ impl Comparison<'_, '_> {
                 Some(before) => topology::given_or_taken(self, &before, &after, changes),
                 // One more of an identity that was there is no new Cluster.
                 None if is_among(&self.before.objects, after.object) => {}
+                None if has_unnamed(&self.before.objects, after.object) => {}
                 None => topology::hooks(self, Event::Create, None, &after, changes),
             }
         }
-        for before in Cluster::all(&self.before.objects) {
-            if !is_among(&self.after.objects, before.object) {
+        for before in Cluster::all(&self.before.objects).filter(|c| !c.object.id.is_unknown()) {
+            let gone = !is_among(&self.after.objects, before.object);
+            if gone && !has_unnamed(&self.after.objects, before.object) {
                 topology::hooks(self, Event::Delete, Some(&before), &before, changes);
             }
         }
@@ -433,7 +435,11 @@ impl<'p> Part<'p> {
                 continue;
             }
             let Some((pointer, _)) = new.or(old).and_then(field_of) else { continue };
-            let value = |entry: Option<&Entry>| json!(entry.and_then(|e| e.value.clone()));
+            let value = |entry: Option<&Entry>| match entry.map(|e| &e.value) {
+                Some(None) => unknown("its value is not known offline"),
+                Some(Some(text)) => json!(text),
+                None => Value::Null,
+            };
             let place = |entry: Option<&Entry>| entry.and_then(field_of).and_then(|(_, at)| at);
             let count = self.changes.len();
             self.push(
@@ -549,6 +555,11 @@ fn is_on_both_sides(before: &Value, after: &Value, path: &[String]) -> bool {
 
 const MIGRATED: Judgement =
     (EffectKind::Unknown, "another API version: what its conversion makes of it is not known offline");
+
+/// Whether an object of its kind has a name that is not known, and so may be it.
+fn has_unnamed(objects: &Objects<'_>, object: Object<'_>) -> bool {
+    objects.of_kind(object.id.group(), &object.id.kind).any(|o| o.id.is_unknown())
+}
 
 fn is_among(objects: &Objects<'_>, object: Object<'_>) -> bool {
     objects

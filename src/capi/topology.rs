@@ -137,9 +137,11 @@ impl<'a> Cluster<'a> {
         Some(Class { object })
     }
 
-    /// `spec.topology.version`, where known.
+    /// `spec.topology.version`, where known; the webhook puts a missing `v` before
+    /// it.
     pub fn version(&self) -> Option<String> {
-        text_at(self.object.node, &["/spec/topology/version"])
+        let version = text_at(self.object.node, &["/spec/topology/version"])?;
+        Some(if version.starts_with(|c: char| c.is_ascii_digit()) { format!("v{version}") } else { version })
     }
 
     /// The entries of one list of workers.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::clean;
 use super::parts::{WIDTH, object, paragraph, unknown};
 use crate::capi::hooks::Hook;
-use crate::capi::hooks::simulate::{Simulation, State, Step, StepKind};
+use crate::capi::hooks::simulate::{Event, Simulation, State, Step, StepKind};
 use crate::repo::ObjectId;
 
 /// The body of the contract `forebay.simulate-hooks/v1`.
@@ -98,13 +98,14 @@ fn heading(out: &mut String, id: &ObjectId, simulation: &Simulation) {
     if let Some(class) = &simulation.class {
         let _ = write!(out, ", class {class}");
     }
-    match (&simulation.from, &simulation.to) {
-        (Some(from), Some(to)) => {
+    match (simulation.event, &simulation.from, &simulation.to) {
+        (_, Some(from), Some(to)) => {
             let _ = writeln!(out, ": {from} -> {to}");
         }
-        (None, Some(to)) => {
+        (Some(Event::Create), _, Some(to)) => {
             let _ = writeln!(out, ": created at {to}");
         }
+        (Some(Event::Create), ..) => out.push_str(": created\n"),
         _ => out.push_str(": deleted\n"),
     }
     if let (Some(plan), Some(from)) = (&simulation.plan, &simulation.from) {

@@ -33,6 +33,9 @@ pub(super) fn effects(
     {
         return;
     }
+    if before.version().is_none() != after.version().is_none() {
+        unknown_version(comparison, before, after, changes);
+    }
     let (Some(old), Some(new)) = (old, new) else {
         unknown_class(comparison, before, after, changes);
         return;
@@ -261,6 +264,35 @@ pub(super) fn hooks(
     });
 }
 
+/// A version on one side only.
+fn unknown_version(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
+    let value = |cluster: &Cluster<'_>| {
+        cluster.object.node.at(VERSION).map(crate::capi::topology::value::to_json).unwrap_or_default()
+    };
+    changes.push(Change {
+        object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
+        effect: Effect {
+            category: "machines",
+            effect: EffectKind::Unknown,
+            field: VERSION.to_owned(),
+            before: value(before),
+            after: value(after),
+            reason: "the version is not known offline: all Machines are replaced if it is another one"
+                .to_owned(),
+            consequences: Vec::new(),
+            details: Map::new(),
+        },
+        base: before.object.node.location_at(VERSION),
+        head: after.object.node.location_at(VERSION),
+    });
+}
+
 /// Without the class what a changed topology makes is not known.
 fn unknown_class(
     comparison: &Comparison<'_, '_>,
@@ -455,6 +487,27 @@ impl Pair<'_, '_, '_> {
             entries.filter_map(|w| w.entry.name.clone()).collect()
         };
         let (before, after) = (of(self.old), of(self.new));
+        // An entry whose name is not known may be any.
+        let unnamed = |desired: &Desired<'_>| {
+            desired.workers.iter().any(|w| w.entry.kind == kind && w.entry.name.is_none())
+        };
+        if unnamed(self.old) || unnamed(self.new) {
+            let mut part = self.part(format!("{}s", kind.kind()), None, changes);
+            let list = format!("/spec/topology/workers/{}", kind.list());
+            let place = |desired: &Desired<'_>| desired.cluster.object.node.location_at(&list);
+            let names = |of: &[String]| json!(of);
+            if before != after {
+                let judgement = (EffectKind::Unknown, "the name of an entry is not known offline");
+                let places = (place(self.old), place(self.new));
+                part.push(judgement, list.clone(), (names(&before), names(&after)), places, true);
+            }
+            for name in &before {
+                if let (Some(old), Some(new)) = (self.old.worker(kind, name), self.new.worker(kind, name)) {
+                    self.worker(old, new, part.changes);
+                }
+            }
+            return;
+        }
         let added: Vec<&String> = after.iter().filter(|name| !before.contains(name)).collect();
         for name in &before {
             let Some(old) = self.old.worker(kind, name) else { continue };
@@ -605,10 +658,12 @@ impl Pair<'_, '_, '_> {
             TemplateOutcome::Rotated if spec_known => {
                 (EffectKind::Rollout, "the clone of the template is replaced, so Machines roll")
             }
+            // Its Machines are replaced for the version anyway.
+            TemplateOutcome::Rotated if self.upgrades => return,
             TemplateOutcome::Rotated if migrated => MIGRATED,
             TemplateOutcome::Rotated => (
                 EffectKind::Unknown,
-                "a Go template or an extension may change the template, and so roll Machines",
+                "a Go template, an extension or a value that is not known offline may change the template, and so roll Machines",
             ),
         };
         part.push(judgement, format!("/{what}{pointer}"), values, self.cause(), true);

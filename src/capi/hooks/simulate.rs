@@ -108,6 +108,8 @@ pub struct Step {
 /// A sequence of steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Simulation {
+    /// What happens to the Cluster.
+    pub event: Option<Event>,
     /// The class, as `namespace/name`.
     pub class: Option<String>,
     /// Version before and after.
@@ -144,6 +146,7 @@ pub fn simulate(
 ) -> Result<Simulation, String> {
     let class_ref = cluster.class_ref();
     let mut simulation = Simulation {
+        event: Some(request.event),
         class: class_ref.as_ref().map(|c| format!("{}/{}", c.namespace, c.name)),
         ..Simulation::default()
     };

@@ -93,28 +93,42 @@ pub fn kubeadm_config_spec(
     if changed.is_empty() {
         return None;
     }
-    let refused = |path: &&Vec<String>| {
-        !kubeadm_config::may_change(&format!("spec.kubeadmConfigSpec.{}", path.join(".")))
+    let is_known = |path: &[String]| {
+        let at = |spec: &Value| path.iter().try_fold(spec.clone(), |value, key| value.get(key).cloned());
+        ![before, after].into_iter().any(|spec| at(spec).is_some_and(|value| has_unknown(&value)))
     };
-    let has =
-        |spec: &Value, kind: &str| spec.pointer(&format!("/clusterConfiguration/etcd/{kind}")).is_some();
+    let refused = |path: &&Vec<String>| {
+        is_known(path) && !kubeadm_config::may_change(&format!("spec.kubeadmConfigSpec.{}", path.join(".")))
+    };
     if let Some(path) = changed.iter().find(refused) {
         let why = (EffectKind::Rejected, "the webhook lets this field not be modified");
         return Some((why, vec![path.clone()]));
     }
-    if has(before, "external") != has(after, "external") && (has(before, "local") || has(after, "local")) {
+    let etcd = ["clusterConfiguration".to_owned(), "etcd".to_owned()];
+    let has =
+        |spec: &Value, kind: &str| spec.pointer(&format!("/clusterConfiguration/etcd/{kind}")).is_some();
+    // Where it stands in what is not known, it may be of either kind.
+    let etcd_is_known =
+        !changed.iter().any(|path| (etcd.starts_with(path) || path.starts_with(&etcd)) && !is_known(path));
+    if etcd_is_known
+        && has(before, "external") != has(after, "external")
+        && (has(before, "local") || has(after, "local"))
+    {
         let why = (EffectKind::Rejected, "etcd cannot move between local and external");
-        return Some((why, vec![vec!["clusterConfiguration".to_owned(), "etcd".to_owned()]]));
+        return Some((why, vec![etcd.to_vec()]));
     }
     let join =
         kubeadm_config::differences(after, version, &kubeadm_config::desired(before, Origin::Join, version));
     if has_unknown(before) != has_unknown(after) || (has_unknown(after) && !join.is_empty()) {
-        let known = join.iter().any(|path| {
-            let at = |spec: &Value| path.iter().try_fold(spec.clone(), |value, key| value.get(key).cloned());
-            !at(before).is_some_and(|v| has_unknown(&v)) && !at(after).is_some_and(|v| has_unknown(&v))
-        });
+        let known = join.iter().any(|path| is_known(path));
         if !known {
-            return Some(((EffectKind::Unknown, "a Go template or an extension sets it"), changed));
+            return Some((
+                (
+                    EffectKind::Unknown,
+                    "a Go template, an extension or a value that is not known offline sets it",
+                ),
+                changed,
+            ));
         }
     }
     if !join.is_empty() {

@@ -138,6 +138,7 @@ impl Patching<'_> {
     fn inline(&self, patch: NodeRef<'_>, patched: &mut Value) -> Result<(), String> {
         let name = text_at(patch, &["/name"]).unwrap_or_default();
         let enabled_if = text_at(patch, &["/enabledIf"]);
+        let condition = enabled_if.as_deref().unwrap_or_default();
         let mut on = enabled(enabled_if.as_deref(), self.variables);
         if on == Some(false) {
             return Ok(());
@@ -153,21 +154,25 @@ impl Patching<'_> {
             for operation in definition.items_at("/jsonPatches") {
                 match self.operation(operation, &mut result) {
                     // A patch that may be off need not be able to apply.
-                    Err(_) if on.is_none() => self.unsettle(&name, operation, &mut result),
+                    Err(_) if on.is_none() => self.unsettle(&name, condition, operation, &mut result),
                     done => done?,
                 }
             }
-            *patched = if on == Some(true) { result } else { self.maybe(&name, patched, &result) };
+            *patched = if on == Some(true) { result } else { self.maybe(&name, condition, patched, &result) };
         }
         Ok(())
     }
 
     /// What is left when it is not known whether a patch applies: every path that
-    /// it would change is unknown.
-    fn maybe(&self, name: &str, before: &Value, after: &Value) -> Value {
+    /// it would change is unknown, the same as long as its condition and both
+    /// values are.
+    fn maybe(&self, name: &str, condition: &str, before: &Value, after: &Value) -> Value {
         let mut result = after.clone();
         for path in differences(before, after) {
-            let digest = self.variables.digest_all(&format!("{name} {path:?} {before} {after}"));
+            let at =
+                |value: &Value| path.iter().try_fold(value.clone(), |value, key| value.get(key).cloned());
+            let more = format!("{name} {path:?} {:?} {:?}", at(before), at(after));
+            let digest = self.variables.digest_with(condition, &more);
             let segments: Vec<&str> = path.iter().map(String::as_str).collect();
             put(&mut result, &segments, unknown(format!("patch {name} may set it ({digest})")));
         }
@@ -175,9 +180,10 @@ impl Patching<'_> {
     }
 
     /// Makes the target of an operation unknown.
-    fn unsettle(&self, name: &str, operation: NodeRef<'_>, target: &mut Value) {
+    fn unsettle(&self, name: &str, condition: &str, operation: NodeRef<'_>, target: &mut Value) {
         let path = text_at(operation, &["/path"]).unwrap_or_default();
-        let digest = self.variables.digest_all(&format!("{name} {path} {target}"));
+        let more = format!("{name} {path} {:?}", self.value(operation));
+        let digest = self.variables.digest_with(condition, &more);
         let mark = unknown(format!("patch {name} may set it ({digest})"));
         // Where its parent is missing too, nothing can be set.
         let _ = json_patch(target, "add", &path, Some(mark));

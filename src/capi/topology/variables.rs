@@ -183,6 +183,15 @@ impl Variables {
         short(hasher)
     }
 
+    /// A short text that differs whenever `more`, or a value named in `template`,
+    /// differs.
+    pub fn digest_with(&self, template: &str, more: &str) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(self.digest(template));
+        hasher.update(more);
+        short(hasher)
+    }
+
     /// A short text that differs whenever any variable differs.
     pub fn digest_all(&self, more: &str) -> String {
         let mut hasher = Sha256::new();
@@ -294,9 +303,128 @@ pub fn enabled(enabled_if: Option<&str>, variables: &Variables) -> Option<bool> 
     match enabled_if.unwrap_or_default() {
         "" => Some(true),
         template => {
+            if let Some((condition, then)) = conditional(template) {
+                // What is rendered otherwise is empty.
+                return Some(Condition { rest: condition, variables }.whole()?.is_true()? && then == "true");
+            }
             let value = render(template, variables);
             (!has_unknown(&value)).then(|| value == Value::Bool(true))
         }
+    }
+}
+
+/// The condition and the text of `{{ if CONDITION }}TEXT{{ end }}`.
+fn conditional(template: &str) -> Option<(&str, &str)> {
+    let inner = template.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+    let (condition, rest) = inner.split_once("}}")?;
+    let (then, end) = rest.split_once("{{")?;
+    let trimmed = |action: &str| !action.starts_with('-') && !action.ends_with('-');
+    let plain = trimmed(condition) && trimmed(end) && end.trim() == "end" && !then.contains("}}");
+    let condition = condition.trim_start().strip_prefix("if")?;
+    (plain && condition.starts_with([' ', '('])).then_some((condition, then.trim()))
+}
+
+/// A condition that is built of lookups, texts and Go's `not`, `and`, `or`, `eq`
+/// and `ne`; anything else is not understood.
+struct Condition<'t, 'v> {
+    rest: &'t str,
+    variables: &'v Variables,
+}
+
+/// A value in a condition; none for a variable that is not set.
+struct Operand(Option<Value>);
+
+impl Operand {
+    /// Go's truth: anything but false, zero, nothing and what is empty.
+    fn is_true(&self) -> Option<bool> {
+        match &self.0 {
+            Some(value) if has_unknown(value) => None,
+            None | Some(Value::Null) => Some(false),
+            Some(Value::Bool(value)) => Some(*value),
+            Some(Value::Number(number)) => Some(number.as_f64() != Some(0.0)),
+            Some(Value::String(text)) => Some(!text.is_empty()),
+            Some(Value::Array(items)) => Some(!items.is_empty()),
+            Some(Value::Object(map)) => Some(!map.is_empty()),
+        }
+    }
+}
+
+impl Condition<'_, '_> {
+    fn whole(mut self) -> Option<Operand> {
+        let value = self.call(0)?;
+        self.rest.trim().is_empty().then_some(value)
+    }
+
+    /// One operand, or a function with its operands.
+    fn call(&mut self, depth: u32) -> Option<Operand> {
+        // Deeper than any condition that a person writes.
+        if depth > 20 {
+            return None;
+        }
+        self.rest = self.rest.trim_start();
+        let end = self.rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        if name.is_empty() || matches!(name, "true" | "false") {
+            return self.operand(depth);
+        }
+        self.rest = rest;
+        let mut operands = Vec::new();
+        while !self.rest.trim_start().is_empty() && !self.rest.trim_start().starts_with(')') {
+            operands.push(self.operand(depth)?);
+        }
+        let truth = |value: bool| Some(Operand(Some(Value::Bool(value))));
+        match (name, &operands[..]) {
+            ("not", [one]) => truth(!one.is_true()?),
+            ("and", [_, ..]) => {
+                let all: Option<Vec<bool>> = operands.iter().map(Operand::is_true).collect();
+                truth(all?.into_iter().all(|each| each))
+            }
+            ("or", [_, ..]) => {
+                let all: Option<Vec<bool>> = operands.iter().map(Operand::is_true).collect();
+                truth(all?.into_iter().any(|each| each))
+            }
+            // Values of other types are compared by rules of their own.
+            ("eq" | "ne", [Operand(Some(a @ (Value::String(_) | Value::Bool(_)))), Operand(Some(b))])
+                if std::mem::discriminant(a) == std::mem::discriminant(b) =>
+            {
+                truth((a == b) == (name == "eq"))
+            }
+            _ => None,
+        }
+    }
+
+    fn operand(&mut self, depth: u32) -> Option<Operand> {
+        self.rest = self.rest.trim_start();
+        if let Some(rest) = self.rest.strip_prefix('(') {
+            self.rest = rest;
+            let value = self.call(depth + 1)?;
+            self.rest = self.rest.trim_start().strip_prefix(')')?;
+            // A field of what stands in parentheses.
+            return (!self.rest.starts_with('.')).then_some(value);
+        }
+        if let Some(rest) = self.rest.strip_prefix('"') {
+            let (text, rest) = rest.split_once('"')?;
+            self.rest = rest;
+            return (!text.contains('\\')).then(|| Operand(Some(Value::String(text.to_owned()))));
+        }
+        let end = self.rest.find([' ', ')', '(', '\t', '\n', '|', '"']).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        match word {
+            "true" | "false" => Some(Operand(Some(Value::Bool(word == "true")))),
+            _ => self.lookup(word.strip_prefix('.')?),
+        }
+    }
+
+    /// A variable; a part of one that is not set fails the rendering.
+    fn lookup(&self, path: &str) -> Option<Operand> {
+        if path.is_empty() || !path.split('.').all(is_identifier) {
+            return None;
+        }
+        let value = self.variables.get(path);
+        let parent = path.rsplit_once('.').map(|(parent, _)| self.variables.get(parent));
+        (value.is_some() || parent.is_none_or(|parent| parent.is_some_and(|p| p.is_object())))
+            .then_some(Operand(value))
     }
 }
 
@@ -365,6 +493,21 @@ mod tests {
             (Some("{{ .a }}"), Some(false)),
             (Some("{{ .missing }}"), Some(false)),
             (Some("{{ not .b }}"), None),
+            (Some("{{ if .b }}true{{ end }}"), Some(true)),
+            (Some("{{ if .b }}yes{{end}}"), Some(false)),
+            (Some("{{ if .missing }}true{{ end }}"), Some(false)),
+            (Some("{{ if .missing.part }}true{{ end }}"), None),
+            (Some("{{ if not .missing }}true{{ end }}"), Some(true)),
+            (Some(r#"{{ if eq .a "x" }}true{{ end }}"#), Some(true)),
+            (Some(r#"{{ if ne .a "x" }}true{{ end }}"#), Some(false)),
+            (Some(r#"{{ if and .b (eq .a "x") (not .missing) }}true{{ end }}"#), Some(true)),
+            (Some(r#"{{ if or .missing (eq .a "y") }}true{{ end }}"#), Some(false)),
+            (Some("{{ if eq .n 3 }}true{{ end }}"), None),
+            (Some("{{ if .builtin.cluster.uid }}true{{ end }}"), None),
+            (Some("{{ if (index .l 0).c }}true{{ end }}"), None),
+            (Some("{{ if .a | empty }}true{{ end }}"), None),
+            (Some("{{ if .b }}true{{ else }}false{{ end }}"), None),
+            (Some("{{ if gt .n 1 }}true{{ end }}"), None),
         ] {
             assert_eq!(enabled(template, &variables()), on, "{template:?}");
         }
