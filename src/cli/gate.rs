@@ -2,23 +2,22 @@
 
 use super::common::Common;
 use super::output;
-use super::rewriting::{Flags, plan};
-use super::session::{Session, cluster_filter};
+use super::rewriting::{Flags, Task, subjects};
+use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
-use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
+use crate::flux::cluster::{Cluster, Effective, World};
 use crate::flux::gates::objects::{Gate, Gating, is_gate};
 use crate::flux::gates::{Position, Request, format_time, state};
 use crate::lint::suggest;
 use crate::report;
 use crate::rewrite::Wanted;
-use crate::yaml::edit::{Content, Operation, pointer_of};
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{Location, NodeRef, Source, pointer_join};
+use crate::rewrite::subject::{Subject, Text, manifest_of, text_of};
+use crate::yaml::edit::{Content, Operation};
+use crate::yaml::pointer_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// Flags of `gate open` and `gate close`.
 #[derive(clap::Args)]
@@ -36,63 +35,65 @@ pub(crate) fn run(common: &Common, arguments: &Arguments, position: Position) ->
     let at = Timestamp::from_second(at.as_second()).unwrap_or(at);
     let session = Session::open(common, &[])?;
     let world = session.world();
-    let chosen = chosen(common, arguments, &world)?;
+    let found = chosen(common, arguments, &session, &world)?;
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut said = String::new();
-    for (object, clusters) in &chosen {
-        let gating = Gating::read(std::iter::once((&object.id, object.node.get_ref())));
-        let Some(gate) = gating.gates.first() else { continue };
-        check_order(gate, position, at)?;
-        refuse_shared(arguments, &world, object, clusters)?;
-        let change = change(&session, object, position, at)?;
-        say(&mut said, gate, &change, position, at);
+    for subject in &found {
+        let Some(gate) = gate_of(subject.object) else { continue };
+        check_order(&gate, position, at)?;
+        let change = change(&session, subject.object, position, at)?;
         if !wanted.contains(&change) {
+            say(&mut said, &gate, &change, position, at);
             wanted.push(change);
         }
     }
-    let changes = plan(&session, &wanted)?;
-    arguments.flags.mode.carry_out(common, &session, &changes)?;
-    if !arguments.flags.mode.writes() {
-        return Ok(arguments.flags.mode.status(&changes));
+    let pointer = pointer_join("/metadata/annotations", position.annotation());
+    let is_requested = |_: &Cluster, object: &Effective| {
+        let requests = gate_of(object).map(|gate| gate.requests).unwrap_or_default();
+        requests.iter().any(|(request, _)| *request == Request { at, position })
+    };
+    let flags = &arguments.flags;
+    let task = Task { common, flags, session: &session, world: &world, subjects: &found };
+    let changes = task.carry_out(&wanted, |_| pointer.clone(), is_requested)?;
+    if !flags.mode.writes() {
+        return Ok(flags.mode.status(&changes));
     }
     if changes.is_empty() {
         said.push_str("the manifest says so already; nothing was written\n");
     }
-    if chosen.iter().flat_map(|(_, clusters)| clusters).any(|cluster| !has_gates(cluster)) {
+    if found.iter().any(|subject| !has_gates(subject.cluster)) {
         said.push_str("warning: no released Flux controller has gates (the gating RFC is a proposal)\n");
     }
     output::emit(common, &["text"], |_, out, _| out.write_all(said.as_bytes()))?;
     Ok(Status::Clean)
 }
 
+fn gate_of(object: &Effective) -> Option<Gate> {
+    Gating::read(std::iter::once((&object.id, object.node.get_ref()))).gates.into_iter().next()
+}
+
 fn has_gates(cluster: &Cluster) -> bool {
     cluster.settings.feature(Feature::Gates).value == Some(true)
 }
 
-/// The Gate that is meant, in each of its forms, with the clusters that are meant.
-type Chosen<'w> = Vec<(&'w Effective, Vec<&'w Cluster>)>;
-
-fn chosen<'w>(common: &Common, arguments: &Arguments, world: &'w World) -> Result<Chosen<'w>, Failure> {
+/// The Gate that is meant, in each cluster that is meant.
+fn chosen<'w>(
+    common: &Common,
+    arguments: &Arguments,
+    session: &Session,
+    world: &'w World,
+) -> Result<Vec<Subject<'w>>, Failure> {
     let (namespace, name) = match arguments.gate.rsplit_once('/') {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, &*arguments.gate),
     };
-    let is_wanted = cluster_filter(common, world)?;
-    let mut found: Chosen<'w> = Vec::new();
-    for cluster in world.clusters.iter().filter(|cluster| is_wanted(cluster)) {
-        for (member, object) in world.members(cluster) {
-            let named = *object.id.name == *name
-                && namespace.is_none_or(|namespace| object.id.namespace.as_deref() == Some(namespace));
-            if !is_gate(&object.id) || member.target != ApplyTarget::Local || !named {
-                continue;
-            }
-            match found.iter_mut().find(|(known, _)| std::ptr::eq(*known, object)) {
-                Some((_, clusters)) => clusters.push(cluster),
-                None => found.push((object, vec![cluster])),
-            }
-        }
-    }
-    let Some((first, _)) = found.first() else {
+    let is_meant = |object: &Effective| {
+        is_gate(&object.id)
+            && *object.id.name == *name
+            && namespace.is_none_or(|namespace| object.id.namespace.as_deref() == Some(namespace))
+    };
+    let found = subjects(common, arguments.flags.all_clusters, session, world, is_meant)?;
+    let Some(first) = found.first() else {
         let gates = world.objects.iter().filter(|object| is_gate(&object.id));
         let names: Vec<String> = gates
             .map(|object| match (&object.id.namespace, namespace) {
@@ -104,22 +105,14 @@ fn chosen<'w>(common: &Common, arguments: &Arguments, world: &'w World) -> Resul
         let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
         return Err(Failure::Usage(format!("no Gate is called {}{hint}", report::clean(&arguments.gate))));
     };
-    let list = |help: &str| {
+    if found.iter().any(|subject| subject.object.id != first.object.id) {
         let mut text =
             format!("several Gates are called {}; nothing was written", report::clean(&arguments.gate));
-        for (object, clusters) in &found {
-            for cluster in clusters {
-                let _ = write!(text, "\n  {}  {}", cluster.label(), report::clean(&object.id.to_string()));
-            }
+        for subject in &found {
+            let id = subject.object.id.to_string();
+            let _ = write!(text, "\n  {}  {}", subject.cluster.label(), report::clean(&id));
         }
-        Failure::Usage(format!("{text}\nhelp: {help}"))
-    };
-    if found.iter().any(|(object, _)| object.id != first.id) {
-        return Err(list("write NAMESPACE/NAME"));
-    }
-    let count: usize = found.iter().map(|(_, clusters)| clusters.len()).sum();
-    if count > 1 && !arguments.flags.all_clusters {
-        return Err(list("add --cluster NAME, or --all-clusters"));
+        return Err(Failure::Usage(format!("{text}\nhelp: write NAMESPACE/NAME")));
     }
     Ok(found)
 }
@@ -143,48 +136,6 @@ fn check_order(gate: &Gate, position: Position, at: Timestamp) -> Result<(), Fai
     Ok(())
 }
 
-/// Where an object's own manifest stands.
-fn home(object: &Effective) -> Option<&Location> {
-    object.files.iter().find(|(role, _)| *role == "resource").map(|(_, location)| location)
-}
-
-/// Refuses a text that also feeds what was not asked for.
-fn refuse_shared(
-    arguments: &Arguments,
-    world: &World,
-    object: &Effective,
-    chosen: &[&Cluster],
-) -> Result<(), Failure> {
-    let Some(home) = home(object).filter(|_| !arguments.flags.shared) else { return Ok(()) };
-    let fed = world.objects.iter().filter(|other| {
-        self::home(other).is_some_and(|other| other.path == home.path && other.start == home.start)
-    });
-    let mut others: Vec<String> = Vec::new();
-    for other in fed {
-        for (cluster, _) in &other.members {
-            let cluster = &world.clusters[*cluster as usize];
-            let asked = std::ptr::eq(other, object) || other.id == object.id && arguments.flags.all_clusters;
-            if !(asked
-                && (arguments.flags.all_clusters || chosen.iter().any(|known| std::ptr::eq(*known, cluster))))
-            {
-                others.push(format!("{} in {}", report::clean(&other.id.to_string()), cluster.label()));
-            }
-        }
-    }
-    others.sort();
-    others.dedup();
-    if others.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Usage(format!(
-        "{} comes from a shared text; nothing was written: {} also feeds {}\n\
-         help: add --shared, or patch the annotation where this cluster includes it",
-        report::clean(&object.id.to_string()),
-        report::clean(&home.path),
-        others.join(", ")
-    )))
-}
-
 /// The change of the text that decides: the annotation where it is written,
 /// else the Gate's own manifest.
 fn change(
@@ -197,49 +148,33 @@ fn change(
     let refuse = |why: &str| {
         Failure::Usage(format!("{}: {why}; nothing was written", report::clean(&object.id.to_string())))
     };
-    let annotation = object.node.get_ref().at("/metadata/annotations").and_then(|map| map.get(key));
-    let (source, pointer) = match annotation.map(NodeRef::location) {
-        Some(Some(location)) => {
-            let scalar = |kind: TokenKind| matches!(kind, TokenKind::Scalar(_));
-            let (source, pointer) = token_at(session, &location, scalar)
-                .ok_or_else(|| refuse("the annotation's own text was not found"))?;
-            let root = NodeRef::Source(&source, 0);
-            let own = pointer.ends_with(&pointer_join("/metadata/annotations", key));
-            if !own || !root.str_at("/kind").is_none_or(|kind| kind == "Gate" || kind == "List") {
+    let own = pointer_join("/metadata/annotations", key);
+    let text = match object.node.get_ref().at(&own) {
+        Some(annotation) => {
+            let text = text_of(&session.snapshot, annotation)
+                .ok_or_else(|| refuse("the annotation is in no file of its own"))?;
+            // One of `commonAnnotations` is no request of this Gate's own.
+            if !text.pointer.ends_with(&own) {
                 let place =
-                    format!("the annotation comes from {}, change it there", report::clean(&source.path));
+                    format!("the annotation comes from {}, change it there", report::clean(&text.path));
                 return Err(refuse(&place));
             }
-            (source, pointer)
+            text
         }
-        Some(None) => return Err(refuse("the annotation is in no file")),
         None => {
-            let home = home(object).ok_or_else(|| refuse("its manifest is in no file"))?;
-            let mapping = |kind: TokenKind| matches!(kind, TokenKind::Mapping);
-            let (source, root) =
-                token_at(session, home, mapping).ok_or_else(|| refuse("its manifest was not found"))?;
-            (source, pointer_join(&format!("{root}/metadata/annotations"), key))
+            let manifest =
+                manifest_of(&session.snapshot, object).ok_or_else(|| refuse("its manifest is in no file"))?;
+            Text { pointer: format!("{}{own}", manifest.pointer), ..manifest }
         }
     };
     Ok(Wanted {
-        path: source.path.clone(),
-        document: source.index,
-        operation: Operation::Set { pointer, value: Content::str(format_time(at)), comment: None },
-    })
-}
-
-/// The document and JSON Pointer of the first token of a kind at a location.
-fn token_at(
-    session: &Session,
-    location: &Location,
-    is_kind: impl Fn(TokenKind) -> bool,
-) -> Option<(Arc<Source>, String)> {
-    let file = session.snapshot.file(&location.path)?;
-    session.snapshot.sources(file).iter().find_map(|source| {
-        let tokens = &source.document().tokens;
-        let token = tokens.iter().position(|token| token.start == location.start && is_kind(token.kind))?;
-        let (_, pointer) = pointer_of(NodeRef::Source(source, u32::try_from(token).ok()?))?;
-        Some((source.clone(), pointer))
+        path: text.path,
+        document: text.document,
+        operation: Operation::Set {
+            pointer: text.pointer,
+            value: Content::str(format_time(at)),
+            comment: None,
+        },
     })
 }
 

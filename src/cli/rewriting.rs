@@ -3,13 +3,14 @@
 
 use super::common::Common;
 use super::session::{Session, cluster_filter};
-use super::{Answer, Failure, Status, output};
+use super::{Failure, Status, output, why};
 use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
+use crate::repo::ObjectId;
 use crate::report;
+use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, overlay, prove};
 use crate::rewrite::{self, FileChange, Wanted};
-use crate::yaml::edit::pointer_of;
 use crate::yaml::{Location, NodeRef};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Whether a change is written, shown or only told.
@@ -83,19 +84,11 @@ pub(crate) struct Flags {
     pub(crate) shared: bool,
 }
 
-/// An object to change: where it is, and the document that states it.
-pub(crate) struct Subject<'w> {
-    /// Its cluster.
-    pub(crate) cluster: &'w Cluster,
-    /// The effective object.
-    pub(crate) object: &'w Effective,
-}
-
-/// The subjects of a command, checked for ambiguity: an object that several
-/// clusters have needs `--cluster` or `--all-clusters`.
+/// The objects that a command is about, in the clusters that the flags mean. One
+/// that several clusters have, or several texts state, needs a word.
 pub(crate) fn subjects<'w>(
     common: &Common,
-    flags: &Flags,
+    all_clusters: bool,
     session: &Session,
     world: &'w World,
     wanted: impl Fn(&Effective) -> bool,
@@ -109,149 +102,142 @@ pub(crate) fn subjects<'w>(
             }
         }
     }
-    for subject in &found {
-        let same: Vec<&Subject<'w>> =
-            found.iter().filter(|other| other.object.id == subject.object.id).collect();
-        let clusters: BTreeSet<&str> =
-            same.iter().filter_map(|other| other.cluster.name.as_deref()).collect();
-        if clusters.len() > 1 && !flags.all_clusters {
-            let mut message =
-                format!("{} clusters have a {}; nothing was written", clusters.len(), subject.object.id);
-            for other in &same {
-                let place = other.object.node.get_ref().location_at("/metadata/name");
-                let place = place.map_or(String::new(), |place| line_of(session, &place));
-                let name = other.cluster.name.as_deref().unwrap_or("");
-                message.push_str(&format!("\n  {name}  {place}"));
-            }
-            let first = clusters.iter().next().copied().unwrap_or_default();
-            message.push_str(&format!("\nhelp: add --cluster {first}, or --all-clusters"));
-            return Err(Failure::Usage(message));
-        }
+    if all_clusters {
+        return Ok(found);
     }
-    Ok(found)
+    let mut known: BTreeMap<&ObjectId, Vec<Subject<'w>>> = BTreeMap::new();
+    for subject in &found {
+        known.entry(&subject.object.id).or_default().push(*subject);
+    }
+    match known.into_iter().find_map(|(id, same)| ambiguous(session, id, &same)) {
+        Some(message) => Err(Failure::Usage(message)),
+        None => Ok(found),
+    }
+}
+
+/// What to say of an identity that several named clusters, or several texts, have.
+fn ambiguous(session: &Session, id: &ObjectId, same: &[Subject<'_>]) -> Option<String> {
+    let names: BTreeSet<&str> = same.iter().filter_map(|one| one.cluster.name.as_deref()).collect();
+    let texts: BTreeSet<Option<Text>> =
+        same.iter().map(|one| manifest_of(&session.snapshot, one.object)).collect();
+    if names.len() < 2 && texts.len() < 2 {
+        return None;
+    }
+    let id = report::clean(&id.to_string()).into_owned();
+    let mut message = match names.len() {
+        0 | 1 => format!("{} texts state a {id}; nothing was written", texts.len()),
+        many => format!("{many} clusters have a {id}; nothing was written"),
+    };
+    let mut lines = BTreeSet::new();
+    for one in same {
+        let place = home(one.object).map_or("in no file".to_owned(), |place| line_of(session, place));
+        let cluster = one.cluster.name.as_deref().unwrap_or(&one.cluster.root);
+        lines.insert(format!(
+            "\n  {}  {place}",
+            report::clean(if cluster.is_empty() { "-" } else { cluster })
+        ));
+    }
+    message.extend(lines);
+    let help = match names.first() {
+        Some(name) if names.len() > 1 => format!("add --cluster {}, or --all-clusters", report::clean(name)),
+        Some(_) => "add --all-clusters to change each of them".to_owned(),
+        None => "name the clusters in .forebay.yaml (`clusters: [{name, path}]`) for --cluster, or add \
+                 --all-clusters to change each of them"
+            .to_owned(),
+    };
+    Some(format!("{message}\nhelp: {help}"))
 }
 
 fn line_of(session: &Session, place: &Location) -> String {
-    format!("{}:{}", place.path, session.snapshot.positions(place).0.0)
+    format!("{}:{}", report::clean(&place.path), session.snapshot.positions(place).0.0)
 }
 
-/// A text to change: a file, a document of it, and the pointer of a value in it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Text {
-    /// The file.
-    pub(crate) path: Arc<str>,
-    /// Index of the document.
-    pub(crate) document: u32,
-    /// JSON Pointer of the value from the document's root.
-    pub(crate) pointer: String,
+/// What a command is to do, and to which objects.
+pub(crate) struct Task<'a, 'w> {
+    /// The flags of every command.
+    pub(crate) common: &'a Common,
+    /// Those of commands that rewrite files.
+    pub(crate) flags: &'a Flags,
+    /// The repository.
+    pub(crate) session: &'a Session,
+    /// Its clusters.
+    pub(crate) world: &'w World,
+    /// The objects.
+    pub(crate) subjects: &'a [Subject<'w>],
 }
 
-/// The text that states a value: its own token, or the token at its origin.
-pub(crate) fn text_of(session: &Session, node: NodeRef<'_>) -> Option<Text> {
-    let of = |node: NodeRef<'_>| {
-        let (source, pointer) = pointer_of(node)?;
-        Some(Text { path: source.path.clone(), document: source.index, pointer })
-    };
-    of(node).or_else(|| {
-        let location = node.location()?;
-        let file = session.snapshot.file(&location.path)?;
-        let sources = session.snapshot.sources(file);
-        let found = sources.iter().find_map(|source| {
-            let tokens = &source.document().tokens;
-            let exact =
-                |token: &crate::yaml::tape::Token| token.start == location.start && token.end == location.end;
-            let index = tokens.iter().rposition(exact)?;
-            Some(NodeRef::Source(source, index as u32))
+impl Task<'_, '_> {
+    /// Make the changes, as the flags say: write them, show them, or only tell.
+    /// Before that, refuse those that don't do what is wanted, or more: `decides`
+    /// is the JSON Pointer of the value that counts, for the message.
+    pub(crate) fn carry_out(
+        &self,
+        wanted: &[Wanted],
+        decides: impl Fn(Subject<'_>) -> String,
+        is_as_wanted: impl Fn(&Cluster, &Effective) -> bool,
+    ) -> Result<Vec<FileChange>, Failure> {
+        let Task { common, flags, session, world, subjects } = *self;
+        let mut unique: Vec<Wanted> = Vec::new();
+        for change in wanted {
+            if !unique.contains(change) {
+                unique.push(change.clone());
+            }
+        }
+        let changes = plan(session, &unique)?;
+        if changes.is_empty() {
+            let is_left = |subject: &&Subject<'_>| !is_as_wanted(subject.cluster, subject.object);
+            return match subjects.iter().find(is_left) {
+                Some(subject) => Err(without_effect(session, &changes, *subject, &decides(*subject))),
+                None => Ok(changes),
+            };
+        }
+        let texts = changes.iter().map(|change| (&*change.path, change.after.clone().into_bytes()));
+        let after = session.world_of(&Arc::new(session.snapshot.with_files(texts)));
+        match prove(world, &after, subjects, flags.shared, is_as_wanted) {
+            Ok(()) => {}
+            Err(Astray::WithoutEffect(subject)) => {
+                return Err(without_effect(session, &changes, subject, &decides(subject)));
+            }
+            Err(Astray::Shared(others)) => return Err(self.shared(&changes, &others)),
+        }
+        flags.mode.carry_out(common, session, &changes)?;
+        Ok(changes)
+    }
+
+    fn shared(&self, changes: &[FileChange], others: &BTreeSet<(ObjectId, String)>) -> Failure {
+        let Task { session, world, subjects, .. } = *self;
+        const SHOWN: usize = 3;
+        let mut fed: Vec<String> = others
+            .iter()
+            .take(SHOWN)
+            .map(|(id, cluster)| report::clean(&format!("{id} in {cluster}")).into_owned())
+            .collect();
+        if others.len() > SHOWN {
+            fed.push(format!("{} more", others.len() - SHOWN));
+        }
+        let narrower = subjects.iter().find_map(|subject| {
+            let is_untouched = |place: &Location| changes.iter().all(|change| change.path != place.path);
+            let own = patches(session, subject.object).find(is_untouched);
+            own.map(|place| line_of(session, &place)).or_else(|| overlay(world, *subject, changes))
         });
-        of(found?)
-    })
-}
-
-/// The document that states an object, as a text whose pointer is its root: of
-/// the files that made it, the resource.
-pub(crate) fn document_of(session: &Session, object: &Effective) -> Option<Text> {
-    let name = object.node.get_ref().at("/spec").or_else(|| object.node.get_ref().at("/kind"));
-    let role =
-        object.files.iter().find(|(role, _)| *role == "resource").map(|(_, location)| location.clone());
-    let location = role.or_else(|| name?.location())?;
-    let file = session.snapshot.file(&location.path)?;
-    let sources = session.snapshot.sources(file);
-    for source in sources.iter().filter(|source| !source.document().tokens.is_empty()) {
-        let root = NodeRef::Source(source, 0);
-        // An item of a List is inside the document.
-        let holds = source.document().start <= location.start && location.start <= source.document().end;
-        if !holds {
-            continue;
-        }
-        let item =
-            root.items_at("/items").find(|item| item.location().is_some_and(|at| at.start == location.start));
-        return text_of(session, item.unwrap_or(root));
-    }
-    None
-}
-
-/// Refuse to change a text that feeds objects beyond those asked for.
-pub(crate) fn refuse_shared(
-    session: &Session,
-    world: &World,
-    subjects: &[Subject<'_>],
-    subject: &Subject<'_>,
-    text: &Text,
-) -> Result<(), Failure> {
-    for cluster in &world.clusters {
-        for (_, object) in world.members(cluster) {
-            let asked = subjects
-                .iter()
-                .any(|other| std::ptr::eq(other.cluster, cluster) && other.object.id == object.id);
-            if asked || object.id.kind != subject.object.id.kind {
-                continue;
-            }
-            let feeds = document_of(session, object)
-                .is_some_and(|other| other.path == text.path && other.document == text.document);
-            if feeds {
-                let place = object.applied_place(world);
-                let elsewhere = match &cluster.name {
-                    Some(name) if object.id == subject.object.id => format!("cluster {name}"),
-                    _ => object.id.to_string(),
-                };
-                return Err(Failure::Usage(format!(
-                    "{} takes this from a shared text; nothing was written: {} also feeds {elsewhere}\n\
-                     help: {}add --shared to change it for all",
-                    subject.object.id,
-                    text.path,
-                    place.map_or(String::new(), |place| format!(
-                        "set it in an overlay of its own ({place}), or "
-                    ))
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-impl Effective {
-    /// A file of an overlay that shapes this object alone: a patch.
-    fn applied_place(&self, _: &World) -> Option<String> {
-        self.files.iter().find(|(role, _)| *role == "patch").map(|(_, location)| location.path.to_string())
+        let narrower =
+            narrower.map_or(String::new(), |place| format!("set it in {place}, which feeds less; or "));
+        let ids: BTreeSet<&ObjectId> = subjects.iter().map(|subject| &subject.object.id).collect();
+        let who = match ids.first() {
+            Some(id) if ids.len() == 1 => format!("{} takes", report::clean(&id.to_string())),
+            _ => format!("some of {} objects take", ids.len()),
+        };
+        Failure::Usage(format!(
+            "{who} this from a shared text; nothing was written: {} also feeds {}\n\
+         help: {narrower}add --shared to change it for all",
+            paths(changes),
+            fed.join(", ")
+        ))
     }
 }
 
-/// Make the changes, as the flags say: write them, show them, or only tell.
-pub(crate) fn carry_out(
-    common: &Common,
-    flags: &Flags,
-    session: &Session,
-    wanted: &[Wanted],
-    done: &str,
-) -> Answer {
-    let mut unique: Vec<Wanted> = Vec::new();
-    for change in wanted {
-        if !unique.contains(change) {
-            unique.push(change.clone());
-        }
-    }
-    let changes = plan(session, &unique)?;
-    flags.mode.carry_out(common, session, &changes)?;
+/// What came of it, on standard error.
+pub(crate) fn told(common: &Common, flags: &Flags, changes: &[FileChange], done: &str) -> Status {
     if !common.quiet {
         use std::io::Write;
         let say = &mut anstream::stderr();
@@ -262,7 +248,38 @@ pub(crate) fn carry_out(
             (_, true) => writeln!(say, "{done}: {files} changed"),
         };
     }
-    Ok(flags.mode.status(&changes))
+    flags.mode.status(changes)
+}
+
+fn paths(changes: &[FileChange]) -> String {
+    let paths: Vec<_> = changes.iter().map(|change| report::clean(&change.path)).collect();
+    paths.join(", ")
+}
+
+/// The patches that shape an object, the last to apply first.
+fn patches(session: &Session, object: &Effective) -> impl Iterator<Item = Location> {
+    let files = why::files(object, &session.snapshot).into_iter().rev();
+    files.filter(|(role, _)| *role == "patch").map(|(_, location)| location)
+}
+
+fn without_effect(session: &Session, changes: &[FileChange], subject: Subject<'_>, decides: &str) -> Failure {
+    let node = subject.object.node.get_ref();
+    let place = node.at(decides).and_then(NodeRef::location);
+    let place = place.or_else(|| patches(session, subject.object).next());
+    let (why, help) = match place {
+        Some(place) => (
+            format!("{} decides on it", line_of(session, &place)),
+            "change that by hand: it is no manifest of its own",
+        ),
+        None => ("something else decides on it".to_owned(), "`forebay why` tells which files shape it"),
+    };
+    Failure::Usage(format!(
+        "{} in {} would stay as it is; nothing was written: a change of {} does not reach it, {why}\n\
+         help: {help}",
+        report::clean(&subject.object.id.to_string()),
+        report::clean(&subject.cluster.label()),
+        if changes.is_empty() { "its manifest".to_owned() } else { paths(changes) },
+    ))
 }
 
 /// The new contents of the files that some changes touch.

@@ -33,7 +33,12 @@ impl Session {
 
     /// Its clusters and effective objects.
     pub(crate) fn world(&self) -> World {
-        World::new(&self.snapshot, &self.config, &git::remotes(&self.root))
+        self.world_of(&self.snapshot)
+    }
+
+    /// The same with other contents of its files.
+    pub(crate) fn world_of(&self, snapshot: &Arc<Snapshot>) -> World {
+        World::new(snapshot, &self.config, &git::remotes(&self.root))
     }
 
     /// Where the root lies in its git repository: empty, or with a final `/`.

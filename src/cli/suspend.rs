@@ -1,28 +1,19 @@
 //! `forebay suspend`, `forebay resume` and `forebay migrate suspend`.
 
 use super::common::Common;
-use super::rewriting::{
-    self, Flags, Subject, Text, carry_out, document_of, refuse_shared, subjects, text_of,
-};
+use super::rewriting::{Flags, Task, subjects, told};
 use super::selector::Selector;
 use super::session::Session;
-use super::{Answer, Failure};
+use super::{Answer, Failure, Status};
 use crate::config::Feature;
-use crate::flux::cluster::{Effective, World};
-use crate::flux::kinds::{self, SuspendBy};
-use crate::flux::suspend::{ANNOTATION, Suspension, comment_after, suspension};
-use crate::rewrite::Wanted;
-use crate::yaml::edit::{Content, Operation, Place};
-use crate::yaml::{NodeRef, pointer_join};
-
-/// Where a suspension is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Via {
-    /// `spec.suspend`
-    Spec,
-    /// The proposed annotation `reconcile.fluxcd.io/suspended`
-    Annotation,
-}
+use crate::flux::cluster::{ApplyTarget, World};
+use crate::flux::suspend::{ANNOTATION, suspension};
+use crate::repo::ObjectId;
+use crate::report;
+use crate::rewrite::subject::Subject;
+use crate::rewrite::suspend::{self, Aim, NoText, Via, is_suspendable, is_suspended_by_field};
+use crate::yaml::edit::Operation;
+use std::io::Write;
 
 /// Flags of `suspend`.
 #[derive(clap::Args)]
@@ -31,7 +22,7 @@ pub(crate) struct SuspendArguments {
     #[arg(required = true, value_name = "OBJECT")]
     objects: Vec<String>,
     /// Why: the value of the annotation, or a comment behind spec.suspend
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = message)]
     message: Option<String>,
     /// Where to write it [default: what the cluster's controllers honour]
     #[arg(long, value_enum)]
@@ -60,10 +51,14 @@ pub(crate) struct MigrateArguments {
     flags: Flags,
 }
 
-const SPEC: &str = "/spec/suspend";
-
-fn annotation_pointer(key: &str) -> String {
-    pointer_join("/metadata/annotations", key)
+/// A reason fits on one line.
+fn message(text: &str) -> Result<String, &'static str> {
+    let text = text.trim();
+    match text {
+        "" => Err("it is empty"),
+        _ if text.chars().any(char::is_control) => Err("it has to be one line, without control characters"),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// Run `suspend`.
@@ -71,59 +66,13 @@ pub(crate) fn suspend(common: &Common, arguments: &SuspendArguments) -> Answer {
     let session = Session::open(common, &[])?;
     let world = session.world();
     let found = named(common, &arguments.flags, &session, &world, &arguments.objects)?;
-    let mut wanted = Vec::new();
-    for subject in &found {
-        let state = state(subject);
-        let honours = subject.cluster.settings.feature(Feature::SuspendAnnotation).value == Some(true);
-        let via = arguments.via.unwrap_or(if honours { Via::Annotation } else { Via::Spec });
-        let message = arguments.message.as_deref();
-        if let Some(SuspendBy::Annotation(key)) = kinds::of(&subject.object.id).map(|kind| kind.suspend) {
-            let pointer = annotation_pointer(key);
-            if state.disabled.is_none() {
-                wanted.push(set(
-                    &session,
-                    &world,
-                    &found,
-                    subject,
-                    arguments.flags.shared,
-                    &pointer,
-                    Content::str("disabled"),
-                    message,
-                )?);
-            }
-            continue;
-        }
-        match via {
-            Via::Spec if state.field.is_none() => {
-                wanted.push(set(
-                    &session,
-                    &world,
-                    &found,
-                    subject,
-                    arguments.flags.shared,
-                    SPEC,
-                    Content::Bool(true),
-                    message,
-                )?);
-            }
-            Via::Annotation if state.annotation.is_none() => {
-                let value = Content::str(message.unwrap_or("suspended"));
-                let pointer = annotation_pointer(ANNOTATION);
-                wanted.push(set(
-                    &session,
-                    &world,
-                    &found,
-                    subject,
-                    arguments.flags.shared,
-                    &pointer,
-                    value,
-                    None,
-                )?);
-            }
-            _ => {}
-        }
-    }
-    carry_out(common, &arguments.flags, &session, &wanted, &counted("suspended", &found))
+    let aim = Aim::Suspended { via: arguments.via, message: arguments.message.as_deref() };
+    let task = Task { common, flags: &arguments.flags, session: &session, world: &world, subjects: &found };
+    let (answer, _) = run(&task, aim, "suspended")?;
+    warn_of_annotation(common, &found, |subject| {
+        arguments.via.unwrap_or_else(|| suspend::default_via(subject.cluster))
+    });
+    Ok(answer)
 }
 
 /// Run `resume`.
@@ -131,15 +80,9 @@ pub(crate) fn resume(common: &Common, arguments: &ResumeArguments) -> Answer {
     let session = Session::open(common, &[])?;
     let world = session.world();
     let found = named(common, &arguments.flags, &session, &world, &arguments.objects)?;
-    let mut wanted = Vec::new();
-    for subject in &found {
-        wanted.extend(resumed(&session, &world, &found, subject, arguments.flags.shared)?);
-    }
-    let written = wanted.iter().any(|change| matches!(change.operation, Operation::Set { .. }));
-    let done = counted("resumed", &found);
-    let answer = carry_out(common, &arguments.flags, &session, &wanted, &done)?;
-    if written && !common.quiet {
-        use std::io::Write;
+    let task = Task { common, flags: &arguments.flags, session: &session, world: &world, subjects: &found };
+    let (answer, sets) = run(&task, Aim::Resumed, "resumed")?;
+    if sets && !common.quiet {
         let _ = writeln!(
             anstream::stderr(),
             "`suspend: false` stays written: leaving the field out resumes only what Git alone ever \
@@ -153,53 +96,67 @@ pub(crate) fn resume(common: &Common, arguments: &ResumeArguments) -> Answer {
 pub(crate) fn migrate(common: &Common, arguments: &MigrateArguments) -> Answer {
     let session = Session::open(common, &[])?;
     let world = session.world();
+    let aim = Aim::Moved(arguments.to);
     // A migration is about all clusters unless some are named.
-    let flags = Flags { all_clusters: true, ..arguments.flags.clone() };
-    let found = subjects(common, &flags, &session, &world, |object| {
-        kinds::of(&object.id).is_some_and(|kind| kind.suspend == SuspendBy::Field)
-    })?;
-    let mut wanted = Vec::new();
-    for subject in &found {
-        let state = state(subject);
-        match arguments.to {
-            Via::Spec => {
-                let Some(entry) = &state.annotation else { continue };
-                let reason = entry.value.text().map(|text| text.into_owned());
-                let reason = reason.filter(|text| !text.is_empty() && text != "suspended" && text != "true");
-                if state.field.is_none() {
-                    wanted.push(set(
-                        &session,
-                        &world,
-                        &found,
-                        subject,
-                        flags.shared,
-                        SPEC,
-                        Content::Bool(true),
-                        reason.as_deref(),
-                    )?);
-                }
-                wanted.extend(remove(&session, &world, &found, subject, flags.shared, entry.value)?);
-            }
-            Via::Annotation => {
-                let Some(field) = state.field else { continue };
-                let comment = field.location().and_then(|place| comment_after(&session.snapshot, &place));
-                if state.annotation.is_none() {
-                    let value = Content::str(comment.unwrap_or_else(|| "suspended".to_owned()));
-                    let pointer = annotation_pointer(ANNOTATION);
-                    wanted.push(set(&session, &world, &found, subject, flags.shared, &pointer, value, None)?);
-                }
-                wanted.extend(remove(&session, &world, &found, subject, flags.shared, field)?);
-            }
-        }
-    }
-    carry_out(common, &flags, &session, &wanted, "migrated")
+    let mut found = subjects(common, true, &session, &world, |object| is_suspended_by_field(&object.id))?;
+    let needs_change = |subject: &Subject<'_>| !aim.is_reached(subject.cluster, subject.object);
+    found.retain(needs_change);
+    let task = Task { common, flags: &arguments.flags, session: &session, world: &world, subjects: &found };
+    let (answer, _) = run(&task, aim, "migrated")?;
+    warn_of_annotation(common, &found, |_| arguments.to);
+    Ok(answer)
 }
 
-fn counted(word: &str, found: &[Subject<'_>]) -> String {
-    match found {
-        [one] => format!("{word} {}", one.object.id),
-        many => format!("{word} {} objects", many.len()),
+/// Make the subjects so; and whether a value was set, not only removed.
+fn run(task: &Task<'_, '_>, aim: Aim<'_>, word: &str) -> Result<(Status, bool), Failure> {
+    let mut wanted = Vec::new();
+    for subject in task.subjects {
+        wanted.extend(aim.changes(&task.session.snapshot, *subject).map_err(|NoText(id)| {
+            Failure::Usage(format!(
+                "{} is written in no file of this repository; nothing was written",
+                report::clean(&id.to_string())
+            ))
+        })?);
     }
+    let decides = |subject: Subject<'_>| {
+        let Subject { cluster, object } = subject;
+        let state = suspension(&object.id, object.node.get_ref(), &cluster.settings);
+        let by_annotation = state.is_some_and(|state| state.field.is_none() && state.annotation.is_some());
+        suspend::pointer(&object.id, if by_annotation { Via::Annotation } else { Via::Spec })
+    };
+    let changes = task.carry_out(&wanted, decides, |cluster, object| aim.is_reached(cluster, object))?;
+    let done = match task.subjects {
+        [one] => format!("{word} {}", report::clean(&one.object.id.to_string())),
+        many => format!("{word} {} objects", many.len()),
+    };
+    let sets = wanted.iter().any(|change| matches!(change.operation, Operation::Set { .. }));
+    Ok((told(task.common, task.flags, &changes, &done), sets && !changes.is_empty()))
+}
+
+/// An annotation that the controllers don't read suspends nothing: the objects
+/// reconcile on, and no one would notice before it matters.
+fn warn_of_annotation(common: &Common, found: &[Subject<'_>], via: impl Fn(&Subject<'_>) -> Via) {
+    let ignored: Vec<&Subject<'_>> = found
+        .iter()
+        .filter(|subject| {
+            let honoured = subject.cluster.settings.feature(Feature::SuspendAnnotation).value;
+            is_suspended_by_field(&subject.object.id)
+                && via(subject) == Via::Annotation
+                && honoured != Some(true)
+        })
+        .collect();
+    let Some(first) = ignored.first().filter(|_| !common.quiet) else { return };
+    let more = match ignored.len() {
+        1 => String::new(),
+        many => format!(" and {} more", many - 1),
+    };
+    let _ = writeln!(
+        anstream::stderr(),
+        "warning: no released Flux reads {ANNOTATION}: {} in {}{more} is not suspended by it; write \
+         spec.suspend with `--via spec`, or `migrate suspend --to spec`",
+        report::clean(&first.object.id.to_string()),
+        report::clean(&first.cluster.label()),
+    );
 }
 
 fn named<'w>(
@@ -211,142 +168,53 @@ fn named<'w>(
 ) -> Result<Vec<Subject<'w>>, Failure> {
     let selectors: Vec<Selector> =
         objects.iter().map(|text| Selector::parse(text)).collect::<Result<_, _>>()?;
-    let suspendable =
-        |object: &Effective| kinds::of(&object.id).is_some_and(|kind| kind.suspend != SuspendBy::Nothing);
-    let matches = |object: &Effective| selectors.iter().any(|selector| selector.matches(&object.id));
-    let found = subjects(common, flags, session, world, |object| suspendable(object) && matches(object))?;
+    let matches = |id: &ObjectId| selectors.iter().any(|selector| selector.matches(id));
+    let found = subjects(common, flags.all_clusters, session, world, |object| {
+        is_suspendable(&object.id) && matches(&object.id)
+    })?;
     for selector in &selectors {
         if !found.iter().any(|subject| selector.matches(&subject.object.id)) {
-            return Err(selector.not_found(world.objects.iter().map(|object| &object.id)));
+            return Err(nothing_named(world, selector));
         }
     }
     Ok(found)
 }
 
-fn state<'w>(subject: &Subject<'w>) -> Suspension<'w> {
-    let object = subject.object;
-    suspension(&object.id, object.node.get_ref(), &subject.cluster.settings).unwrap_or(Suspension {
-        field: None,
-        annotation: None,
-        disabled: None,
-        honoured: None,
-        suspended: Some(false),
-    })
-}
-
-fn no_text(subject: &Subject<'_>) -> Failure {
-    Failure::Usage(format!(
-        "{} is written in no file of this repository; nothing was written",
-        subject.object.id
-    ))
-}
-
-/// Set a value where it is written, else in the object's own document.
-#[allow(clippy::too_many_arguments)]
-fn set(
-    session: &Session,
-    world: &World,
-    found: &[Subject<'_>],
-    subject: &Subject<'_>,
-    shared: bool,
-    pointer: &str,
-    value: Content,
-    comment: Option<&str>,
-) -> Result<Wanted, Failure> {
-    let existing = subject.object.node.get_ref().at(pointer).and_then(|node| text_of(session, node));
-    let comment = comment.map(str::to_owned);
-    if let Some(text) = existing {
-        checked(session, world, found, subject, shared, &text)?;
-        let operation = Operation::Set { pointer: text.pointer.clone(), value, comment };
-        return Ok(Wanted { path: text.path, document: text.document, operation });
-    }
-    let text = document_of(session, subject.object).ok_or_else(|| no_text(subject))?;
-    checked(session, world, found, subject, shared, &text)?;
-    let full = format!("{}{pointer}", text.pointer);
-    let operation = match full.strip_suffix("/suspend") {
-        Some(map) => Operation::InsertKey {
-            map: map.to_owned(),
-            key: "suspend".to_owned(),
-            value,
-            place: first_key(subject.object.node.get_ref()).map_or(Place::End, Place::Before),
-            comment,
-        },
-        None => Operation::Set { pointer: full, value, comment },
+/// Why a selector names nothing that can be suspended here.
+fn nothing_named(world: &World, selector: &Selector) -> Failure {
+    let usage = |id: &ObjectId, why: &str| {
+        Failure::Usage(format!("{}: {why}; nothing was written", report::clean(&id.to_string())))
     };
-    Ok(Wanted { path: text.path, document: text.document, operation })
-}
-
-/// The first key of `spec`: a suspension is best seen at its head.
-fn first_key(node: NodeRef<'_>) -> Option<String> {
-    node.entries_at("/spec").next().map(|entry| entry.key.into_owned())
-}
-
-fn remove(
-    session: &Session,
-    world: &World,
-    found: &[Subject<'_>],
-    subject: &Subject<'_>,
-    shared: bool,
-    node: NodeRef<'_>,
-) -> Result<Option<Wanted>, Failure> {
-    let text = text_of(session, node).ok_or_else(|| no_text(subject))?;
-    checked(session, world, found, subject, shared, &text)?;
-    let operation = Operation::RemoveKey { pointer: text.pointer, prune: true };
-    Ok(Some(Wanted { path: text.path, document: text.document, operation }))
-}
-
-fn checked(
-    session: &Session,
-    world: &World,
-    found: &[Subject<'_>],
-    subject: &Subject<'_>,
-    shared: bool,
-    text: &Text,
-) -> Result<(), Failure> {
-    if shared { Ok(()) } else { refuse_shared(session, world, found, subject, text) }
-}
-
-fn resumed(
-    session: &Session,
-    world: &World,
-    found: &[Subject<'_>],
-    subject: &Subject<'_>,
-    shared: bool,
-) -> Result<Vec<Wanted>, Failure> {
-    let state = state(subject);
-    let mut wanted = Vec::new();
-    for entry in [&state.annotation, &state.disabled].into_iter().flatten() {
-        wanted.extend(remove(session, world, found, subject, shared, entry.value)?);
-    }
-    if let Some(field) = state.field {
-        let text = rewriting::text_of(session, field).ok_or_else(|| no_text(subject))?;
-        checked(session, world, found, subject, shared, &text)?;
-        wanted.push(Wanted {
-            path: text.path.clone(),
-            document: text.document,
-            operation: Operation::Set { pointer: text.pointer, value: Content::Bool(false), comment: None },
-        });
-        // The reason of the suspension went with it.
-        if let Some(place) =
-            field.location().filter(|place| comment_after(&session.snapshot, place).is_some())
-        {
-            let comments = session.snapshot.file(&place.path).map(|file| session.snapshot.sources(file));
-            let start = comments
-                .into_iter()
-                .flatten()
-                .filter(|source| source.index == text.document)
-                .find_map(|source| {
-                    let comments = &source.document().comments;
-                    comments.iter().find(|comment| comment.start >= place.end).map(|comment| comment.start)
-                });
-            if let Some(start) = start {
-                wanted.push(Wanted {
-                    path: text.path,
-                    document: text.document,
-                    operation: Operation::RemoveComment { start },
-                });
+    let mut elsewhere = None;
+    for cluster in &world.clusters {
+        for (member, object) in world.members(cluster).filter(|(_, object)| selector.matches(&object.id)) {
+            if !is_suspendable(&object.id) {
+                return usage(&object.id, "objects of this kind can't be suspended");
             }
+            elsewhere = Some(match &member.target {
+                ApplyTarget::Remote(by) => usage(
+                    &object.id,
+                    &format!(
+                        "it is applied to the cluster of the kubeConfig {}; name that cluster in \
+                         .forebay.yaml (`clusters: [{{name, path, kubeConfig}}]`)",
+                        report::clean(by)
+                    ),
+                ),
+                ApplyTarget::Local => usage(
+                    &object.id,
+                    &format!("it is in {}, which --cluster leaves out", report::clean(&cluster.label())),
+                ),
+            });
         }
     }
-    Ok(wanted)
+    let orphan = world.orphans().find(|object| selector.matches(&object.id));
+    match (elsewhere, orphan) {
+        (Some(failure), _) => failure,
+        (None, Some(orphan)) => {
+            usage(&orphan.id, &format!("no cluster applies {}", report::clean(&orphan.source.path)))
+        }
+        (None, None) => {
+            selector.not_found(world.objects.iter().map(|object| &object.id).filter(|id| is_suspendable(id)))
+        }
+    }
 }

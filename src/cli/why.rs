@@ -4,7 +4,7 @@ use super::common::Common;
 use super::selector::Selector;
 use super::session::{Found, Session, one_object};
 use super::{Answer, Status, output};
-use crate::flux::cluster::{Applied, ApplyTarget};
+use crate::flux::cluster::{Applied, ApplyTarget, Effective};
 use crate::lint::engine::NotChecked;
 use crate::repo::{Snapshot, join};
 use crate::report::{self, clean, objects, parts};
@@ -33,7 +33,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let Some(first) = found.first() else {
         return Err(selector.not_found([]));
     };
-    let files = files(first, &session.snapshot);
+    let files = files(first.object, &session.snapshot);
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
             let header =
@@ -67,11 +67,11 @@ fn appliers<'w>(found: &Found<'w>) -> impl Iterator<Item = &'w Applied> {
 
 /// The files that made the object, then the definitions of what was
 /// substituted in it.
-fn files(found: &Found<'_>, snapshot: &Snapshot) -> Vec<(&'static str, Location)> {
-    let mut files = found.object.files.clone();
+pub(super) fn files(object: &Effective, snapshot: &Snapshot) -> Vec<(&'static str, Location)> {
+    let mut files = object.files.clone();
     let mut substituted: Vec<Location> = Vec::new();
     let mut patched: Vec<(Location, Location)> = Vec::new();
-    visit(found.object.node.get_ref(), 0, &mut |node| {
+    visit(object.node.get_ref(), 0, &mut |node| {
         let Some(location) = node.location() else { return };
         for via in &location.via {
             match via.kind {

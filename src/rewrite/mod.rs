@@ -8,6 +8,8 @@
 pub mod fix;
 pub mod ignore;
 mod policy;
+pub mod subject;
+pub mod suspend;
 pub mod write;
 
 use crate::repo::{Blob, Snapshot};
