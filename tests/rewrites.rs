@@ -6,7 +6,12 @@
 mod common;
 
 use common::{Scratch, forebay};
+use forebay::repo::{Snapshot, Store};
+use forebay::report::diff::{self, Look};
+use forebay::rewrite::FileChange;
+use forebay::rewrite::write::write;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 const BAD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  port: 8080 # p\n";
@@ -287,4 +292,100 @@ fn walk(root: &std::path::Path) -> Vec<String> {
     }
     names.sort();
     names
+}
+
+/// Wherever the value of a Secret may stand beside a line that is changed.
+#[test]
+fn secrets_are_masked_wherever_they_stand() {
+    let odd = "metadata:\n  name: a\n";
+    let secret = format!("apiVersion: v1\nkind: Secret\n{odd}");
+    let overlay = format!("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n{odd}");
+    let flux = format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n{odd}spec:\n  interval: 1m\n  \
+         prune: false\n  sourceRef: {{kind: GitRepository, name: a}}\n"
+    );
+    let applied = "    kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"k\":\"HIDDEN\"}}'\n";
+    let strategic =
+        "kind: Secret\n      apiVersion: v1\n      metadata: {name: a}\n      stringData: {k: HIDDEN}\n";
+    for text in [
+        format!("{secret}stringData: {{k: HIDDEN}}\n"),
+        format!("{secret}data:\n  k: |\n    HIDDEN\n    HIDDEN\n"),
+        format!("{secret}data: &d\n  k: HIDDEN\nstringData: *d\n"),
+        format!("{secret}  annotations:\n{applied}data: {{}}\n"),
+        format!(
+            "{secret}sops:\n  mac: ENC[x]\n  mac_only_encrypted: true\ndata:\n  k: ENC[AES256_GCM,data:HIDDEN,type:str]\n"
+        ),
+        format!(
+            "apiVersion: v1\nkind: List\nitems:\n- {}",
+            secret.replace('\n', "\n  ") + "data: {k: HIDDEN}\n"
+        ),
+        format!("{overlay}secretGenerator:\n- name: a\n  literals:\n  - k=HIDDEN\n  - 'l=HIDDEN'\n"),
+        format!("{overlay}patches:\n- patch: |\n      {strategic}"),
+        format!(
+            "{overlay}patches:\n- target: {{kind: Secret}}\n  patch: |\n    - op: add\n      path: /data/k\n      value: HIDDEN\n"
+        ),
+        format!(
+            "{overlay}patches:\n- patch: '[{{\"op\": \"add\", \"path\": \"/stringData/k\", \"value\": \"HIDDEN\"}}]'\n"
+        ),
+        format!("{overlay}patchesStrategicMerge:\n- |\n      {strategic}"),
+        format!("{flux}  patches:\n  - patch: |\n      {strategic}"),
+        format!(
+            "{flux}  patchesStrategicMerge:\n  - kind: Secret\n    apiVersion: v1\n    metadata: {{name: a}}\n    data: {{k: HIDDEN}}\n"
+        ),
+    ] {
+        let name = if text.contains("config.k8s.io") { "kustomization.yaml" } else { "a.yaml" };
+        // The change is on the line behind.
+        let text = text + "z: {v: 1}\n";
+        let before = Snapshot::memory([(name, text.clone().into_bytes())], Arc::new(Store::default()));
+        let blob = before.blob(before.file(name).unwrap()).unwrap().clone();
+        let change =
+            FileChange { path: name.into(), before: blob, after: text.replace("{v: 1}", "{v: '1'}") };
+        let after = before.with_file(name, change.after.clone().into_bytes());
+        let shown = |secrets: bool| {
+            let mut out = Vec::new();
+            let look = Look { color: false, secrets };
+            diff::write(&mut out, &before, &after, std::slice::from_ref(&change), look).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let masked = shown(false);
+        assert!(masked.contains("+z: {v: '1'}"), "{masked}");
+        assert!(masked.contains("****") && !masked.contains("HIDDEN"), "{masked}");
+        assert!(shown(true).contains("HIDDEN"));
+    }
+}
+
+/// What changes on disk between reading and writing is nobody's to overwrite.
+#[test]
+fn files_that_change_meanwhile_stay() {
+    let scratch = Scratch::new(&[("a.yaml", BAD), ("b.yaml", BAD)]);
+    let snapshot = Snapshot::work_tree(scratch.path(), Arc::new(Store::default())).unwrap();
+    let changes = ["a.yaml", "b.yaml"].map(|path| FileChange {
+        path: path.into(),
+        before: snapshot.blob(snapshot.file(path).unwrap()).unwrap().clone(),
+        after: GOOD.to_owned(),
+    });
+    scratch.write("b.yaml", b"mine: now\n");
+    let refusals = write(scratch.path(), &changes).unwrap_err();
+    assert_eq!(refusals.len(), 1);
+    assert_eq!(
+        (&*refusals[0].path, &*refusals[0].message, &*refusals[0].help),
+        ("b.yaml", "the file was changed since it was read", "run again")
+    );
+    assert_eq!((scratch.read("a.yaml"), scratch.read("b.yaml")), (BAD.to_owned(), "mine: now\n".to_owned()));
+    std::fs::remove_file(scratch.path().join("b.yaml")).unwrap();
+    let refusals = write(scratch.path(), &changes).unwrap_err();
+    assert!(refusals[0].message.starts_with("it can't be read"), "{refusals:?}");
+    assert_eq!(scratch.read("a.yaml"), BAD);
+}
+
+#[test]
+fn templates_stay() {
+    for (name, text) in [
+        ("chart/templates/a.yaml", BAD.to_owned()),
+        ("a.yaml", format!("{{{{- if .Values.x }}}}\n{BAD}{{{{- end }}}}\n")),
+    ] {
+        let scratch = Scratch::new(&[("chart/Chart.yaml", "name: c\nversion: 1.0.0\n"), (name, &text)]);
+        let run = scratch.forebay(&["lint", "--fix"]);
+        assert_eq!(scratch.read(name), text, "{}", run.out);
+    }
 }

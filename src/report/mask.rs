@@ -41,6 +41,7 @@ fn secret_ranges(snapshot: &Snapshot, path: &str) -> Vec<Range<u32>> {
             let key = text.split_once('=').map_or(0, |(key, _)| key.len() as u32 + 1);
             ranges.push((location.start + key).min(location.end)..location.end);
         }
+        patches(root, &mut ranges);
     }
     if let Some(stream) = snapshot.stream(file)
         && !stream.errors.is_empty()
@@ -50,8 +51,34 @@ fn secret_ranges(snapshot: &Snapshot, path: &str) -> Vec<Range<u32>> {
     ranges
 }
 
+/// Inline patches of Secrets, as a whole: their values have no tokens of their own.
+fn patches(root: NodeRef<'_>, ranges: &mut Vec<Range<u32>>) {
+    let lists = ["/patches", "/patchesJson6902", "/patchesStrategicMerge"];
+    let lists = lists.into_iter().flat_map(|list| [root.at(list), root.at(&format!("/spec{list}"))]);
+    for item in lists.flatten().flat_map(NodeRef::items) {
+        if item.str_at("/kind").is_some_and(|kind| kind == "Secret") {
+            values(item, ranges);
+        }
+        let text = item.get("patch").unwrap_or(item);
+        let (Some(patch), Some(location)) = (text.text(), text.location()) else { continue };
+        let target = item.str_at("/target/kind");
+        let is_of_secret = match &target {
+            Some(kind) => kind == "Secret",
+            None => names_secret(&patch) || patch.contains("/data") || patch.contains("/stringData"),
+        };
+        if is_of_secret {
+            ranges.push(location.start..location.end);
+        }
+    }
+}
+
+/// What kubectl notes of a Secret holds its values once more.
+const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
+
 /// Values below every `data` and `stringData` key, repeated ones included.
 fn values(object: NodeRef<'_>, ranges: &mut Vec<Range<u32>>) {
+    let last = object.at(LAST_APPLIED).and_then(NodeRef::location);
+    ranges.extend(last.map(|location| location.start..location.end));
     for entry in object.entries().filter(|entry| matches!(&*entry.key, "data" | "stringData")) {
         for value in entry.value.entries() {
             ranges.extend(value.value.location().map(|location| location.start..location.end));
@@ -62,11 +89,7 @@ fn values(object: NodeRef<'_>, ranges: &mut Vec<Range<u32>>) {
 /// Where the parser stopped inside a Secret, everything from its data on.
 fn unread(stream: &Stream, ranges: &mut Vec<Range<u32>>) {
     let text = &*stream.text;
-    let is_secret = text.lines().any(|line| {
-        let line = line.trim().replace(['"', '\''], "");
-        line.strip_prefix("kind:").is_some_and(|kind| kind.trim().starts_with("Secret"))
-    });
-    if !is_secret {
+    if !names_secret(text) {
         return;
     }
     let mut offset = 0;
@@ -86,4 +109,12 @@ fn unread(stream: &Stream, ranges: &mut Vec<Range<u32>>) {
         }
         offset = end;
     }
+}
+
+/// Whether a line of a text says `kind: Secret`.
+fn names_secret(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.replace(['"', '\'', '{', '-'], "");
+        line.trim().strip_prefix("kind:").is_some_and(|kind| kind.trim().starts_with("Secret"))
+    })
 }
