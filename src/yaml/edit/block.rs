@@ -115,7 +115,11 @@ impl Scene<'_> {
         if before.bytes().all(|byte| byte == b' ' || byte == b'-') && !self.has_properties(key) {
             return Ok(());
         }
-        self.refuse(key, "the key is written with `?`, an anchor, a tag or behind `---`", "edit it by hand")
+        self.refuse(
+            key,
+            "the key is written with `?`, an anchor, a tag, or behind `---` or an unusual line break",
+            "edit it by hand",
+        )
     }
 
     pub(super) fn remove_comment(&self, start: u32) -> Result<Compiled, Refused> {
@@ -177,10 +181,13 @@ impl Scene<'_> {
                 }
             }
             _ if token.empty => {
-                if flow && !self.text[..start].trim_end().ends_with(':') {
+                let has_colon = self.text[..start].trim_end().ends_with(':');
+                let is_entry = self.parent(at).is_some_and(|(_, key)| key.is_some());
+                if !has_colon && (flow || is_entry && !self.has_properties(at)) {
+                    let place = if flow { "between braces" } else { "behind `?`" };
                     return self.refuse(
                         at,
-                        "the value is left out between braces",
+                        format!("the value is left out {place}"),
                         "edit it by hand: write it first",
                     );
                 }

@@ -134,14 +134,16 @@ pub fn second_witness(stream: &Stream) -> Result<(), String> {
     for document in stream.documents.iter().filter(|document| !document.tokens.is_empty()) {
         say(&stream.text, document, &mut ours);
     }
-    // A block scalar that ends with the file has a line break more there.
-    if let (Some(Said::Scalar(value, style)), false) =
-        (last_scalar(&mut theirs.0), text.ends_with(['\n', '\r']))
+    // A block scalar that ends with the file has a line break more there, one that
+    // is nothing but empty lines too.
+    let ends = text.ends_with(['\n', '\r']);
+    if let (Some(Said::Scalar(theirs, style)), Some(Said::Scalar(ours, _))) =
+        (last_scalar(&mut theirs.0), last_scalar(&mut ours))
         && matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
-        && value.ends_with('\n')
-        && last_scalar(&mut ours).is_some_and(|said| matches!(said, Said::Scalar(ours, _) if *ours != *value))
+        && theirs.strip_suffix('\n') == Some(ours)
+        && (!ends || ours.is_empty())
     {
-        value.pop();
+        theirs.pop();
     }
     if ours == theirs.0 { Ok(()) } else { Err("a second parser reads it otherwise".to_owned()) }
 }
