@@ -442,6 +442,7 @@ fn own_lines(text: &str, root: NodeRef<'_>, operation: &Operation) -> std::ops::
     {
         // The one behind the first on the line of a dash takes its place.
         end = end.max(next as usize);
+        end += text[end..].bytes().position(breaks).unwrap_or(text.len() - end);
     }
     // Blank lines that belong to a block scalar, and the line break.
     end += text[end..].len() - text[end..].trim_start().len();
