@@ -67,7 +67,17 @@ enum Segment {
     /// `**`.
     Any,
     /// One component; `None` matches none.
-    Name(Option<GlobMatcher>),
+    Name(Option<Component>),
+}
+
+/// What one component has to be. Most patterns need no glob, and each file is
+/// asked for each of them.
+#[derive(Debug)]
+enum Component {
+    Name(String),
+    /// `*` and an ending.
+    Ending(String),
+    Glob(GlobMatcher),
 }
 
 impl SourceIgnore {
@@ -148,7 +158,14 @@ fn pattern(line: &str, directory: &str, holder: Holder) -> Pattern {
 }
 
 /// Go's `filepath.Match` on one component: braces are literal.
-fn component(text: &str) -> Option<GlobMatcher> {
+fn component(text: &str) -> Option<Component> {
+    let is_literal = |text: &str| !text.contains(['*', '?', '[', ']', '\\']);
+    if is_literal(text) {
+        return Some(Component::Name(text.to_owned()));
+    }
+    if let Some(ending) = text.strip_prefix('*').filter(|ending| is_literal(ending)) {
+        return Some(Component::Ending(ending.to_owned()));
+    }
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -156,12 +173,18 @@ fn component(text: &str) -> Option<GlobMatcher> {
             _ => escaped.push(c),
         }
     }
-    GlobBuilder::new(&escaped).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
+    let glob = GlobBuilder::new(&escaped).literal_separator(true).build().ok()?;
+    Some(Component::Glob(glob.compile_matcher()))
 }
 
 impl Segment {
     fn is_match(&self, name: &str) -> bool {
-        matches!(self, Segment::Name(Some(glob)) if glob.is_match(name))
+        let Segment::Name(Some(component)) = self else { return false };
+        match component {
+            Component::Name(own) => own == name,
+            Component::Ending(ending) => name.ends_with(&**ending),
+            Component::Glob(glob) => glob.is_match(name),
+        }
     }
 }
 

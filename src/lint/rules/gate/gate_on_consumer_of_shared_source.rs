@@ -3,7 +3,7 @@
 //! Source: flux2 pull request 3158, where maintainers wanted gates on sources
 //! only, as gating consumers leaves a cluster in a mixed state.
 
-use super::{local, title, waits};
+use super::{Wait, local, title, waits};
 use crate::flux::cluster::{ApplyTarget, Effective};
 use crate::flux::references::{Role, references};
 use crate::lint::metadata::has_hole;
@@ -26,17 +26,25 @@ pub static RULE: Rule = Rule {
 /// Others that are named.
 const NAMED: usize = 3;
 
+/// An object that uses a source, and the gates that it names.
+struct Consumer<'a> {
+    object: &'a Effective,
+    waits: Vec<Wait<'a>>,
+}
+
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let mut consumers: BTreeMap<(String, Option<String>, String), Vec<&Effective>> = BTreeMap::new();
-    for (_, object) in local(view) {
+    let mut consumers: BTreeMap<(String, Option<String>, String), Vec<Consumer<'_>>> = BTreeMap::new();
+    let is_consumer = |object: &Effective| matches!(&*object.id.kind, "Kustomization" | "HelmRelease");
+    for (_, object) in local(view).filter(|(_, object)| is_consumer(object)) {
         let sources = references(&object.id, object.node.get_ref());
-        let is_consumer = matches!(&*object.id.kind, "Kustomization" | "HelmRelease");
-        for source in sources.into_iter().filter(|reference| is_consumer && reference.role == Role::Source) {
+        for source in sources.into_iter().filter(|reference| reference.role == Role::Source) {
             if let Some(name) = source.name.filter(|name| !has_hole(name) && !source.namespace_unknown) {
-                consumers.entry((source.kind, source.namespace, name)).or_default().push(object);
+                let consumer = Consumer { object, waits: waits(object) };
+                consumers.entry((source.kind, source.namespace, name)).or_default().push(consumer);
             }
         }
     }
+    consumers.retain(|_, sharing| sharing.iter().any(|consumer| !consumer.waits.is_empty()));
     for ((kind, namespace, name), sharing) in &consumers {
         let group = crate::flux::references::group_of(kind);
         let source = view.cluster.find(&ApplyTarget::Local, group, kind, namespace.as_deref(), name);
@@ -46,23 +54,21 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .flatten()
             .map(|wait| wait.name)
             .collect();
-        for object in sharing {
-            let own = waits(object);
+        for Consumer { object, waits } in sharing {
             // What the source waits for, everybody waits for.
             let names: BTreeSet<&str> =
-                own.iter().map(|wait| &*wait.name).filter(|name| !of_source.contains(*name)).collect();
-            let free: Vec<&&Effective> = sharing
+                waits.iter().map(|wait| &*wait.name).filter(|name| !of_source.contains(*name)).collect();
+            if names.is_empty() {
+                continue;
+            }
+            let free: Vec<&Effective> = sharing
                 .iter()
-                .filter(|other| {
-                    let waits = waits(other);
-                    !names.iter().all(|name| waits.iter().any(|wait| wait.name == **name))
-                })
+                .filter(|other| !names.iter().all(|name| other.waits.iter().any(|wait| wait.name == **name)))
+                .map(|other| other.object)
                 .collect();
             let spec = object.node.get_ref().entries_at("/spec").find(|entry| entry.key == "gates");
             let location = spec.and_then(|entry| entry.key_location());
-            let (Some(location), false, false) = (location, names.is_empty(), free.is_empty()) else {
-                continue;
-            };
+            let (Some(location), false) = (location, free.is_empty()) else { continue };
             let target = match namespace {
                 Some(namespace) => format!("{kind} {namespace}/{name}"),
                 None => format!("{kind} {name}"),

@@ -46,9 +46,7 @@ pub(super) fn edges<'a>(view: &ClusterView<'a>) -> Vec<Edge<'a>> {
         .collect()
 }
 
-/// Kind, namespace and name of the target of an edge.
-type OwnedKey = (String, Option<String>, String);
-
+/// Kind, namespace and name.
 type Key<'a> = (&'a str, Option<&'a str>, &'a str);
 
 fn key(id: &ObjectId) -> Key<'_> {
@@ -61,15 +59,13 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for edge in edges.iter().filter(|edge| !edge.conditional) {
         graph.entry(key(&edge.from.id)).or_default().push(edge);
     }
-    let target = |edge: &Edge<'_>| -> (String, Option<String>, String) {
-        (edge.from.id.kind.to_string(), edge.to.0.clone(), edge.to.1.clone())
-    };
+    without_ends(&mut graph);
     let mut reported: BTreeSet<Key<'_>> = BTreeSet::new();
     for start in graph.keys() {
         if reported.contains(start) {
             continue;
         }
-        let Some(path) = cycle_through(&graph, *start, &target) else { continue };
+        let Some(path) = cycle_through(&graph, *start) else { continue };
         // A cycle of one is `dependency-on-itself`.
         if path.len() < 2 {
             continue;
@@ -96,29 +92,53 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
+fn target<'g>(edge: &'g Edge<'_>) -> Key<'g> {
+    (&edge.from.id.kind, edge.to.0.as_deref(), &edge.to.1)
+}
+
+/// Leaves only the objects that wait for one that waits too, so that a
+/// repository without cycles costs no search.
+fn without_ends(graph: &mut BTreeMap<Key<'_>, Vec<&Edge<'_>>>) {
+    let mut waiting: BTreeMap<Key<'_>, Vec<Key<'_>>> = BTreeMap::new();
+    let mut open: BTreeMap<Key<'_>, usize> = BTreeMap::new();
+    for (from, edges) in &*graph {
+        for to in edges.iter().map(|edge| target(edge)).filter(|to| graph.contains_key(to)) {
+            waiting.entry(to).or_default().push(*from);
+            *open.entry(*from).or_default() += 1;
+        }
+    }
+    let mut ends: Vec<Key<'_>> = graph.keys().filter(|key| !open.contains_key(*key)).copied().collect();
+    while let Some(end) = ends.pop() {
+        graph.remove(&end);
+        for from in waiting.remove(&end).unwrap_or_default() {
+            let count = open.entry(from).or_default();
+            *count -= 1;
+            if *count == 0 {
+                ends.push(from);
+            }
+        }
+    }
+}
+
 /// The shortest way from `start` back to itself.
 fn cycle_through<'g, 'a>(
-    graph: &'g BTreeMap<Key<'g>, Vec<&'g Edge<'a>>>,
+    graph: &BTreeMap<Key<'g>, Vec<&'g Edge<'a>>>,
     start: Key<'g>,
-    target: &dyn Fn(&Edge<'_>) -> OwnedKey,
 ) -> Option<Vec<&'g Edge<'a>>> {
-    let is_start =
-        |to: &(String, Option<String>, String)| (to.0.as_str(), to.1.as_deref(), to.2.as_str()) == start;
     let mut paths: Vec<Vec<&Edge<'a>>> = graph.get(&start)?.iter().map(|edge| vec![*edge]).collect();
-    let mut seen: BTreeSet<(String, Option<String>, String)> = BTreeSet::new();
+    let mut seen: BTreeSet<Key<'_>> = BTreeSet::new();
     while !paths.is_empty() {
         let mut longer = Vec::new();
         for path in paths {
             let Some(last) = path.last() else { continue };
             let to = target(last);
-            if is_start(&to) {
+            if to == start {
                 return Some(path);
             }
-            if !seen.insert(to.clone()) {
+            if !seen.insert(to) {
                 continue;
             }
-            let next = (to.0.as_str(), to.1.as_deref(), to.2.as_str());
-            let Some((_, edges)) = graph.iter().find(|(known, _)| **known == next) else { continue };
+            let Some(edges) = graph.get(&to) else { continue };
             for edge in edges {
                 let mut extended = path.clone();
                 extended.push(edge);
