@@ -88,11 +88,11 @@ fn another_finding_is_new() {
 }
 
 #[test]
-fn what_is_mended_can_be_pruned_and_nothing_is_added() {
+fn what_is_fixed_can_be_pruned_and_nothing_is_added() {
     let scratch = with_baseline();
     let before = scratch.read("b.json");
-    let mended = APPS.replace("sre@example.com", "sre").replace("events.toolkit", "evnets.toolkit");
-    scratch.write("apps/alert.yaml", mended.as_bytes());
+    let fixed = APPS.replace("sre@example.com", "sre").replace("events.toolkit", "evnets.toolkit");
+    scratch.write("apps/alert.yaml", fixed.as_bytes());
     let run = scratch.forebay(&["lint", "--baseline", "b.json"]);
     assert!(run.out.contains("of the baseline gone (--prune-baseline)"), "{}", run.out);
     assert_eq!(scratch.read("b.json"), before);

@@ -36,13 +36,12 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             .applied(id.namespace.as_deref(), &id.name)
             .and_then(|applied| applied.node.get_ref().location_at("/metadata/name"));
         let mut effect = Effect::new(pair, "wait", "waits", Severity::Routine, &id);
-        effect.reason = "Kustomizations that depend on it wait while it rolls out".to_owned();
         let names: Vec<&str> = reached.iter().map(|id| &*id.name).collect();
-        effect.consequences.push(match names.len() {
-            1 => format!("{} waits for it", names[0]),
-            count if count <= 4 => format!("{} wait for it", names.join(", ")),
-            count => format!("{count} Kustomizations wait for it"),
-        });
+        effect.reason = match names.len() {
+            1 => format!("{} waits while it rolls out", names[0]),
+            count if count <= 4 => format!("{} wait while it rolls out", names.join(", ")),
+            count => format!("{count} Kustomizations wait while it rolls out"),
+        };
         if same_source {
             effect
                 .consequences

@@ -184,7 +184,6 @@ fn phrase(effect: &Effect) -> String {
     let value = |value: &Value| match value {
         Value::String(text) => short(text, line),
         Value::Null => "nothing".to_owned(),
-        Value::Object(_) | Value::Array(_) => "…".to_owned(),
         other => other.to_string(),
     };
     let field = effect.field.trim_start_matches("/spec/").trim_start_matches('/').replace("~1", "/");
@@ -201,7 +200,14 @@ fn phrase(effect: &Effect) -> String {
     if !told_by_field || effect.before == effect.after {
         return format!("{}{target}", effect.reason);
     }
-    format!("{field} {} -> {}{more}{target}", value(&effect.before), value(&effect.after))
+    let is_collection = |value: &Value| value.is_object() || value.is_array();
+    let change = match (&effect.before, &effect.after) {
+        (Value::Null, after) if is_collection(after) => "added".to_owned(),
+        (before, Value::Null) if is_collection(before) => "removed".to_owned(),
+        (before, after) if is_collection(before) || is_collection(after) => "changed".to_owned(),
+        (before, after) => format!("{} -> {}", value(before), value(after)),
+    };
+    format!("{field} {change}{more}{target}")
 }
 
 /// What follows, first of all when.
