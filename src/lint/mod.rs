@@ -21,11 +21,13 @@ pub use crate::config::{Level, edit_distance, suggest};
 
 use crate::config::Config;
 use crate::flux::cluster::{Applied, Cluster, Effective, Member, World};
+use crate::flux::references::{Reference, references};
 use crate::flux::versions::Settings;
 use crate::repo::{File, ObjectId, Snapshot};
 use crate::yaml::{Location, NodeRef, Source};
 use jiff::Timestamp;
 use metadata::{MetadataMap, metadata_maps};
+use rayon::prelude::*;
 use selectors::Selectors;
 use std::cell::OnceCell;
 use std::sync::{Arc, OnceLock};
@@ -172,12 +174,21 @@ pub struct Context<'a> {
     /// The time that was asked for; rules that depend on it are silent without.
     pub at: Option<Timestamp>,
     selectors: OnceLock<Selectors>,
+    /// Those of each effective object: a dozen rules ask for them.
+    references: Vec<Vec<Reference<'a>>>,
 }
 
 impl<'a> Context<'a> {
     /// What rules can see of a repository.
     pub fn new(world: &'a World, config: &'a Config, at: Option<Timestamp>) -> Self {
-        Context { snapshot: &world.snapshot, world, config, at, selectors: OnceLock::new() }
+        let of = |object: &'a Effective| references(&object.id, object.node.get_ref());
+        let references = world.objects.par_iter().map(of).collect();
+        Context { snapshot: &world.snapshot, world, config, at, selectors: OnceLock::new(), references }
+    }
+
+    /// The references of an object of a cluster.
+    pub fn references(&self, member: &Member) -> &[Reference<'a>] {
+        &self.references[member.object as usize]
     }
 
     /// Whether something in the repository selects objects by this label or

@@ -2,9 +2,10 @@
 //!
 //! Clusters are compared by name, objects by identity on the effective view,
 //! over resolved content: reformatting, moving files and comments are nothing.
-//! Each room of effects has a file: [`objects`], [`suspend`], [`gates`],
-//! [`events`], [`waits`]; Machines and hooks come from [`crate::capi`].
+//! Each room of effects has a file: [`builds`], [`objects`], [`suspend`],
+//! [`gates`], [`events`], [`waits`]; Machines and hooks come from [`crate::capi`].
 
+mod builds;
 mod events;
 mod fields;
 mod gates;
@@ -198,9 +199,18 @@ pub struct Pair<'w> {
     pub(crate) before: Objects<'w>,
     /// Its objects after.
     pub(crate) after: Objects<'w>,
+    /// Kustomizations after the change that leave their objects alone.
+    standstills: Vec<builds::Standstill<'w>>,
 }
 
 impl Pair<'_> {
+    /// Whether the object of an effect stays as it is.
+    fn stays(&self, effect: &Effect) -> bool {
+        let id = &effect.object;
+        let key = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+        self.standstills.iter().any(|standstill| standstill.keeps(&key))
+    }
+
     /// The ref of this repository that has to move before an effect happens.
     fn when(&self, effect: &Effect) -> Option<String> {
         let id = &effect.object;
@@ -271,6 +281,8 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
         own.extend(events::effects(&pair));
         own.extend(waits::effects(&pair));
         own.extend(machines);
+        own.retain(|effect| !pair.stays(effect));
+        own.extend(builds::effects(&pair));
         for effect in &mut own {
             effect.when = pair.when(effect);
         }
@@ -294,17 +306,22 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
     fn key(cluster: &Cluster) -> (Option<Arc<str>>, &str) {
         (cluster.name.clone(), if cluster.name.is_some() { "" } else { &cluster.root })
     }
-    for cluster in &base_world.clusters {
+    // What is read without an entry point is nothing that a cluster gains or loses
+    // when the first comes or the last goes.
+    let compared =
+        |cluster: &&Cluster| cluster.name.is_some() || base_world.has_entry == head_world.has_entry;
+    for cluster in base_world.clusters.iter().filter(compared) {
         pairs.entry(key(cluster)).or_default().0 = Some(cluster);
     }
-    for cluster in &head_world.clusters {
+    for cluster in head_world.clusters.iter().filter(compared) {
         pairs.entry(key(cluster)).or_default().1 = Some(cluster);
     }
     pairs
         .into_iter()
         .map(|((name, _), (base, head))| {
-            let (before, after) = one_each(placed(base_world, base), placed(head_world, head));
-            Pair { name, base_world, head_world, base, head, before, after }
+            let (before, mut after) = one_each(placed(base_world, base), placed(head_world, head));
+            let standstills = builds::keep(base, head_world, head, &before, &mut after);
+            Pair { name, base_world, head_world, base, head, before, after, standstills }
         })
         .collect()
 }

@@ -9,49 +9,66 @@ use crate::yaml::Known;
 use serde_json::json;
 use std::collections::BTreeSet;
 
+/// What waits for a Kustomization.
+pub(super) struct Reach {
+    /// All that wait for it, directly or through others.
+    pub reached: BTreeSet<ObjectId>,
+    /// Pairs of names: the second waits for the first.
+    edges: BTreeSet<(String, String)>,
+    /// Whether one of them has its source.
+    same_source: bool,
+}
+
+/// What waits for a Kustomization of the head.
+pub(super) fn reach(pair: &Pair<'_>, id: &ObjectId) -> Reach {
+    let mut reach = Reach { reached: BTreeSet::new(), edges: BTreeSet::new(), same_source: false };
+    let Some(cluster) = pair.head else { return reach };
+    let mut next = vec![id.clone()];
+    while let Some(current) = next.pop() {
+        for dependant in dependants(pair.head_world, cluster, &current) {
+            reach.same_source |= dependant.same_source;
+            reach.edges.insert((current.name.to_string(), dependant.object.id.name.to_string()));
+            if dependant.object.id != *id && reach.reached.insert(dependant.object.id.clone()) {
+                next.push(dependant.object.id.clone());
+            }
+        }
+    }
+    reach
+}
+
+/// `a waits`, `a, b wait`, `7 Kustomizations wait`; nothing where nobody does.
+pub(super) fn named(reached: &BTreeSet<ObjectId>) -> Option<String> {
+    let names: Vec<&str> = reached.iter().map(|id| &*id.name).collect();
+    match names.len() {
+        0 => None,
+        1 => Some(format!("{} waits", names[0])),
+        count if count <= 4 => Some(format!("{} wait", names.join(", "))),
+        count => Some(format!("{count} Kustomizations wait")),
+    }
+}
+
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let Some(cluster) = pair.head.filter(|_| pair.base.is_some()) else {
         return Vec::new();
     };
     let mut out = Vec::new();
     for id in changed(pair) {
-        // All that wait for it, directly or through others.
-        let mut edges: Vec<(String, String)> = Vec::new();
-        let mut reached: BTreeSet<ObjectId> = BTreeSet::new();
-        let mut same_source = false;
-        let mut next = vec![id.clone()];
-        while let Some(current) = next.pop() {
-            for dependant in dependants(pair.head_world, cluster, &current) {
-                same_source |= dependant.same_source;
-                edges.push((current.name.to_string(), dependant.object.id.name.to_string()));
-                if dependant.object.id != id && reached.insert(dependant.object.id.clone()) {
-                    next.push(dependant.object.id.clone());
-                }
-            }
-        }
-        if reached.is_empty() {
-            continue;
-        }
+        let reach = reach(pair, &id);
+        let Some(waiting) = named(&reach.reached) else { continue };
         let place = cluster
             .applied(id.namespace.as_deref(), &id.name)
             .and_then(|applied| applied.node.get_ref().location_at("/metadata/name"));
         let mut effect = Effect::new(pair, "wait", "waits", Severity::Routine, &id);
-        let names: Vec<&str> = reached.iter().map(|id| &*id.name).collect();
-        effect.reason = match names.len() {
-            1 => format!("{} waits while it rolls out", names[0]),
-            count if count <= 4 => format!("{} wait while it rolls out", names.join(", ")),
-            count => format!("{count} Kustomizations wait while it rolls out"),
-        };
-        if same_source {
+        effect.reason = format!("{waiting} while it rolls out");
+        if reach.same_source {
             effect
                 .consequences
                 .push("if it fails, they stay blocked at the new revision (same source)".to_owned());
         }
-        edges.sort();
-        edges.dedup();
+        let names: Vec<&str> = reach.reached.iter().map(|id| &*id.name).collect();
         effect.details.insert("dependants".to_owned(), json!(names));
         effect.details.insert("count".to_owned(), json!(names.len()));
-        effect.details.insert("edges".to_owned(), json!(edges));
+        effect.details.insert("edges".to_owned(), json!(reach.edges));
         out.push(effect.at(Side::Head, place));
     }
     out

@@ -654,7 +654,12 @@ impl<'a> NodeRef<'a> {
         if self.kind() == NodeKind::Unknown {
             return Some(self);
         }
-        self.entry(key).map(|entry| entry.value)
+        match self {
+            NodeRef::Source(source, token) if self.is_map() && !source.document().merges => {
+                tape_value(source, token, key).map(|value| NodeRef::Source(source, value))
+            }
+            _ => self.entry(key).map(|entry| entry.value),
+        }
     }
 
     /// The node at a JSON Pointer (`/spec/dependsOn/0`), `""` being this one.
@@ -854,6 +859,31 @@ fn tape_entry<'a>(source: &'a Arc<Source>, at: u32) -> (Option<EntryRef<'a>>, u3
     (entry, token.next)
 }
 
+/// The token of a key's value in the map at `token`, without making entries of
+/// those before it.
+fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<u32> {
+    let tokens = &source.document().tokens;
+    let end = tokens[token as usize].next;
+    let mut at = token + 1;
+    while at < end {
+        let value = tokens[at as usize].next;
+        let next = tokens.get(value as usize)?.next;
+        let written = &tokens[follow(source, at) as usize];
+        let is_key = match written.kind {
+            TokenKind::Scalar(ScalarStyle::Plain) if written.extra == NONE && !written.empty => {
+                let range = written.start as usize..written.end as usize;
+                source.stream.text.as_bytes().get(range) == Some(key.as_bytes())
+            }
+            _ => source_text(source, follow(source, at)).is_some_and(|text| text == key),
+        };
+        if is_key {
+            return Some(follow(source, value));
+        }
+        at = next;
+    }
+    None
+}
+
 /// Depth to which `<<` is followed through merged maps.
 const MERGE_DEPTH: u32 = 32;
 
@@ -899,12 +929,17 @@ fn merge_entries<'a>(source: &'a Arc<Source>, token: u32, out: &mut Merge<'a>, d
 
 /// The unescaped segments of a JSON Pointer; none for `""`.
 pub fn pointer_segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    pointer.split('/').skip(1).map(|segment| {
-        if segment.contains('~') {
-            Cow::Owned(segment.replace("~1", "/").replace("~0", "~"))
-        } else {
-            Cow::Borrowed(segment)
-        }
+    let slash = |text: &str| text.bytes().position(|byte| byte == b'/');
+    let mut rest = slash(pointer).map(|at| &pointer[at + 1..]);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = slash(text);
+        rest = end.map(|at| &text[at + 1..]);
+        let segment = &text[..end.unwrap_or(text.len())];
+        Some(match segment.bytes().any(|byte| byte == b'~') {
+            true => Cow::Owned(segment.replace("~1", "/").replace("~0", "~")),
+            false => Cow::Borrowed(segment),
+        })
     })
 }
 

@@ -151,6 +151,7 @@ fn verb(effect: &Effect) -> &'static str {
         "renamed" => "renames",
         "moved" => "moves",
         "immutable" => "blocks",
+        "build-fails" => "breaks",
         "workload-rollout" => "rolls",
         "release-upgrade" => "upgrades",
         "source-change" => "repoints",

@@ -5,7 +5,7 @@
 
 use super::{Wait, local, title, waits};
 use crate::flux::cluster::{ApplyTarget, Effective};
-use crate::flux::references::{Role, references};
+use crate::flux::references::Role;
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,21 +33,24 @@ struct Consumer<'a> {
 }
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let mut consumers: BTreeMap<(String, Option<String>, String), Vec<Consumer<'_>>> = BTreeMap::new();
+    let mut consumers: BTreeMap<(&str, Option<&str>, &str), Vec<Consumer<'_>>> = BTreeMap::new();
     let is_consumer = |object: &Effective| matches!(&*object.id.kind, "Kustomization" | "HelmRelease");
-    for (_, object) in local(view).filter(|(_, object)| is_consumer(object)) {
-        let sources = references(&object.id, object.node.get_ref());
-        for source in sources.into_iter().filter(|reference| reference.role == Role::Source) {
-            if let Some(name) = source.name.filter(|name| !has_hole(name) && !source.namespace_unknown) {
+    for (member, object) in local(view).filter(|(_, object)| is_consumer(object)) {
+        let found = view.context.references(member);
+        for source in found.iter().filter(|reference| reference.role == Role::Source) {
+            if let Some(name) =
+                source.name.as_deref().filter(|name| !has_hole(name) && !source.namespace_unknown)
+            {
                 let consumer = Consumer { object, waits: waits(object) };
-                consumers.entry((source.kind, source.namespace, name)).or_default().push(consumer);
+                let key = (&*source.kind, source.namespace.as_deref(), name);
+                consumers.entry(key).or_default().push(consumer);
             }
         }
     }
     consumers.retain(|_, sharing| sharing.iter().any(|consumer| !consumer.waits.is_empty()));
     for ((kind, namespace, name), sharing) in &consumers {
         let group = crate::flux::references::group_of(kind);
-        let source = view.cluster.find(&ApplyTarget::Local, group, kind, namespace.as_deref(), name);
+        let source = view.cluster.find(&ApplyTarget::Local, group, kind, *namespace, name);
         let of_source: BTreeSet<String> = source
             .map(|member| waits(view.context.world.object(member.object)))
             .into_iter()

@@ -26,7 +26,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     for (object, reference) in local_references(view) {
-        let Some(name) = known_name(&reference).filter(|_| reference.guarded && reference.crosses) else {
+        let Some(name) = known_name(reference).filter(|_| reference.guarded && reference.crosses) else {
             continue;
         };
         let pointer = format!("{}/namespace", reference.pointer);
@@ -39,7 +39,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .help(format!(
                 "move {} {} next to the object, or the object next to it",
                 reference.kind,
-                target_name(&reference, name)
+                target_name(reference, name)
             ))
             .object(&object.id)
             .field(pointer, reference.namespace.clone().unwrap_or_default());

@@ -35,12 +35,12 @@ pub(super) fn edges<'a>(view: &ClusterView<'a>) -> Vec<Edge<'a>> {
     local_references(view)
         .filter(|(_, reference)| reference.role == Role::DependsOn)
         .filter_map(|(object, reference)| {
-            let name = known_name(&reference)?.to_owned();
+            let name = known_name(reference)?.to_owned();
             Some(Edge {
                 from: object,
                 to: (reference.namespace.clone(), name),
                 location: reference.name_node.location(),
-                conditional: has_ready_expression(object.node.get_ref(), &reference),
+                conditional: has_ready_expression(object.node.get_ref(), reference),
             })
         })
         .collect()

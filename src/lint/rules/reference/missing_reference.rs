@@ -24,12 +24,12 @@ pub static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for (object, reference) in local_references(view) {
-        if reference.optional || !judged(&object.id, &reference, object.node.get_ref()) {
+        if reference.optional || !judged(&object.id, reference, object.node.get_ref()) {
             continue;
         }
-        let Some(name) = known_name(&reference) else { continue };
+        let Some(name) = known_name(reference) else { continue };
         if reference.role == Role::HealthCheck && reference.namespace.is_none() {
-            missing_namespace(object, &reference, name, report);
+            missing_namespace(object, reference, name, report);
             continue;
         }
         let target = match reference.role {
@@ -43,22 +43,22 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             Lookup::Unseen(openers) => openers,
         };
         // Another rule says it better.
-        if super::wrong_reference_kind::other_kind(view, &object.id, &reference, name).is_some() {
+        if super::wrong_reference_kind::other_kind(view, &object.id, reference, name).is_some() {
             continue;
         }
-        let near = nearest(view, &reference, name);
-        let Some(level) = level(&openers, &reference, near.as_ref()) else {
-            let what = format!("{}: {} {}", object.id, kind, target_name(&reference, name));
+        let near = nearest(view, reference, name);
+        let Some(level) = level(&openers, reference, near.as_ref()) else {
+            let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
             report.not_checked(reason(&openers, kind), what);
             continue;
         };
         let Some(location) = reference.name_node.location() else { continue };
-        let wanted = target_name(&reference, name);
+        let wanted = target_name(reference, name);
         let words = format!("{}: {} names no known {kind}", object.id, field_name(&reference.pointer));
         let finding = report.report(location, title(words));
         finding
             .level(level)
-            .why(why(&reference, &object.id, &wanted))
+            .why(why(reference, &object.id, &wanted))
             .label(format!("no {kind} {wanted} in {}", view.cluster.label()))
             .object(&object.id)
             .field(format!("{}/name", reference.pointer), wanted.clone());

@@ -11,17 +11,18 @@ pub mod workload_cluster_not_awaited;
 pub mod wrong_reference_kind;
 
 use crate::flux::cluster::{ApplyTarget, Effective};
-use crate::flux::references::{Reference, references};
+use crate::flux::references::Reference;
 use crate::lint::ClusterView;
 use crate::lint::metadata::has_hole;
 
 /// The local objects of a cluster with their references.
 pub(super) fn local_references<'a>(
     view: &ClusterView<'a>,
-) -> impl Iterator<Item = (&'a Effective, Reference<'a>)> {
-    view.members().filter(|(member, _)| member.target == ApplyTarget::Local).flat_map(|(_, object)| {
-        references(&object.id, object.node.get_ref()).into_iter().map(move |r| (object, r))
-    })
+) -> impl Iterator<Item = (&'a Effective, &'a Reference<'a>)> {
+    let context = view.context;
+    view.members()
+        .filter(|(member, _)| member.target == ApplyTarget::Local)
+        .flat_map(|(member, object)| context.references(member).iter().map(move |found| (object, found)))
 }
 
 /// The name of a reference, when it is known for sure.

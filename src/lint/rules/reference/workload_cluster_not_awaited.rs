@@ -29,7 +29,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if reference.role != Role::KubeConfig || reference.kind != "Secret" {
             continue;
         }
-        let Some(name) = known_name(&reference) else { continue };
+        let Some(name) = known_name(reference) else { continue };
         let Some(cluster) = name.strip_suffix("-kubeconfig") else { continue };
         let namespace = reference.namespace.as_deref();
         let found =

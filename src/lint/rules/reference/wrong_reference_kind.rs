@@ -41,10 +41,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .field(pointer, reference.kind.clone());
             continue;
         }
-        let Some(name) = known_name(&reference) else { continue };
-        let Some(other) = other_kind(view, &object.id, &reference, name) else { continue };
+        let Some(name) = known_name(reference) else { continue };
+        let Some(other) = other_kind(view, &object.id, reference, name) else { continue };
         let Some(location) = reference.name_node.location() else { continue };
-        let wanted = target_name(&reference, name);
+        let wanted = target_name(reference, name);
         let finding =
             report.report(location, title(format!("{}: {field} names a {}", object.id, other.id.kind)));
         finding

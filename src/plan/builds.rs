@@ -1,0 +1,247 @@
+//! Builds that a change breaks, or takes out of sight.
+//!
+//! A Flux Kustomization that can't be built applies nothing and prunes nothing:
+//! what it applied stays as it is. One whose files are not here any more may do
+//! anything.
+//! Source: kustomize-controller `reconcile` (kustomization_controller.go), which
+//! returns before it applies or prunes when the build fails.
+
+use super::{Effect, Key, Objects, Pair, Placed, Severity, Side, waits};
+use crate::config::Feature;
+use crate::flux::build::BuildFailure;
+use crate::flux::cluster::{Applied, Cluster, Outcome, World};
+use crate::flux::kinds;
+use crate::flux::substitution::{BadVariable, ProblemKind};
+use crate::yaml::Location;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A Kustomization that says nothing of its objects after the change.
+pub(super) struct Standstill<'w> {
+    applied: &'w Applied,
+    why: Why,
+    /// Objects that it, or what it applies, applied before.
+    kept: BTreeSet<Key<'w>>,
+}
+
+/// Why it doesn't.
+enum Why {
+    /// Its build fails: nothing is applied or pruned.
+    Fails(String, Option<Location>),
+    /// All that it applies, or a part that was here before, is not in this
+    /// repository.
+    Unseen(String, Option<Location>),
+}
+
+/// Puts what stays into `after`, and takes out of it what isn't applied.
+pub(super) fn keep<'w>(
+    base: Option<&'w Cluster>,
+    head_world: &'w World,
+    head: Option<&'w Cluster>,
+    before: &Objects<'w>,
+    after: &mut Objects<'w>,
+) -> Vec<Standstill<'w>> {
+    let Some(head) = head else {
+        let gone = base.and_then(|base| gone(base, head_world, before));
+        if gone.is_some() {
+            after.clone_from(before);
+        }
+        return Vec::from_iter(gone);
+    };
+    let old = |applied: &Applied| {
+        base.and_then(|cluster| cluster.applied(applied.id.namespace.as_deref(), &applied.id.name))
+    };
+    let mut standstills: Vec<Standstill<'w>> = head
+        .applied
+        .iter()
+        .enumerate()
+        .filter_map(|(index, applied)| {
+            let why = why(head_world, head, index as u32, applied, old(applied))?;
+            Some(Standstill { applied, why, kept: BTreeSet::new() })
+        })
+        .collect();
+    if standstills.is_empty() {
+        return standstills;
+    }
+    let at_rest: BTreeMap<_, usize> = standstills
+        .iter()
+        .enumerate()
+        .map(|(index, standstill)| ((&standstill.applied.id.namespace, &standstill.applied.id.name), index))
+        .collect();
+    after.retain(|_, placed| {
+        let by = placed.applied_by.and_then(|by| at_rest.get(&(&by.id.namespace, &by.id.name)));
+        !by.is_some_and(|index| matches!(standstills[*index].why, Why::Fails(..)))
+    });
+    for (key, placed) in before {
+        // The nearest that the head still has decides; one that is gone with
+        // what applied it was not removed if that can't be built.
+        let mut by = placed.applied_by;
+        for _ in 0..64 {
+            let Some(applied) = by else { break };
+            if let Some(index) = at_rest.get(&(&applied.id.namespace, &applied.id.name)) {
+                if !after.contains_key(key) {
+                    after.insert(*key, *placed);
+                    standstills[*index].kept.insert(*key);
+                }
+                break;
+            }
+            if head.applied(applied.id.namespace.as_deref(), &applied.id.name).is_some() {
+                break;
+            }
+            by = applied.applied_by.and_then(|index| base.map(|cluster| &cluster.applied[index as usize]));
+        }
+    }
+    standstills
+}
+
+/// The root of a cluster whose directory went away: the Kustomization in the
+/// cluster can't be built any more.
+fn gone<'w>(base: &'w Cluster, head_world: &World, before: &Objects<'w>) -> Option<Standstill<'w>> {
+    let root = base.applied.first().filter(|_| base.name.is_some() && !base.root.is_empty())?;
+    let is_left = head_world.snapshot.has_directory(&base.root);
+    let why = Why::Fails(format!("the directory {} is gone", base.root), None);
+    (!is_left).then(|| Standstill { applied: root, why, kept: before.keys().copied().collect() })
+}
+
+/// What Kustomizations at a standstill do to the cluster, where they weren't
+/// before.
+pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
+    pair.standstills.iter().filter_map(|standstill| effect(pair, standstill)).collect()
+}
+
+fn effect(pair: &Pair<'_>, standstill: &Standstill<'_>) -> Option<Effect> {
+    let id = &standstill.applied.id;
+    let before = pair.base.and_then(|cluster| {
+        let index = cluster.applied.iter().position(|applied| applied.id == *id)?;
+        Some((cluster, index, &cluster.applied[index]))
+    });
+    let fails_before = before.is_some_and(|(cluster, index, applied)| {
+        fails(pair.base_world, cluster, index as u32, applied).is_some()
+    });
+    let count = standstill.kept.len();
+    let objects = if count == 1 { "1 object" } else { "objects" };
+    let counted = |one: &str, many: &str| match count {
+        1 => format!("{objects} that it applied {one}"),
+        _ => format!("{count} {objects} that it applied {many}"),
+    };
+    let (mut effect, location) = match &standstill.why {
+        Why::Fails(..) if fails_before => return None,
+        Why::Fails(reason, location) => {
+            let mut effect = Effect::new(pair, "object", "build-fails", Severity::Disruptive, id);
+            effect.reason = format!("its build fails: {reason}");
+            effect.consequences.push(match count {
+                0 => "nothing of it is applied".to_owned(),
+                _ => format!("nothing of it is applied or pruned; {}", counted("stays", "stay")),
+            });
+            if kinds::is_kustomization(id)
+                && let Some(waiting) = waits::named(&waits::reach(pair, id).reached)
+            {
+                effect.consequences.push(format!("{waiting} until it is ready again"));
+            }
+            (effect, location)
+        }
+        Why::Unseen(..) if count == 0 => return None,
+        Why::Unseen(reason, location) => {
+            let mut effect = Effect::new(pair, "object", "unknown", Severity::Notable, id);
+            effect.reason = format!("what it applies is not all in this repository: {reason}");
+            effect.consequences.push(counted("may be changed or deleted", "may be changed or deleted"));
+            (effect, location)
+        }
+    };
+    effect.target = standstill.applied.target.clone();
+    effect.details.insert("keptObjects".to_owned(), json!(count));
+    let own = || standstill.applied.node.get_ref().location_at("/metadata/name");
+    let side = if pair.head.is_some() { Side::Head } else { Side::Base };
+    Some(effect.at(side, location.clone().or_else(own)))
+}
+
+/// Why a Kustomization of the head is at a standstill.
+fn why(
+    world: &World,
+    cluster: &Cluster,
+    index: u32,
+    applied: &Applied,
+    before: Option<&Applied>,
+) -> Option<Why> {
+    if let Some((message, location)) = fails(world, cluster, index, applied) {
+        return Some(Why::Fails(message, location));
+    }
+    let known: &[_] = match before.map(|before| &before.outcome) {
+        Some(Outcome::Built { partial, .. }) => partial,
+        _ => &[],
+    };
+    match &applied.outcome {
+        Outcome::External(reason) | Outcome::Unknown(reason) => Some(Why::Unseen(reason.clone(), None)),
+        Outcome::Built { partial, .. } => {
+            let is_new = |what: &str| !known.iter().any(|(_, known, _)| known == what);
+            let (_, what, location) = partial.iter().find(|(_, what, _)| is_new(what))?;
+            Some(Why::Unseen(what.clone(), location.clone()))
+        }
+        Outcome::Failed(_) | Outcome::MissingPath => None,
+    }
+}
+
+/// Why the build of a Kustomization fails, and where.
+fn fails(
+    world: &World,
+    cluster: &Cluster,
+    index: u32,
+    applied: &Applied,
+) -> Option<(String, Option<Location>)> {
+    let told = |failure: &BuildFailure| (failure.message.clone(), failure.location.clone());
+    match &applied.outcome {
+        Outcome::Failed(failure) => Some(told(failure)),
+        Outcome::MissingPath => Some((
+            format!("its path {} does not exist", applied.path),
+            applied.node.get_ref().location_at("/spec/path"),
+        )),
+        Outcome::External(_) | Outcome::Unknown(_) => None,
+        Outcome::Built { bad_variables, missing_sources, unusable, .. } => {
+            let bad = bad_variables.first().map(|variable| match variable {
+                BadVariable::Name { name, location } => {
+                    (format!("`{name}` is no name of a variable"), location.clone())
+                }
+                BadVariable::Value { name, found, location } => {
+                    (format!("the value of {name} is no string ({found})"), location.clone())
+                }
+            });
+            bad.or_else(|| {
+                let source = missing_sources.first()?;
+                Some((format!("no {} {}", source.kind, source.name), source.location.clone()))
+            })
+            .or_else(|| unusable.first().map(told))
+            .or_else(|| substitution(world, cluster, index))
+        }
+    }
+}
+
+/// What substitution of an object fails on.
+fn substitution(world: &World, cluster: &Cluster, index: u32) -> Option<(String, Option<Location>)> {
+    let strict = cluster.settings.feature(Feature::StrictSubstitution).value == Some(true);
+    world.members(cluster).filter(|(member, _)| member.applied_by == Some(index)).find_map(|(_, object)| {
+        object.problems.iter().find_map(|problem| {
+            let message = match &problem.kind {
+                ProblemKind::Malformed { message, text } => format!("{text}: {message}"),
+                ProblemKind::BrokenYaml { message } | ProblemKind::Failed { message } => message.clone(),
+                ProblemKind::Undefined { name } if strict => format!("${{{name}}} is not defined"),
+                _ => return None,
+            };
+            Some((format!("{}: {message}", object.id), problem.location.clone()))
+        })
+    })
+}
+
+impl Standstill<'_> {
+    /// Whether an object stays as it is because of it.
+    pub(super) fn keeps(&self, key: &Key<'_>) -> bool {
+        self.kept.contains(key)
+    }
+}
+
+/// Whether the builds of what applied an object failed before the change.
+pub(super) fn failed_before(pair: &Pair<'_>, after: &Placed<'_>) -> bool {
+    let Some((cluster, by)) = pair.base.zip(after.applied_by) else { return false };
+    let index = cluster.applied.iter().position(|applied| applied.id == by.id);
+    index
+        .is_some_and(|index| fails(pair.base_world, cluster, index as u32, &cluster.applied[index]).is_some())
+}
