@@ -790,3 +790,151 @@ fn unknown_values_are_never_taken_for_known_ones() {
         assert_eq!(words(&found), ["unknown"], "{pointer}: {found:#?}");
     }
 }
+
+fn machine_deployment_v1beta1() -> Value {
+    json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineDeployment",
+        "metadata": {"name": "md", "namespace": "fleet"},
+        "spec": {
+            "clusterName": "c", "replicas": 3, "selector": {"matchLabels": {"a": "b"}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {
+                    "clusterName": "c", "version": "v1.33.0",
+                    "bootstrap": {"configRef": {"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1", "kind": "KubeadmConfigTemplate", "name": "b"}},
+                    "infrastructureRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DevMachineTemplate", "name": "i"},
+                },
+            },
+        },
+    })
+}
+
+fn control_plane_v1beta1() -> Value {
+    json!({
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "KubeadmControlPlane",
+        "metadata": {"name": "cp", "namespace": "fleet"},
+        "spec": {
+            "replicas": 3, "version": "v1.33.0",
+            "machineTemplate": {"metadata": {"labels": {"a": "b"}},
+                "infrastructureRef": {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DevMachineTemplate", "name": "i"}},
+            "kubeadmConfigSpec": {
+                "clusterConfiguration": {"apiServer": {"timeoutForControlPlane": "4m"}, "etcd": {"local": {"dataDir": "/a"}}},
+                "initConfiguration": {"nodeRegistration": {"name": "n"}},
+                "joinConfiguration": {"nodeRegistration": {"name": "n"}}},
+        },
+    })
+}
+
+/// The rows of facts 2.1 and 2.3 under the names of v1beta1.
+#[test]
+fn rows_under_the_names_of_v1beta1() {
+    let (spec, machines, kubeadm) =
+        ("/spec/template/spec", "/spec/machineTemplate", "/spec/kubeadmConfigSpec");
+    for (base, pointer, value, effect) in [
+        (0, format!("{spec}/version"), json!("v1.34.0"), "rollout"),
+        (0, format!("{spec}/failureDomain"), json!("1"), "rollout"),
+        (0, format!("{spec}/infrastructureRef/name"), json!("i2"), "rollout"),
+        (0, "/spec/rolloutAfter".to_owned(), json!("2026-03-26T10:00:00Z"), "rollout"),
+        (0, format!("{spec}/nodeDrainTimeout"), json!("10s"), "propagated-in-place"),
+        (0, format!("{spec}/nodeVolumeDetachTimeout"), json!("10s"), "propagated-in-place"),
+        (0, format!("{spec}/nodeDeletionTimeout"), json!("10s"), "propagated-in-place"),
+        (0, "/spec/minReadySeconds".to_owned(), json!(10), "propagated-in-place"),
+        (0, "/spec/strategy/rollingUpdate/maxSurge".to_owned(), json!(2), "object-only"),
+        (0, "/spec/strategy/rollingUpdate/deletePolicy".to_owned(), json!("Oldest"), "object-only"),
+        (0, "/spec/machineNamingStrategy".to_owned(), json!({"template": "x"}), "object-only"),
+        (0, "/spec/strategy/remediation".to_owned(), json!({"maxInFlight": 1}), "object-only"),
+        (1, "/spec/rolloutAfter".to_owned(), json!("2026-03-26T10:00:00Z"), "rollout"),
+        (1, "/spec/rolloutBefore".to_owned(), json!({"certificatesExpiryDays": 21}), "unknown"),
+        (1, "/spec/rolloutStrategy".to_owned(), json!({"rollingUpdate": {"maxSurge": 0}}), "object-only"),
+        (1, "/spec/remediationStrategy".to_owned(), json!({"maxRetry": 1}), "object-only"),
+        (1, "/spec/machineNamingStrategy".to_owned(), json!({"template": "x"}), "object-only"),
+        (1, format!("{machines}/infrastructureRef/name"), json!("i2"), "rollout"),
+        (1, format!("{machines}/nodeDrainTimeout"), json!("10s"), "propagated-in-place"),
+        (1, format!("{machines}/nodeVolumeDetachTimeout"), json!("10s"), "propagated-in-place"),
+        (1, format!("{machines}/nodeDeletionTimeout"), json!("10s"), "propagated-in-place"),
+        (1, format!("{machines}/metadata/labels/a"), json!("c"), "propagated-in-place"),
+        (
+            1,
+            format!("{kubeadm}/clusterConfiguration/apiServer/timeoutForControlPlane"),
+            json!("5m"),
+            "new-machines-only",
+        ),
+        (1, format!("{kubeadm}/clusterConfiguration/dns"), json!({"imageTag": "v1"}), "object-only"),
+        (1, format!("{kubeadm}/joinConfiguration/nodeRegistration"), json!({"name": "m"}), "rollout"),
+        (1, format!("{kubeadm}/preKubeadmCommands"), json!(["x"]), "rollout"),
+    ] {
+        let base = [machine_deployment_v1beta1(), control_plane_v1beta1()][base].clone();
+        let effects = plan(std::slice::from_ref(&base), &[set(&base, &pointer, value)]);
+        assert_eq!(words(&effects), [effect], "{pointer}: {effects:#?}");
+    }
+}
+
+/// The same object under the names of the newer version: a migration rolls nothing.
+#[test]
+fn moving_to_v1beta2_is_no_change() {
+    let mut old = machine_deployment_v1beta1();
+    old["spec"]["minReadySeconds"] = json!(5);
+    old["spec"]["rolloutAfter"] = json!("2026-03-26T10:00:00Z");
+    old["spec"]["strategy"]["rollingUpdate"]["deletePolicy"] = json!("Oldest");
+    old["spec"]["machineNamingStrategy"] = json!({"template": "x"});
+    old["spec"]["strategy"]["remediation"] = json!({"maxInFlight": 2});
+    for timeout in ["nodeDrainTimeout", "nodeVolumeDetachTimeout", "nodeDeletionTimeout"] {
+        old["spec"]["template"]["spec"][timeout] = json!("1m30s");
+    }
+    let mut new = machine_deployment();
+    new["metadata"] = old["metadata"].clone();
+    new["spec"]["deletion"] = json!({"order": "Oldest"});
+    new["spec"]["machineNaming"] = json!({"template": "x"});
+    new["spec"]["remediation"] = json!({"maxInFlight": 2});
+    new["spec"]["rollout"] = json!({"after": "2026-03-26T10:00:00Z",
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}});
+    new["spec"]["template"]["spec"]["minReadySeconds"] = json!(5);
+    new["spec"]["template"]["spec"]["deletion"] = json!({"nodeDrainTimeoutSeconds": 90,
+        "nodeVolumeDetachTimeoutSeconds": 90, "nodeDeletionTimeoutSeconds": 90});
+    let effects = plan(&[old], &[new]);
+    assert!(effects.is_empty(), "{effects:#?}");
+
+    let mut old = control_plane_v1beta1();
+    old["spec"]["machineTemplate"]["nodeDrainTimeout"] = json!("1m");
+    old["spec"]["rolloutBefore"] = json!({"certificatesExpiryDays": 21});
+    old["spec"]["rolloutStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}});
+    old["spec"]["remediationStrategy"] = json!({"maxRetry": 2, "retryPeriod": "1m"});
+    old["spec"]["kubeadmConfigSpec"]["joinConfiguration"]["nodeRegistration"]["kubeletExtraArgs"] =
+        json!({"v": "2"});
+    old["spec"]["kubeadmConfigSpec"]["initConfiguration"]["nodeRegistration"]["kubeletExtraArgs"] =
+        json!({"v": "2"});
+    let mut new = control_plane();
+    new["metadata"] = old["metadata"].clone();
+    new["spec"]["machineTemplate"]["metadata"] = old["spec"]["machineTemplate"]["metadata"].clone();
+    new["spec"]["machineTemplate"]["spec"]["deletion"] = json!({"nodeDrainTimeoutSeconds": 60});
+    new["spec"]["rollout"] = json!({"before": {"certificatesExpiryDays": 21},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}});
+    new["spec"]["remediation"] = json!({"maxRetry": 2, "retryPeriodSeconds": 60});
+    for phase in ["initConfiguration", "joinConfiguration"] {
+        new["spec"]["kubeadmConfigSpec"][phase] = json!({"nodeRegistration": {"name": "n",
+            "kubeletExtraArgs": [{"name": "v", "value": "2"}]},
+            "timeouts": {"controlPlaneComponentHealthCheckSeconds": 240}});
+    }
+    let effects = plan(&[old], &[new]);
+    assert!(effects.is_empty(), "{effects:#?}");
+
+    let check = |version: &str, spec: Value| {
+        json!({"apiVersion": format!("cluster.x-k8s.io/{version}"), "kind": "MachineHealthCheck",
+               "metadata": {"name": "h", "namespace": "fleet"}, "spec": spec})
+    };
+    let old = check(
+        "v1beta1",
+        json!({"clusterName": "c", "selector": {}, "maxUnhealthy": "40%",
+        "nodeStartupTimeout": "10m", "unhealthyConditions": [{"type": "Ready", "status": "False", "timeout": "5m"}]}),
+    );
+    let new = check(
+        "v1beta2",
+        json!({"clusterName": "c", "selector": {},
+        "checks": {"nodeStartupTimeoutSeconds": 600,
+            "unhealthyNodeConditions": [{"type": "Ready", "status": "False", "timeoutSeconds": 300}]},
+        "remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}}),
+    );
+    let effects = plan(&[old], &[new]);
+    assert!(effects.is_empty(), "{effects:#?}");
+}

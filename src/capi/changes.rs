@@ -5,7 +5,7 @@
 
 mod topology;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -176,22 +176,22 @@ impl Comparison<'_, '_> {
 
     fn health_check(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<Change>) {
         let mut part = Part::new(self, after.id, "MachineHealthCheck", None, changes);
-        let mut names: Vec<String> = Vec::new();
-        for object in [before, after] {
-            for entry in object.node.entries_at("/spec") {
-                if !names.iter().any(|name| *name == entry.key) {
-                    names.push(entry.key.into_owned());
-                }
-            }
-        }
+        let is_migrated = before.id.api_version != after.id.api_version;
+        let spec = |object: Object<'_>| {
+            let spec = object.node.at("/spec").map(to_json).unwrap_or_default();
+            if is_migrated { fields::health_check_spec(spec) } else { spec }
+        };
+        let (old, new) = (spec(before), spec(after));
+        let keys = [&old, &new].into_iter().filter_map(Value::as_object).flat_map(|spec| spec.keys());
+        let names: BTreeSet<&String> = keys.filter(|key| !key.starts_with('$')).collect();
         for name in names {
-            let pointer = pointer_join("/spec", &name);
-            let value = |object: Object<'_>| object.node.at(&pointer).map(to_json).unwrap_or_default();
-            let values = (value(before), value(after));
+            let pointer = pointer_join("/spec", name);
+            let value = |spec: &Value| spec.get(name).cloned().unwrap_or_default();
+            let values = (value(&old), value(&new));
             if values.0 == values.1 {
                 continue;
             }
-            let judgement = match &*name {
+            let judgement = match &**name {
                 "clusterName" => (EffectKind::Rejected, "the Cluster of an object cannot change"),
                 _ if has_unknown(&values.0) || has_unknown(&values.1) => {
                     (EffectKind::Unknown, "its value is not known offline")

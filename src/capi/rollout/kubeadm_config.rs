@@ -9,7 +9,10 @@
 use serde_json::{Map, Value, json};
 
 use super::template;
+use crate::capi::topology::fields::seconds;
 use crate::capi::version::Version;
+
+const CONTROL_PLANE_HEALTH: &str = "controlPlaneComponentHealthCheckSeconds";
 
 /// How a control plane Machine came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +144,7 @@ fn drop_irrelevant(spec: &mut Map<String, Value>) {
         drop_type(section);
         section.remove("discovery");
         if let Some(Value::Object(timeouts)) = section.get_mut("timeouts") {
-            timeouts.remove("controlPlaneComponentHealthCheckSeconds");
+            timeouts.remove(CONTROL_PLANE_HEALTH);
         }
         list_args(section.get_mut("nodeRegistration"), "kubeletExtraArgs");
         if let Some(Value::Object(node)) = section.get_mut("nodeRegistration")
@@ -158,8 +161,15 @@ fn drop_irrelevant(spec: &mut Map<String, Value>) {
 pub fn converted(kubeadm_config_spec: &Value) -> Value {
     let mut spec = object(kubeadm_config_spec);
     spec.remove("useExperimentalRetryJoin");
+    let mut patience = None;
     if let Some(Value::Object(cluster)) = spec.get_mut("clusterConfiguration") {
         drop_type(cluster);
+        if let Some(Value::Object(api_server)) = cluster.get_mut("apiServer") {
+            patience = api_server.remove("timeoutForControlPlane");
+            if api_server.is_empty() {
+                cluster.remove("apiServer");
+            }
+        }
         for key in ["networking", "kubernetesVersion", "clusterName"] {
             cluster.remove(key);
         }
@@ -174,6 +184,11 @@ pub fn converted(kubeadm_config_spec: &Value) -> Value {
         if let Some(Value::Object(section)) = spec.get_mut(key) {
             drop_type(section);
             list_args(section.get_mut("nodeRegistration"), "kubeletExtraArgs");
+        }
+        // One field became one of each section.
+        if let Some(patience) = &patience {
+            let timeouts = entry(entry(&mut spec, key), "timeouts");
+            timeouts.insert(CONTROL_PLANE_HEALTH.to_owned(), seconds(patience.clone()));
         }
     }
     Value::Object(spec)

@@ -83,7 +83,7 @@ const WORKER: &[Row] = &[
         &["/deletion/order", "/strategy/rollingUpdate/deletePolicy"],
         &["/spec/deletion/order", "/spec/strategy/rollingUpdate/deletePolicy"],
     ),
-    ("/spec/remediation", &[], &["/spec/remediation"]),
+    ("/spec/remediation", &["/strategy/remediation"], &["/spec/remediation", "/spec/strategy/remediation"]),
     ("/spec/machineNaming", &[], &["/spec/machineNaming", "/spec/machineNamingStrategy"]),
     ("/spec/paused", &[], &["/spec/paused"]),
     ("/spec/selector", &[], &["/spec/selector"]),
@@ -196,12 +196,23 @@ fn read(
 /// v1beta1 writes timeouts as durations, v1beta2 as seconds. v1beta1's references
 /// state a version and a namespace, which do not count.
 fn normalise(field: &str, value: Value) -> Value {
-    if field.ends_with("TimeoutSeconds")
-        && let Some(duration) = value.as_str().and_then(|text| GoDuration::parse(text).ok())
-    {
-        return (duration.nanoseconds() / 1_000_000_000).into();
+    if field.ends_with("TimeoutSeconds") {
+        return seconds(value);
     }
     match field {
+        "/spec/remediation" => match value {
+            Value::Object(mut remediation) => {
+                for (old, new) in
+                    [("retryPeriod", "retryPeriodSeconds"), ("minHealthyPeriod", "minHealthyPeriodSeconds")]
+                {
+                    if let Some(period) = remediation.remove(old) {
+                        remediation.insert(new.to_owned(), seconds(period));
+                    }
+                }
+                Value::Object(remediation)
+            }
+            other => other,
+        },
         "/spec/template/spec/infrastructureRef" | "/spec/machineTemplate/spec/infrastructureRef" => {
             reference(value)
         }
@@ -213,9 +224,11 @@ fn normalise(field: &str, value: Value) -> Value {
             }
             other => other,
         },
-        // v1beta1's place of `deletion.order`, which has a row of its own.
+        // v1beta1's places of `deletion.order` and `remediation`, which have rows of
+        // their own.
         "/spec/rollout/strategy" => match value {
             Value::Object(mut strategy) => {
+                strategy.remove("remediation");
                 if let Some(Value::Object(rolling)) = strategy.get_mut("rollingUpdate") {
                     rolling.remove("deletePolicy");
                     if rolling.is_empty() {
@@ -227,6 +240,51 @@ fn normalise(field: &str, value: Value) -> Value {
             other => other,
         },
         _ => value,
+    }
+}
+
+/// The spec of a MachineHealthCheck in the form of v1beta2, by whatever names it
+/// is written. Mirrors cluster-api `api/core/v1beta1/conversion.go`.
+pub fn health_check_spec(spec: Value) -> Value {
+    let Value::Object(mut spec) = spec else { return spec };
+    let mut put = |old: &str, group: &str, path: &[&str], convert: fn(Value) -> Value| {
+        let Some(value) = spec.remove(old) else { return };
+        let mut slot = spec.entry(group).or_insert_with(|| serde_json::json!({}));
+        for key in path {
+            if !slot.is_object() {
+                *slot = serde_json::json!({});
+            }
+            slot = &mut slot[*key];
+        }
+        *slot = convert(value);
+    };
+    put("nodeStartupTimeout", "checks", &["nodeStartupTimeoutSeconds"], seconds);
+    put("unhealthyConditions", "checks", &["unhealthyNodeConditions"], |conditions| {
+        let Value::Array(conditions) = conditions else { return conditions };
+        let in_seconds = conditions.into_iter().map(|condition| {
+            let Value::Object(mut condition) = condition else { return condition };
+            if let Some(timeout) = condition.remove("timeout") {
+                condition.insert("timeoutSeconds".to_owned(), seconds(timeout));
+            }
+            Value::Object(condition)
+        });
+        Value::Array(in_seconds.collect())
+    });
+    put("maxUnhealthy", "remediation", &["triggerIf", "unhealthyLessThanOrEqualTo"], |value| value);
+    put("unhealthyRange", "remediation", &["triggerIf", "unhealthyInRange"], |value| value);
+    put("remediationTemplate", "remediation", &["templateRef"], |reference| {
+        let Value::Object(mut reference) = reference else { return reference };
+        reference.remove("namespace");
+        Value::Object(reference)
+    });
+    Value::Object(spec)
+}
+
+/// A duration as seconds; anything else as it is.
+pub fn seconds(value: Value) -> Value {
+    match value.as_str().and_then(|text| GoDuration::parse(text).ok()) {
+        Some(duration) => (duration.nanoseconds() / 1_000_000_000).into(),
+        None => value,
     }
 }
 
