@@ -316,6 +316,23 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
     for cluster in head_world.clusters.iter().filter(compared) {
         pairs.entry(key(cluster)).or_default().1 = Some(cluster);
     }
+    // A cluster whose name changed, as when a second one of that name came, is
+    // still the one that applies this directory.
+    let renamed: Vec<_> = pairs
+        .iter()
+        .filter_map(|(new, sides)| {
+            let (None, Some(head)) = sides else { return None };
+            let same = |(_, sides): &(_, &Sides<'w>)| {
+                sides.1.is_none() && sides.0.is_some_and(|base| base.root == head.root)
+            };
+            let (old, sides) = pairs.iter().find(same)?;
+            Some((old.clone(), new.clone(), sides.0))
+        })
+        .collect();
+    for (old, new, base) in renamed {
+        pairs.remove(&old);
+        pairs.entry(new).or_default().0 = base;
+    }
     pairs
         .into_iter()
         .map(|((name, _), (base, head))| {
