@@ -9,6 +9,7 @@ use super::machines::Told;
 use super::{Effect, Key, Objects, Pair, Placed, Severity, Side, builds};
 use crate::flux::cluster::{Applied, ApplyTarget};
 use crate::flux::kinds::{self, SOURCE};
+use crate::flux::suspend::consumers;
 use crate::repo::ObjectId;
 use crate::yaml::{Known, NodeRef, pointer_join};
 use serde_json::{Value, json};
@@ -380,6 +381,9 @@ fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_
     if class.name == "workload-rollout" {
         effect.consequences.push(rollout_words(id, after.object.node.get_ref()));
     }
+    if class.name == "source-change" {
+        effect.consequences.extend(followers(pair, id));
+    }
     effect.consequences.extend(held_back(after));
     if !immutable.is_empty() {
         let forced = forces(after);
@@ -397,6 +401,19 @@ fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_
         }
     }
     out.push(effect);
+}
+
+/// Who takes manifests or charts from a source that points elsewhere now.
+fn followers(pair: &Pair<'_>, id: &ObjectId) -> Option<String> {
+    let names: BTreeSet<String> =
+        consumers(pair.head_world, pair.head?, id).iter().map(|object| object.id.to_string()).collect();
+    let list = Vec::from_iter(names);
+    match list.len() {
+        0 => None,
+        1 => Some(format!("{} follows it", list[0])),
+        count if count <= 3 => Some(format!("{} follow it", list.join(", "))),
+        count => Some(format!("{count} objects follow it: {}, …", list[..2].join(", "))),
+    }
 }
 
 /// Why a change stays in Git for now: what would apply it, or the release itself,
