@@ -19,10 +19,17 @@ fn write(root: &Path, objects: &[Value]) {
 
 /// Effects of the categories `machines` and `hook`.
 fn plan(base: &[Value], head: &[Value]) -> Vec<Value> {
+    plan_under(CONFIG, base, head)
+}
+
+fn plan_under(config: &str, base: &[Value], head: &[Value]) -> Vec<Value> {
     let directory = TempDir::new().expect("a temporary directory");
     let (before, after) = (directory.path().join("base"), directory.path().join("head"));
     write(&before, base);
     write(&after, head);
+    for root in [&before, &after] {
+        std::fs::write(root.join(".forebay.yaml"), config).expect("writable");
+    }
     let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
         .args(["plan", "--format", "json", "--base"])
         .arg(&before)
@@ -296,6 +303,24 @@ fn a_renamed_entry_loses_capacity_during_an_upgrade() {
 fn a_skipped_minor_is_rejected_and_calls_nothing() {
     let effects = plan(&topology(), &changed(CLUSTER, "/spec/topology/version", json!("v1.35.0")));
     assert_eq!(words(&effects), ["rejected"]);
+}
+
+/// The class lists the versions on the way, which counts from Cluster API 1.12 on.
+#[test]
+fn chained_upgrades_need_their_version() {
+    let listed = |version: &str| {
+        let mut objects = changed(CLUSTER, "/spec/topology/version", json!(version));
+        objects[CLASS]["spec"]["kubernetesVersions"] = json!(["v1.33.0", "v1.34.1", "v1.35.0"]);
+        objects
+    };
+    let under = |version: &str| {
+        let config =
+            format!("{CONFIG}target: {{clusterApi: \"{version}\", features: {{runtimeSdk: enabled}}}}\n");
+        plan_under(&config, &listed("v1.33.0"), &listed("v1.35.0"))
+    };
+    assert_eq!(words(&under("1.11")), ["rejected"]);
+    assert_eq!(words(&under("1.12")), ["hooks-called", "rollout"]);
+    assert_eq!(words(&plan(&listed("v1.33.0"), &listed("v1.35.0"))), ["hooks-called", "rollout"]);
 }
 
 #[test]

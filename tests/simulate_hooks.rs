@@ -24,7 +24,12 @@ fn forebay(root: Option<&Path>, arguments: &[&str], input: &str) -> Output {
 }
 
 fn sequence(manifests: &str, arguments: &[&str]) -> Value {
+    sequence_under("version: 1\n", manifests, arguments)
+}
+
+fn sequence_under(config: &str, manifests: &str, arguments: &[&str]) -> Value {
     let directory = TempDir::new().expect("a temporary directory");
+    std::fs::write(directory.path().join(".forebay.yaml"), config).expect("a writable directory");
     std::fs::write(directory.path().join("fleet.yaml"), manifests).expect("a writable directory");
     let arguments = [arguments, &["--format", "json"]].concat();
     let output = forebay(Some(directory.path()), &arguments, "");
@@ -204,4 +209,57 @@ fn configured_handlers_are_the_only_ones() {
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(answer["steps"][0]["handlers"], json!(["upgrade.addons"]));
     assert_eq!(states(&answer)[1], "skipped BeforeControlPlaneUpgrade v1.31.9");
+}
+
+/// Chained upgrades, their hooks and the blocking AfterClusterUpgrade came with 1.12,
+/// the annotation that blocks with 1.10.
+#[test]
+fn older_versions_do_what_they_can() {
+    let under = |version: &str, annotation: &str, to: &str, respond: &[&str]| {
+        let config =
+            format!("version: 1\ntarget: {{clusterApi: \"{version}\", features: {{runtimeSdk: enabled}}}}\n");
+        let arguments = [&["Cluster/prod", "--on", "upgrade", "--to", to][..], respond].concat();
+        sequence_under(&config, &fleet(annotation, ""), &arguments)
+    };
+    let chained = under("1.12", "", "v1.33.5", &[]);
+    assert_eq!(chained["upgradePlan"]["controlPlane"], json!(["v1.31.9", "v1.32.8", "v1.33.5"]));
+    let direct = under("1.11", "", "v1.33.5", &[]);
+    assert_eq!(direct["steps"], json!([]));
+    let note = direct["notes"][0].as_str().expect("text");
+    assert!(note.contains("skips a minor") && note.contains("Cluster API 1.12"), "{note}");
+    // A version that the class does not list is none of its concern there.
+    assert_eq!(under("1.11", "", "v1.31.10", &[])["upgradePlan"]["controlPlane"], json!(["v1.31.10"]));
+    assert_eq!(
+        states(&under("1.11", "", "v1.31.9", &[])),
+        [
+            "done BeforeClusterUpgrade v1.31.9",
+            "done controlPlane v1.31.9",
+            "done AfterControlPlaneUpgrade v1.31.9",
+            "done workers v1.31.9",
+            "done AfterClusterUpgrade v1.31.9",
+        ]
+    );
+    let after = ["--respond", "AfterClusterUpgrade=blocking"];
+    let last = |answer: &Value| states(answer).last().cloned();
+    assert_eq!(
+        last(&under("1.12", "", "v1.31.9", &after)).as_deref(),
+        Some("blocked AfterClusterUpgrade v1.31.9")
+    );
+    assert_eq!(
+        last(&under("1.11", "", "v1.31.9", &after)).as_deref(),
+        Some("done AfterClusterUpgrade v1.31.9")
+    );
+    let gate = "before-upgrade.hook.cluster.cluster.x-k8s.io/backup: ''";
+    assert_eq!(states(&under("1.10", gate, "v1.31.9", &[]))[0], "blocked BeforeClusterUpgrade v1.31.9");
+    assert_eq!(states(&under("1.9", gate, "v1.31.9", &[]))[0], "done BeforeClusterUpgrade v1.31.9");
+}
+
+/// A topology under v1beta1's names goes the same way.
+#[test]
+fn names_of_v1beta1_mean_the_same() {
+    let old = fleet("", "")
+        .replace("v1beta2", "v1beta1")
+        .replace("classRef: {name: quick-start}", "class: quick-start");
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.34.1"];
+    assert_eq!(states(&sequence(&old, &upgrade)), states(&sequence(&fleet("", ""), &upgrade)));
 }

@@ -10,6 +10,7 @@ use crate::capi::propagation::WorkerKind;
 use crate::capi::rollout::field;
 use crate::capi::rollout::template::{TemplateOutcome, differences, summarise, template_outcome};
 use crate::capi::rollout::{Effect, EffectKind, kubeadm_config};
+use crate::capi::topology::class::has_chained_upgrades;
 use crate::capi::topology::desired::{Desired, Part as Template, Worker, desired};
 use crate::capi::topology::value::has_unknown;
 use crate::capi::topology::{Class, Cluster, TemplateRef, WorkerEntry};
@@ -60,12 +61,14 @@ fn upgrade(
     changes: &mut Vec<Change>,
 ) -> bool {
     let class = after.class(&comparison.after.objects);
-    let listed = class.as_ref().map(|c| c.kubernetes_versions()).unwrap_or_default();
+    let minor = comparison.conditions.minor;
+    let listed = class.as_ref().map(|c| c.kubernetes_versions(minor)).unwrap_or_default();
     let update = VersionUpdate {
         from,
         to,
         class_versions: &listed,
-        plan_extension: class.as_ref().is_none_or(|c| c.upgrade_plan_extension().is_some()),
+        plan_extension: has_chained_upgrades(minor)
+            && class.as_ref().is_none_or(|c| c.upgrade_plan_extension(minor).is_some()),
     };
     let unchecked = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
     let unsafe_update = crate::capi::topology::has_annotation(after.object.node, unchecked);

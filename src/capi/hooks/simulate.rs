@@ -11,6 +11,7 @@ use super::upgrade_plan::{self, Observed, PlanSource, UpgradePlan};
 use super::{Answer, Answers, Hook};
 use crate::capi::objects::Objects;
 use crate::capi::propagation::WorkerKind;
+use crate::capi::topology::class::has_chained_upgrades;
 use crate::capi::topology::{Cluster, text_at};
 use crate::capi::version::Version;
 
@@ -252,9 +253,11 @@ impl Runner<'_, '_> {
         simulation.from = Some(from.clone());
         simulation.to = Some(to.clone());
         let class = self.cluster.class(objects);
-        let listed = class.as_ref().map(|c| c.kubernetes_versions()).unwrap_or_default();
-        let extension = class.as_ref().and_then(|c| c.upgrade_plan_extension());
-        if class.is_none() {
+        let minor = self.request.minor;
+        let listed = class.as_ref().map(|c| c.kubernetes_versions(minor)).unwrap_or_default();
+        let extension = class.as_ref().and_then(|c| c.upgrade_plan_extension(minor));
+        let may_be_planned = class.is_none() && has_chained_upgrades(minor);
+        if may_be_planned {
             simulation.notes.push(
                 "its ClusterClass is not in the repository: kubernetesVersions and extensions are unknown"
                     .to_owned(),
@@ -267,7 +270,7 @@ impl Runner<'_, '_> {
             from: &from,
             to: &to,
             class_versions: &listed,
-            plan_extension: extension.is_some() || class.is_none(),
+            plan_extension: extension.is_some() || may_be_planned,
         };
         if !unsafe_update && let Some(why) = update.rejection() {
             simulation.notes.push(format!("the webhook rejects the change: {why}"));
@@ -447,7 +450,8 @@ impl Runner<'_, '_> {
         if step.state == State::Skipped {
             return;
         }
-        if hook == Hook::BeforeClusterUpgrade {
+        // Read since 1.10.
+        if hook == Hook::BeforeClusterUpgrade && self.request.minor.is_none_or(|minor| minor >= 10) {
             let keys: Vec<String> =
                 self.annotations().filter(|key| key.starts_with(BEFORE_UPGRADE_PREFIX)).collect();
             if !keys.is_empty() {
@@ -637,7 +641,7 @@ impl VersionUpdate<'_> {
         let chained = !self.class_versions.is_empty() || self.plan_extension;
         if !chained && (to.major, to.minor) >= (from.major, from.minor + 2) {
             return Some(format!(
-                "{} to {} skips a minor, which needs kubernetesVersions in the ClusterClass",
+                "{} to {} skips a minor, which needs kubernetesVersions in the ClusterClass and Cluster API 1.12",
                 self.from, self.to
             ));
         }

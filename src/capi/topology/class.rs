@@ -143,14 +143,17 @@ impl<'a> Class<'a> {
         objects.find(group, kind, self.object.namespace(), reference.name.as_deref()?)
     }
 
-    /// `spec.kubernetesVersions`.
-    pub fn kubernetes_versions(&self) -> Vec<String> {
-        self.object.node.items_at("/spec/kubernetesVersions").filter_map(text).collect()
+    /// `spec.kubernetesVersions`; none for a Cluster API of this minor that does not
+    /// have the field.
+    pub fn kubernetes_versions(&self, minor: Option<u64>) -> Vec<String> {
+        let versions = self.object.node.items_at("/spec/kubernetesVersions").filter_map(text);
+        versions.filter(|_| has_chained_upgrades(minor)).collect()
     }
 
-    /// The extension that plans upgrades.
-    pub fn upgrade_plan_extension(&self) -> Option<String> {
+    /// The extension that plans upgrades; as above.
+    pub fn upgrade_plan_extension(&self, minor: Option<u64>) -> Option<String> {
         text_at(self.object.node, &["/spec/upgrade/external/generateUpgradePlanExtension"])
+            .filter(|_| has_chained_upgrades(minor))
     }
 
     /// `spec.patches`, each with its JSON Pointer.
@@ -170,4 +173,10 @@ impl<'a> Class<'a> {
     pub fn discovers_variables(&self) -> bool {
         self.patches().iter().any(|(_, p)| p.at("/external/discoverVariablesExtension").is_some())
     }
+}
+
+/// Whether Cluster API 1.`minor` upgrades over several minors in one go, if only
+/// possibly where its version is unknown.
+pub fn has_chained_upgrades(minor: Option<u64>) -> bool {
+    minor.is_none_or(|minor| minor >= 12)
 }

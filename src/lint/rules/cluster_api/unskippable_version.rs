@@ -6,6 +6,7 @@ use super::{change_scopes, place, title};
 use crate::capi::hooks::simulate::VersionUpdate;
 use crate::capi::kinds::{CONTROL_PLANE, CORE};
 use crate::capi::objects::Object;
+use crate::capi::topology::class::has_chained_upgrades;
 use crate::capi::topology::{Cluster, text_at};
 use crate::capi::version::Version;
 use crate::lint::metadata::has_hole;
@@ -37,12 +38,15 @@ fn check(view: &ChangeView<'_>, report: &mut Reporter<'_>) {
                 continue;
             }
             let class = cluster.class(&after.objects);
-            let listed = class.as_ref().map(|c| c.kubernetes_versions()).unwrap_or_default();
+            let settings = after.cluster.map(|cluster| &cluster.settings);
+            let minor = settings.and_then(|s| s.cluster_api.value).map(|version| u64::from(version.minor));
+            let listed = class.as_ref().map(|c| c.kubernetes_versions(minor)).unwrap_or_default();
             let update = VersionUpdate {
                 from: &from,
                 to: &to,
                 class_versions: &listed,
-                plan_extension: class.as_ref().is_none_or(|c| c.upgrade_plan_extension().is_some()),
+                plan_extension: has_chained_upgrades(minor)
+                    && class.as_ref().is_none_or(|c| c.upgrade_plan_extension(minor).is_some()),
             };
             if let Some(why) = update.rejection() {
                 let why = format!("Cluster API's webhook rejects it: {why}");
