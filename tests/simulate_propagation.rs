@@ -181,3 +181,22 @@ fn keys_that_stop_say_where() {
     assert_eq!(node["labels"]["node.cluster.x-k8s.io/b"]["source"], "/spec/machineTemplate/metadata/labels");
     assert_eq!(node["labels"]["node.cluster.x-k8s.io/b"]["location"]["line"], 1);
 }
+
+/// Labels of Machines reach Nodes in every version, annotations since 1.10.
+#[test]
+fn annotations_reach_nodes_of_newer_versions_only() {
+    let key = "node.cluster.x-k8s.io/rack";
+    for (version, reaches) in [("1.9", false), ("1.10", true), ("1.14", true)] {
+        let config = json!({"version": 1, "target": {"clusterApi": version}});
+        let metadata = json!({"labels": {key: "1"}, "annotations": {key: "1"}});
+        let objects = simulate(&[machine(metadata)], &config);
+        let node = derived(&objects, "Node");
+        assert_eq!(node["labels"][key]["value"], "1", "{version}");
+        assert_eq!(node["annotations"].get(key).is_some(), reaches, "{version}: {node:#}");
+        let stopped = node["notPropagated"].as_array().expect("a list");
+        let why = stopped.iter().find(|stop| stop["field"] == "annotations").map(|stop| stop["why"].clone());
+        let expected =
+            (!reaches).then(|| json!("annotations of Machines reach Nodes from Cluster API 1.10 on"));
+        assert_eq!(why, expected, "{version}");
+    }
+}

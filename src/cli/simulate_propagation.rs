@@ -106,6 +106,7 @@ fn settings(scope: &Scope<'_>, config: &Config) -> Result<Settings, Failure> {
     Ok(Settings {
         additional_labels: compile(&target.additional_sync_machine_labels)?,
         additional_annotations: compile(&target.additional_sync_machine_annotations)?,
+        annotations: version.is_none_or(|version| version.at_least(1, 10)),
         taints: taints.or_else(|| target.feature(Feature::MachineTaintPropagation).map(|f| f.value)),
         template_metadata: version.is_none_or(|version| version.at_least(1, 14)),
     })

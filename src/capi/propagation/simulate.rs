@@ -26,6 +26,8 @@ pub struct Settings {
     pub additional_labels: Vec<GoRegexp>,
     /// `--additional-sync-machine-annotations`.
     pub additional_annotations: Vec<GoRegexp>,
+    /// Whether annotations of Machines reach Nodes (Cluster API 1.10).
+    pub annotations: bool,
     /// Feature gate MachineTaintPropagation, where known.
     pub taints: Option<bool>,
     /// Whether patches may change template metadata (Cluster API 1.14).
@@ -503,10 +505,14 @@ impl Chain<'_, '_> {
             }
         }
         for (key, entry) in &metadata.annotations {
-            if syncs_annotation(key, &settings.additional_annotations) {
+            let syncs = syncs_annotation(key, &settings.additional_annotations);
+            if syncs && settings.annotations {
                 synced.annotations.insert(key.clone(), entry.clone());
             } else {
-                let why = "only node.cluster.x-k8s.io annotations, and additional ones, reach Nodes";
+                let why = match settings.annotations {
+                    true => "only node.cluster.x-k8s.io annotations, and additional ones, reach Nodes",
+                    false => "annotations of Machines reach Nodes from Cluster API 1.10 on",
+                };
                 stops.push(stop(key, "annotations", "Machine", why, entry));
             }
         }
