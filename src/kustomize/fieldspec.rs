@@ -121,8 +121,9 @@ fn reaches(
         Kind::Map => {
             let name = step.strip_suffix("[]").unwrap_or(step);
             match node.get(name) {
-                // A null is turned into what is to be created.
-                Some(value) if create && name == step && nodes::is_null(value) => Ok(true),
+                // A null is turned into what is to be created, or into a list where
+                // the step says that it is one.
+                Some(value) if (create || name != step) && nodes::is_null(value) => Ok(true),
                 Some(value) => reaches(value, rest, create, touches, spec),
                 None => Ok(create && name == step),
             }
@@ -165,10 +166,12 @@ fn descend(
                 } else {
                     Value::Map(Vec::new())
                 }),
+                _ if name != step => Some(Value::Seq(Vec::new())),
                 _ => None,
             };
             match (node.get_ref().get(name).map(nodes::is_null), made) {
                 (None, None) => return Ok(()),
+                (None, Some(Value::Seq(_))) => return Ok(()),
                 (None, Some(value)) => {
                     nodes::set_entry(node, name, nodes::scalar_at(value, None), None);
                 }

@@ -100,6 +100,7 @@ pub(super) fn generate(
         object.set("type", kind_of_secret, place.clone());
         object.set("data", Node::empty_map(place.clone()), place.clone());
     }
+    let odd_keys = pairs.iter().any(|pair| nodes::reads_as_other_key(&pair.key));
     for mut pair in pairs {
         for location in [&mut pair.key_at, &mut pair.value_at].into_iter().flatten() {
             location.via.extend(via.iter().cloned());
@@ -124,6 +125,7 @@ pub(super) fn generate(
     let mut resource = Resource::new(object, Role::Generator, place);
     let disabled = [local, global].into_iter().flatten().any(|options| options.disable_name_suffix_hash);
     resource.needs_hash = !disabled;
+    resource.suspect = odd_keys;
     resource.behavior =
         generator.behavior.as_ref().map_or(Behavior::Unspecified, |text| Behavior::parse(&text.value));
     Ok(resource)
@@ -399,6 +401,7 @@ fn inherit(new: &mut Resource, old: &Resource) {
     new.prefixes.clone_from(&old.prefixes);
     new.suffixes.clone_from(&old.suffixes);
     new.needs_hash = new.needs_hash && old.needs_hash;
+    new.suspect |= old.suspect;
     new.behavior = old.behavior;
     new.vars.clone_from(&old.vars);
     // The origin is an annotation like others, which the new one wins.

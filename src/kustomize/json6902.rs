@@ -318,15 +318,10 @@ fn json_equal(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
     }
 }
 
-/// Write folded scalars as they end.
-pub(super) fn refold(node: &mut Node) {
-    rewrite(node, &mut |scalar| nodes::refolded(scalar).map(|text| Value::Str(text.into())));
-}
-
 /// Take a value of a patch into an object: patches are read by YAML 1.1, so
 /// that `yes` is true there.
 fn import(node: &mut Node) {
-    rewrite(node, &mut |scalar| {
+    nodes::rewrite(node, &mut |scalar| {
         let value = match scalar.scalar(Dialect::GoYamlV2) {
             Scalar::Null => Value::Null,
             Scalar::Bool(value) => Value::Bool(value),
@@ -343,24 +338,44 @@ pub(super) fn normalise(object: &mut Node) {
     // Annotations end as the text of their values, so there the text counts.
     if let Some(annotations) = object.get_ref().at("/metadata/annotations") {
         let mut changed = annotations.to_node();
-        rewrite(&mut changed, &mut |scalar| through_json(scalar, resolve::format_float_yaml));
+        nodes::rewrite(&mut changed, &mut |scalar| through_json(scalar, resolve::format_float_yaml));
         if !nodes::same(&changed, &annotations.to_node())
             && let Some(metadata) = object.get_mut("metadata")
         {
             metadata.set("annotations", changed, None);
         }
     }
-    rewrite(object, &mut |scalar| through_json(scalar, resolve::format_float));
+    nodes::rewrite(object, &mut |scalar| through_json(scalar, resolve::format_float));
+}
+
+/// What decoding a node does to it and writing what Go holds then, which is how
+/// kustomize takes items out of lists.
+///
+/// Mirrors `api/resource/factory.go` (`convertObjectSliceToNodeSlice`).
+pub(super) fn decode(object: &mut Node) {
+    nodes::rewrite(object, &mut |scalar| {
+        let value = match scalar.scalar(Dialect::GoYamlV3) {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => Value::Bool(value),
+            Scalar::Str(text) => Value::Str(text.as_ref().into()),
+            Scalar::Timestamp(text) => Value::Str(resolve::timestamp_rfc3339(&text)?.into()),
+            Scalar::Int(value) => Value::Plain(value.to_string().into()),
+            Scalar::Uint(value) => Value::Plain(value.to_string().into()),
+            Scalar::Float(value) => Value::Plain(resolve::format_float(value).into()),
+        };
+        let changes = differs(scalar, &value) || nodes::passed(scalar).is_some();
+        changes.then_some(value)
+    });
 }
 
 fn through_json(scalar: NodeRef<'_>, float_text: fn(f64) -> String) -> Option<Value> {
+    if let Some(value) = nodes::passed(scalar) {
+        return Some(value);
+    }
     let value = match scalar.scalar(Dialect::GoYamlV3) {
         Scalar::Null => Value::Null,
         Scalar::Bool(value) => Value::Bool(value),
-        Scalar::Str(text) => match nodes::refolded(scalar) {
-            Some(refolded) => Value::Str(refolded.into()),
-            None => Value::Str(text.as_ref().into()),
-        },
+        Scalar::Str(text) => Value::Str(text.as_ref().into()),
         Scalar::Timestamp(text) => Value::Str(resolve::timestamp_rfc3339(&text)?.into()),
         // What an earlier patch left in annotations has its text already.
         Scalar::Float(_) if nodes::text(scalar).contains("e+") => return None,
@@ -391,48 +406,5 @@ fn differs(node: NodeRef<'_>, value: &Value) -> bool {
         Value::Null => text != "null" || !nodes::is_null(node),
         Value::Bool(new) => text != if *new { "true" } else { "false" } || nodes::is_quoted(node),
         _ => false,
-    }
-}
-
-/// Replace scalars; parts without a change keep their nodes.
-fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>) -> Option<Value>) {
-    let reference = node.get_ref();
-    if reference.is_map() {
-        let mut changed: Vec<(usize, Node)> = Vec::new();
-        for (at, entry) in reference.entries().enumerate() {
-            let mut value = entry.value.to_node();
-            rewrite(&mut value, change);
-            if !nodes::same(&value, &entry.value.to_node()) {
-                changed.push((at, value));
-            }
-        }
-        if changed.is_empty() {
-            return;
-        }
-        if let Some(entries) = node.make_map() {
-            for (at, value) in changed {
-                entries[at].value = value;
-            }
-        }
-    } else if reference.is_seq() {
-        let mut changed: Vec<(usize, Node)> = Vec::new();
-        for (at, item) in reference.items().enumerate() {
-            let mut value = item.to_node();
-            rewrite(&mut value, change);
-            if !nodes::same(&value, &item.to_node()) {
-                changed.push((at, value));
-            }
-        }
-        if changed.is_empty() {
-            return;
-        }
-        if let Some(items) = node.make_seq() {
-            for (at, value) in changed {
-                items[at] = value;
-            }
-        }
-    } else if let Some(value) = change(reference) {
-        let location = reference.location();
-        *node = Node::scalar(value, location);
     }
 }

@@ -5,6 +5,7 @@
 //! `inlineAnyEmbeddedLists`).
 
 use super::error::{BuildError, Class, Result};
+use super::json6902;
 use super::nodes::{self, Kind};
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Source, Stream, Via};
@@ -19,6 +20,11 @@ const DEPTH_LIMIT: u32 = 600;
 /// The documents of a stream that kustomize reads: of each part between
 /// separators the first. An error where a part is malformed.
 pub(super) fn documents(path: &Arc<str>, stream: &Arc<Stream>, place: &Place) -> Result<Vec<Node>> {
+    if let Some(start) = directive(&stream.text) {
+        let message = "kustomize splits files at `---` before it parses, so a directive ends in an error; \
+                       remove this line";
+        return Err(BuildError::new(Class::Yaml, message, Some(place.location(path, start, start))));
+    }
     let parts = parts(stream).map_err(|range| {
         let line = stream.text[range.0 as usize..range.1 as usize].trim_end();
         BuildError::new(
@@ -53,6 +59,24 @@ pub(super) fn documents(path: &Arc<str>, stream: &Arc<Stream>, place: &Place) ->
         found.push(place.node(path, stream, index as u32));
     }
     Ok(found)
+}
+
+/// The first directive of a text: a line with `%` before a document's content.
+fn directive(text: &str) -> Option<u32> {
+    if !text.starts_with('%') && !text.contains("\n%") {
+        return None;
+    }
+    let (mut before_content, mut offset) = (true, 0);
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_start_matches('\u{feff}').trim_start();
+        match content.chars().next() {
+            Some('%') if before_content && line.starts_with('%') => return Some(offset),
+            None | Some('#') => {}
+            Some(_) => before_content = line.starts_with("---"),
+        }
+        offset += line.len() as u32;
+    }
+    None
 }
 
 /// Starts of the parts between separators: a separator is a line that starts
@@ -186,8 +210,10 @@ pub(super) struct Loaded {
     pub node: Node,
     /// See [`super::resource::Resource`].
     pub defect: Option<Arc<BuildError>>,
-    /// Whether it has folded scalars that change on their way out.
-    pub folded: bool,
+    /// Whether it has scalars that change on their way out.
+    pub changes_in_passing: bool,
+    /// Whether go-yaml puts quotes around a time in it.
+    quotes: bool,
 }
 
 /// The objects among documents: lists unfolded, empty documents dropped.
@@ -214,7 +240,8 @@ pub(super) fn objects(documents: Vec<Node>) -> Result<Vec<Loaded>> {
         let kind = nodes::field_text(root, "kind");
         let items = root.get("items");
         let (true, Some(items)) = (kind.ends_with("List"), items) else {
-            found.push(loaded);
+            let node = if loaded.quotes { with_quoted_times(loaded.node, false) } else { loaded.node };
+            found.push(Loaded { node, ..loaded });
             continue;
         };
         if let Some(defect) = loaded.defect {
@@ -224,7 +251,9 @@ pub(super) fn objects(documents: Vec<Node>) -> Result<Vec<Loaded>> {
             Kind::Null => {}
             Kind::Seq => {
                 for item in items.items() {
-                    push_object(&mut queue, item.to_node())?;
+                    let mut item = item.to_node();
+                    json6902::decode(&mut item);
+                    push_object(&mut queue, item)?;
                 }
             }
             _ => {
@@ -245,11 +274,11 @@ fn push_object(queue: &mut VecDeque<Loaded>, node: Node) -> Result<()> {
     if nodes::is_empty(Some(node.get_ref())) {
         return Ok(());
     }
-    let mut inspection = Inspection { budget: NODE_LIMIT, defect: None, folded: false };
-    inspection.visit(node.get_ref(), 0)?;
+    let mut inspection = Inspection::default();
+    inspection.visit(node.get_ref(), Position::default())?;
     require_object(node.get_ref())?;
-    let Inspection { defect, folded, .. } = inspection;
-    queue.push_back(Loaded { node, defect: defect.map(Arc::from), folded });
+    let Inspection { defect, changes_in_passing, quotes, .. } = inspection;
+    queue.push_back(Loaded { node, defect: defect.map(Arc::from), changes_in_passing, quotes });
     Ok(())
 }
 
@@ -277,21 +306,132 @@ fn require_object(root: NodeRef<'_>) -> Result<()> {
 ///
 /// An error for what kustomize can't even expand: its aliases go too far.
 pub(super) fn inspect(root: NodeRef<'_>) -> Result<Option<Arc<BuildError>>> {
-    let mut inspection = Inspection { budget: NODE_LIMIT, defect: None, folded: false };
-    inspection.visit(root, 0)?;
+    let mut inspection = Inspection::default();
+    inspection.visit(root, Position::default())?;
     Ok(inspection.defect.map(Arc::from))
 }
 
+#[derive(Default)]
 struct Inspection {
-    budget: u64,
+    visited: u64,
     defect: Option<Box<BuildError>>,
-    folded: bool,
+    /// See [`Loaded`].
+    changes_in_passing: bool,
+    /// See [`Loaded`].
+    quotes: bool,
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, Default)]
+struct Position {
+    depth: u32,
+    /// Between brackets or braces.
+    in_flow: bool,
+}
+
+impl Position {
+    /// That of a collection's children.
+    fn inside(self, node: NodeRef<'_>) -> Position {
+        Position { depth: self.depth + 1, in_flow: self.in_flow || is_flow(node) }
+    }
+}
+
+fn is_flow(node: NodeRef<'_>) -> bool {
+    match node {
+        NodeRef::Source(source, at) => source.document().tokens[at as usize].flow,
+        NodeRef::Built(_) => false,
+    }
+}
+
+/// Whether go-yaml quotes a scalar between brackets or braces, which makes a
+/// string of it: a time of day, for its colon.
+fn is_quoted_in_flow(node: NodeRef<'_>) -> bool {
+    let NodeRef::Source(source, at) = node else { return false };
+    source.document().tag(at).is_none()
+        && matches!(node.scalar(Dialect::GoYamlV3), Scalar::Timestamp(text) if text.contains(':'))
+}
+
+/// The tree with times between brackets or braces as strings.
+fn with_quoted_times(node: Node, in_flow: bool) -> Node {
+    let reference = node.get_ref();
+    let in_flow = in_flow || is_flow(reference);
+    let mut changed: Vec<(usize, Node)> = Vec::new();
+    let mut visit = |at: usize, child: NodeRef<'_>| {
+        let new = with_quoted_times(child.to_node(), in_flow);
+        if !nodes::same(&new, &child.to_node()) {
+            changed.push((at, new));
+        }
+    };
+    if reference.is_map() {
+        reference.entries().enumerate().for_each(|(at, entry)| visit(at, entry.value));
+    } else if reference.is_seq() {
+        reference.items().enumerate().for_each(|(at, item)| visit(at, item));
+    } else if in_flow && is_quoted_in_flow(reference) {
+        return Node::string(&nodes::text(reference), reference.location());
+    }
+    let mut node = node.clone();
+    for (at, new) in changed {
+        if node.get_ref().is_seq() {
+            if let Some(item) = node.make_seq().and_then(|items| items.get_mut(at)) {
+                *item = new;
+            }
+        } else if let Some(entry) = node.make_map().and_then(|entries| entries.get_mut(at)) {
+            entry.value = new;
+        }
+    }
+    node
+}
+
+/// Refuse the characters that YAML 1.1 allows in no text: kustomize writes
+/// objects as JSON, which doesn't escape them, and reads that as YAML.
+///
+/// Mirrors `readerc.go` (`yaml_parser_update_buffer`) of go-yaml v2.
+pub(super) fn require_readable(node: NodeRef<'_>) -> Result<()> {
+    let refused = |text: &str, is_key: bool| {
+        text.chars().find(|c| {
+            matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+                || is_key && *c == nodes::NEXT_LINE
+        })
+    };
+    let fail = |c: char, node: NodeRef<'_>| {
+        let code = u32::from(c);
+        let message = format!("the character U+{code:04X} in this text can't go through YAML");
+        Err(BuildError::at(Class::Output, message, node))
+    };
+    if node.is_map() {
+        for entry in node.entries() {
+            if let Some(c) = refused(&entry.key, true) {
+                return fail(c, entry.key_node);
+            }
+            require_readable(entry.value)?;
+        }
+        return Ok(());
+    }
+    if node.is_seq() {
+        return node.items().try_for_each(require_readable);
+    }
+    match node.text().and_then(|text| refused(&text, false)) {
+        Some(c) => fail(c, node),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file may hold characters that [`require_readable`] refuses or that
+/// change on their way out: as they are, or escaped.
+pub(super) fn is_unusual(bytes: &[u8]) -> bool {
+    let next = |at: usize| bytes.get(at + 1).copied().unwrap_or_default();
+    memchr::memchr3_iter(0x7f, 0xc2, b'\\', bytes).any(|at| match bytes[at] {
+        0xc2 => (0x80..=0x9f).contains(&next(at)),
+        b'\\' => matches!(next(at), b'x' | b'u' | b'U' | b'N'),
+        _ => true,
+    }) || memchr::memmem::find_iter(bytes, b"\xef\xbf").any(|at| next(at + 1) >= 0xbe)
+        || memchr::memmem::find(bytes, b"!!binary").is_some()
 }
 
 impl Inspection {
-    fn visit(&mut self, node: NodeRef<'_>, depth: u32) -> Result<()> {
-        self.budget = self.budget.saturating_sub(1);
-        if self.budget == 0 || depth > DEPTH_LIMIT {
+    fn visit(&mut self, node: NodeRef<'_>, position: Position) -> Result<()> {
+        self.visited += 1;
+        if self.visited > NODE_LIMIT || position.depth > DEPTH_LIMIT {
             let message = "this document grows beyond every limit when its aliases are expanded";
             return Err(BuildError::at(Class::Limit, message, node));
         }
@@ -303,27 +443,27 @@ impl Inspection {
                         let message = "an alias inside its own anchor has no value";
                         return Err(BuildError::at(Class::Yaml, message, node));
                     }
-                    TokenKind::Scalar(_) => self.scalar(node),
+                    TokenKind::Scalar(_) => self.scalar(node, position),
                     TokenKind::Sequence => {
                         for item in node.items() {
-                            self.visit(item, depth + 1)?;
+                            self.visit(item, position.inside(node))?;
                         }
                     }
-                    TokenKind::Mapping => self.map(node, depth)?,
+                    TokenKind::Mapping => self.map(node, position)?,
                 }
             }
-            NodeRef::Built(_) if node.is_map() => self.map(node, depth)?,
+            NodeRef::Built(_) if node.is_map() => self.map(node, position)?,
             NodeRef::Built(_) if node.is_seq() => {
                 for item in node.items() {
-                    self.visit(item, depth + 1)?;
+                    self.visit(item, position.inside(node))?;
                 }
             }
-            NodeRef::Built(_) => self.scalar(node),
+            NodeRef::Built(_) => self.scalar(node, position),
         }
         Ok(())
     }
 
-    fn map(&mut self, node: NodeRef<'_>, depth: u32) -> Result<()> {
+    fn map(&mut self, node: NodeRef<'_>, position: Position) -> Result<()> {
         if let NodeRef::Source(source, at) = node {
             self.raw_keys(node, source, at)?;
         }
@@ -332,11 +472,11 @@ impl Inspection {
             let key = entry.key_node;
             // The keys of the root are decoded as text; deeper ones must be strings.
             let null = nodes::is_null(key);
-            if (depth > 0 || null) && !matches!(key.scalar(Dialect::GoYamlV3), Scalar::Str(_)) {
+            if (position.depth > 0 || null) && !matches!(key.scalar(Dialect::GoYamlV3), Scalar::Str(_)) {
                 self.fail(format!("the key `{}` is no string", entry.key), key);
             }
             keys.push((entry.key.clone(), key));
-            self.visit(entry.value, depth + 1)?;
+            self.visit(entry.value, position.inside(node))?;
         }
         keys.sort_by(|a, b| a.0.cmp(&b.0));
         for pair in keys.windows(2) {
@@ -380,8 +520,9 @@ impl Inspection {
         Ok(())
     }
 
-    fn scalar(&mut self, node: NodeRef<'_>) {
-        self.folded |= nodes::refolded(node).is_some();
+    fn scalar(&mut self, node: NodeRef<'_>, position: Position) {
+        self.changes_in_passing |= nodes::passed(node).is_some();
+        self.quotes |= position.in_flow && is_quoted_in_flow(node);
         match node.scalar(Dialect::GoYamlV3) {
             Scalar::Float(value) if !value.is_finite() => {
                 self.fail(format!("{} can't be written as JSON", nodes::text(node)), node);

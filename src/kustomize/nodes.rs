@@ -161,6 +161,47 @@ pub(super) fn reads_as_other_key(key: &str) -> bool {
     !matches!(resolve::resolve_plain(Cow::Borrowed(key), Dialect::GoYamlV3), Scalar::Str(_))
 }
 
+/// What a scalar is after kustomize has written and read it on its way to JSON
+/// and out of it; `None` where it stays what it is.
+///
+/// Mirrors `RNode.MarshalJSON` and `JSONToYAML` of sigs.k8s.io/yaml.
+pub(super) fn passed(node: NodeRef<'_>) -> Option<Value> {
+    if is_omitted_in_flow(node) {
+        return Some(Value::Str("".into()));
+    }
+    if let Some(text) = refolded(node) {
+        return Some(Value::Str(text.into()));
+    }
+    let text = node.text().filter(|text| text.contains(NEXT_LINE))?;
+    Some(Value::Str(fold_next_lines(&text).into()))
+}
+
+/// A line break for YAML 1.1 that JSON doesn't escape.
+pub(super) const NEXT_LINE: char = '\u{85}';
+
+/// `{key: }` or `{key}`: between braces go-yaml writes nothing as `''`.
+pub(super) fn is_omitted_in_flow(node: NodeRef<'_>) -> bool {
+    let NodeRef::Source(source, at) = node else { return false };
+    let token = &source.document().tokens[at as usize];
+    token.empty && token.flow && source.document().tag(at).is_none()
+}
+
+/// A text with next-line characters between double quotes: one becomes a blank,
+/// of more the first is dropped, and blanks beside them too.
+fn fold_next_lines(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(NEXT_LINE) {
+        folded.push_str(rest[..at].trim_end_matches(' '));
+        let behind = rest[at..].trim_start_matches([NEXT_LINE, ' ']);
+        let breaks = rest[at..rest.len() - behind.len()].matches(NEXT_LINE).count();
+        folded.push_str(&if breaks == 1 { " ".to_owned() } else { "\n".repeat(breaks - 1) });
+        rest = behind;
+    }
+    folded.push_str(rest);
+    folded
+}
+
 /// The text of a folded scalar after go-yaml has written and read it again, as
 /// kustomize does on its way to JSON; `None` where it stays. go-yaml doubles
 /// every break behind a line that isn't indented further, whatever comes next;
@@ -222,6 +263,49 @@ pub(super) fn refolded(node: NodeRef<'_>) -> Option<String> {
         read.extend(std::iter::repeat_n('\n', breaks));
     }
     (read != *text).then_some(read)
+}
+
+/// Replace scalars; parts without a change keep their nodes.
+pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>) -> Option<Value>) {
+    let reference = node.get_ref();
+    if reference.is_map() {
+        let mut changed: Vec<(usize, Node)> = Vec::new();
+        for (at, entry) in reference.entries().enumerate() {
+            let mut value = entry.value.to_node();
+            rewrite(&mut value, change);
+            if !same(&value, &entry.value.to_node()) {
+                changed.push((at, value));
+            }
+        }
+        if changed.is_empty() {
+            return;
+        }
+        if let Some(entries) = node.make_map() {
+            for (at, value) in changed {
+                entries[at].value = value;
+            }
+        }
+    } else if reference.is_seq() {
+        let mut changed: Vec<(usize, Node)> = Vec::new();
+        for (at, item) in reference.items().enumerate() {
+            let mut value = item.to_node();
+            rewrite(&mut value, change);
+            if !same(&value, &item.to_node()) {
+                changed.push((at, value));
+            }
+        }
+        if changed.is_empty() {
+            return;
+        }
+        if let Some(items) = node.make_seq() {
+            for (at, value) in changed {
+                items[at] = value;
+            }
+        }
+    } else if let Some(value) = change(reference) {
+        let location = reference.location();
+        *node = Node::scalar(value, location);
+    }
 }
 
 #[cfg(test)]

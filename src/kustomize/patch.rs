@@ -17,7 +17,7 @@ use super::schema::Schemas;
 use super::selector::Compiled;
 use super::target::{Builder, Level};
 use super::{WarningKind, target};
-use crate::yaml::{Location, Node, NodeRef, Stream, Via, ViaKind};
+use crate::yaml::{Location, Node, NodeRef, Stream, Value, Via, ViaKind};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -286,7 +286,7 @@ fn unique_target(resources: &[Resource], patch: &Node) -> Result<usize> {
 struct Prepared {
     node: Node,
     defect: Option<Arc<BuildError>>,
-    folded: bool,
+    changes_in_passing: bool,
     allow_name_change: bool,
     allow_kind_change: bool,
     /// Whether the target's apiVersion stays.
@@ -321,7 +321,7 @@ impl Prepared {
         Prepared {
             node,
             defect: patch.defect.clone(),
-            folded: patch.folded,
+            changes_in_passing: patch.changes_in_passing,
             allow_name_change,
             allow_kind_change,
             by_target,
@@ -339,11 +339,22 @@ impl Prepared {
         if self.by_target {
             // The patch takes the target's apiVersion.
             match original.get_ref().get("apiVersion") {
-                Some(version) => drop(patch.set("apiVersion", version.to_node(), None)),
-                None => drop(patch.remove("apiVersion")),
+                Some(version) if !nodes::is_null(version) => {
+                    patch.set("apiVersion", version.to_node(), None);
+                }
+                // A text without a tag, which isn't null until it is written.
+                version => {
+                    let text = version.map_or_else(Default::default, nodes::text);
+                    patch.set("apiVersion", Node::scalar(Value::Plain(text.as_ref().into()), None), None);
+                }
             }
         }
-        let merged = merge(schemas, &original, &patch)?;
+        // kyaml merges in place, and with `replace` gives back another object, which
+        // kustomize drops: at the root the directive does nothing.
+        let merged = match merge(schemas, &original, &patch)? {
+            Some(_) if is_replacement(patch.get_ref()) => Some(original.clone()),
+            merged => merged,
+        };
         let Some(mut merged) = merged.filter(|node| !nodes::is_empty(Some(node.get_ref()))) else {
             resource.node = Node::empty_map(None);
             return Ok(());
@@ -362,11 +373,15 @@ impl Prepared {
         if resource.defect.is_none() {
             resource.defect.clone_from(&self.defect);
         }
-        resource.folded |= self.folded;
+        resource.changes_in_passing |= self.changes_in_passing;
         resource.sync();
         resource.files.extend(self.use_.clone());
         Ok(())
     }
+}
+
+fn is_replacement(patch: NodeRef<'_>) -> bool {
+    patch.get("$patch").is_some_and(|directive| nodes::text(directive) == "replace")
 }
 
 /// Write the original's field back, or remove it where the original has none.
@@ -511,7 +526,14 @@ impl PatchText {
             return Err(fail("this patch is empty".to_owned()));
         }
         if let Some(error) = self.stream.errors.first().filter(|error| error.document == 0) {
-            return Err(fail(error.message.clone()));
+            // JSON knows escapes that go-yaml doesn't.
+            let json = self.json.then(|| serde_json::from_str::<serde_json::Value>(&self.stream.text));
+            let Some(Ok(json)) = json else { return Err(fail(error.message.clone())) };
+            let whole = Node::string("", self.place().location());
+            let place = Place { inside: Some(whole), ..self.place.clone() };
+            let root =
+                place.node(&load::path_of(self.place()), &Arc::new(Stream::parse(&json.to_string())), 0);
+            return JsonPatch::decode(root.get_ref()).map(Some).map_err(fail);
         }
         if self.json && serde_json::from_str::<serde::de::IgnoredAny>(&self.stream.text).is_err() {
             return Err(fail("a patch that begins with `[` must be JSON".to_owned()));

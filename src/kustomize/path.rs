@@ -135,6 +135,9 @@ pub(super) fn for_each(
     let kind = nodes::kind(Some(node.get_ref()));
     if step.parse::<i64>().is_ok_and(|index| index >= 0) {
         let index: usize = step.parse().map_err(|_| format!("the index {step} is too large"))?;
+        if kind == Kind::Null && create != Create::Never {
+            return for_each(&mut below_null(Value::Seq(Vec::new())), steps, create, set);
+        }
         if kind != Kind::Seq {
             return Err(wrong_kind(node.get_ref(), step));
         }
@@ -171,7 +174,7 @@ pub(super) fn for_each(
     match kind {
         Kind::Map => {}
         Kind::Null if create == Create::Never => return Ok(0),
-        Kind::Null => nodes::become_empty(node, Value::Map(Vec::new())),
+        Kind::Null => return for_each(&mut below_null(Value::Map(Vec::new())), steps, create, set),
         _ => return Err(wrong_kind(node.get_ref(), step)),
     }
     if node.get_ref().get(step).is_none() {
@@ -184,6 +187,12 @@ pub(super) fn for_each(
         Some(field) => for_each(field, rest, create, set),
         None => Ok(0),
     }
+}
+
+/// What is made below a null: kyaml gives the null children, and it is written
+/// as null all the same.
+fn below_null(value: Value) -> Node {
+    Node::scalar(value, None)
 }
 
 /// The items of a list whose key matches an expression.
@@ -200,7 +209,9 @@ fn for_selected(
     match nodes::kind(Some(node.get_ref())) {
         Kind::Seq => {}
         Kind::Null if create == Create::Never => return Ok(0),
-        Kind::Null => nodes::become_empty(node, Value::Seq(Vec::new())),
+        Kind::Null => {
+            return for_selected(&mut below_null(Value::Seq(Vec::new())), step, rest, create, set);
+        }
         _ => return Err(wrong_kind(node.get_ref(), step)),
     }
     let matches = |item: NodeRef<'_>| {

@@ -32,8 +32,8 @@ pub struct Resource {
     pub(super) vars: Vec<Arc<str>>,
     /// Why it can't be written, if it can't.
     pub(super) defect: Option<Arc<BuildError>>,
-    /// Whether it has folded scalars that change on their way out.
-    pub(super) folded: bool,
+    /// Whether it has scalars that change on their way out.
+    pub(super) changes_in_passing: bool,
     /// Whether a transformer may have made it one that can't.
     pub(super) suspect: bool,
     /// What `buildMetadata` would say about it.
@@ -180,7 +180,7 @@ impl Resource {
             behavior: Behavior::Unspecified,
             vars: Vec::new(),
             defect: None,
-            folded: false,
+            changes_in_passing: false,
             suspect: false,
             traces: None,
         };
@@ -407,12 +407,12 @@ impl Resource {
         for (key, key_at, value, value_at) in pairs {
             if !removed(&key) {
                 any = true;
-                map.set(&key, Node::string(&value, value_at), key_at);
+                map.set(&key, Node::string(&value, value_at), key_at.clone());
                 if let Some(entry) = map.make_map().and_then(|entries| entries.last_mut())
                     && nodes::reads_as_other_key(&key)
                 {
                     unwritable = true;
-                    entry.key = nodes::untagged_key(&key, None);
+                    entry.key = nodes::untagged_key(&key, key_at.map(Arc::new).as_ref());
                 }
             }
         }

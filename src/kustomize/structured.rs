@@ -20,7 +20,7 @@ pub(super) fn replace(
     let Some((depth, text)) = scalar_on(object.get_ref(), steps) else { return false };
     let Some(new) = replaced(&text, &steps[depth..], create, value) else { return false };
     let written = path::for_each(object, &steps[..depth], Create::Never, &mut |leaf| {
-        *leaf = Node::scalar(Value::Str(new.as_str().into()), place.cloned());
+        *leaf = Node::scalar(written(leaf.get_ref(), &new)?, place.cloned());
         Ok(())
     });
     written.is_ok_and(|count| count > 0)

@@ -15,7 +15,7 @@ use super::resource::{Resource, Role, Traces};
 use super::schema::Schemas;
 use super::tree::{Found, Links, TreeFile, find};
 use super::{Build, Warning, WarningKind};
-use super::{generate, hash, json6902, nameref, patch, plugin, replacement, trace, transform, vars};
+use super::{generate, hash, nameref, patch, plugin, replacement, trace, transform, vars};
 use crate::repo::{self, FileTree};
 use crate::yaml::{Location, Node, Stream, Via, ViaKind};
 use rustc_hash::FxHashMap;
@@ -130,14 +130,22 @@ struct Record {
     /// Directories gone through, for the test for circles.
     directories: BTreeSet<Arc<str>>,
     files: BTreeSet<Arc<str>>,
+    /// Whether a file may hold characters that change on their way out.
+    unusual: bool,
     partial: Vec<Partial>,
     warnings: Vec<Warning>,
 }
 
 impl Record {
+    fn read(&mut self, file: &TreeFile) {
+        self.files.insert(file.file.path.clone());
+        self.unusual |= file.snapshot.blob(&file.file).is_ok_and(|blob| load::is_unusual(&blob.bytes));
+    }
+
     fn absorb(&mut self, other: &Record) {
         self.directories.extend(other.directories.iter().cloned());
         self.files.extend(other.files.iter().cloned());
+        self.unusual |= other.unusual;
         for partial in &other.partial {
             if !self.partial.contains(partial) {
                 self.partial.push(partial.clone());
@@ -251,10 +259,10 @@ pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) 
     require_unique(&resources)?;
     order::sort(&mut resources, level.file.sort_options.as_ref(), options.order)?;
     trace::finish(&level.file, &mut resources)?;
-    for resource in &mut resources {
-        finish(resource)?;
-    }
     let record = builder.record;
+    for resource in &mut resources {
+        finish(resource, record.unusual)?;
+    }
     Ok(Build {
         resources,
         partial: record.partial,
@@ -286,16 +294,24 @@ pub(super) fn check_resource(tree: &FileTree, directory: &str, path: &str, memo:
     }
 }
 
-/// The last test of an object: whether it can be written.
-fn finish(resource: &mut Resource) -> Result<()> {
-    if resource.folded {
-        json6902::refold(&mut resource.node);
+/// The last test of an object: whether it can be written. `unusual`: whether it
+/// may hold characters that can't.
+fn finish(resource: &mut Resource, unusual: bool) -> Result<()> {
+    if resource.changes_in_passing || unusual {
+        nodes::rewrite(&mut resource.node, &mut |scalar| nodes::passed(scalar));
+    }
+    if unusual {
+        load::require_readable(resource.node.get_ref())?;
     }
     if resource.defect.is_none() && resource.suspect {
         resource.defect = load::inspect(resource.node.get_ref())?;
     }
     match &resource.defect {
-        Some(defect) => Err(Box::new((**defect).clone())),
+        Some(defect) => {
+            let mut error = (**defect).clone();
+            error.location = error.location.or_else(|| resource.location());
+            Err(Box::new(error))
+        }
         None => Ok(()),
     }
 }
@@ -387,7 +403,7 @@ impl Builder<'_> {
                 Err(BuildError::new(Class::KustomizationFile, message, None))
             }
             [(name, file)] => {
-                self.record.files.insert(file.file.path.clone());
+                self.record.read(file);
                 decode_file(name, file, strict)
             }
             [(_, first), (_, second), ..] => {
@@ -754,7 +770,7 @@ impl Builder<'_> {
         match self.find(level, entry)? {
             Target::File(file) => {
                 self.require_allowed(level, &file, entry)?;
-                self.record.files.insert(file.file.path.clone());
+                self.record.read(&file);
                 Ok(file)
             }
             Target::Directory(_) => {
@@ -794,7 +810,7 @@ impl Builder<'_> {
 
     /// The objects of a file.
     fn objects_of(&mut self, file: &TreeFile, level: &Level, entry: &Text) -> Result<Vec<Resource>> {
-        self.record.files.insert(file.file.path.clone());
+        self.record.read(file);
         let place = Place { via: level.via.clone(), ..Place::default() };
         let documents = documents_of(file, &place)?;
         Ok(self.resources_of(load::objects(documents)?, level, level.origin_of(&entry.value)))
@@ -815,7 +831,7 @@ impl Builder<'_> {
             let location = object.node.get_ref().location();
             let mut resource = Resource::new(object.node, level.role, location);
             resource.defect = object.defect;
-            resource.folded = object.folded;
+            resource.changes_in_passing = object.changes_in_passing;
             resource.traces = origin.as_deref().map(|path| Box::new(Traces::of_file(path)));
             if !resource.id.gvk.has_known_scope() {
                 self.schemas.settle();

@@ -352,7 +352,10 @@ impl<'t> Composer<'t> {
     /// A node that no byte stands for.
     fn empty(&mut self) {
         let index = self.push(TokenKind::Scalar(ScalarStyle::Plain), self.passed, self.passed);
-        self.document.tokens[index as usize].empty = true;
+        let flow = self.open.last().is_some_and(|open| self.document.tokens[*open as usize].flow);
+        let token = &mut self.document.tokens[index as usize];
+        token.empty = true;
+        token.flow = flow;
     }
 
     /// A node with its properties. `flush`: a sequence may stand here without

@@ -208,11 +208,12 @@ fn other_scalar<'a>(
             return refuse(format!("json: unsupported value: {}", format_float_yaml(*value)));
         }
         Scalar::Float(value) => {
+            // What reads as an integer again becomes one: -0.0 ends as 0.
             let as_json = format_float(*value);
-            if as_json.parse::<i64>().is_ok() || as_json.parse::<u64>().is_ok() {
-                Cow::Owned(as_json)
-            } else {
-                Cow::Owned(float(*value))
+            match (as_json.parse::<i64>(), as_json.parse::<u64>()) {
+                (Ok(int), _) => Cow::Owned(int.to_string()),
+                (_, Ok(int)) => Cow::Owned(int.to_string()),
+                _ => Cow::Owned(float(*value)),
             }
         }
         Scalar::Timestamp(text) => match timestamp_rfc3339(text) {

@@ -28,7 +28,7 @@ pub const NONE: u32 = u32::MAX;
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
-    /// Written between brackets or braces.
+    /// A collection written between brackets or braces; an omitted node in one.
     pub flow: bool,
     /// An omitted node: `key:` with nothing after it. Its span is empty.
     pub empty: bool,
