@@ -85,6 +85,7 @@ pub(super) fn apply_json6902(
         require_sound(resource)?;
         resource.expose_history();
         operations.apply(&mut resource.node)?;
+        resource.common.clear();
         resource.forget_history();
         resource.absorb_history();
         resource.sync();
@@ -158,6 +159,7 @@ fn patch_all(
         let history = resource.clone();
         resource.expose_history();
         operations.apply(&mut resource.node)?;
+        resource.common.clear();
         resource.forget_history();
         resource.absorb_history();
         resource.previous = history.previous;
@@ -367,6 +369,9 @@ impl Prepared {
         }
         restore(&mut merged, &original, &["metadata", "namespace"]);
         resource.node = merged;
+        if !resource.common.is_empty() {
+            resource.write_through(&original);
+        }
         if self.forgets_history {
             resource.forget_history();
         }

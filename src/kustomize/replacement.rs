@@ -194,7 +194,11 @@ fn apply_target(target: &Target, value: &Node, resources: &mut [Resource]) -> Re
         }
         matched = true;
         for field in paths {
+            let old = (!resource.common.is_empty()).then(|| resource.node.clone());
             write(resource, field, &target.options, value)?;
+            if let Some(old) = old {
+                resource.write_through(&old);
+            }
         }
         resource.suspect = true;
         if !matches!(nodes::kind(Some(value.get_ref())), Kind::Scalar | Kind::Null) {

@@ -36,6 +36,9 @@ pub struct Resource {
     pub(super) changes_in_passing: bool,
     /// Whether a transformer may have made it one that can't.
     pub(super) suspect: bool,
+    /// Values that several of its fields have in common; see
+    /// [`Resource::write_through`].
+    pub(super) common: Vec<Node>,
     /// What `buildMetadata` would say about it.
     pub(super) traces: Option<Box<Traces>>,
 }
@@ -182,6 +185,7 @@ impl Resource {
             defect: None,
             changes_in_passing: false,
             suspect: false,
+            common: Vec::new(),
             traces: None,
         };
         resource.absorb_history();
@@ -214,6 +218,51 @@ impl Resource {
         let mut id = self.id.clone();
         id.namespace = id.effective_namespace().into();
         self.previous.push(id);
+    }
+
+    /// Write what changed since `old` through to fields that have the value in
+    /// common: a label that is new in several fields of an object is one node in
+    /// all of them, so whoever writes one of these fields later writes all.
+    ///
+    /// Mirrors what `trackableSetter.SetEntry` (`api/filters/filtersutil`) and
+    /// `FieldSetter` (`kyaml/yaml/fns.go`) come to.
+    pub(super) fn write_through(&mut self, old: &Node) {
+        for common in std::mem::take(&mut self.common) {
+            let mut places = Vec::new();
+            places_of(old.get_ref(), &common, &mut Vec::new(), &mut places);
+            places.sort_unstable();
+            let is_scalar = |node: NodeRef<'_>| !node.is_map() && !node.is_seq();
+            let written = places.iter().rev().find_map(|place| {
+                let node = at_place(self.node.get_ref(), place).filter(|node| is_scalar(*node))?.to_node();
+                (!nodes::same(&node, &common)).then_some(node)
+            });
+            let Some(written) = written else {
+                self.common.push(common);
+                continue;
+            };
+            let reference = written.get_ref();
+            let new = match &written {
+                Node::Built(built) => Node::Built(Arc::new((**built).clone())),
+                Node::Source(..) if nodes::is_string(reference) => {
+                    Node::string(&nodes::text(reference), reference.location())
+                }
+                Node::Source(..) => {
+                    let text = nodes::text(reference);
+                    Node::scalar(Value::Plain(text.as_ref().into()), reference.location())
+                }
+            };
+            replace_same(&mut self.node, &common, &new);
+            for place in &places {
+                let mut node = Some(&mut self.node);
+                for step in place {
+                    node = node.and_then(|node| node.get_mut(step));
+                }
+                if let Some(node) = node.filter(|node| is_scalar(node.get_ref())) {
+                    *node = new.clone();
+                }
+            }
+            self.common.push(new);
+        }
     }
 
     /// The first id.
@@ -424,6 +473,56 @@ impl Resource {
             }
         }
         self.suspect |= unwritable;
+    }
+}
+
+/// Paths through maps to a node.
+fn places_of(node: NodeRef<'_>, wanted: &Node, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    // What a source holds is no node of a transformer.
+    let NodeRef::Built(built) = node else { return };
+    if let Value::Map(entries) = &built.value {
+        for entry in entries {
+            path.push(entry.key_text().into_owned());
+            if nodes::same(&entry.value, wanted) {
+                found.push(path.clone());
+            }
+            places_of(entry.value.get_ref(), wanted, path, found);
+            path.pop();
+        }
+    }
+}
+
+fn at_place<'n>(root: NodeRef<'n>, place: &[String]) -> Option<NodeRef<'n>> {
+    place.iter().try_fold(root, |node, step| node.get(step))
+}
+
+/// Write a node over all places of another one, those in lists too.
+fn replace_same(node: &mut Node, wanted: &Node, new: &Node) {
+    if !holds(node, wanted) {
+        return;
+    }
+    if nodes::same(node, wanted) {
+        *node = new.clone();
+    } else if node.get_ref().is_map() {
+        for entry in node.make_map().into_iter().flatten() {
+            replace_same(&mut entry.value, wanted, new);
+        }
+    } else {
+        for item in node.make_seq().into_iter().flatten() {
+            replace_same(item, wanted, new);
+        }
+    }
+}
+
+fn holds(node: &Node, wanted: &Node) -> bool {
+    if nodes::same(node, wanted) {
+        return true;
+    }
+    let Node::Built(built) = node else { return false };
+    match &built.value {
+        Value::Map(entries) => entries.iter().any(|entry| holds(&entry.value, wanted)),
+        Value::Seq(items) => items.iter().any(|item| holds(item, wanted)),
+        _ => false,
     }
 }
 

@@ -262,17 +262,28 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
     if pairs.is_empty() {
         return Ok(());
     }
-    let shared: Vec<(&str, Option<Arc<Location>>, Node)> = pairs
+    struct Pair<'p> {
+        key: &'p str,
+        key_origin: Option<Arc<Location>>,
+        /// Written where the key is new: one node in all fields of an object.
+        new: Node,
+        /// Written over a value, which stays a node of its own.
+        over: Node,
+    }
+    let pairs: Vec<Pair<'_>> = pairs
         .iter()
         .map(|pair| {
-            let value = shared_string(&pair.value.value, place(&pair.value.node).as_ref());
-            (&*pair.key, place(&pair.key_node), value)
+            let origin = place(&pair.value.node);
+            let value = || shared_string(&pair.value.value, origin.as_ref());
+            Pair { key: &pair.key, key_origin: place(&pair.key_node), new: value(), over: value() }
         })
         .collect();
-    let odd_keys = pairs.iter().any(|pair| nodes::reads_as_other_key(&pair.key));
+    let odd_keys = pairs.iter().any(|pair| nodes::reads_as_other_key(pair.key));
     for resource in resources {
         resource.suspect |= odd_keys;
         let gvk = resource.id.gvk.clone();
+        let old = (!resource.common.is_empty()).then(|| resource.node.clone());
+        let mut added = vec![0_u32; pairs.len()];
         for spec in specs.iter().filter(|spec| spec.matches(&gvk)) {
             fieldspec::apply(
                 &mut resource.node,
@@ -284,13 +295,21 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
                         let message = "labels or annotations are added here, where a map must be";
                         return Err(BuildError::at(Class::FieldSpec, message, node.get_ref()));
                     }
-                    for (key, key_origin, value) in &shared {
-                        nodes::set_entry(node, key, value.clone(), key_origin.as_ref());
+                    for (pair, added) in pairs.iter().zip(&mut added) {
+                        let is_new = node.get_ref().get(pair.key).is_none();
+                        *added += u32::from(is_new);
+                        let value = if is_new { &pair.new } else { &pair.over };
+                        nodes::set_entry(node, pair.key, value.clone(), pair.key_origin.as_ref());
                     }
                     Ok(())
                 },
             )?;
         }
+        if let Some(old) = old {
+            resource.write_through(&old);
+        }
+        let several = pairs.iter().zip(added).filter(|(_, added)| *added > 1);
+        resource.common.extend(several.map(|(pair, _)| pair.new.clone()));
     }
     Ok(())
 }

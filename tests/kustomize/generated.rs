@@ -678,7 +678,8 @@ fn merge_patch(r: &mut Random, object: &Object) -> Y {
         } else if r.one_in(3) {
             changed.push("gone", raw("null"));
         }
-        metadata.push(r.pick(&["labels", "annotations"]), changed);
+        let field = *r.pick(&["labels", "annotations"]);
+        metadata.push(field, changed);
     }
     let mut patch =
         map([("apiVersion", raw(object.api)), ("kind", raw(object.kind)), ("metadata", metadata)]);
