@@ -550,3 +550,61 @@ fn said_by(node: NodeRef<'_>, out: &mut String) {
         out.push(',');
     }
 }
+
+/// Line ends, a byte order mark, a missing final line break, comments and modes
+/// are those of the file.
+#[test]
+fn the_habits_of_a_file_stay() {
+    let plain = kustomization("apps", "./apps/production").replace("spec:\n", "spec:\n  # how often\n");
+    let with = |line: &str| plain.replace("  # how often\n", &format!("  suspend: {line}\n  # how often\n"));
+    let dos = |text: &str| text.replace('\n', "\r\n");
+    let shapes: [&dyn Fn(&str) -> String; 5] = [
+        &|text| text.to_owned(),
+        &dos,
+        &|text| format!("\u{feff}{text}"),
+        &|text| text.trim_end().to_owned(),
+        &|text| {
+            format!(
+                "# head\n---\n{text}---\n# another document\napiVersion: v1\nkind: Namespace\nmetadata: {{name: a}}\n...\n"
+            )
+        },
+    ];
+    let file = "clusters/production/apps.yaml";
+    for shape in shapes {
+        let scratch = fleet(&["production"]);
+        let path = scratch.write(file, shape(&plain).as_bytes());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("a mode");
+        }
+        runs(&scratch, &["suspend", "ks/apps", "--message", "INC-1"], 0);
+        assert_eq!(scratch.read(file), shape(&with("true # INC-1")));
+        runs(&scratch, &["resume", "ks/apps"], 0);
+        assert_eq!(scratch.read(file), shape(&with("false")));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(&path).expect("the file").permissions().mode();
+            assert_eq!(mode & 0o777, 0o640);
+        }
+    }
+}
+
+/// A value that common annotations spread is not taken away from one object only.
+#[test]
+fn what_is_spread_over_many_is_not_resumed_for_one() {
+    let scratch = fleet(&["production"]);
+    let spread = format!("{OVERLAY}commonAnnotations: {{reconcile.fluxcd.io/suspended: INC-1}}\n")
+        .replace("[../base]", "[../base, other.yaml]");
+    scratch.write("apps/production/kustomization.yaml", spread.as_bytes());
+    scratch.write("apps/production/other.yaml", RELEASE.replace("podinfo", "other").as_bytes());
+    scratch.commit("spread");
+    let said = runs(&scratch, &["resume", "hr/podinfo"], 2);
+    assert!(said.contains("also feeds HelmRelease other/other in cluster production"), "{said}");
+    runs(&scratch, &["resume", "hr/*"], 0);
+    assert_eq!(
+        changed(&scratch),
+        "apps/production/kustomization.yaml\n-commonAnnotations: {reconcile.fluxcd.io/suspended: INC-1}"
+    );
+}
