@@ -473,8 +473,8 @@ struct Sample {
     name: String,
     text: String,
     stream: Arc<Stream>,
-    /// Documents that say something, with the nodes of each.
-    documents: Vec<(Arc<Source>, Vec<Spot>)>,
+    /// Documents that say something, with the nodes of each and what it says.
+    documents: Vec<(Arc<Source>, Vec<Spot>, Said)>,
 }
 
 impl Sample {
@@ -485,8 +485,9 @@ impl Sample {
         }
         let documents = sources(name, &stream)
             .map(|source| {
-                let spots = spots(NodeRef::Source(&source, 0));
-                (source, spots)
+                let root = NodeRef::Source(&source, 0);
+                let (spots, said) = (spots(root), Said::of(root));
+                (source, spots, said)
             })
             .collect::<Vec<_>>();
         (!documents.is_empty()).then(|| Sample { name: name.to_owned(), text, stream, documents })
@@ -613,7 +614,7 @@ fn check_refusal(
 
 fn attempt(sample: &Sample, dice: &Dice, tally: &mut Tally) -> Result<(), String> {
     let Sample { name, text, stream, .. } = sample;
-    let (source, spots) = dice.document.get(&sample.documents);
+    let (source, spots, _) = dice.document.get(&sample.documents);
     let document = source.index;
     let root = NodeRef::Source(source, 0);
     let operation = operation(dice, spots);
@@ -642,8 +643,8 @@ fn attempt(sample: &Sample, dice: &Dice, tally: &mut Tally) -> Result<(), String
     check_bytes(text, &new.text, &compiled, own_lines(text, root, &operation)).map_err(because)?;
     // The value tree is as predicted, that of other documents as before.
     let now: Vec<Arc<Source>> = sources(name, &new).collect();
-    for ((before, _), after) in sample.documents.iter().zip(&now) {
-        let mut expected = Said::of(NodeRef::Source(before, 0));
+    for ((before, _, said), after) in sample.documents.iter().zip(&now) {
+        let mut expected = said.clone();
         let mut got = Said::of(NodeRef::Source(after, 0));
         if before.index == document {
             expected.change(&operation);
