@@ -240,6 +240,97 @@ spec:
     assert_eq!(scratch.forebay(&["lint", "--select", "missing-path"]).code, 0);
 }
 
+/// What a ResourceSet makes of inputs in the repository is in the cluster; of
+/// others nobody knows.
+#[test]
+fn resource_sets_with_static_inputs_are_expanded() {
+    let set = |inputs: &str, path: &str| {
+        format!(
+            "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {{name: tenants, namespace: flux-system}}\n\
+             spec:\n  {inputs}\n  resources:\n    - apiVersion: kustomize.toolkit.fluxcd.io/v1\n      kind: Kustomization\n      \
+             metadata:\n        name: << inputs.tenant >>\n        namespace: flux-system\n      spec:\n        interval: 1h\n        \
+             prune: true\n        path: {path}\n        sourceRef: {{kind: GitRepository, name: flux-system}}\n        \
+             postBuild: {{substitute: {{tier: \"<< inputs.tier | quote >>\"}}}}\n"
+        )
+    };
+    let own = "inputs: [{tenant: red, tier: 1}, {tenant: blue, tier: 2}]";
+    let waits = kustomization("waits", "path: ./apps, dependsOn: [{name: red}, {name: green}]");
+    let scratch = Scratch::git(&[
+        ("clusters/main/flux-system/gotk-sync.yaml", &sync("./clusters/main")),
+        ("clusters/main/waits.yaml", &waits),
+        ("clusters/main/set.yaml", &set(own, "./tenants/<< inputs.tenant >>")),
+        ("apps/a.yaml", &config_map("web")),
+        ("tenants/red/a.yaml", &config_map("red").replace("k: v", "k: 'tier ${tier}'")),
+        ("tenants/blue/a.yaml", &config_map("blue")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"main": ["flux-system", "red", "blue", "waits"]}));
+    let lint = |scratch: &Scratch| {
+        let answer = scratch.forebay(&["lint", "--format", "json", "--show", "info"]).json();
+        let findings = answer["findings"].as_array().expect("findings").clone();
+        let found: Vec<(String, String, u64)> = findings
+            .iter()
+            .map(|finding| {
+                let at = &finding["location"];
+                let text = |value: &Value| value.as_str().expect("a text").to_owned();
+                (text(&finding["rule"]), text(&at["path"]), at["line"].as_u64().expect("a line"))
+            })
+            .collect();
+        let unchecked = answer["notChecked"].as_array().expect("a list");
+        (
+            found,
+            unchecked.iter().map(|row| row["what"].as_str().expect("a word").to_owned()).collect::<Vec<_>>(),
+        )
+    };
+    // All of it is known, so what isn't there is an error.
+    let missing = ("missing-reference".to_owned(), "clusters/main/waits.yaml".to_owned(), 4);
+    assert_eq!(lint(&scratch), (vec![missing.clone()], vec![]));
+    let locate = scratch.forebay(&["locate", "ConfigMap/shop/red", "/data/k", "--format", "json"]).json();
+    assert_eq!(locate["value"], "tier 1");
+    let locate = scratch.forebay(&["locate", "Kustomization/flux-system/blue", "/spec/path"]).out;
+    assert_eq!(locate, "clusters/main/set.yaml:15:15\n");
+    // The template's path is wrong for one of the inputs.
+    scratch.write("clusters/main/set.yaml", set(own, "./tenant/<< inputs.tenant >>").as_bytes());
+    let (found, _) = lint(&scratch);
+    let wrong = ("missing-path".to_owned(), "clusters/main/set.yaml".to_owned(), 15);
+    assert!(found.contains(&wrong), "{found:?}");
+
+    // A provider whose inputs are written down is as good.
+    let provider = "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSetInputProvider\nmetadata: {name: one, namespace: flux-system}\n\
+                    spec: {type: Static, defaultValues: {tenant: red, tier: 3}}\n";
+    let from = "inputsFrom: [{name: one}]";
+    scratch.write("clusters/main/set.yaml", set(from, "./tenants/<< inputs.tenant >>").as_bytes());
+    scratch.write("clusters/main/provider.yaml", provider.as_bytes());
+    assert_eq!(clusters(&scratch)["main"], json!(["flux-system", "red", "waits"]));
+    let locate = scratch.forebay(&["locate", "ConfigMap/shop/red", "/data/k", "--format", "json"]).json();
+    assert_eq!(locate["value"], "tier 3");
+
+    // Of these nobody knows which Kustomizations there are: nothing is an error.
+    let asks = provider.replace(
+        "type: Static, defaultValues",
+        "type: GitHubBranch, url: 'https://example.com', defaultValues",
+    );
+    for (inputs, path, provider) in [
+        (from, "./tenants/<< inputs.tenant >>", asks.as_str()),
+        ("inputsFrom: [{selector: {matchLabels: {a: b}}}]", "./tenants/<< inputs.tenant >>", provider),
+        (own, "<< if inputs.tier >>./tenants<< end >>", provider),
+        (own, "./tenants/<< inputs.team >>", provider),
+    ] {
+        scratch.write("clusters/main/set.yaml", set(inputs, path).as_bytes());
+        scratch.write("clusters/main/provider.yaml", provider.as_bytes());
+        assert_eq!(clusters(&scratch)["main"], json!(["flux-system", "waits"]), "{inputs} {path}");
+        let (found, unchecked) = lint(&scratch);
+        assert!(found.iter().all(|(rule, ..)| rule == "orphan-object"), "{inputs} {path}: {found:?}");
+        assert_eq!(unchecked, ["reference-into-resource-set"], "{inputs} {path}");
+    }
+    // An unknown value is only that.
+    scratch.write("clusters/main/set.yaml", set(own, "./tenants/<< inputs.tenant | slugify >>").as_bytes());
+    assert_eq!(clusters(&scratch)["main"], json!(["flux-system", "red", "blue", "waits"]));
+    assert_eq!(
+        lint(&scratch).0.iter().filter(|found| **found != missing && found.0 != "orphan-object").count(),
+        0
+    );
+}
+
 /// A file that the source leaves out is missing for that reason.
 #[test]
 fn what_is_left_out_of_the_artifact_says_so() {
@@ -262,6 +353,22 @@ fn what_is_left_out_of_the_artifact_says_so() {
     assert!(why(0).starts_with("it exists, but `/docs/` in .sourceignore keeps it out"), "{}", why(0));
     assert_eq!(answer["findings"][1]["rule"], "missing-resource", "{answer:#}");
     assert!(why(1).starts_with("it exists, but `web/a.*` in .sourceignore keeps it out"), "{}", why(1));
+    assert!(why(1).contains("the build of Kustomization flux-system/web fails"), "{}", why(1));
+
+    // The source itself can say so, in place of the file.
+    let scratch = repository("");
+    let source = sync("./clusters/main").replacen("interval: 1m", "interval: 1m, ignore: 'web/a.yaml'", 1);
+    scratch.write("clusters/main/flux-system/gotk-sync.yaml", source.as_bytes());
+    let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+    assert_eq!(answer["findings"].as_array().map(Vec::len), Some(1), "{answer:#}");
+    let finding = &answer["findings"][0];
+    assert_eq!(finding["rule"], "missing-resource", "{answer:#}");
+    assert_eq!(finding["location"]["path"], "web/kustomization.yaml", "{answer:#}");
+    let why = finding["why"].as_str().expect("a reason");
+    assert!(
+        why.starts_with("it exists, but `web/a.yaml` in spec.ignore of the source keeps it out"),
+        "{why}"
+    );
 }
 
 /// `why` names the text of a patch, not only the entry that applies it.

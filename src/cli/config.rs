@@ -1,7 +1,7 @@
 //! `forebay config`.
 
 use super::common::Common;
-use super::session::{Session, load_config, root_and_focus};
+use super::session::{Session, cluster_filter, load_config, root_and_focus};
 use super::{Answer, Failure, Status, output};
 use crate::config::{Config, FILE_NAME, SCHEMA, TEMPLATE};
 use crate::flux::cluster::{ApplyTarget, Cluster, World, target_of};
@@ -72,8 +72,11 @@ fn show(common: &Common) -> Answer {
     output::chosen(common, &FORMATS)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
+    let wanted = cluster_filter(common, &world)?;
     let mut rows = configured(&session);
-    rows.extend(clusters(&session.config, &world));
+    for cluster in world.clusters.iter().filter(|cluster| wanted(cluster)) {
+        rows.extend(of_cluster(&session.config, &world, cluster));
+    }
     output::emit(common, &FORMATS, |format, out, _| {
         if format == "text" {
             return text(out, &rows);
@@ -129,45 +132,42 @@ fn configured(session: &Session) -> Vec<Row> {
     rows
 }
 
-/// Every cluster with its entry point, versions and features.
-fn clusters(config: &Config, world: &World) -> Vec<Row> {
+/// A cluster with its entry point, versions and features.
+fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<Row> {
     let mut rows = Vec::new();
-    for cluster in &world.clusters {
-        let Some(name) = &cluster.name else { continue };
-        let key = |what: &str| format!("clusters.{name}.{what}");
-        let named = config.clusters.iter().find(|entry| entry.name == **name);
-        let place =
-            |location: &Location| format!("{}:{}", location.path, world.snapshot.positions(location).0.0);
+    let Some(name) = &cluster.name else { return rows };
+    let key = |what: &str| format!("clusters.{name}.{what}");
+    let named = config.clusters.iter().find(|entry| entry.name == **name);
+    let place = |location: &Location| format!("{}:{}", location.path, world.snapshot.positions(location).0.0);
+    rows.push(Row {
+        cluster: cluster.name.clone(),
+        key: key("path"),
+        value: json!(if cluster.root.is_empty() { "." } else { &cluster.root }),
+        from: named.map_or("found".to_owned(), |entry| place(&entry.location)),
+    });
+    for (target, location) in targets(world, cluster) {
+        let ApplyTarget::Remote(by) = &target else { continue };
+        let named = config.clusters.iter().find(|entry| entry.is_reached_by(by));
         rows.push(Row {
             cluster: cluster.name.clone(),
-            key: key("path"),
-            value: json!(if cluster.root.is_empty() { "." } else { &cluster.root }),
-            from: named.map_or("found".to_owned(), |entry| place(&entry.location)),
+            key: key(&format!("kubeConfig.{by}")),
+            value: json!(named.map_or("not followed", |entry| &entry.name)),
+            from: location.as_ref().map_or("nothing says it".to_owned(), place),
         });
-        for (target, location) in targets(world, cluster) {
-            let ApplyTarget::Remote(by) = &target else { continue };
-            let named = config.clusters.iter().find(|entry| entry.is_reached_by(by));
-            rows.push(Row {
-                cluster: cluster.name.clone(),
-                key: key(&format!("kubeConfig.{by}")),
-                value: json!(named.map_or("not followed", |entry| &entry.name)),
-                from: location.as_ref().map_or("nothing says it".to_owned(), place),
-            });
-        }
-        let settings = &cluster.settings;
-        for (what, version) in [
-            ("target.flux", &settings.flux),
-            ("target.clusterApi", &settings.cluster_api),
-            ("target.kubernetes", &settings.kubernetes),
-        ] {
-            let value = version.value.map(|version| json!(version.to_string()));
-            rows.push(setting(name, what, value, report::json::from(&world.snapshot, version)));
-        }
-        for (feature, state) in settings.features() {
-            let value = state.value.map(|on| json!(if on { "enabled" } else { "disabled" }));
-            let key = format!("target.features.{}", feature.name());
-            rows.push(setting(name, &key, value, report::json::from(&world.snapshot, state)));
-        }
+    }
+    let settings = &cluster.settings;
+    for (what, version) in [
+        ("target.flux", &settings.flux),
+        ("target.clusterApi", &settings.cluster_api),
+        ("target.kubernetes", &settings.kubernetes),
+    ] {
+        let value = version.value.map(|version| json!(version.to_string()));
+        rows.push(setting(name, what, value, report::json::from(&world.snapshot, version)));
+    }
+    for (feature, state) in settings.features() {
+        let value = state.value.map(|on| json!(if on { "enabled" } else { "disabled" }));
+        let key = format!("target.features.{}", feature.name());
+        rows.push(setting(name, &key, value, report::json::from(&world.snapshot, state)));
     }
     rows
 }

@@ -18,7 +18,7 @@ use crate::kustomize::{
     self, BuildError, Class, Links, LoadRestriction, Options, Order, Rewrite, RootFile, Warning,
 };
 use crate::repo::{FileTree, ObjectId, join};
-use crate::yaml::{Dialect, Known, Location, Node, NodeRef, Scalar, Value, Via, ViaKind};
+use crate::yaml::{Dialect, Known, Location, Node, NodeRef, Scalar, Sizes, Value, Via, ViaKind};
 use std::sync::Arc;
 
 /// The objects of a Flux Kustomization.
@@ -40,6 +40,9 @@ pub struct FluxBuild {
     pub warnings: Vec<Warning>,
     /// Paths of the files that were read, sorted.
     pub files_read: Vec<Arc<str>>,
+    /// About how many bytes the objects take when they are written, at most
+    /// [`kustomize::OUTPUT_LIMIT`].
+    pub size: u64,
 }
 
 /// One built object.
@@ -84,6 +87,8 @@ pub enum FailureKind {
     MissingPath,
     /// Kustomizations that apply themselves under ever new names.
     Endless,
+    /// The objects of its cluster outgrow a limit of this program.
+    TooLarge,
     /// kustomize refuses what is there.
     Unbuildable(Class),
 }
@@ -116,6 +121,21 @@ pub fn build(
             let strict = strict == Known::Value(true);
             match substitution::substitute(object.node.get_ref(), variables, strict) {
                 Ok(substituted) => {
+                    if !same_node(&substituted.node, &object.node) {
+                        build.size =
+                            build.size.saturating_add(Sizes::default().of(substituted.node.get_ref()));
+                    }
+                    if build.size > kustomize::OUTPUT_LIMIT {
+                        return Err(BuildFailure {
+                            kind: FailureKind::Unbuildable(Class::Limit),
+                            message: format!(
+                                "its substituted objects come to more than {} MiB",
+                                kustomize::OUTPUT_LIMIT >> 20
+                            ),
+                            location: object.node.get_ref().location(),
+                            related: Vec::new(),
+                        });
+                    }
                     object.node = substituted.node;
                     if variables.runs() == Some(true) {
                         object.problems = substituted.problems;
@@ -142,6 +162,15 @@ pub fn build(
         }
     }
     Ok(build)
+}
+
+/// Whether nothing was rebuilt.
+fn same_node(one: &Node, other: &Node) -> bool {
+    match (one, other) {
+        (Node::Source(one, at), Node::Source(other, token)) => Arc::ptr_eq(one, other) && at == token,
+        (Node::Built(one), Node::Built(other)) => Arc::ptr_eq(one, other),
+        _ => false,
+    }
 }
 
 /// The directory that `spec.path` names, clean, inside the tree: `..` and a
@@ -273,6 +302,7 @@ impl FluxBuild {
             build.partial.into_iter().map(|partial| (partial.what.name(), partial.name, partial.location));
         self.partial.extend(partial);
         self.warnings = build.warnings;
+        self.size = build.size;
         self.files_read = build.files_read;
         Ok(())
     }
@@ -368,7 +398,12 @@ fn holds_encrypted(node: NodeRef<'_>, depth: usize) -> bool {
 
 /// Merges `spec.commonMetadata` into an object's labels or annotations
 /// (`SetCommonMetadata`): it overrides, and reaches no pod template.
-fn set_common_metadata(node: &mut Node, field: &str, metadata: NodeRef<'_>, place: Option<&Location>) {
+pub(super) fn set_common_metadata(
+    node: &mut Node,
+    field: &str,
+    metadata: NodeRef<'_>,
+    place: Option<&Location>,
+) {
     let additions: Vec<_> = metadata.get(field).into_iter().flat_map(NodeRef::entries).collect();
     if additions.is_empty() {
         return;

@@ -139,9 +139,13 @@ impl<'w> ClusterGraph<'_, 'w> {
                 (member, node)
             })
             .collect();
-        for (id, _) in &self.cluster.generated {
-            if is_node(id) {
-                self.node(id, "(made by a controller)".to_owned(), true);
+        for (id, maker) in self.cluster.generated.iter().filter(|(id, _)| is_node(id)) {
+            let made = self.node(id, "(made by a controller)".to_owned(), true);
+            let is_maker = |member: &Member| self.world.object(member.object).id.to_string() == *maker;
+            if &*id.kind == "ExternalArtifact"
+                && let Some((_, generator)) = members.iter().find(|(member, _)| is_maker(member))
+            {
+                self.edge(made, *generator, EdgeKind::Source);
             }
         }
         let appliers: Vec<usize> =

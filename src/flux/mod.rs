@@ -15,6 +15,7 @@ pub mod markers;
 pub mod metadata;
 pub mod references;
 pub mod regexp;
+mod resource_set;
 pub mod schedule;
 pub mod substitution;
 pub mod suspend;

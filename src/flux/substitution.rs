@@ -13,6 +13,7 @@ mod parse;
 mod variables;
 
 pub use object::{Problem, ProblemKind, SUBSTITUTE_KEY, Substituted, opts_out, part_location, substitute};
+pub(crate) use object::{fits, reread};
 pub use parse::{Expression, Malformed, Operator, ParseError, Template, parse};
 
 pub use variables::{

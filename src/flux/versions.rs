@@ -6,8 +6,9 @@
 
 use super::kinds;
 use crate::config::{Feature, Target, Version, Written};
+use crate::kustomize::FILE_NAMES;
 use crate::repo::{ObjectId, Snapshot};
-use crate::yaml::{Location, NodeRef};
+use crate::yaml::{Location, Node, NodeRef};
 
 /// A value that the repository or the configuration states, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,11 +88,13 @@ impl Settings {
         }
     }
 
-    /// Read the settings of a cluster from its objects; what `target` of the
-    /// configuration says wins.
+    /// Read the settings of a cluster from its objects, and from the patches for
+    /// objects that `flux bootstrap` has yet to write below its root directory;
+    /// what `target` of the configuration says wins.
     pub fn read<'o>(
         objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
         snapshot: &Snapshot,
+        root: &str,
         target: &Target,
     ) -> Settings {
         let mut settings = Settings::default();
@@ -104,6 +107,9 @@ impl Settings {
         for (id, node) in objects.clone() {
             settings.evidence(id, node);
             settings.core_provider(id, node);
+        }
+        if !objects.clone().any(|(id, _)| is_controller(id)) {
+            settings.bootstrap(snapshot, root);
         }
         for (id, node) in objects {
             settings.arguments(id, node);
@@ -203,11 +209,43 @@ impl Settings {
             self.set(Feature::ExternalArtifact, true, components.location());
         }
         for patch in node.items_at("/spec/kustomize/patches") {
-            if let Some(text) = patch.get("patch").and_then(NodeRef::as_str) {
-                let location = patch.get("patch").and_then(NodeRef::location);
-                for argument in text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ','])) {
-                    self.argument(argument, &location);
+            self.patch(patch);
+        }
+    }
+
+    /// A kustomization beside a gotk-components.yaml that is empty until
+    /// `flux bootstrap` writes it.
+    fn bootstrap(&mut self, snapshot: &Snapshot, root: &str) {
+        for file in snapshot.files_below(root) {
+            let name = file.path.rsplit('/').next().unwrap_or_default();
+            if !FILE_NAMES.contains(&name) {
+                continue;
+            }
+            let Some(source) =
+                snapshot.sources(file).first().filter(|source| !source.document().tokens.is_empty())
+            else {
+                continue;
+            };
+            let node = Node::Source(source.clone(), 0);
+            let view = node.get_ref();
+            let is_components = |item: NodeRef<'_>| {
+                item.as_str().is_some_and(|path| path.rsplit('/').next() == Some("gotk-components.yaml"))
+            };
+            if view.items_at("/resources").any(is_components) {
+                for patch in view.items_at("/patches") {
+                    self.patch(patch);
                 }
+            }
+        }
+    }
+
+    /// The arguments that a patch for Deployments holds.
+    fn patch(&mut self, patch: NodeRef<'_>) {
+        let Some(node) = patch.get("patch") else { return };
+        let Some(text) = node.as_str() else { return };
+        for argument in text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ','])) {
+            if argument.starts_with("--") {
+                self.argument(argument, &within(node, argument));
             }
         }
     }
@@ -217,7 +255,7 @@ impl Settings {
         if !id.is("apps", "Deployment") {
             return;
         }
-        let flux = CONTROLLERS.iter().any(|(name, _)| **name == *id.name);
+        let flux = is_controller(id);
         let capi = &*id.name == "capi-controller-manager";
         if &*id.name == "source-watcher" {
             self.set_once(Feature::ExternalArtifact, true, node.location());
@@ -356,6 +394,25 @@ static CONTROLLERS: &[(&str, &[(u32, i64)])] = &[
     ("image-reflector-controller", &[(1, 7), (0, -29)]),
     ("image-automation-controller", &[(1, 7), (0, -35)]),
 ];
+
+/// Whether an object is the Deployment of one of Flux's controllers.
+fn is_controller(id: &ObjectId) -> bool {
+    id.is("apps", "Deployment") && CONTROLLERS.iter().any(|(name, _)| **name == *id.name)
+}
+
+/// Where a part of a scalar stands; the scalar where it isn't written as it is.
+fn within(node: NodeRef<'_>, part: &str) -> Option<Location> {
+    let mut location = node.location()?;
+    if let NodeRef::Source(source, _) = node
+        && source.embed.is_none()
+        && let Some(text) = source.stream.text.get(location.start as usize..location.end as usize)
+        && let Some(at) = text.find(part)
+    {
+        location.start += at as u32;
+        location.end = location.start + part.len() as u32;
+    }
+    Some(location)
+}
 
 /// The Flux minor that ships a controller's version.
 fn flux_of_controller(controller: &str, version: Version) -> Option<Version> {

@@ -168,6 +168,7 @@ fn pairs_of(builder: &mut Builder<'_>, level: &Level, generator: &Generator) -> 
     for env in &generator.envs {
         let Some(file) = builder.read_here(level, env)? else { continue };
         let bytes = bytes_of(&file, env)?;
+        builder.copy(bytes.len(), env.node.get_ref())?;
         env_pairs(&bytes, &start_of(&file), &mut pairs)?;
     }
     for literal in &generator.literals {
@@ -180,6 +181,7 @@ fn pairs_of(builder: &mut Builder<'_>, level: &Level, generator: &Generator) -> 
         let (value, value_at) = match builder.read_here(level, &path)? {
             Some(file) => {
                 let value = bytes_of(&file, entry)?;
+                builder.copy(value.len(), entry.node.get_ref())?;
                 let mut value_at = start_of(&file);
                 value_at.end = value.len() as u32;
                 (Some(value), Some(value_at))

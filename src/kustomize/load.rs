@@ -4,16 +4,18 @@
 //! `api/resource/factory.go` (`RNodesFromBytes`, `dropBadNodes`,
 //! `inlineAnyEmbeddedLists`).
 
+use super::OUTPUT_LIMIT;
 use super::error::{BuildError, Class, Result};
 use super::json6902;
 use super::nodes::{self, Kind};
 use crate::yaml::tape::TokenKind;
-use crate::yaml::{Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Source, Stream, Via};
+use crate::yaml::{Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Sizes, Source, Stream, Via};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Nodes that one document may expand to through its aliases.
 const NODE_LIMIT: u64 = 4_000_000;
+const TOO_LARGE: &str = "this document grows beyond every limit when its aliases and copies are expanded";
 /// Nesting that one document may expand to through its aliases.
 const DEPTH_LIMIT: u32 = 600;
 
@@ -306,6 +308,10 @@ fn require_object(root: NodeRef<'_>) -> Result<()> {
 ///
 /// An error for what kustomize can't even expand: its aliases go too far.
 pub(super) fn inspect(root: NodeRef<'_>) -> Result<Option<Arc<BuildError>>> {
+    // Looks at what is shared once, the inspection each time.
+    if Sizes::default().of(root) > OUTPUT_LIMIT {
+        return Err(BuildError::at(Class::Limit, TOO_LARGE, root));
+    }
     let mut inspection = Inspection::default();
     inspection.visit(root, Position::default())?;
     Ok(inspection.defect.map(Arc::from))
@@ -432,8 +438,7 @@ impl Inspection {
     fn visit(&mut self, node: NodeRef<'_>, position: Position) -> Result<()> {
         self.visited += 1;
         if self.visited > NODE_LIMIT || position.depth > DEPTH_LIMIT {
-            let message = "this document grows beyond every limit when its aliases are expanded";
-            return Err(BuildError::at(Class::Limit, message, node));
+            return Err(BuildError::at(Class::Limit, TOO_LARGE, node));
         }
         match node {
             NodeRef::Source(source, at) => {

@@ -51,6 +51,11 @@ use crate::repo::FileTree;
 use crate::yaml::Location;
 use std::sync::Arc;
 
+/// Bytes that one build may come to when it is written: bases that double what
+/// they are based on, copied values and expanded ones grow without limit
+/// otherwise.
+pub const OUTPUT_LIMIT: u64 = 256 << 20;
+
 /// What a directory builds to.
 #[derive(Clone, Debug, Default)]
 pub struct Build {
@@ -62,6 +67,9 @@ pub struct Build {
     pub files_read: Vec<Arc<str>>,
     /// What kustomize accepts silently though it does nothing.
     pub warnings: Vec<Warning>,
+    /// About how many bytes the objects take when they are written, at most
+    /// [`OUTPUT_LIMIT`].
+    pub size: u64,
 }
 
 /// Something that a build does nothing with.

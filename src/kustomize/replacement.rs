@@ -77,7 +77,7 @@ pub(super) fn apply(
         (Some(source), None) => source_value(source, resources)?,
     };
     for target in targets {
-        let matched = apply_target(target, &value, resources)?;
+        let matched = apply_target(builder, target, &value, resources)?;
         if !matched {
             let message = "the target of this replacement selects nothing here".to_owned();
             builder.warn(WarningKind::UnmatchedReplacementTarget, message, target.node.get_ref().location());
@@ -168,7 +168,12 @@ fn retyped(from: NodeRef<'_>, text: &str) -> Value {
 }
 
 /// Write a value into what a target selects; whether it selects anything.
-fn apply_target(target: &Target, value: &Node, resources: &mut [Resource]) -> Result<bool> {
+fn apply_target(
+    builder: &mut Builder<'_>,
+    target: &Target,
+    value: &Node,
+    resources: &mut [Resource],
+) -> Result<bool> {
     let Some(select) = &target.select else {
         let message = "a replacement's target needs `select`";
         return Err(BuildError::at(Class::Replacement, message, target.node.get_ref()));
@@ -195,7 +200,7 @@ fn apply_target(target: &Target, value: &Node, resources: &mut [Resource]) -> Re
         matched = true;
         for field in paths {
             let old = (!resource.common.is_empty()).then(|| resource.node.clone());
-            write(resource, field, &target.options, value)?;
+            write(builder, resource, field, &target.options, value)?;
             if let Some(old) = old {
                 resource.write_through(&old);
             }
@@ -210,7 +215,13 @@ fn apply_target(target: &Target, value: &Node, resources: &mut [Resource]) -> Re
 }
 
 /// Write a value at one path of an object.
-fn write(resource: &mut Resource, field: &Text, options: &FieldOptions, value: &Node) -> Result<()> {
+fn write(
+    builder: &mut Builder<'_>,
+    resource: &mut Resource,
+    field: &Text,
+    options: &FieldOptions,
+    value: &Node,
+) -> Result<()> {
     let steps = path::split(&field.value);
     let create =
         if options.create { Create::Kind(nodes::kind(Some(value.get_ref()))) } else { Create::Never };
@@ -219,14 +230,23 @@ fn write(resource: &mut Resource, field: &Text, options: &FieldOptions, value: &
         return Ok(());
     }
     let id = resource.id.clone();
+    let mut over = None;
     let error = |reason: String| {
         let message = format!("{} of {id} can't be replaced: {reason}", field.value);
         BuildError::at(Class::Replacement, message, field.node.get_ref())
     };
     let count = path::for_each(&mut resource.node, &steps, create, &mut |leaf| {
+        let copied = nodes::text(value.get_ref()).len() + nodes::text(leaf.get_ref()).len();
+        if let Err(limit) = builder.copy(copied, field.node.get_ref()) {
+            over = Some(limit);
+            return Err(String::new());
+        }
         set(leaf, options, value, place.as_ref())
-    })
-    .map_err(error)?;
+    });
+    if let Some(limit) = over {
+        return Err(limit);
+    }
+    let count = count.map_err(error)?;
     if count == 0 {
         return Err(error("there is no such field".to_owned()));
     }

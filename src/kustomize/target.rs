@@ -14,10 +14,10 @@ use super::order::{self, Order};
 use super::resource::{Resource, Role, Traces};
 use super::schema::Schemas;
 use super::tree::{Found, Links, TreeFile, find};
-use super::{Build, Warning, WarningKind};
+use super::{Build, OUTPUT_LIMIT, Warning, WarningKind};
 use super::{generate, hash, nameref, patch, plugin, replacement, trace, transform, vars};
 use crate::repo::{self, FileTree};
-use crate::yaml::{Location, Node, Stream, Via, ViaKind};
+use crate::yaml::{Location, Node, NodeRef, Sizes, Stream, Via, ViaKind};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -207,6 +207,8 @@ pub(super) struct Builder<'b> {
     links: Links,
     record: Record,
     visits: usize,
+    /// Bytes of texts that generators and transformers made so far.
+    copied: u64,
     schemas: Schemas,
     /// Whether `buildMetadata` of the root asks where objects come from.
     tracing: bool,
@@ -222,6 +224,7 @@ pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) 
         links: options.links,
         record: Record::default(),
         visits: 0,
+        copied: 0,
         schemas: match options.root {
             RootFile::Strict => Schemas::default(),
             RootFile::Rewritten(_) => Schemas::preloaded(),
@@ -263,8 +266,10 @@ pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) 
     for resource in &mut resources {
         finish(resource, record.unusual)?;
     }
+    let size = written_size(&resources)?;
     Ok(Build {
         resources,
+        size,
         partial: record.partial,
         files_read: record.files.into_iter().collect(),
         warnings: record.warnings,
@@ -281,6 +286,7 @@ pub(super) fn check_resource(tree: &FileTree, directory: &str, path: &str, memo:
         links: Links::Absent,
         record: Record::default(),
         visits: 0,
+        copied: 0,
         schemas: Schemas::preloaded(),
         tracing: false,
     };
@@ -314,6 +320,24 @@ fn finish(resource: &mut Resource, unusual: bool) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// About how many bytes the objects take when they are written.
+fn written_size(resources: &[Resource]) -> Result<u64> {
+    let mut sizes = Sizes::default();
+    let mut total: u64 = 0;
+    for resource in resources {
+        total = total.saturating_add(sizes.of(resource.node.get_ref()));
+        if total > OUTPUT_LIMIT {
+            return Err(too_large(resource.location()));
+        }
+    }
+    Ok(total)
+}
+
+fn too_large(location: Option<Location>) -> Box<BuildError> {
+    let message = format!("this build comes to more than {} MiB", OUTPUT_LIMIT >> 20);
+    BuildError::new(Class::Limit, message, location)
 }
 
 /// Two objects of one id at the end: kustomize panics there.
@@ -683,10 +707,13 @@ impl Builder<'_> {
                 // A circle is one of the whole chain, not of the base.
                 let circular =
                     matches!(&base, Err(error) if matches!(error.class, Class::Path | Class::Limit));
-                if !circular && !own && !self.schemas.is_custom() {
-                    cache.bases.lock().unwrap_or_else(PoisonError::into_inner).insert(key, base.clone());
+                if circular || own || self.schemas.is_custom() {
+                    base
+                } else {
+                    // Another thread may have come first: all take its nodes.
+                    let mut bases = cache.bases.lock().unwrap_or_else(PoisonError::into_inner);
+                    bases.entry(key).or_insert(base).clone()
                 }
-                base
             }
         };
         match base {
@@ -923,6 +950,12 @@ impl Builder<'_> {
     }
 
     /// Note something that does nothing.
+    /// Notes bytes of a text that is about to be made.
+    pub(super) fn copy(&mut self, bytes: usize, at: NodeRef<'_>) -> Result<()> {
+        self.copied += bytes as u64;
+        if self.copied > OUTPUT_LIMIT { Err(too_large(at.location())) } else { Ok(()) }
+    }
+
     pub(super) fn warn(&mut self, kind: WarningKind, message: String, location: Option<Location>) {
         self.record.warnings.push(Warning { kind, message, location });
     }

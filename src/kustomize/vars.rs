@@ -3,6 +3,7 @@
 //! Mirrors `api/internal/accumulator/{resaccumulator,refvartransformer}.go`,
 //! `api/filters/refvar` and its `expansion`.
 
+use super::OUTPUT_LIMIT;
 use super::config::Config;
 use super::error::{BuildError, Class, Result};
 use super::fieldspec::{self, Leaf};
@@ -77,6 +78,7 @@ pub(super) fn resolve(vars: &[Var], config: &Config, resources: &mut [Resource])
     if values.is_empty() {
         return Ok(());
     }
+    let mut budget = OUTPUT_LIMIT as usize;
     for resource in resources {
         let gvk = resource.id.gvk.clone();
         for spec in config.var_references.iter().filter(|spec| spec.matches(&gvk)) {
@@ -85,7 +87,7 @@ pub(super) fn resolve(vars: &[Var], config: &Config, resources: &mut [Resource])
                 spec,
                 Leaf::Never,
                 &mut |node| mentions(node),
-                &mut |node| expand(node, &values),
+                &mut |node| expand(node, &values, &mut budget),
             )?;
         }
         resource.sync();
@@ -152,17 +154,17 @@ fn mentions(node: NodeRef<'_>) -> bool {
     }
 }
 
-fn expand(node: &mut Node, values: &BTreeMap<Arc<str>, Found>) -> Result<()> {
+fn expand(node: &mut Node, values: &BTreeMap<Arc<str>, Found>, budget: &mut usize) -> Result<()> {
     match nodes::kind(Some(node.get_ref())) {
         Kind::Null => {}
-        Kind::Scalar => expand_scalar(node, values),
+        Kind::Scalar => expand_scalar(node, values, budget)?,
         Kind::Map => {
             for entry in node.make_map().into_iter().flatten() {
                 if !is_text(entry.key.get_ref()) {
                     let message = "a key of this map is no string, so no var can be replaced in it";
                     return Err(BuildError::at(Class::Vars, message, entry.key.get_ref()));
                 }
-                expand_scalar(&mut entry.value, values);
+                expand_scalar(&mut entry.value, values, budget)?;
             }
         }
         Kind::Seq => {
@@ -171,7 +173,7 @@ fn expand(node: &mut Node, values: &BTreeMap<Arc<str>, Found>) -> Result<()> {
                     let message = "only strings may stand in a list where vars are replaced";
                     return Err(BuildError::at(Class::Vars, message, item.get_ref()));
                 }
-                expand_scalar(item, values);
+                expand_scalar(item, values, budget)?;
             }
         }
     }
@@ -183,31 +185,42 @@ fn is_text(node: NodeRef<'_>) -> bool {
     nodes::is_string(node) || matches!(node, NodeRef::Built(built) if matches!(built.value, Value::Plain(_)))
 }
 
-fn expand_scalar(node: &mut Node, values: &BTreeMap<Arc<str>, Found>) {
+fn expand_scalar(node: &mut Node, values: &BTreeMap<Arc<str>, Found>, budget: &mut usize) -> Result<()> {
     let old = node.get_ref();
     if nodes::kind(Some(old)) != Kind::Scalar || !is_text(old) {
-        return;
+        return Ok(());
     }
     let text = nodes::text(old).into_owned();
     if !text.contains('$') {
-        return;
+        return Ok(());
     }
     let whole = text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
     if let Some(found) = whole.and_then(|name| values.get(name)) {
         *node = Node::scalar(found.value.clone(), found.location.clone());
-        return;
+        return Ok(());
     }
     let mut location = old.location();
+    let mut over = false;
     let expanded = expanded(&text, &mut |name| {
         let found = values.get(name)?;
+        over |= found.text.len() > *budget;
+        *budget = budget.saturating_sub(found.text.len());
+        if over {
+            return None;
+        }
         if let (Some(location), Some(source)) = (&mut location, &found.location) {
             location.via.push(Via { kind: ViaKind::Transformer, location: source.clone() });
         }
         Some(found.text.as_str())
     });
+    if over {
+        let message = format!("the vars in this build come to more than {} MiB", OUTPUT_LIMIT >> 20);
+        return Err(BuildError::at(Class::Limit, message, old));
+    }
     if expanded != text {
         *node = Node::scalar(Value::Str(expanded.into()), location);
     }
+    Ok(())
 }
 
 /// `$(NAME)` by what is known of it, `$$` by `$`; anything else stays.

@@ -15,6 +15,7 @@ mod parse;
 pub mod resolve;
 mod scalar;
 mod scan;
+mod size;
 pub mod tape;
 
 pub use lines::LineIndex;
@@ -24,6 +25,7 @@ pub use node::{
 };
 pub use parse::{NESTING_LIMIT, SyntaxError, SyntaxErrorKind};
 pub use resolve::{Dialect, Scalar, ScalarStyle};
+pub use size::Sizes;
 
 use std::sync::{Arc, OnceLock};
 use tape::Document;

@@ -9,6 +9,7 @@ use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, ta
 use crate::config::Config;
 use crate::flux::build::{self, BuildFailure, BuiltObject, FailureKind, FluxBuild};
 use crate::flux::kinds;
+use crate::flux::resource_set;
 use crate::flux::substitution::{Provided, Variables, config_map_keys, secret_keys};
 use crate::flux::versions::Settings;
 use crate::repo::{FileTree, ObjectId, Snapshot};
@@ -22,6 +23,13 @@ const ROUNDS: usize = 8;
 
 /// Flux Kustomizations that one cluster may have.
 const LIMIT: usize = 20_000;
+
+/// Bytes that the objects of one cluster may come to when they are written, each
+/// with [`OBJECT`] besides.
+const SIZE_LIMIT: u64 = 1 << 30;
+
+/// Bytes counted for each object besides its text.
+const OBJECT: u64 = 4096;
 
 pub(super) fn world(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
     let shared = Shared::default();
@@ -101,6 +109,7 @@ struct Grown {
     /// Paths of the files that its builds read.
     read: FxHashSet<Arc<str>>,
     stated: bool,
+    expanded: Vec<ObjectId>,
 }
 
 /// What a build depends on; equal inputs in the next round are not built again.
@@ -154,12 +163,14 @@ fn grow(
         generated: entry.generated.iter().map(|(id, _)| id.clone()).collect(),
         read: FxHashSet::default(),
         stated: entry.stated,
+        expanded: Vec::new(),
     };
     for _ in 0..ROUNDS {
         let (next, changed) = round(&sources, entry, &settings, &mut known, &objects);
         grown.objects = next.objects;
         grown.applied = next.applied;
         grown.read = next.read;
+        grown.expanded = next.expanded;
         objects = grown
             .objects
             .iter()
@@ -172,6 +183,7 @@ fn grow(
         settings = Settings::read(
             grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
             snapshot,
+            &entry.root,
             &config.target_of(Some(&name)),
         );
         if !changed {
@@ -222,15 +234,22 @@ fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &mut Grown) {
     }
 }
 
+/// What gives a ResourceSet inputs.
+const PROVIDER: &str = "ResourceSetInputProvider";
+
 /// Objects that shape the next round besides sources.
 fn relevant(id: &ObjectId) -> bool {
-    id.group().is_empty() && matches!(&*id.kind, "ConfigMap" | "Secret") || kinds::is_kustomization(id)
+    id.group().is_empty() && matches!(&*id.kind, "ConfigMap" | "Secret")
+        || kinds::is_kustomization(id)
+        || id.is(kinds::OPERATOR, PROVIDER)
 }
 
 struct Round {
     objects: Vec<(ObjectId, BuiltObject, ApplyTarget, Option<u32>)>,
     applied: Vec<Applied>,
     read: FxHashSet<Arc<str>>,
+    /// ResourceSets of which everything that they make is among the objects.
+    expanded: Vec<ObjectId>,
 }
 
 fn round(
@@ -240,7 +259,8 @@ fn round(
     known: &mut FxHashMap<Identity, Built>,
     objects: &Objects,
 ) -> (Round, bool) {
-    let mut out = Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default() };
+    let mut out =
+        Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), expanded: Vec::new() };
     let mut changed = false;
     let mut seen: FxHashSet<Identity> = FxHashSet::default();
     let mut queue: Vec<(ObjectId, Node, Option<u32>)> = Vec::new();
@@ -252,7 +272,7 @@ fn round(
             queue.push((id.clone(), node, None));
         }
     }
-    let mut at = 0;
+    let (mut at, mut size) = (0, 0u64);
     while at < queue.len() {
         let (id, node, parent) = queue[at].clone();
         at += 1;
@@ -287,6 +307,9 @@ fn round(
             changed = true;
             let result = match &tree {
                 Err(outcome) => Err(outcome.again()),
+                Ok(_) if size > SIZE_LIMIT => {
+                    Err(Outcome::Unknown("this cluster has too many objects before it".to_owned()))
+                }
                 Ok(tree) if is_endless(&out.applied, parent, tree, &path) => {
                     Err(Outcome::Failed(endless(view)))
                 }
@@ -295,6 +318,9 @@ fn round(
                     let strict = settings.feature(crate::config::Feature::StrictSubstitution).value;
                     let strict = strict.map_or(Known::Unknown, Known::Value);
                     build::build(tree, view, &variables, strict, &sources.shared.memo)
+                        .and_then(|build| {
+                            if size + weight(&build) > SIZE_LIMIT { Err(too_large(view)) } else { Ok(build) }
+                        })
                         .map_err(Outcome::Failed)
                 }
             };
@@ -303,6 +329,11 @@ fn round(
             known.insert(identity.clone(), built);
         }
         let Some(built) = known.get(&identity) else { continue };
+        size += match &built.result {
+            Ok(build) => weight(build),
+            Err(Outcome::Failed(failure)) if failure.kind == FailureKind::TooLarge => SIZE_LIMIT,
+            Err(_) => 0,
+        };
         let target = target_of(&id, view);
         let index = out.applied.len() as u32;
         let outcome = match &built.result {
@@ -325,22 +356,49 @@ fn round(
             out.read.extend(build.files_read.iter().cloned());
             for object in &build.objects {
                 let Some(id) = ObjectId::of(object.node.get_ref()) else { continue };
-                if target == ApplyTarget::Local
-                    && kinds::is_kustomization(&id)
-                    && seen.insert(identity_of(&id, object.node.get_ref()))
-                {
-                    if queue.len() < LIMIT {
-                        queue.push((id.clone(), object.node.clone(), Some(index)));
-                    } else if let Outcome::Built { partial, .. } = &mut out.applied[index as usize].outcome {
-                        let location = object.node.get_ref().location();
-                        partial.push(("too-many-kustomizations", id.to_string(), location));
-                    }
+                let local = target == ApplyTarget::Local;
+                let made = if local && id.is(kinds::OPERATOR, "ResourceSet") {
+                    made_by(objects, &id, object.node.get_ref())
+                } else {
+                    None
+                };
+                if made.is_some() {
+                    out.expanded.push(id.clone());
                 }
-                out.objects.push((id, object.clone(), target.clone(), Some(index)));
+                // What a ResourceSet makes, the operator applies.
+                let made = made
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|object| Some((ObjectId::of(object.node.get_ref())?, object, None)));
+                for (id, object, by) in std::iter::once((id, object.clone(), Some(index))).chain(made) {
+                    if local
+                        && kinds::is_kustomization(&id)
+                        && seen.insert(identity_of(&id, object.node.get_ref()))
+                    {
+                        if queue.len() < LIMIT {
+                            queue.push((id.clone(), object.node.clone(), Some(index)));
+                        } else if let Outcome::Built { partial, .. } =
+                            &mut out.applied[index as usize].outcome
+                        {
+                            let location = object.node.get_ref().location();
+                            partial.push(("too-many-kustomizations", id.to_string(), location));
+                        }
+                    }
+                    out.objects.push((id, object, target.clone(), by));
+                }
             }
         }
     }
     (out, changed)
+}
+
+/// What a ResourceSet makes of inputs that are known.
+fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<BuiltObject>> {
+    let provider = |name: &str| {
+        let key = (Arc::from(PROVIDER), id.namespace.clone(), Arc::from(name));
+        objects.get(&key).map(|(id, node)| (id, node.get_ref()))
+    };
+    resource_set::expand(id, node, &provider)
 }
 
 /// Namespace and name, or the place of a Kustomization whose name is unknown:
@@ -383,6 +441,22 @@ fn is_endless(applied: &[Applied], parent: Option<u32>, tree: &FileTree, path: &
         .filter(|above| above.path == path && above.tree.as_ref().is_some_and(|tree| tree.key() == key))
         .nth(REPEATS - 1)
         .is_some()
+}
+
+fn weight(build: &FluxBuild) -> u64 {
+    build.size + OBJECT * build.objects.len() as u64
+}
+
+fn too_large(node: NodeRef<'_>) -> BuildFailure {
+    BuildFailure {
+        kind: FailureKind::TooLarge,
+        message: format!(
+            "with this Kustomization its cluster has objects of more than {} MiB",
+            SIZE_LIMIT >> 20
+        ),
+        location: node.location_at("/spec/path"),
+        related: Vec::new(),
+    }
 }
 
 fn endless(node: NodeRef<'_>) -> BuildFailure {
@@ -492,6 +566,7 @@ fn without_entries(snapshot: &Arc<Snapshot>, shared: &Shared) -> Vec<Grown> {
             generated: Vec::new(),
             read: FxHashSet::default(),
             stated: false,
+            expanded: Vec::new(),
         });
     }
     all
@@ -542,6 +617,7 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
         generated: Vec::new(),
         read: FxHashSet::default(),
         stated: false,
+        expanded: Vec::new(),
     }
 }
 
@@ -560,6 +636,7 @@ fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_en
         let settings = Settings::read(
             one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
             snapshot,
+            &one.root,
             &config.target_of(one.name.as_deref()),
         );
         let mut cluster = Cluster {
@@ -569,6 +646,7 @@ fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_en
             members: Vec::new(),
             applied: one.applied,
             openers: Vec::new(),
+            expanded: one.expanded,
             generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
             index: FxHashMap::default(),
         };

@@ -74,6 +74,8 @@ pub struct Cluster {
     pub applied: Vec<Applied>,
     /// What could hold more objects.
     pub openers: Vec<Opener>,
+    /// ResourceSets of which everything that they make is among the members.
+    pub expanded: Vec<ObjectId>,
     /// Objects that controllers make of others (ExternalArtifacts, HelmCharts,
     /// the pair of a FluxInstance), and of what.
     pub generated: Vec<(ObjectId, String)>,

@@ -275,7 +275,7 @@ impl Expansion {
 
 /// Whether `after`, put where `before` was written in this style, is read as
 /// one scalar of exactly this text.
-fn fits(style: ScalarStyle, before: &str, after: &str) -> bool {
+pub(crate) fn fits(style: ScalarStyle, before: &str, after: &str) -> bool {
     let other_breaks = |text: &str| text.contains(['\r', '\u{85}', '\u{2028}', '\u{2029}', '\0', '\u{feff}']);
     match style {
         ScalarStyle::Plain => after.is_empty() || emit::is_plain_safe(after),
@@ -304,7 +304,7 @@ fn fits(style: ScalarStyle, before: &str, after: &str) -> bool {
 }
 
 /// What go-yaml v2 reads in a plain scalar; numbers go through JSON's floats.
-fn reread(text: &str) -> Value {
+pub(crate) fn reread(text: &str) -> Value {
     value_of(resolve::resolve_plain(Cow::Borrowed(text), Dialect::GoYamlV2))
 }
 

@@ -115,7 +115,7 @@ fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> impl Iterator<Item = 
 fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Matter {
     let class = match failure.kind {
         FailureKind::Unbuildable(class) => class,
-        FailureKind::Endless => return Matter::Unbuildable,
+        FailureKind::Endless | FailureKind::TooLarge => return Matter::Unbuildable,
         FailureKind::MissingPath => return Matter::Elsewhere,
     };
     let file = failure.location.as_ref().and_then(|location| snapshot.file(&location.path));
@@ -173,6 +173,8 @@ fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: S
     let why = if failed.failure.kind == FailureKind::Endless {
         "each one that is applied applies the next: the cluster fills with them until somebody stops it"
             .to_owned()
+    } else if matches!(failed.failure.kind, FailureKind::TooLarge | FailureKind::Unbuildable(Class::Limit)) {
+        "forebay stops here, and no cluster would bear what comes of it: nothing of it is known".to_owned()
     } else if kinds::is_kustomization(&applied.id) {
         format!("the build of {} fails, so nothing of it is applied", applied.id)
     } else {

@@ -3,6 +3,7 @@
 
 use super::{Matter, failures, report_failure};
 use crate::flux::build::FailureKind;
+use crate::kustomize::Class;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
@@ -22,6 +23,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for failed in failures(view, Matter::Unbuildable) {
         let help = match failed.failure.kind {
             FailureKind::Endless => "move it out of its own path, or let nothing rename what is there",
+            FailureKind::TooLarge | FailureKind::Unbuildable(Class::Limit) => {
+                "look for what multiplies: bases that are named twice, copies, patches, variables"
+            }
             _ => "correct it; `forebay build DIR` shows whether it builds",
         };
         report_failure(report, &failed, help.to_owned());
