@@ -276,6 +276,9 @@ fn push_object(queue: &mut VecDeque<Loaded>, node: Node) -> Result<()> {
     if nodes::is_empty(Some(node.get_ref())) {
         return Ok(());
     }
+    if Sizes::default().of(node.get_ref()) > OUTPUT_LIMIT {
+        return Err(BuildError::at(Class::Limit, TOO_LARGE, node.get_ref()));
+    }
     let mut inspection = Inspection::default();
     inspection.visit(node.get_ref(), Position::default())?;
     require_object(node.get_ref())?;
