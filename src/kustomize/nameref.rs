@@ -116,6 +116,10 @@ fn role_binding_namespaces(resource: &Resource) -> Result<FxHashSet<String>> {
     }
     for subject in resource.node.get_ref().items_at("/subjects") {
         let Some(namespace) = subject.get("namespace") else { continue };
+        if let Some(kind) = subject.get("kind").filter(|kind| kind.as_str().is_none()) {
+            let message = "the kind of a subject with a namespace must be a string; kustomize panics here";
+            return Err(BuildError::at(Class::NameReference, message, kind));
+        }
         if nodes::field_text(subject, "kind") != "ServiceAccount" {
             continue;
         }
