@@ -282,7 +282,10 @@ impl Rewriter {
         let mut names: BTreeMap<String, String> = BTreeMap::new();
         for path in files.keys() {
             let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let Some(stem) = name.strip_suffix(".yaml") else { continue };
+            // Of a name such as `.sops.yaml` it depends whether the file is an artifact's.
+            let Some(stem) = name.strip_suffix(".yaml").filter(|stem| !stem.starts_with('.')) else {
+                continue;
+            };
             if is_kustomization(path) || is_entry_point(path) || !self.random.one_in(3) {
                 continue;
             }
