@@ -1,7 +1,7 @@
 //! `.forebay.yaml`: what the root's configuration says, with the place of every
 //! setting, so that mistakes and unused entries are shown where they stand.
 //!
-//! Only the root's file is read; there is no merging of files. [`read`] is pure
+//! Only the root's file is read; there is no merging of files. `read` is pure
 //! text to [`Config`]; [`load`] finds and reads the file.
 
 mod pattern;

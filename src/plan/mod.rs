@@ -2,8 +2,8 @@
 //!
 //! Clusters are compared by name, objects by identity on the effective view,
 //! over resolved content: reformatting, moving files and comments are nothing.
-//! Each room of effects has a file: [`builds`], [`objects`], [`suspend`],
-//! [`gates`], [`events`], [`waits`]; Machines and hooks come from [`crate::capi`].
+//! Each room of effects has a file: `builds`, `objects`, `suspend`,
+//! `gates`, `events`, `waits`; Machines and hooks come from [`crate::capi`].
 
 mod builds;
 mod events;

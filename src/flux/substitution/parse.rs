@@ -90,7 +90,7 @@ pub enum Malformed {
     /// An operator without its operand, or a text that ends inside one.
     #[error("unable to parse substitution within function")]
     Operand,
-    /// Deeper than [`MAX_NESTING`]; our bound, upstream has none.
+    /// Deeper than `MAX_NESTING`; our bound, upstream has none.
     #[error("expressions are nested more than {MAX_NESTING} deep")]
     Nesting,
 }
