@@ -83,11 +83,9 @@ fn recorded_resources() {
             }
             let actual = run(case, mode.starts_with("strict"), mode.ends_with("always"));
             let agrees = match &actual {
-                Outcome::Json(json) => expected["json"].as_str() == Some(json),
-                Outcome::Skipped => expected["skipped"].as_bool() == Some(true),
-                Outcome::Fails(_) => {
-                    ["error", "panic", "input_error"].iter().any(|key| expected.get(key).is_some())
-                }
+                Ok(Some(json)) => expected["json"].as_str() == Some(json),
+                Ok(None) => expected["skipped"].as_bool() == Some(true),
+                Err(_) => ["error", "panic", "input_error"].iter().any(|key| expected.get(key).is_some()),
             };
             if !agrees {
                 wrong.push(format!("{mode} {name}: {actual:?}, recorded {expected}"));
@@ -98,14 +96,8 @@ fn recorded_resources() {
     assert_eq!(cases.len(), 268);
 }
 
-/// The payload of `Fails` is for the message of a failing test.
-#[allow(dead_code)]
-#[derive(Debug)]
-enum Outcome {
-    Json(String),
-    Skipped,
-    Fails(String),
-}
+/// What is applied as JSON, nothing where the object takes no part, or why it fails.
+type Outcome = Result<Option<String>, String>;
 
 fn run(case: &serde_json::Value, strict: bool, always: bool) -> Outcome {
     let text = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
@@ -114,14 +106,14 @@ fn run(case: &serde_json::Value, strict: bool, always: bool) -> Outcome {
     let kustomization = format!("spec:\n  postBuild:\n{post_build}{strategy}");
     let kustomizations = parse_nodes("ks.yaml", &kustomization);
     let Some(kustomization) = kustomizations.first() else {
-        return Outcome::Fails(format!("unreadable: {kustomization}"));
+        return Err(format!("unreadable: {kustomization}"));
     };
     let objects = parse_nodes("object.yaml", &text("resource"));
     let Some(object) = objects.first().map(|object| object.get_ref()) else {
-        return Outcome::Fails(format!("unreadable: {}", text("resource")));
+        return Err(format!("unreadable: {}", text("resource")));
     };
     match emit::to_yaml(object) {
-        Err(error) => return Outcome::Fails(error.to_string()),
+        Err(error) => return Err(error.to_string()),
         Ok(emitted) => {
             if let Some(before) = case["text_before"].as_str() {
                 assert_eq!(emitted, before, "{}", case["name"]);
@@ -129,7 +121,7 @@ fn run(case: &serde_json::Value, strict: bool, always: bool) -> Outcome {
         }
     }
     if opts_out(object) {
-        return Outcome::Skipped;
+        return Ok(None);
     }
     let cluster: Vec<_> = case["cluster_objects"]
         .as_array()
@@ -151,24 +143,24 @@ fn run(case: &serde_json::Value, strict: bool, always: bool) -> Outcome {
         Provided::Keys(keys)
     };
     let emitted = |node: NodeRef<'_>| match emit::to_json(node) {
-        Ok(json) => Outcome::Json(json),
-        Err(error) => Outcome::Fails(error.to_string()),
+        Ok(json) => Ok(Some(json)),
+        Err(error) => Err(error.to_string()),
     };
     let Some(variables) = Variables::of(kustomization.get_ref(), &mut provide) else {
         return emitted(object);
     };
     if !variables.missing.is_empty() {
-        return Outcome::Fails(format!("{:?}", variables.missing));
+        return Err(format!("{:?}", variables.missing));
     }
     if !variables.bad.is_empty() {
-        return Outcome::Fails(format!("{:?}", variables.bad));
+        return Err(format!("{:?}", variables.bad));
     }
     if variables.runs() == Some(false) {
         return emitted(object);
     }
     let substituted = match substitute(object, &variables, strict) {
         Ok(substituted) => substituted,
-        Err(error) => return Outcome::Fails(error.to_string()),
+        Err(error) => return Err(error.to_string()),
     };
     let fatal = substituted.problems.iter().find(|problem| match problem.kind {
         ProblemKind::Undefined { .. } => strict,
@@ -176,7 +168,7 @@ fn run(case: &serde_json::Value, strict: bool, always: bool) -> Outcome {
         _ => true,
     });
     match fatal {
-        Some(problem) => Outcome::Fails(format!("{problem:?}")),
+        Some(problem) => Err(format!("{problem:?}")),
         None => emitted(substituted.node.get_ref()),
     }
 }

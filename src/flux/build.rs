@@ -121,7 +121,7 @@ pub fn build(
             let strict = strict == Known::Value(true);
             match substitution::substitute(object.node.get_ref(), variables, strict) {
                 Ok(substituted) => {
-                    if !same_node(&substituted.node, &object.node) {
+                    if !substituted.node.is(&object.node) {
                         build.size =
                             build.size.saturating_add(Sizes::default().of(substituted.node.get_ref()));
                     }
@@ -162,15 +162,6 @@ pub fn build(
         }
     }
     Ok(build)
-}
-
-/// Whether nothing was rebuilt.
-fn same_node(one: &Node, other: &Node) -> bool {
-    match (one, other) {
-        (Node::Source(one, at), Node::Source(other, token)) => Arc::ptr_eq(one, other) && at == token,
-        (Node::Built(one), Node::Built(other)) => Arc::ptr_eq(one, other),
-        _ => false,
-    }
 }
 
 /// The directory that `spec.path` names, clean, inside the tree: `..` and a

@@ -339,7 +339,7 @@ pub(super) fn normalise(object: &mut Node) {
     if let Some(annotations) = object.get_ref().at("/metadata/annotations") {
         let mut changed = annotations.to_node();
         nodes::rewrite(&mut changed, &mut |scalar| through_json(scalar, resolve::format_float_yaml));
-        if !nodes::same(&changed, &annotations.to_node())
+        if !changed.is(&annotations.to_node())
             && let Some(metadata) = object.get_mut("metadata")
         {
             metadata.set("annotations", changed, None);

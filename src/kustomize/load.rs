@@ -367,7 +367,7 @@ fn with_quoted_times(node: Node, in_flow: bool) -> Node {
     let mut changed: Vec<(usize, Node)> = Vec::new();
     let mut visit = |at: usize, child: NodeRef<'_>| {
         let new = with_quoted_times(child.to_node(), in_flow);
-        if !nodes::same(&new, &child.to_node()) {
+        if !new.is(&child.to_node()) {
             changed.push((at, new));
         }
     };

@@ -164,11 +164,7 @@ impl Merger<'_> {
                         None => Change::Clear,
                         Some(node) => {
                             let node = nodes::settled(Some(entry.value), node);
-                            if nodes::same(&node, &entry.value.to_node()) {
-                                Change::None
-                            } else {
-                                Change::Set(node)
-                            }
+                            if node.is(&entry.value.to_node()) { Change::None } else { Change::Set(node) }
                         }
                     }
                 }
@@ -308,7 +304,7 @@ impl Merger<'_> {
             }
         };
         let unchanged = merged.len() == place.items().count()
-            && merged.iter().zip(place.items()).all(|(new, old)| nodes::same(new, &old.to_node()));
+            && merged.iter().zip(place.items()).all(|(new, old)| new.is(&old.to_node()));
         if unchanged {
             return Ok(Some(place.to_node()));
         }
@@ -402,7 +398,7 @@ impl Merger<'_> {
             if let Some(item) = &dest_item
                 && item.get_ref().is_map()
                 && !replaced
-                && let Some(at) = dest.iter().position(|known| nodes::same(known, item))
+                && let Some(at) = dest.iter().position(|known| known.is(item))
             {
                 dest[at] = result.clone();
             }

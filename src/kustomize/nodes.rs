@@ -147,15 +147,6 @@ pub(super) fn become_empty(node: &mut Node, value: Value) {
     *node = Node::scalar(value, origin);
 }
 
-/// Whether two handles are the same node, not only equal.
-pub(super) fn same(a: &Node, b: &Node) -> bool {
-    match (a, b) {
-        (Node::Source(a, left), Node::Source(b, right)) => left == right && Arc::ptr_eq(a, b),
-        (Node::Built(a), Node::Built(b)) => Arc::ptr_eq(a, b),
-        _ => false,
-    }
-}
-
 /// Whether an untagged key of this text is no string.
 pub(super) fn reads_as_other_key(key: &str) -> bool {
     !matches!(resolve::resolve_plain(Cow::Borrowed(key), Dialect::GoYamlV3), Scalar::Str(_))
@@ -273,7 +264,7 @@ pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>) -> Op
         for (at, entry) in reference.entries().enumerate() {
             let mut value = entry.value.to_node();
             rewrite(&mut value, change);
-            if !same(&value, &entry.value.to_node()) {
+            if !value.is(&entry.value.to_node()) {
                 changed.push((at, value));
             }
         }
@@ -290,7 +281,7 @@ pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>) -> Op
         for (at, item) in reference.items().enumerate() {
             let mut value = item.to_node();
             rewrite(&mut value, change);
-            if !same(&value, &item.to_node()) {
+            if !value.is(&item.to_node()) {
                 changed.push((at, value));
             }
         }

@@ -412,7 +412,7 @@ fn restore(node: &mut Node, original: &Node, path: &[&str]) {
     }
     let present = parent.get_ref().get(field).map(NodeRef::to_node);
     match (wanted, present) {
-        (Some(wanted), Some(present)) if nodes::same(&wanted, &present) => {}
+        (Some(wanted), Some(present)) if wanted.is(&present) => {}
         (Some(wanted), _) => nodes::set_entry(parent, field, wanted, None),
         (None, Some(_)) => drop(parent.remove(field)),
         (None, None) => {}

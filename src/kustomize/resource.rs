@@ -234,7 +234,7 @@ impl Resource {
             let is_scalar = |node: NodeRef<'_>| !node.is_map() && !node.is_seq();
             let written = places.iter().rev().find_map(|place| {
                 let node = at_place(self.node.get_ref(), place).filter(|node| is_scalar(*node))?.to_node();
-                (!nodes::same(&node, &common)).then_some(node)
+                (!node.is(&common)).then_some(node)
             });
             let Some(written) = written else {
                 self.common.push(common);
@@ -483,7 +483,7 @@ fn places_of(node: NodeRef<'_>, wanted: &Node, path: &mut Vec<String>, found: &m
     if let Value::Map(entries) = &built.value {
         for entry in entries {
             path.push(entry.key_text().into_owned());
-            if nodes::same(&entry.value, wanted) {
+            if entry.value.is(wanted) {
                 found.push(path.clone());
             }
             places_of(entry.value.get_ref(), wanted, path, found);
@@ -501,7 +501,7 @@ fn replace_same(node: &mut Node, wanted: &Node, new: &Node) {
     if !holds(node, wanted) {
         return;
     }
-    if nodes::same(node, wanted) {
+    if node.is(wanted) {
         *node = new.clone();
     } else if node.get_ref().is_map() {
         for entry in node.make_map().into_iter().flatten() {
@@ -515,7 +515,7 @@ fn replace_same(node: &mut Node, wanted: &Node, new: &Node) {
 }
 
 fn holds(node: &Node, wanted: &Node) -> bool {
-    if nodes::same(node, wanted) {
+    if node.is(wanted) {
         return true;
     }
     let Node::Built(built) = node else { return false };

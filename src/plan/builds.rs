@@ -6,12 +6,14 @@
 //! Source: kustomize-controller `reconcile` (kustomization_controller.go), which
 //! returns before it applies or prunes when the build fails.
 
-use super::{Effect, Key, Objects, Pair, Placed, Severity, Side, waits};
+use super::{Effect, Key, Objects, Pair, Severity, Side, waits};
 use crate::config::Feature;
-use crate::flux::build::BuildFailure;
-use crate::flux::cluster::{Applied, Cluster, Outcome, World};
+use crate::flux::build::{BuildFailure, FailureKind};
+use crate::flux::cluster::{Applied, Cluster, Effective, Outcome, World};
 use crate::flux::kinds;
 use crate::flux::substitution::{BadVariable, ProblemKind};
+use crate::kustomize::Class;
+use crate::repo::ObjectId;
 use crate::yaml::Location;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +30,7 @@ pub(super) struct Standstill<'w> {
 enum Why {
     /// Its build fails: nothing is applied or pruned.
     Fails(String, Option<Location>),
-    /// All that it applies, or a part that was here before, is not in this
-    /// repository.
+    /// All that it applies, or a part that was here before, is unknown.
     Unseen(String, Option<Location>),
 }
 
@@ -54,9 +55,12 @@ pub(super) fn keep<'w>(
     let mut standstills: Vec<Standstill<'w>> = head
         .applied
         .iter()
-        .enumerate()
-        .filter_map(|(index, applied)| {
-            let why = why(head_world, head, index as u32, applied, old(applied))?;
+        .zip(failures(head_world, head))
+        .filter_map(|(applied, failure)| {
+            let why = match failure {
+                Some((message, location)) => Why::Fails(message, location),
+                None => unseen(applied, old(applied))?,
+            };
             Some(Standstill { applied, why, kept: BTreeSet::new() })
         })
         .collect();
@@ -111,27 +115,17 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
 
 fn effect(pair: &Pair<'_>, standstill: &Standstill<'_>) -> Option<Effect> {
     let id = &standstill.applied.id;
-    let before = pair.base.and_then(|cluster| {
-        let index = cluster.applied.iter().position(|applied| applied.id == *id)?;
-        Some((cluster, index, &cluster.applied[index]))
-    });
-    let fails_before = before.is_some_and(|(cluster, index, applied)| {
-        fails(pair.base_world, cluster, index as u32, applied).is_some()
-    });
     let count = standstill.kept.len();
-    let objects = if count == 1 { "1 object" } else { "objects" };
-    let counted = |one: &str, many: &str| match count {
-        1 => format!("{objects} that it applied {one}"),
-        _ => format!("{count} {objects} that it applied {many}"),
-    };
+    let counted = if count == 1 { "1 object".to_owned() } else { format!("{count} objects") };
     let (mut effect, location) = match &standstill.why {
-        Why::Fails(..) if fails_before => return None,
+        Why::Fails(..) if pair.failed_before.contains(id) => return None,
         Why::Fails(reason, location) => {
             let mut effect = Effect::new(pair, "object", "build-fails", Severity::Disruptive, id);
             effect.reason = format!("its build fails: {reason}");
             effect.consequences.push(match count {
                 0 => "nothing of it is applied".to_owned(),
-                _ => format!("nothing of it is applied or pruned; {}", counted("stays", "stay")),
+                1 => "nothing of it is applied or pruned; 1 object that it applied stays".to_owned(),
+                _ => format!("nothing of it is applied or pruned; {count} objects that it applied stay"),
             });
             if kinds::is_kustomization(id)
                 && let Some(waiting) = waits::named(&waits::reach(pair, id).reached)
@@ -143,8 +137,8 @@ fn effect(pair: &Pair<'_>, standstill: &Standstill<'_>) -> Option<Effect> {
         Why::Unseen(..) if count == 0 => return None,
         Why::Unseen(reason, location) => {
             let mut effect = Effect::new(pair, "object", "unknown", Severity::Notable, id);
-            effect.reason = format!("what it applies is not all in this repository: {reason}");
-            effect.consequences.push(counted("may be changed or deleted", "may be changed or deleted"));
+            effect.reason = format!("what it applies can't all be told here: {reason}");
+            effect.consequences.push(format!("{counted} that it applied may be changed or deleted"));
             (effect, location)
         }
     };
@@ -155,17 +149,9 @@ fn effect(pair: &Pair<'_>, standstill: &Standstill<'_>) -> Option<Effect> {
     Some(effect.at(side, location.clone().or_else(own)))
 }
 
-/// Why a Kustomization of the head is at a standstill.
-fn why(
-    world: &World,
-    cluster: &Cluster,
-    index: u32,
-    applied: &Applied,
-    before: Option<&Applied>,
-) -> Option<Why> {
-    if let Some((message, location)) = fails(world, cluster, index, applied) {
-        return Some(Why::Fails(message, location));
-    }
+/// Why it can't be told what a Kustomization of the head applies: it is not in
+/// this repository, or too much.
+fn unseen(applied: &Applied, before: Option<&Applied>) -> Option<Why> {
     let known: &[_] = match before.map(|before| &before.outcome) {
         Some(Outcome::Built { partial, .. }) => partial,
         _ => &[],
@@ -177,20 +163,39 @@ fn why(
             let (_, what, location) = partial.iter().find(|(_, what, _)| is_new(what))?;
             Some(Why::Unseen(what.clone(), location.clone()))
         }
-        Outcome::Failed(_) | Outcome::MissingPath => None,
+        // Flux has no such limit.
+        Outcome::Failed(failure) => Some(Why::Unseen(failure.message.clone(), failure.location.clone())),
+        Outcome::MissingPath => None,
     }
 }
 
-/// Why the build of a Kustomization fails, and where.
-fn fails(
-    world: &World,
-    cluster: &Cluster,
-    index: u32,
-    applied: &Applied,
-) -> Option<(String, Option<Location>)> {
+/// The Kustomizations of a cluster whose builds fail.
+pub(super) fn failing<'w>(world: &World, cluster: &'w Cluster) -> BTreeSet<&'w ObjectId> {
+    let failing = cluster.applied.iter().zip(failures(world, cluster));
+    failing.filter(|(_, failure)| failure.is_some()).map(|(applied, _)| &applied.id).collect()
+}
+
+/// Why a build fails, and where.
+type Failure = (String, Option<Location>);
+
+/// For each Kustomization of a cluster, why its build fails.
+fn failures(world: &World, cluster: &Cluster) -> Vec<Option<Failure>> {
+    let mut failures: Vec<Option<Failure>> = cluster.applied.iter().map(failure).collect();
+    let strict = cluster.settings.feature(Feature::StrictSubstitution).value == Some(true);
+    for (member, object) in world.members(cluster).filter(|(_, object)| !object.problems.is_empty()) {
+        if let Some(index) = member.applied_by
+            && failures[index as usize].is_none()
+        {
+            failures[index as usize] = substitution(object, strict);
+        }
+    }
+    failures
+}
+
+fn failure(applied: &Applied) -> Option<Failure> {
     let told = |failure: &BuildFailure| (failure.message.clone(), failure.location.clone());
     match &applied.outcome {
-        Outcome::Failed(failure) => Some(told(failure)),
+        Outcome::Failed(failure) => (!is_own_limit(failure)).then(|| told(failure)),
         Outcome::MissingPath => Some((
             format!("its path {} does not exist", applied.path),
             applied.node.get_ref().location_at("/spec/path"),
@@ -210,24 +215,25 @@ fn fails(
                 Some((format!("no {} {}", source.kind, source.name), source.location.clone()))
             })
             .or_else(|| unusable.first().map(told))
-            .or_else(|| substitution(world, cluster, index))
         }
     }
 }
 
+/// Whether a build is too much for this program alone.
+fn is_own_limit(failure: &BuildFailure) -> bool {
+    matches!(failure.kind, FailureKind::TooLarge | FailureKind::Unbuildable(Class::Limit))
+}
+
 /// What substitution of an object fails on.
-fn substitution(world: &World, cluster: &Cluster, index: u32) -> Option<(String, Option<Location>)> {
-    let strict = cluster.settings.feature(Feature::StrictSubstitution).value == Some(true);
-    world.members(cluster).filter(|(member, _)| member.applied_by == Some(index)).find_map(|(_, object)| {
-        object.problems.iter().find_map(|problem| {
-            let message = match &problem.kind {
-                ProblemKind::Malformed { message, text } => format!("{text}: {message}"),
-                ProblemKind::BrokenYaml { message } | ProblemKind::Failed { message } => message.clone(),
-                ProblemKind::Undefined { name } if strict => format!("${{{name}}} is not defined"),
-                _ => return None,
-            };
-            Some((format!("{}: {message}", object.id), problem.location.clone()))
-        })
+fn substitution(object: &Effective, strict: bool) -> Option<Failure> {
+    object.problems.iter().find_map(|problem| {
+        let message = match &problem.kind {
+            ProblemKind::Malformed { message, text } => format!("{text}: {message}"),
+            ProblemKind::BrokenYaml { message } | ProblemKind::Failed { message } => message.clone(),
+            ProblemKind::Undefined { name } if strict => format!("${{{name}}} is not defined"),
+            _ => return None,
+        };
+        Some((format!("{}: {message}", object.id), problem.location.clone()))
     })
 }
 
@@ -236,12 +242,4 @@ impl Standstill<'_> {
     pub(super) fn keeps(&self, key: &Key<'_>) -> bool {
         self.kept.contains(key)
     }
-}
-
-/// Whether the builds of what applied an object failed before the change.
-pub(super) fn failed_before(pair: &Pair<'_>, after: &Placed<'_>) -> bool {
-    let Some((cluster, by)) = pair.base.zip(after.applied_by) else { return false };
-    let index = cluster.applied.iter().position(|applied| applied.id == by.id);
-    index
-        .is_some_and(|index| fails(pair.base_world, cluster, index as u32, &cluster.applied[index]).is_some())
 }

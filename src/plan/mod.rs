@@ -23,7 +23,7 @@ use crate::repo::ObjectId;
 use crate::yaml::{Known, Location};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// One consequence of a change.
@@ -201,10 +201,12 @@ pub struct Pair<'w> {
     pub(crate) after: Objects<'w>,
     /// Kustomizations after the change that leave their objects alone.
     standstills: Vec<builds::Standstill<'w>>,
+    /// Kustomizations whose builds failed before the change.
+    failed_before: BTreeSet<&'w ObjectId>,
 }
 
 impl Pair<'_> {
-    /// Whether the object of an effect stays as it is.
+    /// Whether the object of an effect stays as it is: `after` has that of the base.
     fn stays(&self, effect: &Effect) -> bool {
         let id = &effect.object;
         let key = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
@@ -215,7 +217,8 @@ impl Pair<'_> {
     fn when(&self, effect: &Effect) -> Option<String> {
         let id = &effect.object;
         let key = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
-        let (world, cluster, placed) = match (self.after.get(&key), self.before.get(&key)) {
+        let after = self.after.get(&key).filter(|_| !self.stays(effect));
+        let (world, cluster, placed) = match (after, self.before.get(&key)) {
             (Some(placed), _) => (self.head_world, self.head?, placed),
             (None, placed) => (self.base_world, self.base?, placed?),
         };
@@ -338,7 +341,8 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
         .map(|((name, _), (base, head))| {
             let (before, mut after) = one_each(placed(base_world, base), placed(head_world, head));
             let standstills = builds::keep(base, head_world, head, &before, &mut after);
-            Pair { name, base_world, head_world, base, head, before, after, standstills }
+            let failed_before = base.map(|base| builds::failing(base_world, base)).unwrap_or_default();
+            Pair { name, base_world, head_world, base, head, before, after, standstills, failed_before }
         })
         .collect()
 }

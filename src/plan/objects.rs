@@ -6,7 +6,7 @@
 
 use super::fields::{FieldChange, compare};
 use super::machines::Told;
-use super::{Effect, Key, Objects, Pair, Placed, Severity, Side, builds};
+use super::{Effect, Key, Objects, Pair, Placed, Severity, Side};
 use crate::flux::cluster::{Applied, ApplyTarget};
 use crate::flux::kinds::{self, SOURCE};
 use crate::flux::suspend::consumers;
@@ -130,7 +130,7 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
     let mut effect = Effect::new(pair, "object", "added", Severity::Routine, &after.object.id);
     effect.target = after.target.clone();
     effect.reason = match after.applied_by {
-        Some(by) if builds::failed_before(pair, after) => {
+        Some(by) if pair.failed_before.contains(&by.id) => {
             format!("applied by {}, whose build failed before", by.id)
         }
         Some(by) => format!("applied by {}", by.id),

@@ -332,6 +332,15 @@ impl Node {
         }
     }
 
+    /// Whether both are the same node, not only equal.
+    pub fn is(&self, other: &Node) -> bool {
+        match (self, other) {
+            (Node::Source(a, left), Node::Source(b, right)) => left == right && Arc::ptr_eq(a, b),
+            (Node::Built(a), Node::Built(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     /// The built node behind this handle, copied from the source first where it
     /// still is one. Children of a copied collection stay source tokens. The
     /// location of the source is kept as the origin.
