@@ -6,7 +6,7 @@ use forebay::flux::build::Memo;
 use forebay::flux::build::build;
 use forebay::flux::substitution::{ProblemKind, Provided, Variables};
 use forebay::repo::{FileTree, ObjectId, Snapshot, Store};
-use forebay::yaml::{Known, Node, emit, parse_nodes};
+use forebay::yaml::{Node, emit, parse_nodes};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn run(case: &serde_json::Value) -> Result<String, String> {
     let strict = case["args"]
         .as_array()
         .is_some_and(|arguments| arguments.iter().any(|argument| argument == "--strict-substitute"));
-    let built = build(&tree, kustomization.get_ref(), &variables, Known::Value(strict), &Memo::default())
+    let built = build(&tree, kustomization.get_ref(), &variables, strict, &Memo::default())
         .map_err(|failure| failure.message)?;
     if let Some(failure) = built.unusable.first() {
         return Err(failure.message.clone());

@@ -4,7 +4,7 @@ use forebay::flux::build::Memo;
 use forebay::flux::build::{FluxBuild, build};
 use forebay::flux::substitution::{Provided, Variables};
 use forebay::repo::{FileTree, Snapshot, Store};
-use forebay::yaml::{Known, Location, NodeRef, ViaKind, parse_nodes};
+use forebay::yaml::{Location, NodeRef, ViaKind, parse_nodes};
 use std::sync::Arc;
 
 struct Case {
@@ -19,8 +19,7 @@ impl Case {
         let kustomization = parse_nodes("ks.yaml", self.kustomization).remove(0);
         let variables =
             Variables::of(kustomization.get_ref(), &mut |_, _| Provided::Missing).unwrap_or_default();
-        build(&tree, kustomization.get_ref(), &variables, Known::Value(true), &Memo::default())
-            .expect("built")
+        build(&tree, kustomization.get_ref(), &variables, true, &Memo::default()).expect("built")
     }
 
     /// The bytes that a location means.

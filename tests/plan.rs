@@ -63,9 +63,11 @@ fn read(directory: &Path) -> Files {
 }
 
 fn world(files: &Files, store: &Arc<Store>, config: &Config) -> World {
-    let snapshot =
-        Snapshot::memory(files.iter().map(|(path, bytes)| (path.as_str(), bytes.clone())), store.clone());
-    World::new(&Arc::new(snapshot), config, &[])
+    World::new(&Arc::new(snapshot(files, store)), config, &[])
+}
+
+fn snapshot(files: &Files, store: &Arc<Store>) -> Snapshot {
+    Snapshot::memory(files.iter().map(|(path, bytes)| (path.as_str(), bytes.clone())), store.clone())
 }
 
 fn sides(project: &Path) -> (Files, Files) {
@@ -103,7 +105,14 @@ fn check(project: &Path) -> Result<(), Failed> {
     let expected: Vec<&str> =
         expected.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     let (store, config) = (Arc::new(Store::default()), Config::default());
-    let effects = plan(&world(&base, &store, &config), &world(&head, &store, &config));
+    let before = world(&base, &store, &config);
+    let effects = plan(&before, &world(&head, &store, &config));
+    // The same with everything shared that can be.
+    let after = Arc::new(snapshot(&head, &store).sharing(&before.snapshot));
+    let sharing = plan(&before, &before.like(&after, &config, &[]));
+    if !sharing.iter().map(line).eq(effects.iter().map(line)) {
+        return Err("builds that are shared make another plan".into());
+    }
     let waits = expected.iter().any(|line| line.contains(" wait "));
     let mut got: Vec<String> =
         effects.iter().filter(|effect| waits || effect.category != "wait").map(line).collect();

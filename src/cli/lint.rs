@@ -215,7 +215,7 @@ fn since(
     options: &Options,
 ) -> Result<engine::Outcome, Failure> {
     let before = revisions::read(session, revision)?;
-    let base = World::new(&before.snapshot, &session.config, &git::remotes(&session.root));
+    let base = world.like(&before.snapshot, &session.config, &git::remotes(&session.root));
     // Old findings are looked for everywhere: one may have moved.
     let everywhere = Options { focus: Vec::new(), ..options.clone() };
     let old = engine::run(&base, &session.config, &everywhere);

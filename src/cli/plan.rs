@@ -40,15 +40,16 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Some(name) => revisions::read(&session, name)?,
         None => Revision { snapshot: session.snapshot.clone(), label: "working tree".to_owned() },
     };
-    let base = match &arguments.base {
-        Some(name) => revisions::read(&session, name)?,
-        None => revisions::read(&session, &revisions::default_base(&session)?)?,
-    };
-    let remotes = git::remotes(&session.root);
-    let (base_world, head_world) = rayon::join(
-        || World::new(&base.snapshot, &session.config, &remotes),
-        || World::new(&head.snapshot, &session.config, &remotes),
+    let (base, remotes) = rayon::join(
+        || match &arguments.base {
+            Some(name) => revisions::read(&session, name),
+            None => revisions::read(&session, &revisions::default_base(&session)?),
+        },
+        || git::remotes(&session.root),
     );
+    let base = base?;
+    let base_world = World::new(&base.snapshot, &session.config, &remotes);
+    let head_world = base_world.like(&head.snapshot, &session.config, &remotes);
     let wanted = |effect: &Effect| {
         common.cluster.is_empty()
             || effect

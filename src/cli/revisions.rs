@@ -16,19 +16,19 @@ pub(crate) struct Revision {
 
 /// Read a revision or a directory (`./DIR`, `../DIR` or absolute).
 pub(crate) fn read(session: &Session, name: &str) -> Result<Revision, Failure> {
-    let store = session.snapshot.store().clone();
     if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') || name == "." {
         let failed = |error: std::io::Error| Failure::Work(format!("{name}: {error}"));
         let path = Path::new(name).canonicalize().map_err(failed)?;
         if !path.is_dir() {
             return Err(Failure::Usage(format!("{name} is no directory")));
         }
-        let snapshot = Snapshot::work_tree(&path, store).map_err(failed)?;
+        let like = &session.snapshot;
+        let snapshot = Snapshot::work_tree(&path, like.store().clone()).map_err(failed)?.sharing(like);
         return Ok(Revision { snapshot: Arc::new(snapshot), label: name.to_owned() });
     }
     let commit = git::resolve_commit(&session.root, name)
         .map_err(|error| Failure::Work(format!("{error}{}", cure(session))))?;
-    let snapshot = Snapshot::revision(&session.root, &commit, store)
+    let snapshot = Snapshot::revision(&session.root, &commit, &session.snapshot)
         .map_err(|error| Failure::Work(format!("{name}: {error}")))?;
     let short = &commit[..commit.len().min(7)];
     let label = if commit.starts_with(name) { short.to_owned() } else { format!("{name} ({short})") };

@@ -18,7 +18,7 @@ use crate::kustomize::{
     self, BuildError, Class, Links, LoadRestriction, Options, Order, Rewrite, RootFile, Warning,
 };
 use crate::repo::{FileTree, ObjectId, join};
-use crate::yaml::{Dialect, Known, Location, Node, NodeRef, Scalar, Sizes, Value, Via, ViaKind};
+use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, Sizes, Value, Via, ViaKind};
 use std::sync::Arc;
 
 /// The objects of a Flux Kustomization.
@@ -102,7 +102,7 @@ pub fn build(
     tree: &FileTree,
     kustomization: NodeRef<'_>,
     variables: &Variables,
-    strict: Known<bool>,
+    strict: bool,
     memo: &Memo,
 ) -> Result<FluxBuild, BuildFailure> {
     let directory = directory(tree, kustomization)?;
@@ -118,7 +118,6 @@ pub fn build(
             object.node = decrypted;
         }
         if substitutes && !substitution::opts_out(object.node.get_ref()) {
-            let strict = strict == Known::Value(true);
             match substitution::substitute(object.node.get_ref(), variables, strict) {
                 Ok(substituted) => {
                     if !substituted.node.is(&object.node) {
@@ -465,8 +464,7 @@ mod tests {
         let variables = parse_nodes("v.yaml", "spec: {postBuild: {substitute: {A: x}}}").remove(0);
         let variables = Variables::of(variables.get_ref(), &mut |_, _| substitution::Provided::Missing)
             .expect("variables");
-        let built = build(&tree, kustomization.get_ref(), &variables, Known::Value(true), &Memo::default())
-            .expect("built");
+        let built = build(&tree, kustomization.get_ref(), &variables, true, &Memo::default()).expect("built");
         let object = built.objects[0].node.get_ref();
         let expected = r#"{"apiVersion":"v1","data":{"k":"x"},"kind":"ConfigMap","metadata":{"annotations":{"note":"n"},"labels":{"app":"${A}","own":"x"},"name":"a"}}"#;
         assert_eq!(crate::yaml::emit::to_json(object).as_deref(), Ok(expected));
@@ -483,7 +481,7 @@ mod tests {
         )]);
         let build_with = |spec: &str| {
             let kustomization = parse_nodes("ks.yaml", spec).remove(0);
-            build(&tree, kustomization.get_ref(), &Variables::default(), Known::Unknown, &Memo::default())
+            build(&tree, kustomization.get_ref(), &Variables::default(), false, &Memo::default())
                 .expect("built")
         };
         let built = build_with("spec: {path: app, decryption: {provider: sops}}");

@@ -1,8 +1,9 @@
 //! Contents of files, shared by all snapshots: bytes, and what they parse to.
 
 use crate::yaml::Stream;
-use sha2::{Digest, Sha256};
-use std::sync::{Arc, Mutex, OnceLock};
+use rustc_hash::FxHashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Files above this size are not read: 64 MiB.
 pub const SIZE_LIMIT: u64 = 64 << 20;
@@ -10,8 +11,6 @@ pub const SIZE_LIMIT: u64 = 64 << 20;
 /// The content of a file.
 #[derive(Debug)]
 pub struct Blob {
-    /// First 16 bytes of the SHA-256 of the bytes.
-    pub hash: [u8; 16],
     /// The bytes as they are.
     pub bytes: Box<[u8]>,
     content: OnceLock<Content>,
@@ -40,8 +39,8 @@ pub struct Undecodable {
 }
 
 impl Blob {
-    fn new(hash: [u8; 16], bytes: Vec<u8>) -> Self {
-        Blob { hash, bytes: bytes.into_boxed_slice(), content: OnceLock::new() }
+    fn new(bytes: Vec<u8>) -> Self {
+        Blob { bytes: bytes.into_boxed_slice(), content: OnceLock::new() }
     }
 
     /// The content, decoded and parsed on first use.
@@ -107,17 +106,25 @@ const SHARDS: usize = 16;
 /// parsed once.
 #[derive(Debug, Default)]
 pub struct Store {
-    shards: [Mutex<rustc_hash::FxHashMap<[u8; 16], Arc<Blob>>>; SHARDS],
+    /// By a hash that nobody who writes files can foresee.
+    hasher: RandomState,
+    shards: [Mutex<FxHashMap<u64, Vec<Arc<Blob>>>>; SHARDS],
 }
 
 impl Store {
     /// The blob of these bytes.
     pub fn intern(&self, bytes: Vec<u8>) -> Arc<Blob> {
-        let digest = Sha256::digest(&bytes);
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&digest[..16]);
-        let shard = &self.shards[hash[0] as usize % SHARDS];
-        let mut blobs = shard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        blobs.entry(hash).or_insert_with(|| Arc::new(Blob::new(hash, bytes))).clone()
+        let hash = self.hasher.hash_one(bytes.as_slice());
+        let shard = &self.shards[hash as usize % SHARDS];
+        let mut blobs = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let alike = blobs.entry(hash).or_default();
+        match alike.iter().find(|blob| *blob.bytes == *bytes) {
+            Some(blob) => blob.clone(),
+            None => {
+                let blob = Arc::new(Blob::new(bytes));
+                alike.push(blob.clone());
+                blob
+            }
+        }
     }
 }

@@ -121,6 +121,22 @@ impl FileTree {
         }
     }
 
+    /// Whether another tree, perhaps of another snapshot, lies at the same place
+    /// and leaves out the same files.
+    pub fn is_laid_out_as(&self, other: &FileTree) -> bool {
+        let same_place = match (&self.layout, &other.layout) {
+            (Layout::Directory(one), Layout::Directory(two)) => one == two,
+            (Layout::Composed(one), Layout::Composed(two)) => one.key == two.key,
+            _ => false,
+        };
+        same_place
+            && match (&self.ignore, &other.ignore) {
+                (Some(one), Some(two)) => Arc::ptr_eq(one, two) || one.is_same(two),
+                (None, None) => true,
+                _ => false,
+            }
+    }
+
     /// The path in the repository of a path of this tree, whether or not
     /// anything is there; `None` where a composed tree has no such file.
     pub fn repository_path(&self, path: &str) -> Option<Arc<str>> {

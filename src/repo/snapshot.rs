@@ -4,7 +4,7 @@
 use super::blob::{Blob, Content, SIZE_LIMIT, Store};
 use super::object::{Object, objects_of};
 use super::template::{is_clusterctl_template, is_template};
-use super::tree::{self, FileKind, Listing, TreeEntry};
+use super::tree::{self, FileKind, GitBlob, Listing, TreeEntry};
 use crate::yaml::{Location, Source, Stream};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ pub struct File {
     pub kind: FileKind,
     /// Whether git tracks it.
     pub tracked: bool,
-    /// Size in bytes as the file system or git says.
+    /// Size in bytes as the file system says; 0 in a revision.
     pub size: u64,
     oid: Option<String>,
     blob: OnceLock<Result<Arc<Blob>, Unreadable>>,
@@ -84,21 +84,59 @@ impl Snapshot {
         Ok(Snapshot::build(Origin::Directory(root.to_owned()), listing, store))
     }
 
-    /// The tree of a commit of the repository at `root`.
-    pub fn revision(root: &Path, commit: &str, store: Arc<Store>) -> io::Result<Snapshot> {
+    /// The tree of a commit of the repository at `root`; files that are as they
+    /// are in `like` are taken from it, what they parse to included.
+    pub fn revision(root: &Path, commit: &str, like: &Snapshot) -> io::Result<Snapshot> {
         let listing = tree::revision(root, commit)?;
-        let snapshot = Snapshot::build_files(Origin::Revision { root: root.to_owned() }, listing, store);
+        let origin = Origin::Revision { root: root.to_owned() };
+        let snapshot = Snapshot::build_files(origin, listing, like.store.clone());
+        snapshot.files.par_iter().with_min_len(16).for_each(|file| {
+            let Some(Ok(blob)) = like.file(&file.path).and_then(|other| other.blob.get()) else { return };
+            let same = file.oid.as_ref().is_some_and(|oid| tree::has_object_id(&blob.bytes, oid));
+            if same && file.kind == FileKind::Regular {
+                let _ = file.blob.set(Ok(blob.clone()));
+            }
+        });
         let wanted: Vec<&Arc<File>> = snapshot
             .files
             .iter()
-            .filter(|file| is_manifest_path(&file.path) && file.size <= SIZE_LIMIT)
+            .filter(|file| is_manifest_path(&file.path) && file.kind == FileKind::Regular)
+            .filter(|file| file.blob.get().is_none())
             .collect();
         let oids: Vec<&str> = wanted.iter().filter_map(|file| file.oid.as_deref()).collect();
-        for (file, bytes) in wanted.iter().zip(tree::read_blobs(root, &oids)?) {
-            let blob = bytes.map(|bytes| snapshot.store.intern(bytes)).ok_or(Unreadable::MissingObject);
-            let _ = file.blob.set(blob);
+        for (file, found) in wanted.iter().zip(tree::read_blobs(root, &oids)?) {
+            let _ = file.blob.set(snapshot.content(found));
         }
-        Ok(snapshot.with_objects())
+        Ok(snapshot.sharing(like))
+    }
+
+    /// The same tree; files that another snapshot has alike are taken from it, what
+    /// they parse to included. Nodes of both are the same then.
+    #[must_use]
+    pub fn sharing(mut self, like: &Snapshot) -> Snapshot {
+        let is_same = |one: &File, other: &File| {
+            let blobs = (one.blob.get(), other.blob.get());
+            one.tracked == other.tracked
+                && one.kind == other.kind
+                && matches!(blobs, (Some(Ok(one)), Some(Ok(other))) if Arc::ptr_eq(one, other))
+        };
+        // Whether a file is a template depends on the charts around it.
+        if self.chart_roots == like.chart_roots {
+            for file in &mut self.files {
+                if let Some(other) = like.file(&file.path).filter(|other| is_same(file, other)) {
+                    *file = other.clone();
+                }
+            }
+        }
+        self.with_objects()
+    }
+
+    fn content(&self, found: GitBlob) -> Result<Arc<Blob>, Unreadable> {
+        match found {
+            GitBlob::Bytes(bytes) => Ok(self.store.intern(bytes)),
+            GitBlob::TooLarge(size) => Err(Unreadable::TooLarge(size)),
+            GitBlob::Missing => Err(Unreadable::MissingObject),
+        }
     }
 
     /// Files held in memory: (path, bytes), in any order.
@@ -294,6 +332,31 @@ impl Snapshot {
         &self.files[start..start + count]
     }
 
+    /// Paths at which one of two snapshots has nothing or something of another
+    /// kind, in order.
+    pub fn moved_paths<'s>(&'s self, other: &'s Snapshot) -> Vec<&'s Arc<str>> {
+        let differs = |here: &Snapshot, there: &'s Snapshot| {
+            let alike = |file: &File| here.file(&file.path).is_some_and(|twin| twin.kind == file.kind);
+            there.files.iter().filter(|file| !alike(file)).map(|file| &file.path).collect::<Vec<_>>()
+        };
+        let mut paths = [differs(self, other), differs(other, self)].concat();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    /// Whether two snapshots hold the same bytes at a path.
+    pub fn has_same_content(&self, other: &Snapshot, path: &str) -> bool {
+        match (self.file(path), other.file(path)) {
+            (Some(one), Some(two)) if Arc::ptr_eq(one, two) => true,
+            (Some(one), Some(two)) => match (self.blob(one), other.blob(two)) {
+                (Ok(one), Ok(two)) => Arc::ptr_eq(one, two) || one.bytes == two.bytes,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
     /// Whether any file lies below a directory.
     pub fn has_directory(&self, directory: &str) -> bool {
         !self.files_below(directory).is_empty()
@@ -317,10 +380,7 @@ impl Snapshot {
                 bytes.map(|bytes| self.store.intern(bytes)).map_err(|error| Unreadable::Io(error.to_string()))
             }
             (Origin::Revision { root }, Some(oid)) => match tree::read_blobs(root, &[oid.as_str()]) {
-                Ok(mut found) => match found.pop().flatten() {
-                    Some(bytes) => Ok(self.store.intern(bytes)),
-                    None => Err(Unreadable::MissingObject),
-                },
+                Ok(mut found) => self.content(found.pop().unwrap_or(GitBlob::Missing)),
                 Err(error) => Err(Unreadable::Io(error.to_string())),
             },
             _ => Err(Unreadable::MissingObject),

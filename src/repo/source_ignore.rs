@@ -51,6 +51,7 @@ enum Holder {
 
 #[derive(Debug)]
 struct Pattern {
+    /// As written, which tells all of it beside the next two.
     text: String,
     holder: Holder,
     /// The directory of the file that holds it.
@@ -104,10 +105,19 @@ impl SourceIgnore {
         self.excluding(path).is_some()
     }
 
+    /// Whether two leave out the same files of any tree.
+    pub fn is_same(&self, other: &SourceIgnore) -> bool {
+        let pairs = self.patterns.iter().zip(&other.patterns);
+        self.patterns.len() == other.patterns.len()
+            && pairs.into_iter().all(|(one, two)| {
+                (one.holder, &one.text, &one.domain) == (two.holder, &two.text, &two.domain)
+            })
+    }
+
     /// What leaves a file out, in words: `` `docs/` in .sourceignore ``.
     pub fn reason(&self, path: &str) -> Option<String> {
         let pattern = self.excluding(path)?;
-        let text = &pattern.text;
+        let text = pattern.text.trim_end();
         Some(match pattern.holder {
             Holder::BuiltIn => format!("`{text}` of Flux's own patterns"),
             Holder::Spec => format!("`{text}` in spec.ignore of the source"),
@@ -148,7 +158,7 @@ fn pattern(line: &str, directory: &str, holder: Holder) -> Pattern {
         _ => Segment::Name(component(part)),
     };
     Pattern {
-        text: line.trim_end().to_owned(),
+        text: line.to_owned(),
         holder,
         domain: directory.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
         includes,

@@ -1,8 +1,10 @@
 //! Which files exist: git's view of a work tree, a plain directory, or a
 //! revision.
 
+use super::blob::SIZE_LIMIT;
 use super::git;
 use rayon::prelude::*;
+use sha2::Digest;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ pub struct TreeEntry {
     pub kind: FileKind,
     /// Whether git tracks it. True in trees without git.
     pub tracked: bool,
-    /// Size in bytes.
+    /// Size in bytes; 0 where the tree is a revision.
     pub size: u64,
     /// The blob id where the tree is a revision.
     pub oid: Option<String>,
@@ -125,10 +127,10 @@ fn stat(root: &Path, name: &str) -> Option<TreeEntry> {
 
 /// List the tree of a commit.
 pub fn revision(root: &Path, commit: &str) -> io::Result<Listing> {
-    let output = git::run(root, &["ls-tree", "-r", "-z", "-l", "--full-tree", commit])?;
+    let output = git::run(root, &["ls-tree", "-r", "-z", "--full-tree", commit])?;
     let mut listing = Listing::default();
     for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
-        // `<mode> <type> <oid> <size>\t<path>`
+        // `<mode> <type> <oid>\t<path>`
         let Some(tab) = record.iter().position(|byte| *byte == b'\t') else { continue };
         let Ok(path) = std::str::from_utf8(&record[tab + 1..]) else {
             listing.unnamed.push(String::from_utf8_lossy(&record[tab + 1..]).into_owned());
@@ -139,7 +141,6 @@ pub fn revision(root: &Path, commit: &str) -> io::Result<Listing> {
         let (Some(mode), Some(_), Some(oid)) = (fields.next(), fields.next(), fields.next()) else {
             continue;
         };
-        let size = fields.next().and_then(|size| size.parse().ok()).unwrap_or(0);
         let kind = match mode {
             "120000" => FileKind::Symlink("".into()),
             "160000" => FileKind::Submodule,
@@ -149,7 +150,7 @@ pub fn revision(root: &Path, commit: &str) -> io::Result<Listing> {
             path: path.to_owned(),
             kind,
             tracked: true,
-            size,
+            size: 0,
             oid: Some(oid.to_owned()),
         });
     }
@@ -159,16 +160,26 @@ pub fn revision(root: &Path, commit: &str) -> io::Result<Listing> {
     let oids: Vec<&str> = links.iter().filter_map(|index| listing.entries[*index].oid.as_deref()).collect();
     let targets = read_blobs(root, &oids)?;
     for (index, target) in links.into_iter().zip(targets) {
-        let target = target.unwrap_or_default();
+        let GitBlob::Bytes(target) = target else { continue };
         listing.entries[index].kind = FileKind::Symlink(String::from_utf8_lossy(&target).into());
     }
     listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(listing)
 }
 
-/// Read blobs by one `git cat-file --batch`, in the order asked for; `None`
-/// where an object is missing (a partial clone).
-pub fn read_blobs(root: &Path, oids: &[&str]) -> io::Result<Vec<Option<Vec<u8>>>> {
+/// What git has of a blob.
+#[derive(Debug)]
+pub enum GitBlob {
+    /// Its content.
+    Bytes(Vec<u8>),
+    /// More bytes than are read.
+    TooLarge(u64),
+    /// Nothing: this is a partial clone.
+    Missing,
+}
+
+/// Read blobs by one `git cat-file --batch`, in the order asked for.
+pub fn read_blobs(root: &Path, oids: &[&str]) -> io::Result<Vec<GitBlob>> {
     use std::io::{BufRead, Read, Write};
     if oids.is_empty() {
         return Ok(Vec::new());
@@ -192,17 +203,22 @@ pub fn read_blobs(root: &Path, oids: &[&str]) -> io::Result<Vec<Option<Vec<u8>>>
                 break;
             }
             let size = match header.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-                [_, "blob", size] => size.parse::<usize>().ok(),
+                [_, "blob", size] => size.parse::<u64>().ok(),
                 _ => None,
             };
             let Some(size) = size else {
-                found.push(None);
+                found.push(GitBlob::Missing);
                 continue;
             };
-            let mut bytes = vec![0; size + 1];
+            if size > SIZE_LIMIT {
+                io::copy(&mut (&mut reader).take(size + 1), &mut io::sink())?;
+                found.push(GitBlob::TooLarge(size));
+                continue;
+            }
+            let mut bytes = vec![0; size as usize + 1];
             reader.read_exact(&mut bytes)?;
             bytes.pop();
-            found.push(Some(bytes));
+            found.push(GitBlob::Bytes(bytes));
         }
     }
     let _ = writer.join();
@@ -211,6 +227,20 @@ pub fn read_blobs(root: &Path, oids: &[&str]) -> io::Result<Vec<Option<Vec<u8>>>
         return Err(io::Error::other("git cat-file ended early"));
     }
     Ok(found)
+}
+
+/// Whether git names this content by an object id, in either of its hashes.
+pub fn has_object_id(bytes: &[u8], oid: &str) -> bool {
+    fn id<D: Digest>(bytes: &[u8]) -> String {
+        let header = format!("blob {}\0", bytes.len());
+        let hash = D::new().chain_update(header).chain_update(bytes).finalize();
+        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+    match oid.len() {
+        40 => id::<sha1::Sha1>(bytes) == oid,
+        64 => id::<sha2::Sha256>(bytes) == oid,
+        _ => false,
+    }
 }
 
 /// The path of `target` seen from the directory of `link`, both relative to

@@ -133,7 +133,7 @@ impl Holes {
 
 /// Text inside a scalar that is a document of its own (an inline patch): lines
 /// of the inner text and where they stand in the file.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Embed {
     /// (offset in the inner text, offset in the file's text) of each line, in
     /// order. Empty where the scalar is not literal: then every location is
@@ -163,6 +163,16 @@ impl Source {
     /// The document's tape.
     pub fn document(&self) -> &Document {
         &self.stream.documents[self.index as usize]
+    }
+
+    /// Whether both are one document at one place, perhaps read twice.
+    fn is_same(&self, other: &Source) -> bool {
+        let same_text = || Arc::ptr_eq(&self.stream, &other.stream) || self.stream.text == other.stream.text;
+        self.path == other.path
+            && self.index == other.index
+            && self.via == other.via
+            && self.embed == other.embed
+            && same_text()
     }
 
     /// The location of a byte range of the document's own text.
@@ -737,6 +747,39 @@ impl<'a> NodeRef<'a> {
             }
         }
         node.location().or(nearest)
+    }
+
+    /// Whether both have the same text from the same places: nobody who reads them
+    /// can tell them apart.
+    pub fn is_same_text(self, other: NodeRef<'_>) -> bool {
+        let (one, two) = match (self, other) {
+            (NodeRef::Source(a, left), NodeRef::Source(b, right)) => {
+                return left == right && (Arc::ptr_eq(a, b) || a.is_same(b));
+            }
+            (NodeRef::Built(a), NodeRef::Built(b)) if Arc::ptr_eq(a, b) => return true,
+            (NodeRef::Built(a), NodeRef::Built(b)) => (a, b),
+            _ => return false,
+        };
+        let same = |one: &Node, two: &Node| one.get_ref().is_same_text(two.get_ref());
+        let same_value = match (&one.value, &two.value) {
+            (Value::Map(one), Value::Map(two)) => {
+                one.len() == two.len()
+                    && one.iter().zip(two).all(|(a, b)| same(&a.key, &b.key) && same(&a.value, &b.value))
+            }
+            (Value::Seq(one), Value::Seq(two)) => {
+                one.len() == two.len() && one.iter().zip(two).all(|(a, b)| same(a, b))
+            }
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Uint(a), Value::Uint(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::Str(a), Value::Str(b)) | (Value::Plain(a), Value::Plain(b)) => a == b,
+            (Value::Holes(a), Value::Holes(b)) => a == b,
+            (Value::Unknown(a), Value::Unknown(b)) => a == b,
+            _ => false,
+        };
+        same_value && self.location() == other.location()
     }
 
     /// Equal values after a build: maps regardless of order, scalars by type

@@ -1,12 +1,13 @@
 //! Growing clusters from their entry points: build, take the Flux
 //! Kustomizations in the output, build theirs, until nothing changes.
 
+use super::earlier::{Builds, Earlier};
 use super::entry::{self, Entry, source_of};
 use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
 use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
-use crate::config::Config;
+use crate::config::{Config, Feature};
 use crate::flux::build::{self, BuildFailure, BuiltObject, FailureKind, FluxBuild};
 use crate::flux::kinds;
 use crate::flux::resource_set;
@@ -31,17 +32,28 @@ const SIZE_LIMIT: u64 = 1 << 30;
 /// Bytes counted for each object besides its text.
 const OBJECT: u64 = 4096;
 
-pub(super) fn world(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
+pub(super) fn world(
+    snapshot: &Arc<Snapshot>,
+    config: &Config,
+    remotes: &[String],
+    earlier: Option<&World>,
+) -> World {
     let shared = Shared::default();
     let entries = entry::find(snapshot, config, &shared.memo);
-    let urls: Vec<String> = remotes.iter().map(|url| normalise(url)).collect();
+    let repository = Repository {
+        snapshot,
+        shared: &shared,
+        config,
+        urls: remotes.iter().map(|url| normalise(url)).collect(),
+        earlier: earlier.map(|world| Earlier::new(world, snapshot)),
+    };
     let has_entry = !entries.is_empty();
     let names = cluster_names(&entries);
     let mut grown: Vec<Grown> = if has_entry {
         entries
             .par_iter()
             .zip(names.par_iter())
-            .map(|(entry, name)| grow(snapshot, &shared, config, &urls, entry, name.clone()))
+            .map(|(entry, name)| grow(&repository, entry, name.clone()))
             .collect()
     } else {
         without_entries(snapshot, &shared)
@@ -64,7 +76,7 @@ pub(super) fn world(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String
                 }
             }
         }
-        let again = grow(snapshot, &shared, config, &urls, &entry, cluster.name.as_str().into());
+        let again = grow(&repository, &entry, cluster.name.as_str().into());
         match at {
             Some(at) => grown[at] = again,
             None => grown.push(again),
@@ -99,6 +111,16 @@ fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
         .collect()
 }
 
+/// What all clusters grow on.
+struct Repository<'a> {
+    snapshot: &'a Arc<Snapshot>,
+    shared: &'a Shared,
+    config: &'a Config,
+    /// URLs of the git remotes, normalised.
+    urls: Vec<String>,
+    earlier: Option<Earlier<'a>>,
+}
+
 /// A cluster with its objects still at hand.
 struct Grown {
     name: Option<Arc<str>>,
@@ -110,26 +132,50 @@ struct Grown {
     read: FxHashSet<Arc<str>>,
     stated: bool,
     expanded: Vec<ObjectId>,
+    builds: FxHashMap<Identity, Built>,
 }
 
-/// What a build depends on; equal inputs in the next round are not built again.
-struct Built {
-    node: Node,
-    tree: Option<String>,
-    variables: Vec<(Arc<str>, Option<Arc<str>>)>,
-    open: bool,
-    result: Result<FluxBuild, Outcome>,
+/// A build and what it depends on; equal inputs in the next round are not built
+/// again.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub node: Node,
+    pub tree: Option<FileTree>,
+    pub variables: Variables,
+    pub strict: bool,
+    pub result: Result<FluxBuild, Outcome>,
 }
 
-fn grow(
-    snapshot: &Arc<Snapshot>,
-    shared: &Shared,
-    config: &Config,
-    remotes: &[String],
-    entry: &Entry,
-    name: Arc<str>,
-) -> Grown {
-    let mut urls = remotes.to_vec();
+/// What a build depends on.
+pub(super) struct Inputs<'b> {
+    /// The effective Flux Kustomization.
+    pub node: NodeRef<'b>,
+    /// Its tree, where that is known.
+    pub tree: Option<&'b FileTree>,
+    /// `spec.path`, clean.
+    pub path: &'b str,
+    pub variables: &'b Variables,
+    /// Whether undefined variables fail it.
+    pub strict: bool,
+}
+
+impl Built {
+    fn is_of(&self, inputs: &Inputs<'_>) -> bool {
+        let same_tree = match (&self.tree, inputs.tree) {
+            (Some(one), Some(two)) => Arc::ptr_eq(one.snapshot(), two.snapshot()) && one.is_laid_out_as(two),
+            (None, None) => true,
+            _ => false,
+        };
+        same_tree
+            && self.strict == inputs.strict
+            && self.variables == *inputs.variables
+            && same(self.node.get_ref(), inputs.node)
+    }
+}
+
+fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
+    let Repository { snapshot, shared, config, urls, .. } = repository;
+    let mut urls = urls.clone();
     urls.extend(entry.url.clone());
     let sources = Sources {
         snapshot,
@@ -153,8 +199,15 @@ fn grow(
             .map(|(id, node)| (key_of(id), (id.clone(), node.clone())))
             .chain(placed.iter().cloned())
     };
-    let mut objects: Objects = made().collect();
-    let mut settings = Settings::default();
+    let target = config.target_of(Some(&name));
+    // Most often what lies below its root is what a cluster applies.
+    let is_below = |path: &str| {
+        entry.root.is_empty() || path.strip_prefix(&entry.root).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let guessed = snapshot.objects().iter().filter(|object| is_below(&object.source.path));
+    let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
+    let settings = Settings::read(guessed, snapshot, &entry.root, &target);
+    let mut start = Start { repository, sources, entry, settings, objects: made().collect() };
     let mut grown = Grown {
         name: Some(name.clone()),
         root: entry.root.clone(),
@@ -164,14 +217,15 @@ fn grow(
         read: FxHashSet::default(),
         stated: entry.stated,
         expanded: Vec::new(),
+        builds: FxHashMap::default(),
     };
     for _ in 0..ROUNDS {
-        let (next, changed) = round(&sources, entry, &settings, &mut known, &objects);
+        let (next, changed) = round(&start, &mut known);
         grown.objects = next.objects;
         grown.applied = next.applied;
         grown.read = next.read;
         grown.expanded = next.expanded;
-        objects = grown
+        start.objects = grown
             .objects
             .iter()
             .filter(|(id, _, target, _)| {
@@ -180,16 +234,17 @@ fn grow(
             .map(|(id, built, _, _)| (key_of(id), (id.clone(), built.node.clone())))
             .chain(made())
             .collect();
-        settings = Settings::read(
+        start.settings = Settings::read(
             grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
             snapshot,
             &entry.root,
-            &config.target_of(Some(&name)),
+            &target,
         );
         if !changed {
             break;
         }
     }
+    grown.builds = known;
     for object in &entry.overlay {
         if let Some(id) = ObjectId::of(object.node.get_ref()) {
             grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
@@ -252,18 +307,36 @@ struct Round {
     expanded: Vec<ObjectId>,
 }
 
-fn round(
-    sources: &Sources<'_>,
-    entry: &Entry,
-    settings: &Settings,
-    known: &mut FxHashMap<Identity, Built>,
-    objects: &Objects,
-) -> (Round, bool) {
+/// What the builds of one round start from.
+struct Start<'a> {
+    repository: &'a Repository<'a>,
+    sources: Sources<'a>,
+    entry: &'a Entry,
+    settings: Settings,
+    /// What shapes builds, of the round before.
+    objects: Objects,
+}
+
+/// A Flux Kustomization that is due, and the one that applies it.
+type Due = (ObjectId, Node, Option<u32>);
+
+/// What was found out about one that is due.
+struct Step {
+    identity: Identity,
+    path: String,
+    tree: Result<FileTree, Outcome>,
+    state: SourceState,
+    /// Its build, where that of the round before isn't the same.
+    built: Option<Built>,
+}
+
+fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, bool) {
+    let (entry, objects) = (start.entry, &start.objects);
     let mut out =
         Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), expanded: Vec::new() };
     let mut changed = false;
     let mut seen: FxHashSet<Identity> = FxHashSet::default();
-    let mut queue: Vec<(ObjectId, Node, Option<u32>)> = Vec::new();
+    let mut queue: Vec<Due> = Vec::new();
     for (id, node) in &entry.kustomizations {
         if seen.insert(identity_of(id, node.get_ref())) {
             // From the second round on, the root is what it applies of itself.
@@ -273,86 +346,57 @@ fn round(
         }
     }
     let (mut at, mut size) = (0, 0u64);
+    // More at a time would let builds that are too large together lie in memory
+    // at once.
+    let batch = 4 * rayon::current_num_threads();
     while at < queue.len() {
-        let (id, node, parent) = queue[at].clone();
-        at += 1;
-        let view = node.get_ref();
-        let identity = identity_of(&id, view);
-        let written = entry::path_of(view);
-        let path = match &written {
-            Known::Value(path) => path.clone(),
-            Known::Unknown => view.at("/spec/path").map_or_else(String::new, entry::pattern_of),
-        };
-        let tree = match written {
-            Known::Value(_) => resolve(sources, objects, &id, view, &path),
-            Known::Unknown => Err(Outcome::Unknown("its path is known in the cluster only".to_owned())),
-        };
-        let variables = variables(objects, &id, view);
-        let (tree, state) = match tree {
-            Ok(found) => (Ok(found.tree), found.state),
-            Err(outcome) => (Err(outcome), SourceState::Here),
-        };
-        let key = tree.as_ref().ok().map(FileTree::key);
-        let flat: Vec<(Arc<str>, Option<Arc<str>>)> = variables
-            .names()
-            .map(|name| (name.into(), variables.definition(name).and_then(|known| known.value.clone())))
-            .collect();
-        let unchanged = known.get(&identity).is_some_and(|before| {
-            same(before.node.get_ref(), view)
-                && before.tree == key
-                && before.variables == flat
-                && before.open == variables.open
-        });
-        if !unchanged {
-            changed = true;
-            let result = match &tree {
-                Err(outcome) => Err(outcome.again()),
-                Ok(_) if size > SIZE_LIMIT => {
-                    Err(Outcome::Unknown("this cluster has too many objects before it".to_owned()))
+        let due = queue[at..queue.len().min(at + batch)].to_vec();
+        at += due.len();
+        let steps: Vec<Step> = due.par_iter().map(|due| start.step(due, known, &out.applied)).collect();
+        for ((id, node, parent), step) in due.into_iter().zip(steps) {
+            let view = node.get_ref();
+            let Step { identity, path, tree, state, built } = step;
+            if let Some(mut built) = built {
+                changed = true;
+                match &built.result {
+                    Ok(_) if size > SIZE_LIMIT => {
+                        let why = "this cluster has too many objects before it".to_owned();
+                        built.result = Err(Outcome::Unknown(why));
+                    }
+                    Ok(build) if size + weight(build) > SIZE_LIMIT => {
+                        built.result = Err(Outcome::Failed(too_large(view)));
+                    }
+                    _ => {}
                 }
-                Ok(tree) if is_endless(&out.applied, parent, tree, &path) => {
-                    Err(Outcome::Failed(endless(view)))
-                }
-                Ok(tree) if !path.is_empty() && !tree.is_directory(&path) => Err(Outcome::MissingPath),
-                Ok(tree) => {
-                    let strict = settings.feature(crate::config::Feature::StrictSubstitution).value;
-                    let strict = strict.map_or(Known::Unknown, Known::Value);
-                    build::build(tree, view, &variables, strict, &sources.shared.memo)
-                        .and_then(|build| {
-                            if size + weight(&build) > SIZE_LIMIT { Err(too_large(view)) } else { Ok(build) }
-                        })
-                        .map_err(Outcome::Failed)
-                }
+                known.insert(identity.clone(), built);
+            }
+            let Some(built) = known.get(&identity) else { continue };
+            size += match &built.result {
+                Ok(build) => weight(build),
+                Err(Outcome::Failed(failure)) if failure.kind == FailureKind::TooLarge => SIZE_LIMIT,
+                Err(_) => 0,
             };
-            let built =
-                Built { node: node.clone(), tree: key, variables: flat, open: variables.open, result };
-            known.insert(identity.clone(), built);
-        }
-        let Some(built) = known.get(&identity) else { continue };
-        size += match &built.result {
-            Ok(build) => weight(build),
-            Err(Outcome::Failed(failure)) if failure.kind == FailureKind::TooLarge => SIZE_LIMIT,
-            Err(_) => 0,
-        };
-        let target = target_of(&id, view);
-        let index = out.applied.len() as u32;
-        let outcome = match &built.result {
-            Ok(build) => built_outcome(build),
-            Err(outcome) => outcome.again(),
-        };
-        out.applied.push(Applied {
-            id: id.clone(),
-            node: node.clone(),
-            tree: tree.ok(),
-            path,
-            target: target.clone(),
-            outcome,
-            assumed: state == SourceState::Assumed,
-            later: state == SourceState::Later,
-            applied_by: parent,
-            files_read: built.result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone()),
-        });
-        if let Ok(build) = &built.result {
+            let target = target_of(&id, view);
+            let index = out.applied.len() as u32;
+            let outcome = match &built.result {
+                Ok(build) => built_outcome(build),
+                Err(outcome) => outcome.again(),
+            };
+            let files_read =
+                built.result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone());
+            out.applied.push(Applied {
+                id,
+                node,
+                tree: tree.ok(),
+                path,
+                target: target.clone(),
+                outcome,
+                assumed: state == SourceState::Assumed,
+                later: state == SourceState::Later,
+                applied_by: parent,
+                files_read,
+            });
+            let Ok(build) = &built.result else { continue };
             out.read.extend(build.files_read.iter().cloned());
             for object in &build.objects {
                 let Some(id) = ObjectId::of(object.node.get_ref()) else { continue };
@@ -392,6 +436,47 @@ fn round(
     (out, changed)
 }
 
+impl Start<'_> {
+    /// Builds a Flux Kustomization, unless the build that is known is the same.
+    fn step(&self, due: &Due, known: &FxHashMap<Identity, Built>, applied: &[Applied]) -> Step {
+        let (id, node, parent) = due;
+        let (sources, objects) = (&self.sources, &self.objects);
+        let view = node.get_ref();
+        let identity = identity_of(id, view);
+        let written = entry::path_of(view);
+        let path = match &written {
+            Known::Value(path) => path.clone(),
+            Known::Unknown => view.at("/spec/path").map_or_else(String::new, entry::pattern_of),
+        };
+        let found = match written {
+            Known::Value(_) => resolve(sources, objects, id, view, &path),
+            Known::Unknown => Err(Outcome::Unknown("its path is known in the cluster only".to_owned())),
+        };
+        let (tree, state) = match found {
+            Ok(found) => (Ok(found.tree), found.state),
+            Err(outcome) => (Err(outcome), SourceState::Here),
+        };
+        let variables = variables(objects, id, view);
+        let strict = self.settings.feature(Feature::StrictSubstitution).value == Some(true);
+        let inputs =
+            Inputs { node: view, tree: tree.as_ref().ok(), path: &path, variables: &variables, strict };
+        if known.get(&identity).is_some_and(|before| before.is_of(&inputs)) {
+            return Step { identity, path, tree, state, built: None };
+        }
+        let earlier = || self.repository.earlier.as_ref()?.build(&self.entry.root, &identity, &inputs);
+        let build = |tree| build::build(tree, view, &variables, strict, &sources.shared.memo);
+        let result = match &tree {
+            Err(outcome) => Err(outcome.again()),
+            Ok(tree) if is_endless(applied, *parent, tree, &path) => Err(Outcome::Failed(endless(view))),
+            Ok(tree) if !path.is_empty() && !tree.is_directory(&path) => Err(Outcome::MissingPath),
+            Ok(tree) => earlier().map_or_else(|| build(tree), Ok).map_err(Outcome::Failed),
+        };
+        let built =
+            Built { node: node.clone(), tree: tree.as_ref().ok().cloned(), variables, strict, result };
+        Step { identity, path, tree, state, built: Some(built) }
+    }
+}
+
 /// What a ResourceSet makes of inputs that are known.
 fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<BuiltObject>> {
     let provider = |name: &str| {
@@ -403,7 +488,7 @@ fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<Bu
 
 /// Namespace and name, or the place of a Kustomization whose name is unknown:
 /// two of them need not be one.
-type Identity = (Option<Arc<str>>, Arc<str>);
+pub(super) type Identity = (Option<Arc<str>>, Arc<str>);
 
 fn identity_of(id: &ObjectId, node: NodeRef<'_>) -> Identity {
     match node.location().filter(|_| id.is_unknown()) {
@@ -567,6 +652,7 @@ fn without_entries(snapshot: &Arc<Snapshot>, shared: &Shared) -> Vec<Grown> {
             read: FxHashSet::default(),
             stated: false,
             expanded: Vec::new(),
+            builds: FxHashMap::default(),
         });
     }
     all
@@ -618,6 +704,7 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
         read: FxHashSet::default(),
         stated: false,
         expanded: Vec::new(),
+        builds: FxHashMap::default(),
     }
 }
 
@@ -629,10 +716,12 @@ fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_en
         clusters: Vec::new(),
         orphans: Vec::new(),
         has_entry,
+        builds: Builds::default(),
     };
     let mut distinct: FxHashMap<(usize, u32), u32> = FxHashMap::default();
     let mut used: FxHashSet<Arc<str>> = FxHashSet::default();
     for one in grown {
+        world.builds.entry(one.root.clone()).or_default().extend(one.builds);
         let settings = Settings::read(
             one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
             snapshot,

@@ -7,6 +7,7 @@
 //! reference is judged by [`Cluster::lookup`].
 
 mod artifact;
+mod earlier;
 pub mod entry;
 mod fixpoint;
 mod instance;
@@ -42,6 +43,8 @@ pub struct World {
     pub orphans: Vec<u32>,
     /// Whether an entry point was found.
     pub has_entry: bool,
+    /// What was built, for a world like this one.
+    builds: earlier::Builds,
 }
 
 /// An object as Flux would apply it.
@@ -169,7 +172,13 @@ impl World {
     /// Find the clusters of a snapshot and build them. `remotes` are the URLs of
     /// the git remotes.
     pub fn new(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
-        fixpoint::world(snapshot, config, remotes)
+        fixpoint::world(snapshot, config, remotes, None)
+    }
+
+    /// The same for another snapshot of a repository: what would be built of the
+    /// same files in the same way is shared, so that its nodes are the same too.
+    pub fn like(&self, snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
+        fixpoint::world(snapshot, config, remotes, Some(self))
     }
 
     /// An object by its index.

@@ -61,7 +61,7 @@ pub enum Provided {
 }
 
 /// All that is known about the variables of one Kustomization.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variables {
     definitions: BTreeMap<Arc<str>, Definition>,
     /// Whether variables may exist beyond these: a source of them is unknown.
