@@ -558,7 +558,9 @@ impl Builder<'_> {
             transform::labels(entry, &config, resources)?;
             self.trace(level, "LabelTransformer", resources);
         }
-        if !file.common_labels.is_empty() {
+        // Beside `labels`, kustomize runs the transformer of `commonLabels` even where
+        // there are none, and `buildMetadata` tells so.
+        if !file.common_labels.is_empty() || !file.labels.is_empty() {
             transform::set_pairs(&file.common_labels, &config.common_labels, resources)?;
             self.trace(level, "LabelTransformer", resources);
         }
