@@ -420,10 +420,13 @@ enum Change {
 }
 
 /// Tuples that share a component and differ only where one is empty become one.
+/// A tuple is compared as it was before it met the others, so one that fits
+/// several brings the last of them into its place.
 fn unify(tuples: &mut [Vec<String>]) {
     for i in 0..tuples.len() {
+        let first = tuples[i].clone();
         for j in 0..tuples.len() {
-            if let Some(unified) = unified(&tuples[i], &tuples[j]) {
+            if let Some(unified) = unified(&first, &tuples[j]) {
                 tuples[i].clone_from(&unified);
                 tuples[j] = unified;
             }
