@@ -47,6 +47,11 @@ pub fn has_kubectl() -> bool {
     (parts.next(), parts.next()) >= (Some(5), Some(5))
 }
 
+/// Whether a complaint of kubectl is a crash, which says nothing about the files.
+pub fn is_crash(complaint: &str) -> bool {
+    complaint.contains("panic: ") && complaint.contains("\ngoroutine ")
+}
+
 /// What `kubectl kustomize` prints, or its complaint.
 pub fn kubectl(files: &Files) -> Result<String, String> {
     let scratch = tempfile::tempdir().expect("a temporary directory");
