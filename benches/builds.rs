@@ -10,6 +10,7 @@ mod recordings;
 use forebay::kustomize::{self, FILE_NAMES, Memo, Options};
 use forebay::repo::{FileTree, Snapshot, Store};
 use forebay::yaml::emit;
+use rayon::prelude::*;
 use recordings::Corpus;
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -78,15 +79,16 @@ fn build_all(root: &Path) -> (Vec<String>, Outcome) {
             FILE_NAMES.contains(&name).then(|| directory.to_owned())
         })
         .collect();
-    let mut read = BTreeSet::new();
-    for directory in &directories {
-        let Ok(build) = kustomize::build(&tree, directory, &Options::command_line(), &memo) else { continue };
-        outcome.built += 1;
-        for resource in &build.resources {
-            outcome.text += black_box(emit::to_yaml(resource.node.get_ref())).map_or(0, |text| text.len());
-        }
-        read.extend(build.files_read);
-    }
+    let build = |directory: &String| {
+        let build = kustomize::build(&tree, directory, &Options::command_line(), &memo).ok()?;
+        let texts = build.resources.iter().map(|resource| black_box(emit::to_yaml(resource.node.get_ref())));
+        let text: usize = texts.map(|text| text.map_or(0, |text| text.len())).sum();
+        Some((text, build.files_read))
+    };
+    let builds: Vec<_> = directories.par_iter().filter_map(build).collect();
+    outcome.built = builds.len();
+    outcome.text = builds.iter().map(|(text, _)| text).sum();
+    let read: BTreeSet<Arc<str>> = builds.into_iter().flat_map(|(_, files)| files).collect();
     let size = |path: &Arc<str>| snapshot.file(path).map_or(0, |file| file.size);
     outcome.bytes = read.iter().map(size).sum();
     (directories, outcome)

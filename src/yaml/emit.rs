@@ -288,8 +288,7 @@ impl Emitter<'_> {
         self.increase_indent(false, false);
         for (key, value) in entries {
             self.write_indent();
-            let analysis = Analysis::of(&key);
-            if !analysis.multiline && key.len() <= 128 {
+            if !key.contains(is_break) && key.len() <= 128 {
                 self.string(&key, Context { in_mapping: true, is_key: true });
                 self.indicator(":", false, false, false);
             } else {
@@ -357,6 +356,12 @@ impl Emitter<'_> {
         self.column += 1;
     }
 
+    /// ASCII characters in the current line.
+    fn put_all(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column += text.len();
+    }
+
     fn put_break(&mut self) {
         self.out.push('\n');
         self.column = 0;
@@ -378,9 +383,7 @@ impl Emitter<'_> {
         if separate && !self.whitespace {
             self.put(' ');
         }
-        for c in text.chars() {
-            self.put(c);
-        }
+        self.put_all(text);
         self.whitespace = is_whitespace;
         self.indention = self.indention && is_indention;
     }
@@ -412,7 +415,19 @@ impl Emitter<'_> {
         doubled: Option<char>,
     ) {
         let (mut after_blank, mut after_break) = (false, false);
-        for (at, c) in text.char_indices() {
+        let mut at = 0;
+        loop {
+            let run = ordinary(&text[at..], |byte| doubled != Some(char::from(byte)));
+            if run > 0 {
+                if after_break {
+                    self.write_indent();
+                }
+                self.put_all(&text[at..at + run]);
+                self.indention = false;
+                (after_blank, after_break) = (false, false);
+                at += run;
+            }
+            let Some(c) = text[at..].chars().next() else { break };
             if c == ' ' {
                 let next_is_blank = text.as_bytes().get(at + 1) == Some(&b' ');
                 if fold && !after_blank && self.column > WIDTH && !next_is_blank && breakable(at, c) {
@@ -439,6 +454,7 @@ impl Emitter<'_> {
                 self.indention = false;
                 (after_blank, after_break) = (false, false);
             }
+            at += c.len_utf8();
         }
     }
 
@@ -522,19 +538,25 @@ impl Emitter<'_> {
         self.indention = true;
         self.whitespace = true;
         let mut after_break = true;
-        for c in text.chars() {
-            if is_break(c) {
-                self.write_break(c);
-                self.indention = true;
-                after_break = true;
-            } else {
+        let mut rest = text;
+        loop {
+            let end = rest.find(is_break).unwrap_or(rest.len());
+            let (line, tail) = rest.split_at(end);
+            if !line.is_empty() {
                 if after_break {
                     self.write_indent();
                 }
-                self.put(c);
+                self.out.push_str(line);
+                self.column += line.chars().count();
                 self.indention = false;
                 after_break = false;
             }
+            let mut tail = tail.chars();
+            let Some(c) = tail.next() else { break };
+            rest = tail.as_str();
+            self.write_break(c);
+            self.indention = true;
+            after_break = true;
         }
     }
 }
@@ -558,20 +580,30 @@ impl Analysis {
             };
         }
         let mut indicators = text.starts_with("---") || text.starts_with("...");
+        let mut start = text.chars();
+        indicators |= match start.next() {
+            Some(
+                ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`',
+            ) => true,
+            Some('?' | '-') => start.next().is_none_or(|next| matches!(next, ' ' | '\t')),
+            _ => false,
+        };
         let (mut line_breaks, mut special) = (false, false);
         let (mut break_blank, mut blank_break) = (false, false);
         let (mut after_blank, mut after_break, mut after_whitespace) = (false, false, true);
-        let mut chars = text.chars().peekable();
-        let mut is_first = true;
-        while let Some(c) = chars.next() {
-            let before_whitespace = chars.peek().is_none_or(|next| matches!(next, ' ' | '\t'));
+        let mut rest = text;
+        loop {
+            let run = ordinary(rest, |byte| !matches!(byte, b'#' | b':'));
+            if run > 0 {
+                rest = &rest[run..];
+                (after_blank, after_break, after_whitespace) = (false, false, false);
+            }
+            let mut chars = rest.chars();
+            let Some(c) = chars.next() else { break };
+            rest = chars.as_str();
             indicators |= match c {
-                ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' => {
-                    is_first
-                }
                 '#' => after_whitespace,
-                '?' | '-' => is_first && before_whitespace,
-                ':' => before_whitespace,
+                ':' => rest.is_empty() || rest.starts_with([' ', '\t']),
                 _ => false,
             };
             special |= !is_printable(c);
@@ -583,7 +615,6 @@ impl Analysis {
             }
             (after_blank, after_break) = (c == ' ', is_break(c));
             after_whitespace = matches!(c, ' ' | '\t' | '\0') || is_break(c);
-            is_first = false;
         }
         let edge = |c: Option<char>| c.is_some_and(|c| c == ' ' || is_break(c));
         let open_edge = edge(text.chars().next()) || edge(text.chars().next_back());
@@ -594,6 +625,13 @@ impl Analysis {
             block_allowed: !(text.ends_with(' ') || blank_break || special),
         }
     }
+}
+
+/// How many bytes at the beginning of a text are visible ASCII characters that
+/// also pass `test`: nothing has to be decided at each of them.
+fn ordinary(text: &str, test: impl Fn(u8) -> bool) -> usize {
+    let bytes = text.as_bytes();
+    bytes.iter().position(|byte| !(byte.is_ascii_graphic() && test(*byte))).unwrap_or(bytes.len())
 }
 
 /// Whether the text, written without quotes, is read as a string again.
