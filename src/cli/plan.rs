@@ -65,13 +65,17 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     if let Some(unknown) = common.cluster.iter().find(|name| !known(name)) {
         return Err(Failure::Usage(format!("no cluster is called `{unknown}`")));
     }
-    let mut effects = plan::plan(&base_world, &head_world);
-    effects.retain(wanted);
     let options = Options::default();
-    let (before, after) = rayon::join(
-        || engine::run(&base_world, &session.config, &options),
-        || engine::run_change(&base_world, &head_world, &session.config, &options),
+    let (mut effects, (before, after)) = rayon::join(
+        || plan::plan(&base_world, &head_world),
+        || {
+            rayon::join(
+                || engine::run(&base_world, &session.config, &options),
+                || engine::run_change(&base_world, &head_world, &session.config, &options),
+            )
+        },
     );
+    effects.retain(wanted);
     let mut not_checked = NotChecked::default();
     engine::not_built(&head_world, &mut not_checked);
     let view = Plan {
