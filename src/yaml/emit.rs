@@ -537,26 +537,21 @@ impl Emitter<'_> {
         self.put_break();
         self.indention = true;
         self.whitespace = true;
-        let mut after_break = true;
         let mut rest = text;
         loop {
             let end = rest.find(is_break).unwrap_or(rest.len());
             let (line, tail) = rest.split_at(end);
             if !line.is_empty() {
-                if after_break {
-                    self.write_indent();
-                }
+                self.write_indent();
                 self.out.push_str(line);
                 self.column += line.chars().count();
                 self.indention = false;
-                after_break = false;
             }
             let mut tail = tail.chars();
             let Some(c) = tail.next() else { break };
             rest = tail.as_str();
             self.write_break(c);
             self.indention = true;
-            after_break = true;
         }
     }
 }
