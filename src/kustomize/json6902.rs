@@ -321,7 +321,7 @@ fn json_equal(a: NodeRef<'_>, b: NodeRef<'_>) -> bool {
 /// Take a value of a patch into an object: patches are read by YAML 1.1, so
 /// that `yes` is true there.
 fn import(node: &mut Node) {
-    nodes::rewrite(node, &mut |scalar| {
+    nodes::rewrite(node, &mut |scalar, _| {
         let value = match scalar.scalar(Dialect::GoYamlV2) {
             Scalar::Null => Value::Null,
             Scalar::Bool(value) => Value::Bool(value),
@@ -338,14 +338,16 @@ pub(super) fn normalise(object: &mut Node) {
     // Annotations end as the text of their values, so there the text counts.
     if let Some(annotations) = object.get_ref().at("/metadata/annotations") {
         let mut changed = annotations.to_node();
-        nodes::rewrite(&mut changed, &mut |scalar| through_json(scalar, resolve::format_float_yaml));
+        nodes::rewrite(&mut changed, &mut |scalar, in_flow| {
+            through_json(scalar, in_flow, resolve::format_float_yaml)
+        });
         if !changed.is(&annotations.to_node())
             && let Some(metadata) = object.get_mut("metadata")
         {
             metadata.set("annotations", changed, None);
         }
     }
-    nodes::rewrite(object, &mut |scalar| through_json(scalar, resolve::format_float));
+    nodes::rewrite(object, &mut |scalar, in_flow| through_json(scalar, in_flow, resolve::format_float));
 }
 
 /// What decoding a node does to it and writing what Go holds then, which is how
@@ -353,7 +355,7 @@ pub(super) fn normalise(object: &mut Node) {
 ///
 /// Mirrors `api/resource/factory.go` (`convertObjectSliceToNodeSlice`).
 pub(super) fn decode(object: &mut Node) {
-    nodes::rewrite(object, &mut |scalar| {
+    nodes::rewrite(object, &mut |scalar, _| {
         let value = match scalar.scalar(Dialect::GoYamlV3) {
             Scalar::Null => Value::Null,
             Scalar::Bool(value) => Value::Bool(value),
@@ -363,13 +365,13 @@ pub(super) fn decode(object: &mut Node) {
             Scalar::Uint(value) => Value::Plain(value.to_string().into()),
             Scalar::Float(value) => Value::Plain(resolve::format_float(value).into()),
         };
-        let changes = differs(scalar, &value) || nodes::passed(scalar).is_some();
+        let changes = differs(scalar, &value) || nodes::may_change(scalar);
         changes.then_some(value)
     });
 }
 
-fn through_json(scalar: NodeRef<'_>, float_text: fn(f64) -> String) -> Option<Value> {
-    if let Some(value) = nodes::passed(scalar) {
+fn through_json(scalar: NodeRef<'_>, in_flow: bool, float_text: fn(f64) -> String) -> Option<Value> {
+    if let Some(value) = nodes::passed(scalar, in_flow) {
         return Some(value);
     }
     let value = match scalar.scalar(Dialect::GoYamlV3) {
@@ -399,8 +401,9 @@ fn differs(node: NodeRef<'_>, value: &Value) -> bool {
     let text = nodes::text(node);
     match value {
         Value::Str(new) => {
-            // A string read from quotes or by its tag stays what it is.
+            // A string read from quotes stays what it is; one by its tag gets quotes.
             !matches!(node.scalar(Dialect::GoYamlV3), Scalar::Str(old) if *old == **new)
+                || nodes::reads_otherwise(new) && !nodes::is_quoted(node)
         }
         Value::Plain(new) => text != **new || nodes::is_quoted(node),
         Value::Null => text != "null" || !nodes::is_null(node),

@@ -214,8 +214,6 @@ pub(super) struct Loaded {
     pub defect: Option<Arc<BuildError>>,
     /// Whether it has scalars that change on their way out.
     pub changes_in_passing: bool,
-    /// Whether go-yaml puts quotes around a time in it.
-    quotes: bool,
 }
 
 /// The objects among documents: lists unfolded, empty documents dropped.
@@ -242,8 +240,7 @@ pub(super) fn objects(documents: Vec<Node>) -> Result<Vec<Loaded>> {
         let kind = nodes::field_text(root, "kind");
         let items = root.get("items");
         let (true, Some(items)) = (kind.ends_with("List"), items) else {
-            let node = if loaded.quotes { with_quoted_times(loaded.node, false) } else { loaded.node };
-            found.push(Loaded { node, ..loaded });
+            found.push(loaded);
             continue;
         };
         if let Some(defect) = loaded.defect {
@@ -280,10 +277,10 @@ fn push_object(queue: &mut VecDeque<Loaded>, node: Node) -> Result<()> {
         return Err(BuildError::at(Class::Limit, TOO_LARGE, node.get_ref()));
     }
     let mut inspection = Inspection::default();
-    inspection.visit(node.get_ref(), Position::default())?;
+    inspection.visit(node.get_ref(), 0)?;
     require_object(node.get_ref())?;
-    let Inspection { defect, changes_in_passing, quotes, .. } = inspection;
-    queue.push_back(Loaded { node, defect: defect.map(Arc::from), changes_in_passing, quotes });
+    let Inspection { defect, changes_in_passing, .. } = inspection;
+    queue.push_back(Loaded { node, defect: defect.map(Arc::from), changes_in_passing });
     Ok(())
 }
 
@@ -316,7 +313,7 @@ pub(super) fn inspect(root: NodeRef<'_>) -> Result<Option<Arc<BuildError>>> {
         return Err(BuildError::at(Class::Limit, TOO_LARGE, root));
     }
     let mut inspection = Inspection::default();
-    inspection.visit(root, Position::default())?;
+    inspection.visit(root, 0)?;
     Ok(inspection.defect.map(Arc::from))
 }
 
@@ -326,69 +323,6 @@ struct Inspection {
     defect: Option<Box<BuildError>>,
     /// See [`Loaded`].
     changes_in_passing: bool,
-    /// See [`Loaded`].
-    quotes: bool,
-}
-
-/// Where a node stands.
-#[derive(Clone, Copy, Default)]
-struct Position {
-    depth: u32,
-    /// Between brackets or braces.
-    in_flow: bool,
-}
-
-impl Position {
-    /// That of a collection's children.
-    fn inside(self, node: NodeRef<'_>) -> Position {
-        Position { depth: self.depth + 1, in_flow: self.in_flow || is_flow(node) }
-    }
-}
-
-fn is_flow(node: NodeRef<'_>) -> bool {
-    match node {
-        NodeRef::Source(source, at) => source.document().tokens[at as usize].flow,
-        NodeRef::Built(_) => false,
-    }
-}
-
-/// Whether go-yaml quotes a scalar between brackets or braces, which makes a
-/// string of it: a time of day, for its colon.
-fn is_quoted_in_flow(node: NodeRef<'_>) -> bool {
-    let NodeRef::Source(source, at) = node else { return false };
-    source.document().tag(at).is_none()
-        && matches!(node.scalar(Dialect::GoYamlV3), Scalar::Timestamp(text) if text.contains(':'))
-}
-
-/// The tree with times between brackets or braces as strings.
-fn with_quoted_times(node: Node, in_flow: bool) -> Node {
-    let reference = node.get_ref();
-    let in_flow = in_flow || is_flow(reference);
-    let mut changed: Vec<(usize, Node)> = Vec::new();
-    let mut visit = |at: usize, child: NodeRef<'_>| {
-        let new = with_quoted_times(child.to_node(), in_flow);
-        if !new.is(&child.to_node()) {
-            changed.push((at, new));
-        }
-    };
-    if reference.is_map() {
-        reference.entries().enumerate().for_each(|(at, entry)| visit(at, entry.value));
-    } else if reference.is_seq() {
-        reference.items().enumerate().for_each(|(at, item)| visit(at, item));
-    } else if in_flow && is_quoted_in_flow(reference) {
-        return Node::string(&nodes::text(reference), reference.location());
-    }
-    let mut node = node.clone();
-    for (at, new) in changed {
-        if node.get_ref().is_seq() {
-            if let Some(item) = node.make_seq().and_then(|items| items.get_mut(at)) {
-                *item = new;
-            }
-        } else if let Some(entry) = node.make_map().and_then(|entries| entries.get_mut(at)) {
-            entry.value = new;
-        }
-    }
-    node
 }
 
 /// Refuse the characters that YAML 1.1 allows in no text: kustomize writes
@@ -438,9 +372,9 @@ pub(super) fn is_unusual(bytes: &[u8]) -> bool {
 }
 
 impl Inspection {
-    fn visit(&mut self, node: NodeRef<'_>, position: Position) -> Result<()> {
+    fn visit(&mut self, node: NodeRef<'_>, depth: u32) -> Result<()> {
         self.visited += 1;
-        if self.visited > NODE_LIMIT || position.depth > DEPTH_LIMIT {
+        if self.visited > NODE_LIMIT || depth > DEPTH_LIMIT {
             return Err(BuildError::at(Class::Limit, TOO_LARGE, node));
         }
         match node {
@@ -451,27 +385,27 @@ impl Inspection {
                         let message = "an alias inside its own anchor has no value";
                         return Err(BuildError::at(Class::Yaml, message, node));
                     }
-                    TokenKind::Scalar(_) => self.scalar(node, position),
+                    TokenKind::Scalar(_) => self.scalar(node),
                     TokenKind::Sequence => {
                         for item in node.items() {
-                            self.visit(item, position.inside(node))?;
+                            self.visit(item, depth + 1)?;
                         }
                     }
-                    TokenKind::Mapping => self.map(node, position)?,
+                    TokenKind::Mapping => self.map(node, depth)?,
                 }
             }
-            NodeRef::Built(_) if node.is_map() => self.map(node, position)?,
+            NodeRef::Built(_) if node.is_map() => self.map(node, depth)?,
             NodeRef::Built(_) if node.is_seq() => {
                 for item in node.items() {
-                    self.visit(item, position.inside(node))?;
+                    self.visit(item, depth + 1)?;
                 }
             }
-            NodeRef::Built(_) => self.scalar(node, position),
+            NodeRef::Built(_) => self.scalar(node),
         }
         Ok(())
     }
 
-    fn map(&mut self, node: NodeRef<'_>, position: Position) -> Result<()> {
+    fn map(&mut self, node: NodeRef<'_>, depth: u32) -> Result<()> {
         if let NodeRef::Source(source, at) = node {
             self.raw_keys(node, source, at)?;
         }
@@ -480,11 +414,11 @@ impl Inspection {
             let key = entry.key_node;
             // The keys of the root are decoded as text; deeper ones must be strings.
             let null = nodes::is_null(key);
-            if (position.depth > 0 || null) && !matches!(key.scalar(Dialect::GoYamlV3), Scalar::Str(_)) {
+            if (depth > 0 || null) && !matches!(key.scalar(Dialect::GoYamlV3), Scalar::Str(_)) {
                 self.fail(format!("the key `{}` is no string", entry.key), key);
             }
             keys.push((entry.key.clone(), key));
-            self.visit(entry.value, position.inside(node))?;
+            self.visit(entry.value, depth + 1)?;
         }
         keys.sort_by(|a, b| a.0.cmp(&b.0));
         for pair in keys.windows(2) {
@@ -528,9 +462,8 @@ impl Inspection {
         Ok(())
     }
 
-    fn scalar(&mut self, node: NodeRef<'_>, position: Position) {
-        self.changes_in_passing |= nodes::passed(node).is_some();
-        self.quotes |= position.in_flow && is_quoted_in_flow(node);
+    fn scalar(&mut self, node: NodeRef<'_>) {
+        self.changes_in_passing |= nodes::may_change(node);
         match node.scalar(Dialect::GoYamlV3) {
             Scalar::Float(value) if !value.is_finite() => {
                 self.fail(format!("{} can't be written as JSON", nodes::text(node)), node);

@@ -163,7 +163,7 @@ impl Merger<'_> {
                     match result {
                         None => Change::Clear,
                         Some(node) => {
-                            let node = nodes::settled(Some(entry.value), node);
+                            let node = nodes::settled(entry.value, node);
                             if node.is(&entry.value.to_node()) { Change::None } else { Change::Set(node) }
                         }
                     }
@@ -219,7 +219,7 @@ impl Merger<'_> {
                 }
                 let items: Vec<Node> = dest.items().map(NodeRef::to_node).collect();
                 let merged = self.merge_elements(items, None, false, elements, keys)?;
-                Ok(Change::Set(Node::scalar(Value::Seq(merged), dest.location())))
+                Ok(Change::Set(nodes::list_like(merged, dest)))
             }
             Kind::Map => {
                 let schema = schema.or_else(|| self.schemas.of_object(dest));
@@ -308,7 +308,7 @@ impl Merger<'_> {
         if unchanged {
             return Ok(Some(place.to_node()));
         }
-        Ok(Some(Node::scalar(Value::Seq(merged), place.location())))
+        Ok(Some(nodes::list_like(merged, place)))
     }
 
     /// Merge the elements of a list by their keys. Without a patch the destination

@@ -3,7 +3,8 @@
 //!
 //! Mirrors `kyaml/yaml/rnode.go` and `kyaml/yaml/fns.go` (`FieldSetter`).
 
-use crate::yaml::{Built, Entry, Origin};
+use crate::yaml::tape::{Token, TokenKind};
+use crate::yaml::{Built, Entry, Origin, Style};
 use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, ScalarStyle, Value, emit, resolve};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -91,16 +92,46 @@ pub(super) fn overwrite(old: Option<NodeRef<'_>>, new_text: &str, tag: Tag) -> V
     }
 }
 
-/// Whether a scalar is written in quotes or as a block; built strings are
-/// where plain text would read as something else.
+/// Whether a scalar is written in quotes or as a block.
 pub(super) fn is_quoted(node: NodeRef<'_>) -> bool {
+    matches!(style(node), Style::Quoted | Style::Folded)
+}
+
+/// How a node is written. A copied collection keeps the style of its source, and
+/// built strings are quoted where plain text would read as something else.
+pub(super) fn style(node: NodeRef<'_>) -> Style {
+    let of_collection = |token: &Token| if token.flow { Style::Flow } else { Style::Block };
     match node {
-        NodeRef::Source(..) => node.token().is_some() && node.style() != ScalarStyle::Plain,
-        NodeRef::Built(built) => match &built.value {
-            Value::Str(text) => reads_otherwise(text) || text.contains('\n'),
-            _ => false,
+        NodeRef::Source(source, at) => {
+            let token = &source.document().tokens[at as usize];
+            match token.kind {
+                TokenKind::Scalar(ScalarStyle::Folded) => Style::Folded,
+                TokenKind::Scalar(ScalarStyle::Plain) | TokenKind::Alias => Style::Plain,
+                TokenKind::Scalar(_) => Style::Quoted,
+                TokenKind::Mapping | TokenKind::Sequence => of_collection(token),
+            }
+        }
+        NodeRef::Built(built) => match (&built.origin, &built.value) {
+            (Some(Origin::Styled(_, style)), _) => *style,
+            (Some(Origin::Token(source, at)), Value::Map(_) | Value::Seq(_)) => {
+                of_collection(&source.document().tokens[*at as usize])
+            }
+            (_, Value::Map(_) | Value::Seq(_)) => Style::Block,
+            (_, Value::Str(text)) if reads_otherwise(text) || text.contains('\n') => Style::Quoted,
+            _ => Style::Plain,
         },
     }
+}
+
+/// A built node of this style.
+pub(super) fn styled(value: Value, location: Option<Location>, style: Style) -> Node {
+    let origin = location.map(|location| Origin::Styled(Arc::new(location), style));
+    Node::Built(Arc::new(Built { value, origin }))
+}
+
+/// A list in the place and the style of another one.
+pub(super) fn list_like(items: Vec<Node>, place: NodeRef<'_>) -> Node {
+    styled(Value::Seq(items), place.location(), style(place))
 }
 
 /// Whether plain text would not be read as a string by YAML 1.1 or 1.2.
@@ -111,14 +142,29 @@ pub(super) fn reads_otherwise(text: &str) -> bool {
 }
 
 /// What ends up in a field that held `old` when the node `new` is set there.
-pub(super) fn settled(old: Option<NodeRef<'_>>, new: Node) -> Node {
-    let Some(old) = old else { return new };
+pub(super) fn settled(old: NodeRef<'_>, new: Node) -> Node {
+    if kind(Some(old)) == kind(Some(new.get_ref())) { restyled(new, style(old)) } else { new }
+}
+
+/// A node in another style of its kind.
+pub(super) fn restyled(mut new: Node, kept: Style) -> Node {
     let reference = new.get_ref();
-    if kind(Some(reference)) != Kind::Scalar || !is_quoted(old) || is_string(reference) {
+    if kept == style(reference) {
         return new;
     }
-    let value = Value::Str(text(reference).as_ref().into());
-    Node::scalar(value, reference.location())
+    let location = reference.location();
+    match kind(Some(reference)) {
+        Kind::Null => new,
+        Kind::Map | Kind::Seq => {
+            new.make_built().origin = location.map(|location| Origin::Styled(Arc::new(location), kept));
+            new
+        }
+        Kind::Scalar if is_string(reference) || kept != Style::Plain => {
+            styled(Value::Str(text(reference).as_ref().into()), location, kept)
+        }
+        // Quoted and no string: only by a tag, which stays.
+        Kind::Scalar => new,
+    }
 }
 
 /// A scalar at a shared place.
@@ -156,11 +202,11 @@ pub(super) fn reads_as_other_key(key: &str) -> bool {
 /// and out of it; `None` where it stays what it is.
 ///
 /// Mirrors `RNode.MarshalJSON` and `JSONToYAML` of sigs.k8s.io/yaml.
-pub(super) fn passed(node: NodeRef<'_>) -> Option<Value> {
-    if is_omitted_in_flow(node) {
-        return Some(Value::Str("".into()));
+pub(super) fn passed(node: NodeRef<'_>, in_flow: bool) -> Option<Value> {
+    if in_flow && is_quoted_in_flow(node) {
+        return Some(Value::Str(text(node).as_ref().into()));
     }
-    if let Some(text) = refolded(node) {
+    if !in_flow && let Some(text) = refolded(node) {
         return Some(Value::Str(text.into()));
     }
     let text = node.text().filter(|text| text.contains(NEXT_LINE))?;
@@ -170,11 +216,19 @@ pub(super) fn passed(node: NodeRef<'_>) -> Option<Value> {
 /// A line break for YAML 1.1 that JSON doesn't escape.
 pub(super) const NEXT_LINE: char = '\u{85}';
 
-/// `{key: }` or `{key}`: between braces go-yaml writes nothing as `''`.
-pub(super) fn is_omitted_in_flow(node: NodeRef<'_>) -> bool {
+/// Whether a scalar changes on its way out at some place or other.
+pub(super) fn may_change(node: NodeRef<'_>) -> bool {
+    style(node) == Style::Folded || is_quoted_in_flow(node) || passed(node, false).is_some()
+}
+
+/// Whether go-yaml quotes a plain scalar between brackets or braces, which makes
+/// a string of it: nothing at all, and a time of day for its colon.
+fn is_quoted_in_flow(node: NodeRef<'_>) -> bool {
     let NodeRef::Source(source, at) = node else { return false };
     let token = &source.document().tokens[at as usize];
-    token.empty && token.flow && source.document().tag(at).is_none()
+    source.document().tag(at).is_none()
+        && (token.empty
+            || matches!(node.scalar(Dialect::GoYamlV3), Scalar::Timestamp(text) if text.contains(':')))
 }
 
 /// A text with next-line characters between double quotes: one becomes a blank,
@@ -201,7 +255,7 @@ fn fold_next_lines(text: &str) -> String {
 /// Mirrors `emitterc.go` (`yaml_emitter_write_folded_scalar`) and `scannerc.go`
 /// (`yaml_parser_scan_block_scalar`) of go-yaml v3.
 pub(super) fn refolded(node: NodeRef<'_>) -> Option<String> {
-    if !matches!(node, NodeRef::Source(..)) || node.style() != ScalarStyle::Folded {
+    if style(node) != Style::Folded {
         return None;
     }
     let text = node.text()?;
@@ -256,14 +310,24 @@ pub(super) fn refolded(node: NodeRef<'_>) -> Option<String> {
     (read != *text).then_some(read)
 }
 
-/// Replace scalars; parts without a change keep their nodes.
-pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>) -> Option<Value>) {
+/// Replace scalars; parts without a change keep their nodes. `change` is told
+/// whether a scalar is between brackets or braces.
+pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>, bool) -> Option<Value>) {
+    rewrite_inside(node, false, change);
+}
+
+fn rewrite_inside(
+    node: &mut Node,
+    in_flow: bool,
+    change: &mut dyn FnMut(NodeRef<'_>, bool) -> Option<Value>,
+) {
     let reference = node.get_ref();
+    let inside = in_flow || style(reference) == Style::Flow;
     if reference.is_map() {
         let mut changed: Vec<(usize, Node)> = Vec::new();
         for (at, entry) in reference.entries().enumerate() {
             let mut value = entry.value.to_node();
-            rewrite(&mut value, change);
+            rewrite_inside(&mut value, inside, change);
             if !value.is(&entry.value.to_node()) {
                 changed.push((at, value));
             }
@@ -280,7 +344,7 @@ pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>) -> Op
         let mut changed: Vec<(usize, Node)> = Vec::new();
         for (at, item) in reference.items().enumerate() {
             let mut value = item.to_node();
-            rewrite(&mut value, change);
+            rewrite_inside(&mut value, inside, change);
             if !value.is(&item.to_node()) {
                 changed.push((at, value));
             }
@@ -293,7 +357,7 @@ pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>) -> Op
                 items[at] = value;
             }
         }
-    } else if let Some(value) = change(reference) {
+    } else if let Some(value) = change(reference, in_flow) {
         let location = reference.location();
         *node = Node::scalar(value, location);
     }

@@ -11,13 +11,13 @@ use super::id::ResId;
 use super::json6902::{self, JsonPatch};
 use super::load::{self, Loaded, Place};
 use super::merge::merge;
-use super::nodes;
+use super::nodes::{self, Tag};
 use super::resource::{FileUse, Resource, Role, is_internal, text_pairs};
 use super::schema::Schemas;
 use super::selector::Compiled;
 use super::target::{Builder, Level};
 use super::{WarningKind, target};
-use crate::yaml::{Location, Node, NodeRef, Stream, Value, Via, ViaKind};
+use crate::yaml::{Dialect, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) fn strategic_merges(
     let Some(first) = entries.first().or(inline) else { return Ok(()) };
     let mut patches = Vec::new();
     for entry in entries {
-        let text = PatchText::inline(entry, level, &entry.node);
+        let text = PatchText::inline(entry, level, &entry.node, &entry.value);
         let loaded = match text.objects() {
             Ok(loaded) => loaded,
             Err(error) if entry.value.contains('\n') => return Err(error),
@@ -41,7 +41,7 @@ pub(super) fn strategic_merges(
         patches.extend(loaded.into_iter().map(|patch| (patch, patch_use(&entry.node))));
     }
     if let Some(text) = inline {
-        let loaded = PatchText::inline(text, level, &text.node).objects()?;
+        let loaded = PatchText::inline(text, level, &text.node, &text.value).objects()?;
         patches.extend(loaded.into_iter().map(|patch| (patch, patch_use(&text.node))));
     }
     if patches.is_empty() {
@@ -389,13 +389,14 @@ fn is_replacement(patch: NodeRef<'_>) -> bool {
     patch.get("$patch").is_some_and(|directive| nodes::text(directive) == "replace")
 }
 
-/// Write the original's field back, or remove it where the original has none.
+/// Write the original's field back, or remove it where the original has none. What
+/// is written has no tag, only the style of what stands there.
 fn restore(node: &mut Node, original: &Node, path: &[&str]) {
     let mut wanted = Some(original.get_ref());
     for step in path {
         wanted = wanted.and_then(|node| node.get(step));
     }
-    let wanted = wanted.filter(|node| !nodes::text(*node).is_empty()).map(NodeRef::to_node);
+    let wanted = wanted.filter(|node| !nodes::text(*node).is_empty());
     let (parents, [field]) = path.split_at(path.len() - 1) else { return };
     let mut parent = node;
     for step in parents {
@@ -410,12 +411,24 @@ fn restore(node: &mut Node, original: &Node, path: &[&str]) {
             None => return,
         }
     }
-    let present = parent.get_ref().get(field).map(NodeRef::to_node);
-    match (wanted, present) {
-        (Some(wanted), Some(present)) if wanted.is(&present) => {}
-        (Some(wanted), _) => nodes::set_entry(parent, field, wanted, None),
-        (None, Some(_)) => drop(parent.remove(field)),
-        (None, None) => {}
+    let Some(wanted) = wanted else {
+        parent.remove(field);
+        return;
+    };
+    let present = parent.get_ref().get(field);
+    let stays = present.is_some_and(|present| present.to_node().is(&wanted.to_node()));
+    // What a transformer wrote and the patch leaves alone keeps its tag.
+    if stays && matches!(wanted, NodeRef::Built(_)) {
+        return;
+    }
+    let value = nodes::overwrite(present, &nodes::text(wanted), Tag::Untagged);
+    let style = present.map_or(Style::Plain, nodes::style);
+    let written = nodes::styled(value, wanted.location(), style);
+    let is_same = style == nodes::style(wanted)
+        && written.get_ref().scalar(Dialect::GoYamlV3) == wanted.scalar(Dialect::GoYamlV3);
+    let written = if is_same { wanted.to_node() } else { written };
+    if !(is_same && stays) {
+        nodes::set_entry(parent, field, written, None);
     }
 }
 
@@ -469,7 +482,7 @@ impl PatchText {
         let inline = patch.patch.as_ref().filter(|text| !text.value.trim().is_empty());
         match (&patch.path, inline) {
             (Some(path), None) => PatchText::of_file(builder, level, path, &patch.node),
-            (None, Some(text)) => Ok(PatchText::inline(text, level, &patch.node)),
+            (None, Some(text)) => Ok(PatchText::inline(text, level, &patch.node, text.value.trim())),
             (None, None) => {
                 let message = "a patch needs `path` or `patch`";
                 Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()))
@@ -497,20 +510,20 @@ impl PatchText {
         })
     }
 
-    fn inline(text: &Text, level: &Level, entry: &Node) -> PatchText {
-        let trimmed = text.value.trim();
-        let skipped = text.value.len() - text.value.trim_start().len();
+    /// `used`: the part of the text that counts.
+    fn inline(text: &Text, level: &Level, entry: &Node, used: &str) -> PatchText {
+        let skipped = text.value.find(used).unwrap_or_default();
         PatchText {
             path: load::path_of(text.node.get_ref()),
-            stream: Arc::new(Stream::parse(trimmed)),
+            stream: Arc::new(Stream::parse(used)),
             place: Place {
                 inside: Some(text.node.clone()),
                 skipped: skipped as u32,
                 via: via_of(entry, level),
             },
             entry: text.node.clone(),
-            json: json6902::is_json(trimmed),
-            text_is_empty: trimmed.is_empty(),
+            json: json6902::is_json(used),
+            text_is_empty: used.is_empty(),
         }
     }
 

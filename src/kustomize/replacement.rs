@@ -285,7 +285,11 @@ fn set(
         }
         text = parts.join(&options.delimiter);
     }
-    *leaf = if is_scalar { Node::scalar(written(old, &text)?, place.cloned()) } else { value.clone() };
+    *leaf = if is_scalar {
+        nodes::restyled(Node::scalar(written(old, &text)?, place.cloned()), nodes::style(old))
+    } else {
+        value.clone()
+    };
     Ok(())
 }
 

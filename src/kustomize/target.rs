@@ -304,7 +304,7 @@ pub(super) fn check_resource(tree: &FileTree, directory: &str, path: &str, memo:
 /// may hold characters that can't.
 fn finish(resource: &mut Resource, unusual: bool) -> Result<()> {
     if resource.changes_in_passing || unusual {
-        nodes::rewrite(&mut resource.node, &mut |scalar| nodes::passed(scalar));
+        nodes::rewrite(&mut resource.node, &mut |scalar, in_flow| nodes::passed(scalar, in_flow));
     }
     if unusual {
         load::require_readable(resource.node.get_ref())?;

@@ -17,7 +17,7 @@ use super::id::ResId;
 use super::nodes::{self, Kind, Tag};
 use super::resource::{Resource, shared_string};
 use super::tables;
-use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
+use crate::yaml::{Location, Node, NodeRef, Style, Via, ViaKind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -160,7 +160,9 @@ fn write_scalar(node: &mut Node, value: &Node, unset_only: bool, id: &ResId) -> 
         }
         Kind::Scalar if unset_only && !nodes::text(node.get_ref()).is_empty() => Ok(()),
         _ => {
-            *node = value.clone();
+            let old = node.get_ref();
+            let kept = if nodes::is_null(old) { Style::Plain } else { nodes::style(old) };
+            *node = nodes::restyled(value.clone(), kept);
             Ok(())
         }
     }
@@ -296,10 +298,13 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
                         return Err(BuildError::at(Class::FieldSpec, message, node.get_ref()));
                     }
                     for (pair, added) in pairs.iter().zip(&mut added) {
-                        let is_new = node.get_ref().get(pair.key).is_none();
-                        *added += u32::from(is_new);
-                        let value = if is_new { &pair.new } else { &pair.over };
-                        nodes::set_entry(node, pair.key, value.clone(), pair.key_origin.as_ref());
+                        let old = node.get_ref().get(pair.key);
+                        *added += u32::from(old.is_none());
+                        let value = match old {
+                            None => pair.new.clone(),
+                            Some(old) => nodes::settled(old, pair.over.clone()),
+                        };
+                        nodes::set_entry(node, pair.key, value, pair.key_origin.as_ref());
                     }
                     Ok(())
                 },

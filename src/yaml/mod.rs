@@ -20,8 +20,8 @@ pub mod tape;
 
 pub use lines::LineIndex;
 pub use node::{
-    Built, Embed, Entry, EntryRef, Holes, Known, Location, Node, NodeKind, NodeRef, Origin, Source, Value,
-    Via, ViaKind, pointer_join, pointer_segments,
+    Built, Embed, Entry, EntryRef, Holes, Known, Location, Node, NodeKind, NodeRef, Origin, Source, Style,
+    Value, Via, ViaKind, pointer_join, pointer_segments,
 };
 pub use parse::{NESTING_LIMIT, SyntaxError, SyntaxErrorKind};
 pub use resolve::{Dialect, Scalar, ScalarStyle};

@@ -226,6 +226,25 @@ pub enum Origin {
     Token(Arc<Source>, u32),
     /// A place in a text.
     Text(Arc<Location>),
+    /// A place in a text, of a value that is written in another style than there:
+    /// in that of the value that it replaced.
+    Styled(Arc<Location>, Style),
+}
+
+/// How kustomize writes a node on its way. Other scalars can come out of it than
+/// went in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// A scalar without quotes.
+    Plain,
+    /// A scalar in quotes or a literal one.
+    Quoted,
+    /// A folded scalar.
+    Folded,
+    /// A collection in lines.
+    Block,
+    /// A collection between brackets or braces.
+    Flow,
 }
 
 impl Origin {
@@ -236,7 +255,7 @@ impl Origin {
                 let token = &source.document().tokens[*token as usize];
                 source.location(token.start..token.end)
             }
-            Origin::Text(location) => (**location).clone(),
+            Origin::Text(location) | Origin::Styled(location, _) => (**location).clone(),
         }
     }
 }
