@@ -88,6 +88,7 @@ pub(super) fn apply_json6902(
         resource.common.clear();
         resource.forget_history();
         resource.absorb_history();
+        resource.absorb_traces();
         resource.sync();
         resource.suspect = true;
         resource.files.extend(use_.clone());
@@ -162,6 +163,7 @@ fn patch_all(
         resource.common.clear();
         resource.forget_history();
         resource.absorb_history();
+        resource.absorb_traces();
         resource.previous = history.previous;
         resource.prefixes = history.prefixes;
         resource.suffixes = history.suffixes;
@@ -314,11 +316,13 @@ impl Prepared {
             }
         }
         let metadata = node.get_ref().get("metadata");
+        let clears =
+            |map: NodeRef<'_>| map.get("$patch").is_some_and(|directive| nodes::text(directive) != "merge");
         let forgets_history = metadata.is_some_and(|metadata| {
-            metadata.get("$patch").is_some()
-                || metadata.get("annotations").is_some_and(|annotations| {
-                    nodes::is_null(annotations) || annotations.get("$patch").is_some()
-                })
+            clears(metadata)
+                || metadata
+                    .get("annotations")
+                    .is_some_and(|annotations| nodes::is_null(annotations) || clears(annotations))
         });
         Prepared {
             node,
@@ -374,6 +378,7 @@ impl Prepared {
         }
         if self.forgets_history {
             resource.forget_history();
+            resource.forget_traces();
         }
         if resource.defect.is_none() {
             resource.defect.clone_from(&self.defect);

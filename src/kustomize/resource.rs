@@ -297,10 +297,37 @@ impl Resource {
         found
     }
 
-    /// Write the history into the object's annotations, where kustomize has it.
+    /// Write the history and the traces into the object's annotations, where
+    /// kustomize has them.
     pub(super) fn expose_history(&mut self) {
         for (key, value) in self.internal_annotations() {
             self.set_annotation(key, Node::string(&value, None));
+        }
+        for (key, value) in self.traces.as_deref().map(Traces::annotations).unwrap_or_default() {
+            self.set_annotation(key, Node::string(&value, None));
+        }
+    }
+
+    /// Take the traces out of the object's annotations again; forget what a patch
+    /// has removed.
+    pub(super) fn absorb_traces(&mut self) {
+        let Some(traces) = self.traces.as_deref_mut() else { return };
+        let mut annotations =
+            self.node.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations"));
+        let mut taken = |key: &str| annotations.as_mut().and_then(|map| map.remove(key)).is_some();
+        if !taken(ORIGIN) {
+            traces.origin = None;
+        }
+        if !taken(TRANSFORMATIONS) {
+            traces.transformations.clear();
+        }
+    }
+
+    /// Forget the traces, as happens when a patch clears all annotations.
+    pub(super) fn forget_traces(&mut self) {
+        if let Some(traces) = self.traces.as_deref_mut() {
+            traces.origin = None;
+            traces.transformations.clear();
         }
     }
 

@@ -22,6 +22,21 @@ impl Traces {
     pub(super) fn generated(text: &str) -> Traces {
         Traces { path: None, origin: Some(text.into()), transformations: Vec::new() }
     }
+
+    /// The annotations that hold them.
+    pub(super) fn annotations(&self) -> Vec<(&'static str, String)> {
+        let mut found = Vec::new();
+        if let Some(origin) = &self.origin {
+            found.push((ORIGIN, origin.to_string()));
+        }
+        if !self.transformations.is_empty() {
+            let lines = self.transformations.iter().flat_map(|item| item.lines().enumerate());
+            let text =
+                lines.map(|(at, line)| format!("{} {line}\n", if at == 0 { "-" } else { " " })).collect();
+            found.push((TRANSFORMATIONS, text));
+        }
+        found
+    }
 }
 
 /// Join two relative paths, `..` at the front kept.
@@ -94,21 +109,14 @@ pub(super) fn finish(file: &Kustomization, resources: &mut [Resource]) -> Result
         };
         transform::set_pairs(&vec![pair], tables::PLAIN_LABELS, resources)?;
     }
-    let (origins, transformations) = (asked("originAnnotations"), asked("transformerAnnotations"));
+    let wanted = [(ORIGIN, asked("originAnnotations")), (TRANSFORMATIONS, asked("transformerAnnotations"))];
     for resource in resources {
         resource.clean_annotations();
         let Some(traces) = resource.traces.take() else { continue };
-        if let (Some(entry), Some(text)) = (origins, &traces.origin) {
-            resource.set_annotation(ORIGIN, Node::string(text, entry.node.get_ref().location()));
-        }
-        if let (Some(entry), false) = (transformations, traces.transformations.is_empty()) {
-            let text: String = traces
-                .transformations
-                .iter()
-                .flat_map(|item| item.lines().enumerate())
-                .map(|(at, line)| format!("{} {line}\n", if at == 0 { "-" } else { " " }))
-                .collect();
-            resource.set_annotation(TRANSFORMATIONS, Node::string(&text, entry.node.get_ref().location()));
+        for (key, text) in traces.annotations() {
+            if let Some((_, Some(entry))) = wanted.iter().find(|(known, _)| *known == key) {
+                resource.set_annotation(key, Node::string(&text, entry.node.get_ref().location()));
+            }
         }
     }
     Ok(())
