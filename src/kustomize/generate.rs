@@ -356,6 +356,14 @@ pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource) -> Result
                 merge_data(&mut new.node, &old.node, "data");
                 merge_data(&mut new.node, &old.node, "binaryData");
             }
+            if let Some(known) = &old.traces {
+                let traces = new.traces.get_or_insert_default();
+                traces.transformations.clone_from(&known.transformations);
+                if behavior == Behavior::Merge && known.origin.is_some() {
+                    traces.path.clone_from(&known.path);
+                    traces.origin.clone_from(&known.origin);
+                }
+            }
             let mut files: Vec<FileUse> = old.files.clone();
             files.append(&mut new.files);
             new.files = files;
