@@ -30,6 +30,11 @@ enum Directive {
 
 const DIRECTIVE: &str = "$patch";
 
+/// Whether a patch's map says that it replaces its target.
+pub(super) fn is_replacement(patch: NodeRef<'_>) -> bool {
+    patch.get(DIRECTIVE).is_some_and(|directive| nodes::text(directive) == "replace")
+}
+
 fn directive_of(value: NodeRef<'_>) -> Result<Directive> {
     match &*nodes::text(value) {
         "merge" => Ok(Directive::Merge),
@@ -393,8 +398,7 @@ impl Merger<'_> {
             }
             // kyaml merges in place: the destination's element is the result, unless
             // the patch replaces it.
-            let replaced =
-                !same && patch_item.as_ref().is_some_and(|item| item.get_ref().get(DIRECTIVE).is_some());
+            let replaced = !same && patch_item.as_ref().is_some_and(|item| is_replacement(item.get_ref()));
             if let Some(item) = &dest_item
                 && item.get_ref().is_map()
                 && !replaced

@@ -10,7 +10,7 @@ use super::file::{self, Selector};
 use super::id::ResId;
 use super::json6902::{self, JsonPatch};
 use super::load::{self, Loaded, Place};
-use super::merge::merge;
+use super::merge::{is_replacement, merge};
 use super::nodes::{self, Tag};
 use super::resource::{FileUse, Resource, Role, is_internal, text_pairs};
 use super::schema::Schemas;
@@ -388,10 +388,6 @@ impl Prepared {
         resource.files.extend(self.use_.clone());
         Ok(())
     }
-}
-
-fn is_replacement(patch: NodeRef<'_>) -> bool {
-    patch.get("$patch").is_some_and(|directive| nodes::text(directive) == "replace")
 }
 
 /// Write the original's field back, or remove it where the original has none. What

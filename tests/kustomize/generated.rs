@@ -91,7 +91,9 @@ impl Y {
                     1 => "",
                     _ => "+",
                 };
-                out.push_str(&format!(" {}{header}\n", if r.one_in(3) { ">" } else { "|" }));
+                // A folded document is none any more.
+                let folded = r.one_in(3) && !text.contains(':');
+                out.push_str(&format!(" {}{header}\n", if folded { ">" } else { "|" }));
                 for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
                     out.push_str(&if line.is_empty() { "\n".to_owned() } else { format!("{pad}{line}\n") });
                 }
@@ -852,7 +854,7 @@ fn pointers(part: &Y, at: &str, found: &mut Vec<String>) {
     }
 }
 
-fn operations(r: &mut Random, object: &Object) -> Y {
+fn operations(r: &mut Random, object: &Object) -> Vec<Y> {
     let mut known = Vec::new();
     for (key, part) in [("spec", object.tree.at("spec")), ("metadata", object.tree.at("metadata"))] {
         if let Some(part) = part {
@@ -887,15 +889,18 @@ fn operations(r: &mut Random, object: &Object) -> Y {
         }
         operations.push(operation);
     }
-    Y::List(operations)
+    operations
 }
 
 fn patches_json(r: &mut Random, level: &mut Level<'_>) {
     for at in 0..1 + r.below(2) {
         let object = level.pick(r);
         let mut text = String::new();
-        operations(r, &object).block(r, 0, &mut text);
-        let text = text.trim_start_matches([' ', '\n']).to_owned();
+        // Between brackets it would have to be JSON.
+        for operation in operations(r, &object) {
+            text.push('-');
+            operation.block(r, 2, &mut text);
+        }
         let exact = map([("kind", raw(object.kind)), ("name", raw(object.name.as_str()))]);
         let field = if r.one_in(3) { "patchesJson6902" } else { "patches" };
         let mut entry = map([("target", exact)]);
