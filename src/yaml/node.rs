@@ -260,6 +260,16 @@ impl Origin {
     }
 }
 
+impl Built {
+    /// The style that it took over from what it replaced.
+    pub fn style(&self) -> Option<Style> {
+        match self.origin {
+            Some(Origin::Styled(_, style)) => Some(style),
+            _ => None,
+        }
+    }
+}
+
 impl From<Location> for Origin {
     fn from(location: Location) -> Origin {
         Origin::Text(Arc::new(location))
@@ -798,7 +808,7 @@ impl<'a> NodeRef<'a> {
             (Value::Unknown(a), Value::Unknown(b)) => a == b,
             _ => false,
         };
-        same_value && self.location() == other.location()
+        same_value && one.style() == two.style() && self.location() == other.location()
     }
 
     /// Equal values after a build: maps regardless of order, scalars by type

@@ -94,6 +94,9 @@ fn describe(node: NodeRef<'_>, out: &mut String) {
             let _ = write!(out, "{scalar:?} ");
         }
     }
+    if let Some(style) = built.style() {
+        let _ = write!(out, "{style:?} ");
+    }
     if let Some(location) = node.location() {
         place(&location, out);
     }

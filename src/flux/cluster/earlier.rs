@@ -14,13 +14,14 @@ pub(super) type Builds = FxHashMap<String, FxHashMap<Identity, Built>>;
 /// What was built of another snapshot.
 pub(super) struct Earlier<'w> {
     world: &'w World,
+    snapshot: &'w Arc<Snapshot>,
     /// Paths at which the two snapshots differ by more than content.
     moved: Vec<&'w Arc<str>>,
 }
 
 impl<'w> Earlier<'w> {
-    pub(super) fn new(world: &'w World, snapshot: &'w Snapshot) -> Earlier<'w> {
-        Earlier { world, moved: world.snapshot.moved_paths(snapshot) }
+    pub(super) fn new(world: &'w World, snapshot: &'w Arc<Snapshot>) -> Earlier<'w> {
+        Earlier { world, snapshot, moved: world.snapshot.moved_paths(snapshot) }
     }
 
     /// What the build of a Flux Kustomization came to before, where it can't come
@@ -30,7 +31,10 @@ impl<'w> Earlier<'w> {
         let before = self.world.builds.get(root)?.get(identity)?;
         let build = before.result.as_ref().ok()?;
         let (old, new) = (before.tree.as_ref()?, inputs.tree?);
-        let same = build.partial.is_empty()
+        // Nothing is known about what changed in other directories.
+        let same = Arc::ptr_eq(old.snapshot(), &self.world.snapshot)
+            && Arc::ptr_eq(new.snapshot(), self.snapshot)
+            && build.partial.is_empty()
             && build.unusable.is_empty()
             && before.strict == inputs.strict
             && before.variables == *inputs.variables
