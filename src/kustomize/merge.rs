@@ -181,6 +181,9 @@ impl Merger<'_> {
             }
         }
         let mut result = dest.to_node();
+        if !same && dest.entries().next().is_none() {
+            result = nodes::restyled(result, nodes::style(patch));
+        }
         let mut added: Vec<Entry> = Vec::new();
         if !same {
             for entry in patch.entries().filter(|entry| dest.get(&entry.key).is_none()) {
@@ -206,14 +209,15 @@ impl Merger<'_> {
     }
 
     /// Walk what only the destination has: fields without a value vanish, written
-    /// nulls lose their tag, lists that merge by key are put in order.
+    /// nulls lose their tag, texts of transformers get quotes, lists that merge by
+    /// key are put in order.
     fn settle(&self, dest: NodeRef<'_>, schema: Schema<'_>) -> Result<Change> {
         match nodes::kind(Some(dest)) {
             Kind::Null => match &*nodes::text(dest) {
                 "" => Ok(Change::Clear),
                 text => Ok(Change::Set(Node::scalar(Value::Plain(text.into()), dest.location()))),
             },
-            Kind::Scalar => Ok(Change::None),
+            Kind::Scalar => Ok(nodes::quoted_in_merge(dest).map_or(Change::None, Change::Set)),
             Kind::Seq => {
                 let Some(keys) = schema.merge_keys() else { return Ok(Change::None) };
                 let keys: Vec<&str> = keys.iter().map(String::as_str).collect();

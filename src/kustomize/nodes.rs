@@ -141,9 +141,31 @@ pub(super) fn reads_otherwise(text: &str) -> bool {
         .any(|dialect| !matches!(resolve::resolve_plain(Cow::Borrowed(text), dialect), Scalar::Str(_)))
 }
 
-/// What ends up in a field that held `old` when the node `new` is set there.
+/// A text that a transformer writes over a scalar without a tag.
+pub(super) fn untagged(old: Option<NodeRef<'_>>, text: &str, location: Option<Location>) -> Node {
+    let value = overwrite(old, text, Tag::Untagged);
+    if matches!(value, Value::Plain(_)) && reads_otherwise(text) {
+        styled(value, location, Style::Plain)
+    } else {
+        Node::scalar(value, location)
+    }
+}
+
+/// What a merge patch makes of a scalar that it leaves alone: a text that a
+/// transformer wrote without quotes gets them where it would be no string.
+pub(super) fn quoted_in_merge(node: NodeRef<'_>) -> Option<Node> {
+    let NodeRef::Built(built) = node else { return None };
+    let plain = matches!(built.origin, Some(Origin::Styled(_, Style::Plain)));
+    let text = text(node);
+    (plain && reads_otherwise(&text))
+        .then(|| styled(Value::Str(text.as_ref().into()), node.location(), Style::Quoted))
+}
+
+/// What ends up in a field that held `old` when the node `new` is set there. An
+/// empty collection has no style to keep.
 pub(super) fn settled(old: NodeRef<'_>, new: Node) -> Node {
-    if kind(Some(old)) == kind(Some(new.get_ref())) { restyled(new, style(old)) } else { new }
+    let same_kind = kind(Some(old)) == kind(Some(new.get_ref()));
+    if same_kind && !is_empty(Some(old)) { restyled(new, style(old)) } else { new }
 }
 
 /// A node in another style of its kind.

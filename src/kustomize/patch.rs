@@ -74,7 +74,7 @@ pub(super) fn apply_json6902(
     if selector.name.is_empty() {
         return error("the target of an entry of `patchesJson6902` needs a name");
     }
-    let text = PatchText::of(builder, level, patch)?;
+    let text = PatchText::of(builder, level, patch, false)?;
     let operations = text.operations()?.filter(|operations| !operations.is_empty());
     let Some(operations) = operations else { return error("this patch has no operations") };
     let compiled = Compiled::new(selector)?;
@@ -104,7 +104,7 @@ pub(super) fn apply(
     patch: &file::Patch,
     resources: &mut Vec<Resource>,
 ) -> Result<()> {
-    let text = PatchText::of(builder, level, patch)?;
+    let text = PatchText::of(builder, level, patch, true)?;
     let objects = text.objects();
     let operations = text.operations();
     let use_ = patch_use(&patch.node);
@@ -418,10 +418,6 @@ fn restore(node: &mut Node, original: &Node, path: &[&str]) {
     };
     let present = parent.get_ref().get(field);
     let stays = present.is_some_and(|present| present.to_node().is(&wanted.to_node()));
-    // What a transformer wrote and the patch leaves alone keeps its tag.
-    if stays && matches!(wanted, NodeRef::Built(_)) {
-        return;
-    }
     let value = nodes::overwrite(present, &nodes::text(wanted), Tag::Untagged);
     let style = present.map_or(Style::Plain, nodes::style);
     let written = nodes::styled(value, wanted.location(), style);
@@ -479,11 +475,15 @@ struct PatchText {
 
 impl PatchText {
     /// The text that an entry of `patches` gives: exactly one of its fields.
-    fn of(builder: &mut Builder<'_>, level: &Level, patch: &file::Patch) -> Result<PatchText> {
+    /// `trimmed`: without the blanks around an inline text.
+    fn of(builder: &mut Builder<'_>, level: &Level, patch: &file::Patch, trimmed: bool) -> Result<PatchText> {
         let inline = patch.patch.as_ref().filter(|text| !text.value.trim().is_empty());
         match (&patch.path, inline) {
             (Some(path), None) => PatchText::of_file(builder, level, path, &patch.node),
-            (None, Some(text)) => Ok(PatchText::inline(text, level, &patch.node, text.value.trim())),
+            (None, Some(text)) => {
+                let used = if trimmed { text.value.trim() } else { &text.value };
+                Ok(PatchText::inline(text, level, &patch.node, used))
+            }
             (None, None) => {
                 let message = "a patch needs `path` or `patch`";
                 Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()))

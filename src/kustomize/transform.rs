@@ -232,8 +232,7 @@ pub(super) fn affix(end: Affix, text: &Text, specs: &[FieldSpec], resources: &mu
                         Affix::Prefix => format!("{}{}", text.value, nodes::text(old)),
                         Affix::Suffix => format!("{}{}", nodes::text(old), text.value),
                     };
-                    let value = nodes::overwrite(Some(old), &new, Tag::Untagged);
-                    *node = Node::scalar(value, through(old, origin.as_ref()));
+                    *node = nodes::untagged(Some(old), &new, through(old, origin.as_ref()));
                     Ok(())
                 },
             )?;

@@ -7,7 +7,7 @@ use super::decode::{Spanned, Text, is_null};
 use super::error::{BuildError, Class, Result};
 use super::file;
 use super::load::Place;
-use super::nodes::{self, Kind, Tag};
+use super::nodes::{self, Kind};
 use super::path::{self, Create};
 use super::plugin::DECODER;
 use super::resource::{Resource, shared_string};
@@ -94,8 +94,7 @@ fn add(target: NodeRef<'_>, value: &Text, resources: &mut [Resource]) -> Result<
                 } else {
                     inserted(&nodes::text(old), &value.value, position)
                 };
-                let new = nodes::overwrite(Some(old), &text, Tag::Untagged);
-                *leaf = nodes::scalar_at(new, location.as_ref());
+                *leaf = nodes::untagged(Some(old), &text, location.as_deref().cloned());
                 Ok(())
             });
             result.map_err(|reason| error(format!("{} of {}: {reason}", field.value, resource.id)))?;

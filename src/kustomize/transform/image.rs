@@ -3,7 +3,7 @@
 use super::super::error::{BuildError, Class, Result};
 use super::super::fieldspec::{self, FieldSpec, Leaf};
 use super::super::file::Image;
-use super::super::nodes::{self, Kind, Tag};
+use super::super::nodes::{self, Kind};
 use super::super::resource::Resource;
 use crate::flux::regexp::{GoRegexp, RegexpError};
 use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
@@ -189,8 +189,7 @@ fn rewrite(node: &mut Node, image: &Image, location: Option<&Location>) -> bool 
             result.push_str(part);
         }
     }
-    let value = nodes::overwrite(Some(old), &result, Tag::Untagged);
-    *node = Node::scalar(value, location.cloned());
+    *node = nodes::untagged(Some(old), &result, location.cloned());
     true
 }
 
