@@ -90,6 +90,15 @@ pub(super) fn apply_json6902(
         resource.absorb_history();
         resource.absorb_traces();
         resource.sync();
+        // Anything else than a map is gone before somebody looks into it.
+        if resource
+            .node
+            .get_ref()
+            .at("/metadata/annotations")
+            .is_some_and(|annotations| !annotations.is_map())
+        {
+            resource.rewrite_annotations();
+        }
         resource.suspect = true;
         resource.files.extend(use_.clone());
     }

@@ -45,20 +45,29 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A cluster that only a `kubeConfig` leads to.
-    pub(super) fn sent(cluster: &crate::config::Cluster) -> Entry {
+    /// A directory of which nothing says who applies it.
+    fn unstated(root: String) -> Entry {
         Entry {
-            name: Some(cluster.name.clone()),
-            root: String::new(),
+            name: None,
+            root,
             kustomizations: Vec::new(),
             overlay: Vec::new(),
             generated: Vec::new(),
             source: None,
             url: None,
             reference: None,
-            location: Some(cluster.location.clone()),
+            location: None,
             stated: false,
             owned: false,
+        }
+    }
+
+    /// A cluster that only a `kubeConfig` leads to.
+    pub(super) fn sent(cluster: &crate::config::Cluster) -> Entry {
+        Entry {
+            name: Some(cluster.name.clone()),
+            location: Some(cluster.location.clone()),
+            ..Entry::unstated(String::new())
         }
     }
 }
@@ -319,17 +328,10 @@ fn unapplied(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<Entry> {
             let root = path.clone().unwrap_or_default();
             let source = source_of(&object.id, object.node.get_ref());
             groups.entry(root.clone()).or_insert_with(|| Entry {
-                name: None,
-                root,
                 kustomizations: vec![(object.id.clone(), object.node.clone())],
-                overlay: Vec::new(),
-                generated: Vec::new(),
                 source,
-                url: None,
-                reference: None,
                 location: object.node.get_ref().location(),
-                stated: false,
-                owned: false,
+                ..Entry::unstated(root)
             });
             continue;
         }
@@ -348,19 +350,7 @@ fn unapplied(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<Entry> {
             continue;
         }
         let directory = group_directory(file);
-        let entry = groups.entry(directory.clone()).or_insert_with(|| Entry {
-            name: None,
-            root: directory,
-            kustomizations: Vec::new(),
-            overlay: Vec::new(),
-            generated: Vec::new(),
-            source: None,
-            url: None,
-            reference: None,
-            location: None,
-            stated: false,
-            owned: false,
-        });
+        let entry = groups.entry(directory.clone()).or_insert_with(|| Entry::unstated(directory));
         if entry.source.is_none() {
             entry.source = source_of(&object.id, object.node.get_ref()).filter(|source| own.contains(source));
         }
@@ -393,19 +383,7 @@ fn add_overlay(
 ) -> bool {
     let directory = group_directory(&format!("{leaf}/"));
     let Ok(build) = build_overlay(&FileTree::root(snapshot.clone()), leaf, memo) else { return false };
-    let entry = groups.entry(directory.clone()).or_insert_with(|| Entry {
-        name: None,
-        root: directory,
-        kustomizations: Vec::new(),
-        overlay: Vec::new(),
-        generated: Vec::new(),
-        source: None,
-        url: None,
-        reference: None,
-        location: None,
-        stated: false,
-        owned: false,
-    });
+    let entry = groups.entry(directory.clone()).or_insert_with(|| Entry::unstated(directory));
     for object in build.objects {
         let node = object.node.get_ref();
         if let Some(id) = ObjectId::of(node).filter(kinds::is_kustomization)
