@@ -15,12 +15,10 @@ use forebay::plan::plan;
 use forebay::repo::{Snapshot, Store};
 use forebay::yaml::{Dialect, EntryRef, NodeKind, NodeRef, Scalar, ScalarStyle, Stream, parse_nodes};
 use random::Random;
-use recordings::Corpus;
+use recordings::{Corpus, Files, children};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-
-type Files = BTreeMap<String, Vec<u8>>;
 
 #[test]
 fn a_repository_written_anew_has_no_effects() {
@@ -68,25 +66,6 @@ fn a_repository_written_anew_has_no_effects() {
     );
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(documents > 500 && renamed > 20, "{documents} documents, {renamed} files");
-}
-
-fn children(directory: &Path) -> Vec<(String, Files)> {
-    let mut names: Vec<_> =
-        std::fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path()).collect();
-    names.sort();
-    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    names.iter().filter(|path| path.is_dir()).map(|path| (name(path), read(path))).collect()
-}
-
-fn read(directory: &Path) -> Files {
-    let mut files = Files::new();
-    for entry in walkdir::WalkDir::new(directory).into_iter().flatten() {
-        if entry.file_type().is_file() {
-            let path = entry.path().strip_prefix(directory).unwrap();
-            files.insert(path.to_string_lossy().replace('\\', "/"), std::fs::read(entry.path()).unwrap());
-        }
-    }
-    files
 }
 
 fn world(files: &Files, store: &Arc<Store>) -> World {

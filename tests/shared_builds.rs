@@ -16,13 +16,11 @@ use forebay::lint::engine::{self, Options};
 use forebay::repo::{Snapshot, Store};
 use forebay::yaml::{Dialect, Node, NodeRef};
 use random::Random;
-use recordings::Corpus;
-use std::collections::{BTreeMap, BTreeSet};
+use recordings::{Corpus, Files, children};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-
-type Files = BTreeMap<String, Vec<u8>>;
 
 #[test]
 fn the_projects_of_the_tests() {
@@ -222,23 +220,4 @@ fn values(node: NodeRef<'_>, out: &mut String) {
     } else {
         let _ = writeln!(out, " {:?} {:?}", node.holes(), node.scalar(Dialect::GoYamlV3));
     }
-}
-
-fn children(directory: &Path) -> Vec<(String, Files)> {
-    let mut names: Vec<_> =
-        std::fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path()).collect();
-    names.sort();
-    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    names.iter().filter(|path| path.is_dir()).map(|path| (name(path), read(path))).collect()
-}
-
-fn read(directory: &Path) -> Files {
-    let mut files = Files::new();
-    for entry in walkdir::WalkDir::new(directory).into_iter().flatten() {
-        if entry.file_type().is_file() {
-            let path = entry.path().strip_prefix(directory).unwrap();
-            files.insert(path.to_string_lossy().replace('\\', "/"), std::fs::read(entry.path()).unwrap());
-        }
-    }
-    files
 }

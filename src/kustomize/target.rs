@@ -951,13 +951,13 @@ impl Builder<'_> {
         !self.record.partial.is_empty()
     }
 
-    /// Note something that does nothing.
-    /// Notes bytes of a text that is about to be made.
+    /// Note bytes of a text that is about to be made.
     pub(super) fn copy(&mut self, bytes: usize, at: NodeRef<'_>) -> Result<()> {
         self.copied += bytes as u64;
         if self.copied > OUTPUT_LIMIT { Err(too_large(at.location())) } else { Ok(()) }
     }
 
+    /// Note something that does nothing.
     pub(super) fn warn(&mut self, kind: WarningKind, message: String, location: Option<Location>) {
         self.record.warnings.push(Warning { kind, message, location });
     }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stdout)]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The directory of recorded cases and the corpus, or nothing where it is absent.
@@ -72,5 +73,28 @@ pub fn manifests(directory: &Path) -> Vec<PathBuf> {
         }
     }
     files.sort();
+    files
+}
+
+/// The files of a repository: contents by path.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// The repositories that lie in a directory, by name, in order.
+pub fn children(directory: &Path) -> Vec<(String, Files)> {
+    let mut paths: Vec<_> =
+        std::fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    paths.iter().filter(|path| path.is_dir()).map(|path| (name(path), files(path))).collect()
+}
+
+fn files(directory: &Path) -> Files {
+    let mut files = Files::new();
+    for entry in walkdir::WalkDir::new(directory).into_iter().flatten() {
+        if entry.file_type().is_file() {
+            let path = entry.path().strip_prefix(directory).unwrap();
+            files.insert(path.to_string_lossy().replace('\\', "/"), std::fs::read(entry.path()).unwrap());
+        }
+    }
     files
 }
