@@ -2,12 +2,18 @@
 //! cluster and no network, and tells what the controllers will do with it.
 //!
 //! Data flows one way. [`repo`] reads bytes; [`yaml`] makes trees of them;
-//! [`kustomize`] and [`flux`] build the effective objects of every cluster;
-//! [`lint`], the simulators in [`flux`] and [`capi`], and [`plan`] read those;
+//! [`kustomize`] and [`world`] build the effective objects of every cluster;
+//! [`lint`], the simulators in [`simulate`], and [`plan`] read those;
 //! [`report`] prints; [`rewrite`] turns edits into bytes. A room knows only the
 //! rooms above it in the list below.
 
+pub mod go;
+
+pub mod text;
+
 pub mod yaml;
+
+pub mod model;
 
 pub mod repo;
 
@@ -15,9 +21,9 @@ pub mod config;
 
 pub mod kustomize;
 
-pub mod flux;
+pub mod world;
 
-pub mod capi;
+pub mod simulate;
 
 pub mod lint;
 

@@ -6,17 +6,22 @@ use std::path::PathBuf;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forebay::capi::hooks::extension_config::ExtensionConfig;
-use forebay::capi::hooks::input;
-use forebay::capi::propagation::node::{self, MachineIdentity, MachineTaint, Node, Taint, Wanted};
-use forebay::capi::propagation::{self, Entry, Keys, Metadata, Source, Strategy};
-use forebay::capi::rollout::ObjectRef;
-use forebay::capi::rollout::control_plane::{self, ControlPlane, ControlPlaneMachine, InfraMachine};
-use forebay::capi::rollout::kubeadm_config;
-use forebay::capi::rollout::machine_deployment::{self, MachineSet, MachineTemplate};
-use forebay::capi::rollout::template::{self, TemplateOutcome};
-use forebay::capi::ssa;
-use forebay::flux::regexp::GoRegexp;
+use forebay::go::regexp::GoRegexp;
+use forebay::simulate::hooks::extension_config::ExtensionConfig;
+use forebay::simulate::hooks::input;
+use forebay::simulate::propagation;
+use forebay::simulate::propagation::node;
+use forebay::simulate::propagation::node::{MachineIdentity, MachineTaint, Node, Taint, Wanted};
+use forebay::simulate::propagation::{Entry, Keys, Metadata, Source, Strategy};
+use forebay::simulate::rollout::ObjectRef;
+use forebay::simulate::rollout::control_plane;
+use forebay::simulate::rollout::control_plane::{ControlPlane, ControlPlaneMachine, InfraMachine};
+use forebay::simulate::rollout::kubeadm_config;
+use forebay::simulate::rollout::machine_deployment;
+use forebay::simulate::rollout::machine_deployment::{MachineSet, MachineTemplate};
+use forebay::simulate::rollout::template;
+use forebay::simulate::rollout::template::TemplateOutcome;
+use forebay::simulate::ssa;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ mod common;
 
 use common::Scratch;
 use forebay::config::Config;
-use forebay::flux::cluster::World;
 use forebay::repo::{Snapshot, Store};
+use forebay::world::World;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -2,10 +2,11 @@
 
 #![allow(clippy::print_stdout)]
 
-use forebay::flux::build::Memo;
-use forebay::flux::build::build;
-use forebay::flux::substitution::{ProblemKind, Provided, Variables};
-use forebay::repo::{FileTree, ObjectId, Snapshot, Store};
+use forebay::model::ObjectId;
+use forebay::repo::{FileTree, Snapshot, Store};
+use forebay::world::build::Memo;
+use forebay::world::build::build;
+use forebay::world::substitution::{ProblemKind, Provided, Variables};
 use forebay::yaml::{Node, emit, parse_nodes};
 use std::path::PathBuf;
 use std::sync::Arc;

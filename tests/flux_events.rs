@@ -4,13 +4,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use forebay::flux::alerts::{self, Alert, Event, EventSource};
-use forebay::flux::events::combine::{self, CONFLICT_REASON, SUMMARY_DEPRECATION_LOG, Source};
-use forebay::flux::events::commit_status::{self, Cel};
-use forebay::flux::events::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
-use forebay::flux::events::providers::{self, sets_commit_status};
-use forebay::flux::events::{self, InvolvedObject, Metadata};
-use forebay::flux::text::Text;
+use forebay::model::text::Text;
+use forebay::simulate::alerts;
+use forebay::simulate::alerts::{Alert, Event, EventSource};
+use forebay::simulate::events;
+use forebay::simulate::events::combine;
+use forebay::simulate::events::combine::{CONFLICT_REASON, SUMMARY_DEPRECATION_LOG, Source};
+use forebay::simulate::events::commit_status;
+use forebay::simulate::events::commit_status::Cel;
+use forebay::simulate::events::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
+use forebay::simulate::events::providers;
+use forebay::simulate::events::providers::sets_commit_status;
+use forebay::simulate::events::{InvolvedObject, Metadata};
 use forebay::yaml::Known;
 use serde_json::{Value, json};
 

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use forebay::flux::gates::objects::Gating;
-use forebay::flux::gates::timeline::{Range, Simulation, State, changes, simulate};
 use forebay::repo::{Snapshot, Store};
 use forebay::report::gates::{Cluster, View, svg};
+use forebay::simulate::gates::objects::Gating;
+use forebay::simulate::gates::timeline::{Range, Simulation, State, changes, simulate};
 use jiff::tz::TimeZone;
 
 /// Simulates the objects of one file.

@@ -3,12 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use forebay::flux::cron::{CronError, CronSchedule};
-use forebay::flux::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
-use forebay::flux::gates::commands::{Container, actions};
-use forebay::flux::gates::parse_request_time;
-use forebay::flux::regexp::{GoRegexp, RegexpError};
-use forebay::flux::schedule::{ScheduleSpec, Schedules};
+use forebay::go::cron::{CronError, CronSchedule};
+use forebay::go::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
+use forebay::go::regexp::{GoRegexp, RegexpError};
+use forebay::simulate::gates::commands::{Container, actions};
+use forebay::simulate::gates::parse_request_time;
+use forebay::simulate::schedule::{ScheduleSpec, Schedules};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use proptest::prelude::*;

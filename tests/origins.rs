@@ -1,9 +1,9 @@
 //! Where effective values come from, to the byte.
 
-use forebay::flux::build::Memo;
-use forebay::flux::build::{FluxBuild, build};
-use forebay::flux::substitution::{Provided, Variables};
 use forebay::repo::{FileTree, Snapshot, Store};
+use forebay::world::build::Memo;
+use forebay::world::build::{FluxBuild, build};
+use forebay::world::substitution::{Provided, Variables};
 use forebay::yaml::{Location, NodeRef, ViaKind, parse_nodes};
 use std::sync::Arc;
 

@@ -10,9 +10,9 @@
 //! compared only where the expectation names one.
 
 use forebay::config::Config;
-use forebay::flux::cluster::World;
 use forebay::plan::{Effect, plan};
 use forebay::repo::{Snapshot, Store};
+use forebay::world::World;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -10,9 +10,9 @@ mod random;
 mod recordings;
 
 use forebay::config::Config;
-use forebay::flux::cluster::World;
 use forebay::plan::plan;
 use forebay::repo::{Snapshot, Store};
+use forebay::world::World;
 use forebay::yaml::{Dialect, EntryRef, NodeKind, NodeRef, Scalar, ScalarStyle, Stream, parse_nodes};
 use random::Random;
 use recordings::{Corpus, Files, children};

@@ -10,11 +10,11 @@
 //! `tests/rules` is about several files already have their repository there.
 
 use forebay::config::Config;
-use forebay::flux::cluster::World;
 use forebay::lint::engine::{self, Options};
 use forebay::lint::rules::RULES;
 use forebay::lint::{Check, Group};
 use forebay::repo::{Snapshot, Store};
+use forebay::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -22,12 +22,12 @@
 //! at 2026-06-01T00:00:00Z.
 
 use forebay::config::{self, Config};
-use forebay::flux::cluster::World;
 use forebay::lint::engine::{self, Options};
 use forebay::lint::rules::RULES;
 use forebay::lint::{Applicability, Check, FixAvailability, Rule};
 use forebay::repo::{Snapshot, Store};
 use forebay::rewrite::fix;
+use forebay::world::World;
 use libtest_mimic::{Arguments, Failed, Trial};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;

@@ -9,11 +9,11 @@
 #![allow(clippy::print_stdout)]
 
 use forebay::config::{Config, Level};
-use forebay::flux::cluster::{ApplyTarget, World};
-use forebay::flux::references::{Role, references};
 use forebay::lint::Finding;
 use forebay::lint::engine::{self, Options};
+use forebay::model::references::{Role, references};
 use forebay::repo::{Snapshot, Store};
+use forebay::world::{ApplyTarget, World};
 use forebay::yaml::NodeRef;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

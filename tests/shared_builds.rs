@@ -10,10 +10,10 @@ mod random;
 mod recordings;
 
 use forebay::config::Config;
-use forebay::flux::cluster::World;
 use forebay::kustomize::FILE_NAMES;
 use forebay::lint::engine::{self, Options};
 use forebay::repo::{Snapshot, Store};
+use forebay::world::World;
 use forebay::yaml::{Dialect, Node, NodeRef};
 use random::Random;
 use recordings::{Corpus, Files, children};

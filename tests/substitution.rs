@@ -1,6 +1,6 @@
 //! Substitution against the recorded behaviour of Flux.
 
-use forebay::flux::substitution::{
+use forebay::world::substitution::{
     Definition, ExpandError, ProblemKind, Provided, Variable, Variables, config_map_keys, expand, opts_out,
     substitute,
 };

@@ -8,11 +8,11 @@ mod recordings;
 
 use common::Scratch;
 use forebay::config::Config;
-use forebay::flux::cluster::{ApplyTarget, World};
-use forebay::flux::suspend::suspension;
 use forebay::repo::{Snapshot, Store};
 use forebay::rewrite::subject::{Astray, Subject, prove};
 use forebay::rewrite::suspend::{self, Aim};
+use forebay::simulate::suspend::suspension;
+use forebay::world::{ApplyTarget, World};
 use forebay::yaml::NodeRef;
 use recordings::Corpus;
 use std::collections::BTreeMap;

@@ -3,12 +3,13 @@
 use super::Failure;
 use super::common::Common;
 use super::session::Session;
-use crate::flux::cluster::World;
 use crate::lint::engine::{self, Options, Outcome};
 use crate::repo::git;
-use crate::report::{self, counted};
+use crate::report::{self};
 use crate::rewrite::ignore::{self, Ignore};
 use crate::rewrite::write;
+use crate::text::counted;
+use crate::world::World;
 use std::io::Write;
 use std::sync::Arc;
 

@@ -3,12 +3,14 @@
 use super::common::Common;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status, output};
-use crate::config::suggest;
-use crate::flux::cluster::{Applied, Cluster, Outcome, World};
 use crate::kustomize::{self, BuildError, Memo, Options};
 use crate::lint::engine::NotChecked;
-use crate::repo::{FileTree, ObjectId, Snapshot};
-use crate::report::{self, clean, objects};
+use crate::model::ObjectId;
+use crate::repo::{FileTree, Snapshot};
+use crate::report::{self, objects};
+use crate::text::clean;
+use crate::text::suggest;
+use crate::world::{Applied, Cluster, Outcome, World};
 use crate::yaml::emit::EmitError;
 use crate::yaml::{Location, Node, NodeRef};
 use serde_json::json;

@@ -2,9 +2,9 @@
 
 use super::common::Common;
 use super::{Answer, Failure, Status, output};
-use crate::config::suggest;
 use crate::lint::rules::{self, RULES};
 use crate::report;
+use crate::text::{clean, suggest};
 
 /// Formats, the default first.
 const FORMATS: [&str; 2] = ["text", "markdown"];
@@ -24,7 +24,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`forebay rules` lists all".to_owned(),
         };
-        return Err(Failure::Usage(format!("no rule `{}`; {help}", report::clean(&arguments.rule))));
+        return Err(Failure::Usage(format!("no rule `{}`; {help}", clean(&arguments.rule))));
     };
     output::emit(common, &FORMATS, |format, out, terminal| match format {
         "markdown" => report::docs::markdown(out, rule),

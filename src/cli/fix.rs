@@ -5,12 +5,13 @@ use super::output;
 use super::rewriting::{refused, show};
 use super::session::Session;
 use super::{Failure, Status};
-use crate::flux::cluster::World;
 use crate::lint::Applicability;
 use crate::lint::engine::{self, Options};
 use crate::repo::{Snapshot, git};
 use crate::report;
 use crate::rewrite::{self, fix::Outcome};
+use crate::text::clean;
+use crate::world::World;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -99,10 +100,9 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
     let show = common.show();
     for finding in outcome.left.findings.iter().filter(|finding| finding.level >= show) {
         let ((line, column), _) = snapshot.positions(&finding.location);
-        let path = report::clean(&finding.location.path);
+        let path = clean(&finding.location.path);
         let (level, rule) = (finding.level.name(), finding.rule.id);
-        let _ =
-            writeln!(stderr, "{path}:{line}:{column}: {level}: {} [{rule}]", report::clean(&finding.title));
+        let _ = writeln!(stderr, "{path}:{line}:{column}: {level}: {} [{rule}]", clean(&finding.title));
     }
     let levels = outcome.left.findings.iter().map(|finding| finding.level);
     Ok(common.status(levels, outcome.left.not_checked.is_empty()))

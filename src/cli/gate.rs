@@ -6,13 +6,12 @@ use super::rewriting::{Flags, Task, subjects};
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
-use crate::flux::cluster::{Cluster, Effective, World};
-use crate::flux::gates::objects::{Gate, Gating, is_gate};
-use crate::flux::gates::{Position, Request, format_time, state};
-use crate::lint::suggest;
-use crate::report;
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::{Subject, Text, manifest_of, text_of};
+use crate::simulate::gates::objects::{Gate, Gating, is_gate};
+use crate::simulate::gates::{Position, Request, format_time, state};
+use crate::text::{clean, suggest};
+use crate::world::{Cluster, Effective, World};
 use crate::yaml::edit::{Content, Operation};
 use crate::yaml::pointer_join;
 use jiff::Timestamp;
@@ -103,14 +102,13 @@ fn chosen<'w>(
             .collect();
         let near = suggest(&arguments.gate, names.iter().map(String::as_str));
         let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-        return Err(Failure::Usage(format!("no Gate is called {}{hint}", report::clean(&arguments.gate))));
+        return Err(Failure::Usage(format!("no Gate is called {}{hint}", clean(&arguments.gate))));
     };
     if found.iter().any(|subject| subject.object.id != first.object.id) {
-        let mut text =
-            format!("several Gates are called {}; nothing was written", report::clean(&arguments.gate));
+        let mut text = format!("several Gates are called {}; nothing was written", clean(&arguments.gate));
         for subject in &found {
             let id = subject.object.id.to_string();
-            let _ = write!(text, "\n  {}  {}", subject.cluster.label(), report::clean(&id));
+            let _ = write!(text, "\n  {}  {}", subject.cluster.label(), clean(&id));
         }
         return Err(Failure::Usage(format!("{text}\nhelp: write NAMESPACE/NAME")));
     }
@@ -127,7 +125,7 @@ fn check_order(gate: &Gate, position: Position, at: Timestamp) -> Result<(), Fai
         return Err(Failure::Usage(format!(
             "{}: {} {than} the standing request to {} of {}; nothing was written\n\
              help: the newest request counts; give a later time with --at",
-            report::clean(&gate.id.to_string()),
+            clean(&gate.id.to_string()),
             format_time(at),
             standing.position.verb(),
             format_time(standing.at)
@@ -145,9 +143,8 @@ fn change(
     at: Timestamp,
 ) -> Result<Wanted, Failure> {
     let key = position.annotation();
-    let refuse = |why: &str| {
-        Failure::Usage(format!("{}: {why}; nothing was written", report::clean(&object.id.to_string())))
-    };
+    let refuse =
+        |why: &str| Failure::Usage(format!("{}: {why}; nothing was written", clean(&object.id.to_string())));
     let own = pointer_join("/metadata/annotations", key);
     let text = match object.node.get_ref().at(&own) {
         Some(annotation) => {
@@ -155,8 +152,7 @@ fn change(
                 .ok_or_else(|| refuse("the annotation is in no file of its own"))?;
             // One of `commonAnnotations` is no request of this Gate's own.
             if !text.pointer.ends_with(&own) {
-                let place =
-                    format!("the annotation comes from {}, change it there", report::clean(&text.path));
+                let place = format!("the annotation comes from {}, change it there", clean(&text.path));
                 return Err(refuse(&place));
             }
             text
@@ -189,17 +185,17 @@ fn say(out: &mut String, gate: &Gate, change: &Wanted, position: Position, at: T
     let _ = writeln!(
         out,
         "{}: {} requested at {time}  {}",
-        report::clean(&id.to_string()),
+        clean(&id.to_string()),
         position.verb(),
-        report::clean(&change.path)
+        clean(&change.path)
     );
     let _ = writeln!(out, "  then: {}", then.message);
     let namespace = id.namespace.as_deref().map_or(String::new(), |namespace| format!(" -n {namespace}"));
     let _ = writeln!(
         out,
         "  as kubectl: kubectl{} annotate --overwrite gate/{} {}=\"{time}\"",
-        report::clean(&namespace),
-        report::clean(&id.name),
+        clean(&namespace),
+        clean(&id.name),
         position.annotation()
     );
 }

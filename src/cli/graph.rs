@@ -3,9 +3,9 @@
 use super::common::Common;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Status, output};
-use crate::flux::graph::Graph;
 use crate::lint::engine::NotChecked;
 use crate::report;
+use crate::world::graph::Graph;
 
 /// Formats, the default first.
 const FORMATS: [&str; 4] = ["text", "mermaid", "dot", "json"];

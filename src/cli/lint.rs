@@ -7,13 +7,14 @@ use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
 use super::{add_ignores, output};
 use crate::config::Level;
-use crate::flux::cluster::{Cluster, World};
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options, Outcome, UnknownRule};
 use crate::lint::rules::TIME_DEPENDENT;
 use crate::plan;
 use crate::repo::git;
 use crate::report::{self, Lint};
+use crate::text::clean;
+use crate::world::{Cluster, World};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::io::{self, Read};
@@ -251,11 +252,11 @@ fn open(common: &Common, arguments: &Arguments) -> Result<Session, Failure> {
 fn refusal(session: &Session, unknown: &UnknownRule) -> String {
     let place = unknown.location.as_ref().map_or_else(String::new, |location| {
         let ((line, column), _) = session.snapshot.positions(location);
-        format!("{}:{line}:{column}: ", report::clean(&location.path))
+        format!("{}:{line}:{column}: ", clean(&location.path))
     });
     let help = match unknown.suggestion {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`forebay rules` lists all".to_owned(),
     };
-    format!("{place}no rule or group `{}`; {help}", report::clean(&unknown.name))
+    format!("{place}no rule or group `{}`; {help}", clean(&unknown.name))
 }

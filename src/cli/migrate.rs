@@ -4,13 +4,15 @@ use super::common::Common;
 use super::rewriting::Mode;
 use super::session::Session;
 use super::{Answer, Failure, Status};
-use crate::config::{FLUX, Version, Written};
-use crate::flux::cluster::World;
+use crate::config::Written;
 use crate::lint::engine::Options;
 use crate::lint::{Applicability, Rule, rules};
+use crate::model::{FLUX, Version};
 use crate::repo::{Snapshot, git};
 use crate::report;
 use crate::rewrite;
+use crate::text::clean;
+use crate::world::World;
 use crate::yaml::Location;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -88,10 +90,10 @@ fn by_rule(common: &Common, migration: &Migration, rule: &Rule, to: Option<Versi
         for finding in outcome.left.findings.iter().filter(|finding| finding.rule.id == rule.id) {
             let ((line, _), _) = after.positions(&finding.location);
             let place = format!("{}:{line}", finding.location.path);
-            let title = report::clean(&finding.title);
+            let title = clean(&finding.title);
             let _ = std::io::Write::write_fmt(
                 &mut stderr,
-                format_args!("left: {}: {title}; {}\n", report::clean(&place), finding.help),
+                format_args!("left: {}: {title}; {}\n", clean(&place), finding.help),
             );
         }
     }

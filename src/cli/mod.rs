@@ -28,8 +28,8 @@ mod simulate_suspend;
 mod suspend;
 mod why;
 
-use crate::flux::gates::Position;
 use crate::report;
+use crate::simulate::gates::Position;
 use clap::{Parser, Subcommand};
 use common::Common;
 use std::process::ExitCode;

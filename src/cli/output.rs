@@ -49,7 +49,7 @@ pub(crate) fn chosen<'c>(common: &'c Common, formats: &[&'static str]) -> Result
     let known = |name: &str| {
         let found = formats.iter().copied().find(|format| *format == name);
         found.ok_or_else(|| {
-            let near = crate::config::suggest(name, formats.iter().copied());
+            let near = crate::text::suggest(name, formats.iter().copied());
             let help = near.map_or_else(|| formats.join(", "), |near| format!("did you mean `{near}`?"));
             Failure::Usage(format!("no format `{name}` for this command: {help}"))
         })

@@ -5,11 +5,11 @@ use super::output;
 use super::revisions::{self, Revision};
 use super::session::Session;
 use super::{Answer, Failure, Status};
-use crate::flux::cluster::World;
 use crate::lint::engine::{self, NotChecked, Options};
 use crate::plan::{self, Effect, Severity};
 use crate::repo::git;
 use crate::report::plan::{Plan, github, json, markdown, text};
+use crate::world::World;
 
 const FORMATS: [&str; 4] = ["text", "json", "markdown", "github"];
 

@@ -4,11 +4,12 @@
 use super::common::Common;
 use super::session::{Session, cluster_filter};
 use super::{Failure, Status, output, why};
-use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
 use crate::report;
 use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, overlay, prove};
 use crate::rewrite::{self, FileChange, Wanted};
+use crate::text::{clean, counted};
+use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{Location, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -123,7 +124,7 @@ fn ambiguous(session: &Session, id: &ObjectId, same: &[Subject<'_>]) -> Option<S
     if names.len() < 2 && texts.len() < 2 {
         return None;
     }
-    let id = report::clean(&id.to_string()).into_owned();
+    let id = clean(&id.to_string()).into_owned();
     let mut message = match names.len() {
         0 | 1 => format!("{} texts state a {id}; nothing was written", texts.len()),
         many => format!("{many} clusters have a {id}; nothing was written"),
@@ -132,14 +133,11 @@ fn ambiguous(session: &Session, id: &ObjectId, same: &[Subject<'_>]) -> Option<S
     for one in same {
         let place = home(one.object).map_or("in no file".to_owned(), |place| line_of(session, place));
         let cluster = one.cluster.name.as_deref().unwrap_or(&one.cluster.root);
-        lines.insert(format!(
-            "\n  {}  {place}",
-            report::clean(if cluster.is_empty() { "-" } else { cluster })
-        ));
+        lines.insert(format!("\n  {}  {place}", clean(if cluster.is_empty() { "-" } else { cluster })));
     }
     message.extend(lines);
     let help = match names.first() {
-        Some(name) if names.len() > 1 => format!("add --cluster {}, or --all-clusters", report::clean(name)),
+        Some(name) if names.len() > 1 => format!("add --cluster {}, or --all-clusters", clean(name)),
         Some(_) => "add --all-clusters to change each of them".to_owned(),
         None => "name the clusters in .forebay.yaml (`clusters: [{name, path}]`) for --cluster, or add \
                  --all-clusters to change each of them"
@@ -149,7 +147,7 @@ fn ambiguous(session: &Session, id: &ObjectId, same: &[Subject<'_>]) -> Option<S
 }
 
 fn line_of(session: &Session, place: &Location) -> String {
-    format!("{}:{}", report::clean(&place.path), session.snapshot.positions(place).0.0)
+    format!("{}:{}", clean(&place.path), session.snapshot.positions(place).0.0)
 }
 
 /// What a command is to do, and to which objects.
@@ -210,7 +208,7 @@ impl Task<'_, '_> {
         let mut fed: Vec<String> = others
             .iter()
             .take(SHOWN)
-            .map(|(id, cluster)| report::clean(&format!("{id} in {cluster}")).into_owned())
+            .map(|(id, cluster)| clean(&format!("{id} in {cluster}")).into_owned())
             .collect();
         if others.len() > SHOWN {
             fed.push(format!("{} more", others.len() - SHOWN));
@@ -224,7 +222,7 @@ impl Task<'_, '_> {
             narrower.map_or(String::new(), |place| format!("set it in {place}, which feeds less; or "));
         let ids: BTreeSet<&ObjectId> = subjects.iter().map(|subject| &subject.object.id).collect();
         let who = match ids.first() {
-            Some(id) if ids.len() == 1 => format!("{} takes", report::clean(&id.to_string())),
+            Some(id) if ids.len() == 1 => format!("{} takes", clean(&id.to_string())),
             _ => format!("some of {} objects take", ids.len()),
         };
         Failure::Usage(format!(
@@ -241,7 +239,7 @@ pub(crate) fn told(common: &Common, flags: &Flags, changes: &[FileChange], done:
     if !common.quiet {
         use std::io::Write;
         let say = &mut anstream::stderr();
-        let files = report::counted(changes.len(), "file");
+        let files = counted(changes.len(), "file");
         let _ = match (changes.len(), flags.mode.writes()) {
             (0, _) => writeln!(say, "nothing to change"),
             (_, false) => writeln!(say, "{files} would change"),
@@ -252,7 +250,7 @@ pub(crate) fn told(common: &Common, flags: &Flags, changes: &[FileChange], done:
 }
 
 fn paths(changes: &[FileChange]) -> String {
-    let paths: Vec<_> = changes.iter().map(|change| report::clean(&change.path)).collect();
+    let paths: Vec<_> = changes.iter().map(|change| clean(&change.path)).collect();
     paths.join(", ")
 }
 
@@ -276,8 +274,8 @@ fn without_effect(session: &Session, changes: &[FileChange], subject: Subject<'_
     Failure::Usage(format!(
         "{} in {} would stay as it is; nothing was written: a change of {} does not reach it, {why}\n\
          help: {help}",
-        report::clean(&subject.object.id.to_string()),
-        report::clean(&subject.cluster.label()),
+        clean(&subject.object.id.to_string()),
+        clean(&subject.cluster.label()),
         if changes.is_empty() { "its manifest".to_owned() } else { paths(changes) },
     ))
 }

@@ -1,9 +1,9 @@
 //! Objects as people name them on the command line.
 
 use super::Failure;
-use crate::flux::kinds::kind_of_word;
-use crate::lint::suggest;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds::kind_of_word;
+use crate::text::suggest;
 use globset::{Glob, GlobMatcher};
 
 /// `KIND/[NAMESPACE/]NAME`: the kind in any case, short or with its group

@@ -4,8 +4,9 @@ use super::Failure;
 use super::common::{Common, ConfigFile};
 use super::selector::Selector;
 use crate::config::{self, Config};
-use crate::flux::cluster::{Cluster, Effective, Member, World};
 use crate::repo::{Snapshot, Store, git};
+use crate::text::suggest;
+use crate::world::{Cluster, Effective, Member, World};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -126,7 +127,7 @@ pub(crate) fn cluster_filter<'c>(
     let names: Vec<&str> = world.clusters.iter().filter_map(|cluster| cluster.name.as_deref()).collect();
     for wanted in &common.cluster {
         if !names.contains(&wanted.as_str()) {
-            let near = config::suggest(wanted, names.iter().copied());
+            let near = suggest(wanted, names.iter().copied());
             let help = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if names.is_empty() => "this repository has no entry point".to_owned(),

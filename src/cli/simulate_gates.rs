@@ -5,13 +5,15 @@ use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status, output};
 use crate::config::Feature;
-use crate::flux::cluster::{self, ApplyTarget, Effective, World};
-use crate::flux::gates::objects::{Gating, is_gate, is_gateable};
-use crate::flux::gates::timeline::{Range, simulate};
 use crate::lint::engine::{self, NotChecked};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
 use crate::report;
 use crate::report::gates::{Cluster, View, json, mermaid, svg, text, why};
+use crate::simulate::gates::objects::{Gating, is_gate, is_gateable};
+use crate::simulate::gates::timeline::{Range, simulate};
+use crate::text::clean;
+use crate::world as cluster;
+use crate::world::{ApplyTarget, Effective, World};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Timestamp};
 use std::io::{self, Write};
@@ -97,7 +99,7 @@ const ORPHAN: &str = "orphan-object";
 fn unapplied(out: &mut dyn Write, not_checked: &NotChecked) -> io::Result<()> {
     match not_checked.iter().find(|(reason, _)| *reason == ORPHAN) {
         Some((_, orphans)) => {
-            writeln!(out, "\nnot simulated, as no cluster applies it: {}", report::clean(&orphans.join(", ")))
+            writeln!(out, "\nnot simulated, as no cluster applies it: {}", clean(&orphans.join(", ")))
         }
         None => Ok(()),
     }

@@ -5,14 +5,15 @@ use super::selector::Selector;
 use super::session::Session;
 use super::simulate_propagation::wanted;
 use super::{Answer, Failure, Status, output};
-use crate::capi::hooks::simulate::{Event, Request, simulate};
-use crate::capi::hooks::{self, Hook, input};
-use crate::capi::kinds;
-use crate::capi::objects::{Scope, scopes};
-use crate::capi::topology::Cluster;
 use crate::config::{Feature, Target};
 use crate::lint::engine::NotChecked;
+use crate::model::cluster_api_kinds as kinds;
 use crate::report;
+use crate::simulate::hooks;
+use crate::simulate::hooks::simulate::{Event, Request, simulate};
+use crate::simulate::hooks::{Hook, input};
+use crate::simulate::references::{Scope, scopes};
+use crate::simulate::topology::Cluster;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -61,7 +62,7 @@ fn response(text: &str) -> Result<(Hook, hooks::Answer), String> {
     let (name, answer) = text.split_once('=').ok_or("write HOOK=blocking or HOOK=failure")?;
     let names = Hook::ALL.map(Hook::name);
     let hook = Hook::from_name(name).ok_or_else(|| {
-        let near = crate::lint::suggest(name, names);
+        let near = crate::text::suggest(name, names);
         let hint = near.map_or(format!("hooks are {}", names.join(", ")), |n| format!("did you mean {n}?"));
         format!("no lifecycle hook is called {name}; {hint}")
     })?;

@@ -4,14 +4,14 @@ use super::common::Common;
 use super::selector::Selector;
 use super::session::Session;
 use super::{Answer, Failure, Status, output};
-use crate::capi::objects::{Scope, scopes};
-use crate::capi::propagation::simulate::{Missing, Settings, simulate};
 use crate::config::{Config, Feature};
-use crate::flux::regexp::GoRegexp;
+use crate::go::regexp::GoRegexp;
 use crate::lint::engine::NotChecked;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
 use crate::report;
 use crate::report::propagation::{Cluster, json, text};
+use crate::simulate::propagation::simulate::{Missing, Settings, simulate};
+use crate::simulate::references::{Scope, scopes};
 
 /// Formats, the default first.
 const FORMATS: [&str; 2] = ["text", "json"];

@@ -6,12 +6,12 @@ use super::selector::Selector;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
-use crate::flux::cluster::{ApplyTarget, World};
-use crate::flux::suspend::{ANNOTATION, suspension};
-use crate::repo::ObjectId;
-use crate::report;
+use crate::model::ObjectId;
 use crate::rewrite::subject::Subject;
 use crate::rewrite::suspend::{self, Aim, NoText, Via, is_suspendable, is_suspended_by_field};
+use crate::simulate::suspend::{ANNOTATION, suspension};
+use crate::text::clean;
+use crate::world::{ApplyTarget, World};
 use crate::yaml::edit::Operation;
 use std::io::Write;
 
@@ -114,7 +114,7 @@ fn run(task: &Task<'_, '_>, aim: Aim<'_>, word: &str) -> Result<(Status, bool), 
         wanted.extend(aim.changes(&task.session.snapshot, *subject).map_err(|NoText(id)| {
             Failure::Usage(format!(
                 "{} is written in no file of this repository; nothing was written",
-                report::clean(&id.to_string())
+                clean(&id.to_string())
             ))
         })?);
     }
@@ -126,7 +126,7 @@ fn run(task: &Task<'_, '_>, aim: Aim<'_>, word: &str) -> Result<(Status, bool), 
     };
     let changes = task.carry_out(&wanted, decides, |cluster, object| aim.is_reached(cluster, object))?;
     let done = match task.subjects {
-        [one] => format!("{word} {}", report::clean(&one.object.id.to_string())),
+        [one] => format!("{word} {}", clean(&one.object.id.to_string())),
         many => format!("{word} {} objects", many.len()),
     };
     let sets = wanted.iter().any(|change| matches!(change.operation, Operation::Set { .. }));
@@ -154,8 +154,8 @@ fn warn_of_annotation(common: &Common, found: &[Subject<'_>], via: impl Fn(&Subj
         anstream::stderr(),
         "warning: no released Flux reads {ANNOTATION}: {} in {}{more} is not suspended by it; write \
          spec.suspend with `--via spec`, or `migrate suspend --to spec`",
-        report::clean(&first.object.id.to_string()),
-        report::clean(&first.cluster.label()),
+        clean(&first.object.id.to_string()),
+        clean(&first.cluster.label()),
     );
 }
 
@@ -183,7 +183,7 @@ fn named<'w>(
 /// Why a selector names nothing that can be suspended here.
 fn nothing_named(world: &World, selector: &Selector) -> Failure {
     let usage = |id: &ObjectId, why: &str| {
-        Failure::Usage(format!("{}: {why}; nothing was written", report::clean(&id.to_string())))
+        Failure::Usage(format!("{}: {why}; nothing was written", clean(&id.to_string())))
     };
     let mut elsewhere = None;
     for cluster in &world.clusters {
@@ -197,12 +197,12 @@ fn nothing_named(world: &World, selector: &Selector) -> Failure {
                     &format!(
                         "it is applied to the cluster of the kubeConfig {}; name that cluster in \
                          .forebay.yaml (`clusters: [{{name, path, kubeConfig}}]`)",
-                        report::clean(by)
+                        clean(by)
                     ),
                 ),
                 ApplyTarget::Local => usage(
                     &object.id,
-                    &format!("it is in {}, which --cluster leaves out", report::clean(&cluster.label())),
+                    &format!("it is in {}, which --cluster leaves out", clean(&cluster.label())),
                 ),
             });
         }
@@ -211,7 +211,7 @@ fn nothing_named(world: &World, selector: &Selector) -> Failure {
     match (elsewhere, orphan) {
         (Some(failure), _) => failure,
         (None, Some(orphan)) => {
-            usage(&orphan.id, &format!("no cluster applies {}", report::clean(&orphan.source.path)))
+            usage(&orphan.id, &format!("no cluster applies {}", clean(&orphan.source.path)))
         }
         (None, None) => {
             selector.not_found(world.objects.iter().map(|object| &object.id).filter(|id| is_suspendable(id)))

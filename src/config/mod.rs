@@ -6,14 +6,11 @@
 
 mod pattern;
 mod read;
-mod suggest;
-mod version;
 
 pub use pattern::Pattern;
 pub use read::{Mistake, read};
-pub use suggest::{edit_distance, suggest};
-pub use version::{CLUSTER_API, FLUX, Version};
 
+use crate::model::Version;
 use crate::yaml::Location;
 use std::io;
 use std::path::Path;

@@ -1,10 +1,12 @@
 //! Text of `.forebay.yaml` to [`Config`]; every mistake with its place.
 
 use super::{
-    CLUSTER_API, Cluster, Config, Extension, FLUX, Feature, FluxSource, Handler, KubeConfig, Level, Override,
-    Pattern, RuleLevel, SourceTree, Target, Version, Written, suggest,
+    Cluster, Config, Extension, Feature, FluxSource, Handler, KubeConfig, Level, Override, Pattern,
+    RuleLevel, SourceTree, Target, Written,
 };
+use crate::model::{CLUSTER_API, FLUX, Version};
 use crate::repo::join;
+use crate::text::suggest;
 use crate::yaml::{EntryRef, Location, NodeRef, Stream, parse_nodes};
 use std::ops::RangeInclusive;
 

@@ -4,7 +4,7 @@
 //! and `kyaml/yaml/fns.go` (`PathGetter`).
 
 use super::nodes::{self, Kind};
-use crate::flux::regexp::{GoRegexp, RegexpError};
+use crate::go::regexp::{GoRegexp, RegexpError};
 use crate::yaml::{Node, NodeRef, Value};
 
 /// Split a path at its dots: `\.` is a dot, brackets hold one step together, as

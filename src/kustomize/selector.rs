@@ -7,7 +7,7 @@ use super::error::{BuildError, Class, Result};
 use super::file::Selector;
 use super::id::Gvk;
 use super::resource::Resource;
-use crate::flux::regexp::{GoRegexp, RegexpError};
+use crate::go::regexp::{GoRegexp, RegexpError};
 
 /// One part of a selector: anything, or what matches the whole text.
 #[derive(Debug)]

@@ -5,9 +5,10 @@ use super::{
     ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Reporter, Rule,
     RunView, Suppressions, fingerprint, shared,
 };
-use crate::config::{Config, RuleLevel, suggest};
-use crate::flux::cluster::{Outcome as BuildOutcome, World};
+use crate::config::{Config, RuleLevel};
 use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
+use crate::text::suggest;
+use crate::world::{Outcome as BuildOutcome, World};
 use crate::yaml::Location;
 use jiff::Timestamp;
 use rayon::prelude::*;

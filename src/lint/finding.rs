@@ -1,7 +1,7 @@
 //! A finding and what it carries: places, reasons, fixes, a fingerprint.
 
 use super::{Level, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
 use crate::yaml::edit::{self, Operation, Wanted};
 use crate::yaml::{Location, NodeRef, Source};
 use std::sync::Arc;

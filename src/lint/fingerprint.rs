@@ -2,8 +2,8 @@
 //! without cluster, field path and offending value. Not file, line or message.
 
 use super::Finding;
-use crate::flux::cluster::World;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::world::World;
 use crate::yaml::{NodeRef, pointer_segments};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};

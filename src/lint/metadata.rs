@@ -1,9 +1,9 @@
 //! The label and annotation maps of an object, its own and those that it hands
 //! down to others, for rules about keys and values.
 
-use crate::capi::keys::CLUSTER_API;
-use crate::flux::keys::{FLUX, Kinds, Standing};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::cluster_api_keys::CLUSTER_API;
+use crate::model::keys::{FLUX, Kinds, Standing};
 use crate::yaml::edit::{Content, Operation, Place};
 use crate::yaml::{EntryRef, NodeRef, pointer_join};
 use std::borrow::Cow;

@@ -17,13 +17,14 @@ mod suppression;
 pub use finding::{Applicability, Edit, Finding, Fix, Related};
 pub use suppression::Suppressions;
 
-pub use crate::config::{Level, edit_distance, suggest};
+pub use crate::config::Level;
 
 use crate::config::Config;
-use crate::flux::cluster::{Applied, Cluster, Effective, Member, World};
-use crate::flux::references::{Reference, references};
-use crate::flux::versions::Settings;
-use crate::repo::{File, ObjectId, Snapshot};
+use crate::model::ObjectId;
+use crate::model::references::{Reference, references};
+use crate::repo::{File, Snapshot};
+use crate::world::versions::Settings;
+use crate::world::{Applied, Cluster, Effective, Member, World};
 use crate::yaml::{Location, NodeRef, Source};
 use jiff::Timestamp;
 use metadata::{MetadataMap, metadata_maps};

@@ -2,7 +2,7 @@
 //! object that the text feeds has the finding.
 
 use super::Finding;
-use crate::flux::cluster::{Effective, World};
+use crate::world::{Effective, World};
 use crate::yaml::{Location, NodeRef};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

@@ -8,12 +8,12 @@
 
 use super::{Effect, Key, Objects, Pair, Severity, Side, waits};
 use crate::config::Feature;
-use crate::flux::build::{BuildFailure, FailureKind};
-use crate::flux::cluster::{Applied, Cluster, Effective, Outcome, World};
-use crate::flux::kinds;
-use crate::flux::substitution::{BadVariable, ProblemKind};
 use crate::kustomize::Class;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::world::build::{BuildFailure, FailureKind};
+use crate::world::substitution::{BadVariable, ProblemKind};
+use crate::world::{Applied, Cluster, Effective, Outcome, World};
 use crate::yaml::Location;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,11 @@
 //! What notifications will say differently, and who gets them no more.
 
 use super::{Effect, Pair, Severity, Side};
-use crate::flux::cluster::{ApplyTarget, Cluster, World};
-use crate::flux::events::Metadata;
-use crate::flux::events::simulate::{Emission, Notifier, items};
-use crate::flux::text::Text;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::text::Text;
+use crate::simulate::events::Metadata;
+use crate::simulate::events::simulate::{Emission, Notifier, items};
+use crate::world::{ApplyTarget, Cluster, World};
 use crate::yaml::{Known, Location};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Gates opened, closed and changed; objects newly gated and released.
 
 use super::{Effect, Pair, Severity, Side, json_of};
-use crate::flux::gates::{Position, parse_request_time};
+use crate::simulate::gates::{Position, parse_request_time};
 use crate::yaml::{NodeRef, pointer_join};
 use serde_json::json;
 use std::collections::BTreeSet;

@@ -1,11 +1,11 @@
 //! Machines and lifecycle hooks: Cluster API's effects in the plan's words.
 
 use super::{Effect, FieldChange, Pair, Severity, Side};
-use crate::capi::changes::effects as changes;
-use crate::capi::rollout::EffectKind;
-use crate::capi::rollout::template::differences;
-use crate::flux::cluster::ApplyTarget;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::simulate::machines::effects as changes;
+use crate::simulate::rollout::EffectKind;
+use crate::simulate::rollout::template::differences;
+use crate::world::ApplyTarget;
 use crate::yaml::pointer_join;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -16,10 +16,10 @@ mod waits;
 
 pub use fields::{FieldChange, compare};
 
-use crate::flux::cluster::{Applied, ApplyTarget, Cluster, Effective, World};
-use crate::flux::kinds::SOURCE;
 use crate::lint::Finding;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds::SOURCE;
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{Known, Location};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};

@@ -7,10 +7,11 @@
 use super::fields::{FieldChange, compare};
 use super::machines::Told;
 use super::{Effect, Key, Objects, Pair, Placed, Severity, Side};
-use crate::flux::cluster::{Applied, ApplyTarget};
-use crate::flux::kinds::{self, SOURCE};
-use crate::flux::suspend::consumers;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::model::kinds::SOURCE;
+use crate::simulate::suspend::consumers;
+use crate::world::{Applied, ApplyTarget};
 use crate::yaml::{Known, NodeRef, pointer_join};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

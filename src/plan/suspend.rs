@@ -1,9 +1,9 @@
 //! Objects suspended and resumed.
 
 use super::{Effect, Pair, Severity, Side};
-use crate::flux::cluster::ApplyTarget;
-use crate::flux::kinds;
-use crate::flux::suspend::{consequences, suspension};
+use crate::model::kinds;
+use crate::simulate::suspend::{consequences, suspension};
+use crate::world::ApplyTarget;
 use crate::yaml::NodeRef;
 use serde_json::json;
 
@@ -91,7 +91,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
 
 /// Objects that a Kustomization applied before and something else, or nothing,
 /// applies after.
-fn moves_away(pair: &Pair<'_>, id: &crate::repo::ObjectId) -> usize {
+fn moves_away(pair: &Pair<'_>, id: &crate::model::ObjectId) -> usize {
     if !kinds::is_kustomization(id) {
         return 0;
     }

@@ -2,9 +2,9 @@
 //! Source: kustomize-controller `checkDependencies` (the revision rule).
 
 use super::{Effect, Pair, Severity, Side};
-use crate::flux::kinds;
-use crate::flux::suspend::dependants;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::simulate::suspend::dependants;
 use crate::yaml::Known;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -79,7 +79,7 @@ fn changed(pair: &Pair<'_>) -> BTreeSet<ObjectId> {
     let base = &pair.before;
     let head = &pair.after;
     let mut set = BTreeSet::new();
-    let mut add = |by: Option<&crate::flux::cluster::Applied>| {
+    let mut add = |by: Option<&crate::world::Applied>| {
         let Some(by) = by.filter(|by| kinds::is_kustomization(&by.id)) else { return };
         let here = pair.head.and_then(|cluster| cluster.applied(by.id.namespace.as_deref(), &by.id.name));
         if let Some(here) = here {

@@ -4,7 +4,7 @@
 mod blob;
 mod file_tree;
 pub mod git;
-mod object;
+pub mod markers;
 mod snapshot;
 mod source_ignore;
 mod template;
@@ -12,7 +12,6 @@ mod tree;
 
 pub use blob::{Blob, Content, SIZE_LIMIT, Store, Undecodable};
 pub use file_tree::{FileTree, PathKind};
-pub use object::{Object, ObjectId};
 pub use snapshot::{File, Snapshot, Unreadable, is_manifest_path};
 pub use source_ignore::SourceIgnore;
 pub use tree::{FileKind, join, resolve_link};

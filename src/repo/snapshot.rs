@@ -2,9 +2,10 @@
 //! objects of its manifests. Built in parallel, then only read.
 
 use super::blob::{Blob, Content, SIZE_LIMIT, Store};
-use super::object::{Object, objects_of};
 use super::template::{is_clusterctl_template, is_template};
 use super::tree::{self, FileKind, GitBlob, Listing, TreeEntry};
+use crate::model::Object;
+use crate::model::objects_of;
 use crate::yaml::{Location, Source, Stream};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;

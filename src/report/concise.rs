@@ -1,6 +1,7 @@
 //! `concise`: one line per finding.
 
-use super::{Lint, clean, line_start, place, summary};
+use super::{Lint, place, summary};
+use crate::text::{clean, line_start};
 use std::io::{self, Write};
 
 /// Write `path:line:column: level[rule] title`; without line and column where

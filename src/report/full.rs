@@ -2,11 +2,12 @@
 
 use super::mask::Masks;
 use super::snippet::Snippet;
-use super::words::wrap;
-use super::{Lint, Terminal, clean, place, rule_url, summary};
+use super::{Lint, Terminal, place, rule_url, summary};
 use crate::config::{Level, Mistake};
 use crate::lint::{Finding, Rule};
 use crate::repo::Snapshot;
+use crate::text::clean;
+use crate::text::wrap;
 use crate::yaml::{Location, Stream};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Severity, SourceCode};
 use std::fmt;

@@ -1,8 +1,9 @@
 //! `github`: workflow commands that become annotations.
 
-use super::{Lint, clean, counted, place};
+use super::{Lint, place};
 use crate::config::Level;
 use crate::lint::Finding;
+use crate::text::{clean, counted};
 use std::io::{self, Write};
 
 /// GitHub shows at most ten annotations of a level for each step.

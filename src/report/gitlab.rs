@@ -1,9 +1,10 @@
 //! `gitlab`: a code quality report.
 
 use super::markdown::prose;
-use super::{Lint, clean, place};
+use super::{Lint, place};
 use crate::config::Level;
 use crate::lint::Finding;
+use crate::text::clean;
 use serde_json::{Value, json};
 
 /// Why, and what to do, in Markdown.

@@ -1,7 +1,8 @@
 //! A graph as a text tree, Mermaid, DOT and JSON.
 
-use super::{clean, parts};
-use crate::flux::graph::{EdgeKind, Graph};
+use super::parts;
+use crate::text::clean;
+use crate::world::graph::{EdgeKind, Graph};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -178,8 +179,8 @@ fn clusters(graph: &Graph) -> Vec<Option<Arc<str>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flux::graph::{Edge, GraphNode};
-    use crate::repo::ObjectId;
+    use crate::model::ObjectId;
+    use crate::world::graph::{Edge, GraphNode};
 
     fn graph() -> Graph {
         let node = |kind: &str, name: &str, note: &str, others, is_root| GraphNode {

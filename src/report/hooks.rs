@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::clean;
 use super::parts::{WIDTH, object, paragraph, unknown};
-use crate::capi::hooks::Hook;
-use crate::capi::hooks::simulate::{Event, Simulation, State, Step, StepKind};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::simulate::hooks::Hook;
+use crate::simulate::hooks::simulate::{Event, Simulation, State, Step, StepKind};
+use crate::text::clean;
 
 /// The body of the contract `forebay.simulate-hooks/v1`.
 pub fn json(cluster: Option<&str>, id: &ObjectId, simulation: &Simulation) -> Value {

@@ -1,13 +1,14 @@
 //! `json`: the stable contract, with a JSON Schema for each command in
 //! `schemas/`.
 
+use super::Lint;
 use super::parts::{location, object};
-use super::{Lint, clean};
-use crate::flux::cluster::World;
-use crate::flux::versions::Setting;
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::repo::Snapshot;
+use crate::text::clean;
+use crate::world::World;
+use crate::world::versions::Setting;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};

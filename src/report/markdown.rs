@@ -1,9 +1,10 @@
 //! `markdown`: for a job summary or a comment on a pull request.
 
-use super::words::unchecked;
-use super::{Lint, clean, counted, place, rule_url};
+use super::{Lint, place, rule_url};
 use crate::config::Level;
 use crate::lint::Finding;
+use crate::text::unchecked;
+use crate::text::{clean, counted};
 use std::io::{self, Write};
 
 /// GitHub refuses comments above 65,536 characters.

@@ -24,18 +24,14 @@ pub mod sarif;
 mod snippet;
 pub mod summary;
 pub mod suspend;
-mod words;
-
-pub use words::counted;
 
 use crate::config::Level;
-use crate::flux::cluster::World;
 use crate::lint::engine::Outcome;
 use crate::lint::{Applicability, Finding, Rule};
 use crate::repo::{Content, Snapshot};
+use crate::world::World;
 use crate::yaml::Location;
 use jiff::Timestamp;
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// What a place that shows text can do. The default is a plain file.
@@ -162,49 +158,11 @@ pub(crate) fn uri(path: &str) -> String {
     uri
 }
 
-/// Text from a file, safe for a terminal or a log: control characters (line
-/// ends included) and those that reorder text become U+FFFD.
-pub fn clean(text: &str) -> Cow<'_, str> {
-    if text.contains(is_hostile) { text.replace(is_hostile, "\u{fffd}").into() } else { text.into() }
-}
-
-/// A path at the start of a line: one that looks like a command to the runner
-/// of a workflow (`::error::`, `##[…]`) is written as `./path`.
-pub(crate) fn line_start(path: &str) -> String {
-    let lead = if is_command(path) { "./" } else { "" };
-    format!("{lead}{}", clean(path))
-}
-
-/// Whether the runner of a workflow takes a line that begins like this, blanks
-/// aside, for a command.
-pub(crate) fn is_command(text: &str) -> bool {
-    let text = text.trim_start();
-    text.starts_with("::") || text.starts_with("##[")
-}
-
-/// Characters that make a terminal or a reader do something: controls, and the
-/// bidirectional overrides that show text in another order than it is.
-pub(crate) fn is_hostile(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::repo::Store;
     use std::sync::Arc;
-
-    #[test]
-    fn hostile_characters_are_replaced() {
-        for (text, expected) in [
-            ("plain é 漢", "plain é 漢"),
-            ("a\u{1b}[31mb", "a\u{fffd}[31mb"),
-            ("a\r\n::error::b", "a\u{fffd}\u{fffd}::error::b"),
-            ("a\u{202e}b\u{9b}c", "a\u{fffd}b\u{fffd}c"),
-        ] {
-            assert_eq!(clean(text), expected);
-        }
-    }
 
     #[test]
     fn bytes_are_those_of_the_file() {

@@ -1,8 +1,9 @@
 //! Effective objects as text: YAML documents as kustomize prints them, JSON,
 //! and where their values come from. Values of Secrets are masked.
 
-use super::{clean, parts};
+use super::parts;
 use crate::repo::Snapshot;
+use crate::text::clean;
 use crate::yaml::emit::{self, EmitError};
 use crate::yaml::{Location, Node, NodeRef, pointer_join};
 use std::fmt::Write as _;

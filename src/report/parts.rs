@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::place;
-use crate::flux::text::Text;
-use crate::repo::{ObjectId, Snapshot};
+use crate::model::ObjectId;
+use crate::model::text::Text;
+use crate::repo::Snapshot;
 use crate::yaml::Location;
 
 /// The width of text answers, paths excepted.
@@ -76,31 +77,9 @@ pub fn paragraph(out: &mut String, text: &str, indent: &str) {
     out.push('\n');
 }
 
-/// Shortens a text to a width: its middle becomes `…`, because the ends of
-/// names, images and digests tell most.
-pub fn shorten(text: &str, width: usize) -> String {
-    let count = text.chars().count();
-    if count <= width {
-        return text.to_owned();
-    }
-    let kept = width.saturating_sub(1);
-    let head = kept.div_ceil(2);
-    let start = text.chars().take(head);
-    start.chain(['…']).chain(text.chars().skip(count - (kept - head))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_texts_lose_their_middle() {
-        for (text, width, expected) in
-            [("äöü", 3, "äöü"), ("äöüß", 3, "ä…ß"), ("abcdef", 4, "ab…f"), ("", 0, ""), ("abc", 1, "…")]
-        {
-            assert_eq!(shorten(text, width), expected);
-        }
-    }
 
     #[test]
     fn paragraphs_keep_the_width() {

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::clean;
 use super::parts::{WIDTH, location, object, unknown};
-use crate::capi::propagation::simulate::Derived;
-use crate::capi::propagation::{Entry, Keys, Source};
-use crate::repo::{ObjectId, Snapshot};
+use crate::model::ObjectId;
+use crate::repo::Snapshot;
+use crate::simulate::propagation::simulate::Derived;
+use crate::simulate::propagation::{Entry, Keys, Source};
+use crate::text::clean;
 use crate::yaml::Location;
 
 /// What one cluster derives.

@@ -1,9 +1,10 @@
 //! `sarif`: SARIF 2.1.0 for code scanning.
 
-use super::{Lint, clean, docs, place, rule_url, uri};
+use super::{Lint, docs, place, rule_url, uri};
 use crate::config::Level;
 use crate::lint::rules::RULES;
 use crate::lint::{Applicability, Finding, Fix, Rule};
+use crate::text::clean;
 use crate::yaml::Location;
 use serde_json::{Value, json};
 use std::io;
@@ -25,7 +26,7 @@ pub fn log(lint: &Lint<'_>) -> io::Result<Value> {
         results.push(silenced);
     }
     let not_checked = lint.outcome.not_checked.iter().map(|(reason, places)| {
-        let text = format!("not checked: {}", super::words::unchecked(places.len(), reason));
+        let text = format!("not checked: {}", crate::text::unchecked(places.len(), reason));
         json!({"level": "note", "message": {"text": text}, "descriptor": {"id": reason}})
     });
     Ok(json!({

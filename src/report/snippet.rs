@@ -2,7 +2,7 @@
 //! is made for each finding from the line index, so that showing one costs the
 //! same in a file of any length.
 
-use super::is_hostile;
+use crate::text::is_hostile;
 use crate::yaml::Stream;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::ops::Range;

@@ -1,9 +1,10 @@
 //! The last lines of the formats that people read.
 
-use super::words::unchecked;
-use super::{Lint, clean, counted};
+use super::Lint;
 use crate::config::Level;
 use crate::lint::{Applicability, Finding};
+use crate::text::unchecked;
+use crate::text::{clean, counted};
 use std::io::{self, Write};
 
 /// Write what was looked at, what was found and what was not checked.

@@ -1,9 +1,10 @@
 //! The answer of `simulate suspend`.
 
 use super::parts::{WIDTH, location, object, unknown};
-use super::{clean, place};
-use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
-use crate::flux::suspend::{Suspension, consequences, suspension};
+use super::place;
+use crate::simulate::suspend::{Suspension, consequences, suspension};
+use crate::text::clean;
+use crate::world::{ApplyTarget, Cluster, Effective, World};
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 

@@ -6,10 +6,10 @@
 
 use super::{FileChange, Refusal, Wanted, plan_file, policy};
 use crate::config::Config;
-use crate::flux::cluster::World;
 use crate::lint::engine::{self, Options};
 use crate::lint::{Applicability, Finding, Fix};
 use crate::repo::{Blob, Snapshot};
+use crate::world::World;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -7,9 +7,10 @@
 //! annotations all show there, whatever way they take.
 
 use super::FileChange;
-use crate::flux::cluster::{ApplyTarget, Cluster, Effective, World};
+use crate::model::ObjectId;
 use crate::plan;
-use crate::repo::{ObjectId, Snapshot};
+use crate::repo::Snapshot;
+use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::edit::pointer_of;
 use crate::yaml::{Location, NodeRef, Source};
 use rustc_hash::FxHashMap;

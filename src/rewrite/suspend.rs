@@ -4,10 +4,12 @@
 use super::Wanted;
 use super::subject::{Subject, Text, manifest_of, text_of};
 use crate::config::Feature;
-use crate::flux::cluster::{Cluster, Effective};
-use crate::flux::kinds::{self, SuspendBy};
-use crate::flux::suspend::{ANNOTATION, Suspension, comment_after, suspension};
-use crate::repo::{ObjectId, Snapshot};
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::model::kinds::SuspendBy;
+use crate::repo::Snapshot;
+use crate::simulate::suspend::{ANNOTATION, Suspension, comment_after, suspension};
+use crate::world::{Cluster, Effective};
 use crate::yaml::edit::{Content, Operation, Place};
 use crate::yaml::{NodeRef, pointer_join};
 

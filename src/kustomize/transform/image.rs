@@ -5,7 +5,7 @@ use super::super::fieldspec::{self, FieldSpec, Leaf};
 use super::super::file::Image;
 use super::super::nodes::{self, Kind};
 use super::super::resource::Resource;
-use crate::flux::regexp::{GoRegexp, RegexpError};
+use crate::go::regexp::{GoRegexp, RegexpError};
 use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
 
 /// Rewrite the images that an entry of `images` matches; whether there are any.

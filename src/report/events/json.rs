@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Cluster, View};
-use crate::flux::events::Metadata;
-use crate::flux::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict};
-use crate::flux::events::delivery::Delivery;
-use crate::flux::events::objects::Value as Sourced;
-use crate::flux::events::simulate::{Considered, Notification};
 use crate::report::parts::{location, object, text, unknown};
+use crate::simulate::events::Metadata;
+use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict};
+use crate::simulate::events::delivery::Delivery;
+use crate::simulate::events::objects::Value as Sourced;
+use crate::simulate::events::simulate::{Considered, Notification};
 use crate::yaml::Known;
 
 /// The array `objects`.

@@ -3,8 +3,9 @@
 pub mod json;
 pub mod text;
 
-use crate::flux::events::simulate::Simulation;
-use crate::repo::{ObjectId, Snapshot};
+use crate::model::ObjectId;
+use crate::repo::Snapshot;
+use crate::simulate::events::simulate::Simulation;
 
 /// One simulated event.
 pub struct Answer<'a> {

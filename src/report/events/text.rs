@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{Answer, Cluster, View};
-use crate::flux::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Source};
-use crate::flux::events::controllers::RuntimeKey;
-use crate::flux::events::delivery::Delivery;
-use crate::flux::events::objects::Value;
-use crate::flux::events::simulate::Notification;
-use crate::flux::markers::ImagePolicyMarker;
-use crate::flux::text::Text;
-use crate::report::clean;
-use crate::report::parts::{paragraph, shorten};
+use crate::model::text::Text;
+use crate::repo::markers::ImagePolicyMarker;
+use crate::report::parts::paragraph;
+use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Source};
+use crate::simulate::events::controllers::RuntimeKey;
+use crate::simulate::events::delivery::Delivery;
+use crate::simulate::events::objects::Value;
+use crate::simulate::events::simulate::Notification;
+use crate::text::clean;
+use crate::text::shorten;
 use crate::yaml::{Known, Location};
 
 /// Widths of the columns of keys, values and sources.

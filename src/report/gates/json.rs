@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Cluster, View};
-use crate::flux::gates::timeline::{State, changes};
-use crate::flux::gates::{GATE_REASON, format_time};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
 use crate::report::parts::{self, location, object};
+use crate::simulate::gates::timeline::{State, changes};
+use crate::simulate::gates::{GATE_REASON, format_time};
 
 /// The arrays `gates`, `objects`, `frozen`, `subjects` and `transitions`.
 pub fn body(view: &View<'_>) -> Value {

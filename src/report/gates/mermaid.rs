@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{Cluster, View, charted, label, shown};
-use crate::flux::gates::timeline::State;
+use crate::simulate::gates::timeline::State;
 
 /// One chart per cluster.
 pub fn render(view: &View<'_>) -> String {

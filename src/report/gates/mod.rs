@@ -9,9 +9,10 @@ pub mod why;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::clean;
-use crate::flux::gates::timeline::{Simulation, State, Subject, SubjectKind};
-use crate::repo::{ObjectId, Snapshot};
+use crate::model::ObjectId;
+use crate::repo::Snapshot;
+use crate::simulate::gates::timeline::{Simulation, State, Subject, SubjectKind};
+use crate::text::clean;
 use crate::yaml::Location;
 
 /// The answer of one cluster.

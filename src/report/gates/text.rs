@@ -7,11 +7,11 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp};
 
 use super::{Cluster, PROPOSAL, View, charted, label, short_label, short_name, verb, waits_for};
-use crate::flux::gates::format_time;
-use crate::flux::gates::timeline::{Range, Simulation, State, Subject, SubjectKind, changes, short};
-use crate::report::clean;
 use crate::report::parts::{WIDTH, paragraph};
-use crate::report::words::wrap;
+use crate::simulate::gates::format_time;
+use crate::simulate::gates::timeline::{Range, Simulation, State, Subject, SubjectKind, changes, short};
+use crate::text::clean;
+use crate::text::wrap;
 
 const MAX_LABEL: usize = 34;
 const MIN_CELLS: usize = 24;

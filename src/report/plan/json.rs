@@ -51,7 +51,7 @@ fn one(plan: &Plan<'_>, effect: &Effect) -> Value {
         details.insert("when".to_owned(), json!(tracked));
     }
     let mut named = object(&effect.object);
-    if let crate::flux::cluster::ApplyTarget::Remote(name) = &effect.target {
+    if let crate::world::ApplyTarget::Remote(name) = &effect.target {
         named["target"] = json!(&**name);
     }
     json!({

@@ -3,7 +3,7 @@
 
 use super::{Plan, consequences, phrase, tally};
 use crate::plan::{Effect, Severity};
-use crate::report::clean;
+use crate::text::clean;
 use std::fmt::Write as _;
 
 /// A comment may hold 65,536 characters; the rest is counted.

@@ -12,10 +12,10 @@ pub use markdown::render as markdown;
 pub use text::render as text;
 
 use crate::config::Level;
-use crate::flux::cluster::{ApplyTarget, World};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::plan::{Cause, Effect, Side};
+use crate::world::{ApplyTarget, World};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ fn tally(plan: &Plan<'_>) -> String {
         .iter()
         .map(|(name, effects)| match *name {
             "" => count(*effects),
-            name => format!("{} in {}", count(*effects), super::clean(name)),
+            name => format!("{} in {}", count(*effects), crate::text::clean(name)),
         })
         .collect();
     let quiet: Vec<String> =

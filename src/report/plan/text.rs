@@ -3,8 +3,8 @@
 
 use super::{Plan, consequences, phrase, tally, verb};
 use crate::plan::{Effect, Severity};
-use crate::report::clean;
 use crate::report::parts::WIDTH;
+use crate::text::clean;
 use std::fmt::Write as _;
 
 /// Column at which the text of an effect begins.

@@ -3,9 +3,9 @@
 //! on applied objects are read from both (fluxcd/pkg `ssa/utils` `AnyInMetadata`).
 
 use super::{known_entries, named};
-use crate::flux::keys::{Class, Field};
 use crate::lint::metadata::{known_text, move_across, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::keys::{Class, Field};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -2,10 +2,10 @@
 //! Source: the readers named in `flux/keys` and `capi/keys`.
 
 use super::{has_own_place_rule, is_known_kind, is_setting, known_entries, named, reading};
-use crate::flux::keys::Reading;
 use crate::lint::metadata::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::keys::Reading;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -5,9 +5,9 @@
 
 use super::presence_only_annotation::reads_as_off;
 use super::{is_setting, known_entries, reading};
-use crate::flux::keys::{Grammar, Reading, Unread};
 use crate::lint::metadata::{clipped, known_text, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::keys::{Grammar, Reading, Unread};
 
 /// See the module.
 pub static RULE: Rule = Rule {

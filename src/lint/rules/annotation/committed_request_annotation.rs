@@ -4,9 +4,9 @@
 //! says was handled); Cluster API `api/core/v1beta2/common_types.go`.
 
 use super::{known_entries, named};
-use crate::flux::keys::Class;
 use crate::lint::metadata::{map_of, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::keys::Class;
 use crate::yaml::edit::Operation;
 
 /// See the module.

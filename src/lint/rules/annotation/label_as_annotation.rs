@@ -4,9 +4,9 @@
 //! drain (`core/reconcilers/machine/drain`).
 
 use super::{is_setting, known_entries, named};
-use crate::flux::keys::Field;
 use crate::lint::metadata::{known_text, move_across, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::keys::Field;
 
 /// See the module.
 pub static RULE: Rule = Rule {

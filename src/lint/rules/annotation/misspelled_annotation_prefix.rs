@@ -2,9 +2,9 @@
 //! Source: the domains of fluxcd/pkg `apis`, flux-operator `api/v1` and Cluster
 //! API `api/core`; prefixes are compared exactly.
 
-use crate::flux::keys::Standing;
 use crate::lint::metadata::{MetadataEntry, clipped, rename, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::keys::Standing;
 
 /// See the module.
 pub static RULE: Rule = Rule {

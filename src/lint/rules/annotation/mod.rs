@@ -17,11 +17,11 @@ pub mod presence_only_annotation;
 pub mod rejected_annotation_value;
 pub mod unknown_annotation_key;
 
-use crate::capi::keys::CLUSTER_API;
-use crate::flux::keys::{Class, FLUX, Field, Grammar, Key, On, Reading, Shape, Standing};
 use crate::lint::ObjectView;
 use crate::lint::metadata::{MetadataEntry, MetadataMap, known_text};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::cluster_api_keys::CLUSTER_API;
+use crate::model::keys::{Class, FLUX, Field, Grammar, Key, On, Reading, Shape, Standing};
 use crate::yaml::EntryRef;
 
 /// An entry of a label or annotation map whose key a registry knows.

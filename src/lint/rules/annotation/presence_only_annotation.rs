@@ -5,9 +5,9 @@
 //! exactly `false`).
 
 use super::{is_setting, known_entries};
-use crate::flux::keys::Grammar;
 use crate::lint::metadata::{clipped, known_text, map_of, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::keys::Grammar;
 use crate::yaml::edit::Operation;
 
 /// See the module.

@@ -5,9 +5,9 @@
 //! expiry; fluxcd/pkg `auth/gcp`.
 
 use super::{is_setting, known_entries, reading};
-use crate::flux::keys::{Grammar, Reading, Unread};
 use crate::lint::metadata::{clipped, known_text, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::keys::{Grammar, Reading, Unread};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -98,11 +98,7 @@ fn meant(words: &[&'static str], word: &str) -> Option<&'static str> {
     let exact = words.iter().find(|known| *known == &word);
     let same = || words.iter().find(|known| known.eq_ignore_ascii_case(word));
     let longer = || words.iter().find(|known| known.starts_with(word));
-    exact
-        .or_else(same)
-        .or_else(longer)
-        .copied()
-        .or_else(|| crate::config::suggest(word, words.iter().copied()))
+    exact.or_else(same).or_else(longer).copied().or_else(|| crate::text::suggest(word, words.iter().copied()))
 }
 
 fn help(grammar: Grammar, value: &str) -> String {

@@ -5,10 +5,10 @@
 //! core's own, so there only near misses are told.
 
 use super::named;
-use crate::flux::keys::Standing;
 use crate::lint::metadata::{MetadataEntry, clipped, rename, title};
 use crate::lint::rules::event::event_metadata_dropped::own_group_name;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::keys::Standing;
 
 /// See the module.
 pub static RULE: Rule = Rule {

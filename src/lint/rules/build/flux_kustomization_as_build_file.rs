@@ -3,9 +3,9 @@
 //! Source: kustomize `api/types/kustomization.go` (`EnforceFields`).
 
 use super::title;
-use crate::flux::cluster::Outcome;
-use crate::flux::kinds;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds;
+use crate::world::Outcome;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 //! of Kustomization for values.
 
 use super::{title, with_article};
-use crate::flux::cluster::Outcome;
-use crate::flux::substitution::{BadVariable, Provided, Variables};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::world::Outcome;
+use crate::world::substitution::{BadVariable, Provided, Variables};
 use std::borrow::Cow;
 
 /// See the module.

@@ -3,8 +3,9 @@
 //! condition reason `ArtifactFailed`.
 
 use super::title;
-use crate::flux::cluster::{Applied, Outcome};
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, suggest};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::text::suggest;
+use crate::world::{Applied, Outcome};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,8 +3,9 @@
 //! `artifact/storage/archive.go`, which leaves links out.
 
 use super::{Matter, entry_path, failures, report_failure};
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, suggest};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::repo::Snapshot;
+use crate::text::suggest;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -16,12 +16,13 @@ pub mod unmatched_patch_target;
 pub mod unsubstituted_variable;
 pub mod untracked_resource;
 
-use crate::flux::build::{BuildFailure, FailureKind};
-use crate::flux::cluster::{Applied, Cluster, Outcome};
-use crate::flux::kinds;
 use crate::kustomize::Class;
 use crate::lint::{ClusterView, Finding, ObjectView, Reporter};
-use crate::repo::{ObjectId, Snapshot, join};
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::repo::{Snapshot, join};
+use crate::world::build::{BuildFailure, FailureKind};
+use crate::world::{Applied, Cluster, Outcome};
 use crate::yaml::Location;
 
 /// The Kustomizations that apply an object, without repetition.
@@ -193,5 +194,5 @@ fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: S
 
 /// A message of the builder as a title.
 fn failure_title(message: &str) -> String {
-    crate::report::parts::shorten(message, 80)
+    crate::text::shorten(message, 80)
 }

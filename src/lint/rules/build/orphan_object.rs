@@ -1,9 +1,9 @@
 //! `orphan-object`: objects that no Kustomization of a cluster applies.
 
 use super::title;
-use crate::flux::cluster::{Applied, Outcome};
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::Object;
+use crate::model::Object;
+use crate::world::{Applied, Outcome};
 use std::collections::BTreeMap;
 
 /// See the module.

@@ -3,8 +3,8 @@
 //! Source: kustomize-controller `build`: `LoadVariables` runs before `apply`.
 
 use super::title;
-use crate::flux::cluster::ApplyTarget;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::world::ApplyTarget;
 use crate::yaml::NodeRef;
 
 /// See the module.

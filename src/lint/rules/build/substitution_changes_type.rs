@@ -5,10 +5,10 @@
 //! labels.
 
 use super::{appliers, title, with_article};
-use crate::flux::kinds;
-use crate::flux::substitution::ProblemKind;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::world::substitution::ProblemKind;
 use regex::Regex;
 use std::sync::OnceLock;
 

@@ -2,9 +2,9 @@
 //! Source: kustomize `api/internal/target/kusttarget.go`; kustomize-controller `build`.
 
 use super::{Matter, failures, report_failure};
-use crate::flux::build::FailureKind;
 use crate::kustomize::Class;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::world::build::FailureKind;
 
 /// See the module.
 pub static RULE: Rule = Rule {

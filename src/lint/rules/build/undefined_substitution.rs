@@ -4,8 +4,9 @@
 
 use super::{appliers, post_build, title};
 use crate::config::Feature;
-use crate::flux::substitution::ProblemKind;
-use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule, suggest};
+use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::text::suggest;
+use crate::world::substitution::ProblemKind;
 
 /// See the module.
 pub static RULE: Rule = Rule {

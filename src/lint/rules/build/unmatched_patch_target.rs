@@ -3,10 +3,10 @@
 //! selects nothing is no error, a patch that names its object is one.
 
 use super::{Matter, failure_title, failures, report_failure};
-use crate::flux::cluster::{Applied, Outcome};
-use crate::flux::kinds;
 use crate::kustomize::WarningKind;
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds;
+use crate::world::{Applied, Outcome};
 use crate::yaml::Location;
 use std::collections::BTreeMap;
 

@@ -4,13 +4,13 @@
 //! without `substituteStrategy: Always` the text stays as it is.
 
 use super::{post_build, title};
-use crate::flux::cluster::{ApplyTarget, Cluster, OpenerCause, World};
-use crate::flux::kinds;
-use crate::flux::substitution::{
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::world::substitution::{
     Provided, Variables, config_map_keys, opts_out, parse, part_location, secret_keys,
 };
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::world::{ApplyTarget, Cluster, OpenerCause, World};
 use crate::yaml::{Dialect, NodeRef, Scalar, emit, pointer_join};
 use std::collections::BTreeSet;
 

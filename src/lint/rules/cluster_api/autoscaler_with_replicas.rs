@@ -3,11 +3,11 @@
 //! (`validateAutoscalerAnnotationsForCluster`).
 
 use super::{place, scopes, title};
-use crate::capi::kinds::CORE;
-use crate::capi::objects::Object;
-use crate::capi::propagation::WorkerKind;
-use crate::capi::topology::Cluster;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
+use crate::simulate::propagation::WorkerKind;
+use crate::simulate::references::Object;
+use crate::simulate::topology::Cluster;
 use crate::yaml::NodeRef;
 
 /// See the module.

@@ -3,9 +3,9 @@
 //! (`hooks.IsOkToDelete`).
 
 use super::title;
-use crate::capi::hooks::sequence::OK_TO_DELETE;
-use crate::capi::kinds::CORE;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
+use crate::simulate::hooks::sequence::OK_TO_DELETE;
 
 /// See the module.
 pub static RULE: Rule = Rule {

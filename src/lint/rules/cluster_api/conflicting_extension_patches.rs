@@ -4,11 +4,11 @@
 //! (`Apply`: patches accumulate in the order of the class).
 
 use super::{text_at, title};
-use crate::capi::kinds::CORE;
-use crate::capi::objects::Object;
-use crate::capi::topology::Class;
-use crate::capi::topology::value::to_json;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
+use crate::simulate::references::Object;
+use crate::simulate::topology::Class;
+use crate::simulate::topology::value::to_json;
 use crate::yaml::NodeRef;
 
 /// See the module.

@@ -4,11 +4,11 @@
 //! (`MachineDeploymentTopologiesAreUnique`, `MachineDeploymentClassesAreUnique`).
 
 use super::{known, place, title};
-use crate::capi::kinds::CORE;
-use crate::capi::objects::Object;
-use crate::capi::propagation::WorkerKind;
-use crate::capi::topology::{Class, Cluster};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
+use crate::simulate::propagation::WorkerKind;
+use crate::simulate::references::Object;
+use crate::simulate::topology::{Class, Cluster};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -4,10 +4,10 @@
 //! (`validateKubeadmControlPlaneSpec`).
 
 use super::{place, scopes, title};
-use crate::capi::kinds::CONTROL_PLANE;
-use crate::capi::objects::Object;
-use crate::capi::topology::Cluster;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::cluster_api_kinds::CONTROL_PLANE;
+use crate::simulate::references::Object;
+use crate::simulate::topology::Cluster;
 use crate::yaml::NodeRef;
 
 /// See the module.

@@ -3,8 +3,8 @@
 //! `internal/runtime/client` (`matchNamespace`).
 
 use super::{place_in, title};
-use crate::capi::kinds::RUNTIME;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::RUNTIME;
 
 /// See the module.
 pub static RULE: Rule = Rule {

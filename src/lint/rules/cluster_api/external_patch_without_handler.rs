@@ -4,10 +4,10 @@
 //! (`validatePatchDefinitions`, `validateExternalPatch`).
 
 use super::{place_of, title};
-use crate::capi::kinds::CORE;
-use crate::capi::objects::Object;
-use crate::capi::topology::Class;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
+use crate::simulate::references::Object;
+use crate::simulate::topology::Class;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 //! Source: cluster-api `feature/feature.go`, `core/webhooks/admission`.
 
 use super::{is_off, place_in, title};
-use crate::capi::kinds::{CONTROL_PLANE, CORE, RUNTIME};
 use crate::config::Feature;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, RUNTIME};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -4,9 +4,9 @@
 //! infrastructure templates are watched for content.
 
 use super::{change_scopes, place, title};
-use crate::capi::changes::{Change, template_edits};
-use crate::capi::objects::Object;
 use crate::lint::{ChangeView, Check, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::machines::{Change, template_edits};
+use crate::simulate::references::Object;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -4,10 +4,10 @@
 //! (`callBeforeClusterUpgradeHook`).
 
 use super::{is_off, title};
-use crate::capi::hooks::sequence::BEFORE_UPGRADE_PREFIX;
-use crate::capi::kinds::CORE;
 use crate::config::Feature;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
+use crate::simulate::hooks::sequence::BEFORE_UPGRADE_PREFIX;
 
 /// See the module.
 pub static RULE: Rule = Rule {

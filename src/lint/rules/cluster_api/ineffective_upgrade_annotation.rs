@@ -4,8 +4,8 @@
 //! (`isMachineDeploymentDeferred`, `isMachinePoolDeferred`).
 
 use super::title;
-use crate::capi::propagation::is_upgrade_order_annotation;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::propagation::is_upgrade_order_annotation;
 use crate::yaml::pointer_join;
 
 /// See the module.

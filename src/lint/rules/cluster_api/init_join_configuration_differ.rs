@@ -4,10 +4,10 @@
 //! (`PrepareKubeadmConfigsForDiff`, `matchesKubeadmConfig`).
 
 use super::{place_in, title};
-use crate::capi::kinds::CONTROL_PLANE;
-use crate::capi::rollout::kubeadm_config::init_join_differences;
-use crate::capi::topology::value::{has_unknown, to_json};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CONTROL_PLANE;
+use crate::simulate::rollout::kubeadm_config::init_join_differences;
+use crate::simulate::topology::value::{has_unknown, to_json};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,11 +3,11 @@
 //! (there is no v1beta1).
 
 use super::{place_in, text_at, title};
-use crate::capi::hooks::extension_config::{ClientConfig, ExtensionConfig};
-use crate::capi::kinds::RUNTIME;
-use crate::capi::topology::value::{has_unknown, to_json};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::RUNTIME;
+use crate::simulate::hooks::extension_config::{ClientConfig, ExtensionConfig};
+use crate::simulate::topology::value::{has_unknown, to_json};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,11 +3,11 @@
 //! Source: cluster-api `util/labels/helpers.go` (`GetManagedLabels`).
 
 use super::title;
-use crate::capi::propagation::node::syncs_label;
-use crate::flux::regexp::GoRegexp;
+use crate::go::regexp::GoRegexp;
 use crate::lint::metadata::{has_hole, metadata_maps};
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule};
 use crate::lint::{ClusterView, Context};
+use crate::simulate::propagation::node::syncs_label;
 use crate::yaml::NodeRef;
 
 /// See the module.

@@ -5,10 +5,10 @@
 //! (`computeDesiredMS`), `core/reconcilers/machineset` (`machineLabelsFromMachineSet`).
 
 use super::title;
-use crate::capi::kinds::{CONTROL_PLANE, CORE};
-use crate::capi::propagation::node::{syncs_annotation, syncs_label};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
+use crate::simulate::propagation::node::{syncs_annotation, syncs_label};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 //! create, an error on update), topology controller `getBlueprint`.
 
 use super::{NOT_HERE, absence, help, known, place, scopes, title};
-use crate::capi::kinds;
-use crate::capi::topology::{Class, Cluster};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::cluster_api_kinds as kinds;
+use crate::simulate::topology::{Class, Cluster};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 //! Source: cluster-api `core/reconcilers/clusterclass` (`reconcileExternalReferences`).
 
 use super::{NOT_HERE, absence, help, known, place, scopes, title};
-use crate::capi::topology::Class;
-use crate::flux::cluster::OpenerCause;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::topology::Class;
+use crate::world::OpenerCause;
 
 /// See the module.
 pub static RULE: Rule = Rule {

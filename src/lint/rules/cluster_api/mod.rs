@@ -32,16 +32,17 @@ pub mod unknown_topology_class;
 pub mod unskippable_version;
 pub mod worker_version_skew;
 
-use crate::capi::objects::{Object, Scope, scopes_of};
-use crate::config::{Feature, suggest};
-use crate::flux::cluster::{ApplyTarget, Lookup, Opener, OpenerCause};
+use crate::config::Feature;
 use crate::lint::metadata::{clipped, has_hole};
 use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::simulate::references::{Object, Scope, scopes_of};
+use crate::text::suggest;
+use crate::world::{ApplyTarget, Lookup, Opener, OpenerCause};
 use crate::yaml::{Location, NodeRef};
 
 /// The group of Cluster, ClusterClass and Machines.
-use crate::capi::kinds::CORE;
+use crate::model::cluster_api_kinds::CORE;
 
 /// The apply targets of a cluster with their objects; none where nothing is
 /// Cluster API's.
@@ -55,9 +56,8 @@ fn scopes<'a>(view: &ClusterView<'a>) -> Vec<Scope<'a>> {
 fn change_scopes<'a>(view: &ChangeView<'a>) -> Vec<(Scope<'a>, Scope<'a>)> {
     let mut pairs = Vec::new();
     for after in &view.head.world.clusters {
-        let same = |c: &&crate::flux::cluster::Cluster| {
-            c.name == after.name && (c.name.is_some() || c.root == after.root)
-        };
+        let same =
+            |c: &&crate::world::Cluster| c.name == after.name && (c.name.is_some() || c.root == after.root);
         let Some(before) = view.base.world.clusters.iter().find(same) else { continue };
         let mut old = scopes_of(view.base.world, before);
         for scope in scopes_of(view.head.world, after) {
@@ -153,5 +153,5 @@ fn is_off(view: &ObjectView<'_>, feature: Feature) -> bool {
 
 /// The text of a scalar at a pointer, without `${…}`.
 fn text_at(node: NodeRef<'_>, pointer: &str) -> Option<String> {
-    known(crate::capi::topology::text_at(node, &[pointer]))
+    known(crate::simulate::topology::text_at(node, &[pointer]))
 }

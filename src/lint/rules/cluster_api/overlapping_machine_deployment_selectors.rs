@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::{known, place, scopes, title};
-use crate::capi::kinds::CORE;
-use crate::capi::names::LabelSelector;
-use crate::capi::objects::Object;
-use crate::capi::propagation::CLUSTER_NAME;
-use crate::capi::topology::text_at;
-use crate::capi::topology::value::{has_unknown, to_json};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
+use crate::model::names::LabelSelector;
+use crate::simulate::propagation::CLUSTER_NAME;
+use crate::simulate::references::Object;
+use crate::simulate::topology::text_at;
+use crate::simulate::topology::value::{has_unknown, to_json};
 
 /// See the module.
 pub static RULE: Rule = Rule {

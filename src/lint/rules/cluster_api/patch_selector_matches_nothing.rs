@@ -4,12 +4,12 @@
 //! (`validateSelectors`).
 
 use super::{known, place_of, title};
-use crate::capi::kinds::CORE;
-use crate::capi::objects::Object;
-use crate::capi::propagation::WorkerKind;
-use crate::capi::topology::patches::{Role, selects};
-use crate::capi::topology::{Class, TemplateRef};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
+use crate::simulate::propagation::WorkerKind;
+use crate::simulate::references::Object;
+use crate::simulate::topology::patches::{Role, selects};
+use crate::simulate::topology::{Class, TemplateRef};
 use crate::yaml::NodeRef;
 
 /// See the module.

@@ -5,11 +5,11 @@
 //! (`calculateValue`, `renderValueTemplate`).
 
 use super::{help, known, place, scopes, text_at, title};
-use crate::capi::topology::desired::desired;
-use crate::capi::topology::variables::lookups;
-use crate::capi::topology::{Class, Cluster};
-use crate::config::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::topology::desired::desired;
+use crate::simulate::topology::variables::lookups;
+use crate::simulate::topology::{Class, Cluster};
+use crate::text::suggest;
 use crate::yaml::NodeRef;
 
 /// See the module.
@@ -113,7 +113,11 @@ fn found(
 
 /// Variables that are defined, have no default, and that a Cluster leaves out,
 /// though a patch needs them.
-fn unset<'a>(cluster: &Cluster<'a>, objects: &crate::capi::objects::Objects<'a>, report: &mut Reporter<'_>) {
+fn unset<'a>(
+    cluster: &Cluster<'a>,
+    objects: &crate::simulate::references::Objects<'a>,
+    report: &mut Reporter<'_>,
+) {
     let Some(desired) = desired(*cluster, objects, true) else { return };
     if cluster.object.node.at("/spec/topology/variables").is_some_and(NodeRef::is_unknown) {
         return;

@@ -3,8 +3,8 @@
 //! `exp/topology/desiredstate/desired_state.go` (topology metadata is copied).
 
 use super::title;
-use crate::capi::kinds::CORE;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
 use crate::yaml::NodeRef;
 
 /// See the module.

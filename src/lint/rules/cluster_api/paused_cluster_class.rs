@@ -3,8 +3,8 @@
 //! `reconcile` (observedGeneration, VariablesReady).
 
 use super::title;
-use crate::capi::kinds::CORE;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::CORE;
 
 /// See the module.
 pub static RULE: Rule = Rule {

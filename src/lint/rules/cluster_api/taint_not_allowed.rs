@@ -4,9 +4,9 @@
 //! (`validate`).
 
 use super::{place_in, text_at, title};
-use crate::capi::kinds::{CONTROL_PLANE, CORE};
-use crate::capi::names::{is_label_value, is_qualified_name};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
+use crate::model::names::{is_label_value, is_qualified_name};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -87,7 +87,7 @@ fn lists(view: &ObjectView<'_>) -> Vec<(String, For)> {
         (CORE, "Machine") => {
             let labels = view.node.at("/metadata/labels");
             let is_control_plane =
-                labels.is_some_and(|l| l.get(crate::capi::propagation::CONTROL_PLANE).is_some());
+                labels.is_some_and(|l| l.get(crate::simulate::propagation::CONTROL_PLANE).is_some());
             one("/spec/taints", if is_control_plane { For::ControlPlane } else { For::Worker })
         }
         _ => Vec::new(),

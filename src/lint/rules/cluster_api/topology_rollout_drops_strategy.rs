@@ -4,9 +4,9 @@
 //! (`computeMachineDeployment`).
 
 use super::{place, scopes, title};
-use crate::capi::propagation::WorkerKind;
-use crate::capi::topology::Cluster;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::propagation::WorkerKind;
+use crate::simulate::topology::Cluster;
 
 /// See the module.
 pub static RULE: Rule = Rule {

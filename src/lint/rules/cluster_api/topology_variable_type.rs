@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::undefined_topology_variable::variable_lists;
 use super::{known, place, scopes, title};
-use crate::capi::topology::value::{has_unknown, is_unknown, to_json};
-use crate::capi::topology::{Cluster, text_at};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::topology::value::{has_unknown, is_unknown, to_json};
+use crate::simulate::topology::{Cluster, text_at};
 use crate::yaml::{NodeRef, pointer_join};
 
 /// See the module.

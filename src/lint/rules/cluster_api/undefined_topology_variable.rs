@@ -3,10 +3,10 @@
 //! Source: cluster-api `internal/topology/variables` (`ValidateClusterVariables`).
 
 use super::{help, known, place, scopes, title};
-use crate::capi::topology::{Cluster, text_at};
-use crate::config::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::simulate::topology::{Cluster, text_at};
+use crate::text::suggest;
 
 /// See the module.
 pub static RULE: Rule = Rule {

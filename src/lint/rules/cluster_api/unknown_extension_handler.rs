@@ -4,11 +4,11 @@
 //! (`ExtensionNameFromHandlerName`).
 
 use super::{NOT_HERE, absence, help, known, scopes, text_at, title};
-use crate::capi::hooks::extension_config::split_handler_name;
-use crate::capi::kinds::RUNTIME;
-use crate::capi::topology::Class;
-use crate::config::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::cluster_api_kinds::RUNTIME;
+use crate::simulate::hooks::extension_config::split_handler_name;
+use crate::simulate::topology::Class;
+use crate::text::suggest;
 use crate::yaml::NodeRef;
 
 /// See the module.

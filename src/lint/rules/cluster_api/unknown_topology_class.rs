@@ -4,9 +4,9 @@
 //! (`MachineDeploymentTopologiesAreValidAndDefinedInClusterClass`).
 
 use super::{help, known, place, scopes, title};
-use crate::capi::topology::Cluster;
-use crate::config::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::topology::Cluster;
+use crate::text::suggest;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,14 +3,14 @@
 //! (`validateTopologyVersionUpdate`), `kubeadmcontrolplane.go` (`validateVersion`).
 
 use super::{change_scopes, place, title};
-use crate::capi::hooks::simulate::VersionUpdate;
-use crate::capi::kinds::{CONTROL_PLANE, CORE};
-use crate::capi::objects::Object;
-use crate::capi::topology::class::has_chained_upgrades;
-use crate::capi::topology::{Cluster, text_at};
-use crate::capi::version::Version;
 use crate::lint::metadata::has_hole;
 use crate::lint::{ChangeView, Check, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
+use crate::model::kubernetes_version::Version;
+use crate::simulate::hooks::simulate::VersionUpdate;
+use crate::simulate::references::Object;
+use crate::simulate::topology::class::has_chained_upgrades;
+use crate::simulate::topology::{Cluster, text_at};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -4,11 +4,11 @@
 //! (`kubernetesVersionPreflightCheck`).
 
 use super::{known, place, scopes, title};
-use crate::capi::kinds::{CONTROL_PLANE, CORE, group_of};
-use crate::capi::objects::{Object, Objects};
-use crate::capi::topology::text_at;
-use crate::capi::version::Version;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, group_of};
+use crate::model::kubernetes_version::Version;
+use crate::simulate::references::{Object, Objects};
+use crate::simulate::topology::text_at;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -4,11 +4,11 @@
 //! `eventMatchesAlertSources`.
 
 use super::{Scene, is_glob, source_selects, title};
-use crate::flux::alerts::{Alert, EventSource, SOURCE_KINDS};
-use crate::flux::events::controllers::EMITTERS;
-use crate::flux::events::simulate::Item;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::simulate::alerts::{Alert, EventSource, SOURCE_KINDS};
+use crate::simulate::events::controllers::EMITTERS;
+use crate::simulate::events::simulate::Item;
 use crate::yaml::Known;
 
 /// See the module.

@@ -3,8 +3,8 @@
 //! `eventMatchesAlertSource`.
 
 use super::{is_alert, is_glob, title};
-use crate::flux::text::Text;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::text::Text;
 
 /// See the module.
 pub static RULE: Rule = Rule {

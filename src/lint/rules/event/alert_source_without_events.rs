@@ -4,10 +4,10 @@
 //! type `oci` static (`migrationToStatic`).
 
 use super::{Scene, is_oci_repository, source_selects, title};
-use crate::flux::cluster::ApplyTarget;
-use crate::flux::events::simulate::{Item, items};
-use crate::flux::kinds::SOURCE;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds::SOURCE;
+use crate::simulate::events::simulate::{Item, items};
+use crate::world::ApplyTarget;
 use crate::yaml::Known;
 
 /// See the module.

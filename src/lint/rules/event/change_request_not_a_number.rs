@@ -5,10 +5,11 @@
 //! merge request comments.
 
 use super::{Scene, event_annotation, title};
-use crate::flux::events::providers::{change_request_number, comments_on_change_request};
-use crate::flux::events::{EVENT_PREFIX, simulate::Item};
-use crate::flux::text::Text;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::text::Text;
+use crate::simulate::events::EVENT_PREFIX;
+use crate::simulate::events::providers::{change_request_number, comments_on_change_request};
+use crate::simulate::events::simulate::Item;
 use crate::yaml::{NodeRef, pointer_join};
 
 /// See the module.

@@ -4,11 +4,11 @@
 //! `getNotificationParams`; issue 1373.
 
 use super::{Scene, event_annotation, listed, source_selects, title};
-use crate::flux::events::providers::sets_commit_status;
-use crate::flux::events::simulate::Item;
-use crate::flux::text::Text;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::text::Text;
+use crate::simulate::events::providers::sets_commit_status;
+use crate::simulate::events::simulate::Item;
 use crate::yaml::Known;
 
 /// See the module.

@@ -3,13 +3,13 @@
 //! `combineEventMetadata`; RFC-0008, "Precedence Order".
 
 use super::{MAX_RELATED, Scene, alert_entry, event_annotation, event_annotations, listed, relate, title};
-use crate::flux::alerts::Alert;
-use crate::flux::events::EVENT_PREFIX;
-use crate::flux::events::controllers::{Emitter, RuntimeKey, emitter_of};
-use crate::flux::events::providers::gets_commit_status_updates;
-use crate::flux::events::simulate::Item;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::simulate::alerts::Alert;
+use crate::simulate::events::EVENT_PREFIX;
+use crate::simulate::events::controllers::{Emitter, RuntimeKey, emitter_of};
+use crate::simulate::events::providers::gets_commit_status_updates;
+use crate::simulate::events::simulate::Item;
 use crate::yaml::pointer_join;
 use std::collections::BTreeSet;
 

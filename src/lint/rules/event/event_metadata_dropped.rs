@@ -5,11 +5,11 @@
 //! `internal/server/event_server.go`, `cleanupMetadata`, drops foreign groups.
 
 use super::title;
-use crate::flux::events::EVENT_PREFIX;
-use crate::flux::events::controllers::emitter_of;
-use crate::flux::keys::{FLUX, Standing};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::keys::{FLUX, Standing};
+use crate::simulate::events::EVENT_PREFIX;
+use crate::simulate::events::controllers::emitter_of;
 use crate::yaml::pointer_join;
 
 /// See the module.

@@ -4,12 +4,12 @@
 //! notification-controller `internal/notifier/util.go`, `parseRevision`.
 
 use super::{Scene, event_annotation, relate, title};
-use crate::flux::events::EVENT_PREFIX;
-use crate::flux::events::providers::{commit_hash, sets_commit_status};
-use crate::flux::events::simulate::Item;
-use crate::flux::kinds::is_kustomization;
-use crate::flux::text::Text;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds::is_kustomization;
+use crate::model::text::Text;
+use crate::simulate::events::EVENT_PREFIX;
+use crate::simulate::events::providers::{commit_hash, sets_commit_status};
+use crate::simulate::events::simulate::Item;
 use crate::yaml::{EntryRef, pointer_join};
 
 /// See the module.

@@ -4,9 +4,9 @@
 //! `messageIsIncluded` and `messageIsExcluded`.
 
 use super::{is_alert, title};
-use crate::flux::regexp::{GoRegexp, RegexpError};
-use crate::flux::text::Text;
+use crate::go::regexp::{GoRegexp, RegexpError};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::text::Text;
 
 /// See the module.
 pub static RULE: Rule = Rule {

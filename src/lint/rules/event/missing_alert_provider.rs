@@ -3,9 +3,10 @@
 //! `getNotificationParams`: the Provider is looked up in the Alert's namespace.
 
 use super::{Scene, title};
-use crate::flux::cluster::{ApplyTarget, Lookup};
-use crate::flux::kinds::NOTIFICATION;
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, suggest};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds::NOTIFICATION;
+use crate::text::suggest;
+use crate::world::{ApplyTarget, Lookup};
 
 /// See the module.
 pub static RULE: Rule = Rule {

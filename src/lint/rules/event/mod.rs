@@ -15,17 +15,17 @@ pub mod overwritten_by_provider;
 pub mod secret_in_event_metadata;
 pub mod unsupported_alert_source_kind;
 
-use crate::flux::alerts::{Alert, EventSource, selects};
-use crate::flux::cluster::ApplyTarget;
-use crate::flux::events::EVENT_PREFIX;
-use crate::flux::events::controllers::emitter_of;
-use crate::flux::events::objects::{involved_object, labels_of};
-use crate::flux::events::simulate::{Item, Notifier, items};
-use crate::flux::kinds::{NOTIFICATION, SOURCE};
-use crate::flux::text::Text;
 use crate::lint::metadata::clipped;
 use crate::lint::{ClusterView, Finding};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds::{NOTIFICATION, SOURCE};
+use crate::model::text::Text;
+use crate::simulate::alerts::{Alert, EventSource, selects};
+use crate::simulate::events::EVENT_PREFIX;
+use crate::simulate::events::controllers::emitter_of;
+use crate::simulate::events::objects::{involved_object, labels_of};
+use crate::simulate::events::simulate::{Item, Notifier, items};
+use crate::world::ApplyTarget;
 use crate::yaml::{EntryRef, Known, Location, NodeRef};
 
 /// Whether an object is an Alert of any API version.

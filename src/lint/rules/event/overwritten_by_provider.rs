@@ -3,10 +3,10 @@
 //! `opsgenie.go` and `incidentio.go`.
 
 use super::{Scene, alert_entry, event_annotation, title};
-use crate::flux::events::EVENT_PREFIX;
-use crate::flux::events::providers::overwritten_keys;
-use crate::flux::events::simulate::Item;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::events::EVENT_PREFIX;
+use crate::simulate::events::providers::overwritten_keys;
+use crate::simulate::events::simulate::Item;
 use crate::yaml::{EntryRef, pointer_join};
 
 /// See the module.

@@ -3,10 +3,10 @@
 //! Source: fluxcd/pkg `runtime/events/recorder.go`, `AnnotatedEventf`.
 
 use super::{is_alert, title};
-use crate::flux::events::EVENT_PREFIX;
-use crate::flux::events::controllers::emitter_of;
-use crate::flux::text::Text;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::text::Text;
+use crate::simulate::events::EVENT_PREFIX;
+use crate::simulate::events::controllers::emitter_of;
 use crate::yaml::{NodeRef, pointer_join};
 
 /// See the module.

@@ -4,9 +4,10 @@
 //! `internal/builder/templates.go` adds its own kinds.
 
 use super::{is_alert, title};
-use crate::flux::alerts::{NEWER_SOURCE_KINDS, OPERATOR_SOURCE_KINDS, SOURCE_KINDS};
-use crate::flux::text::Text;
-use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule, suggest};
+use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::text::Text;
+use crate::simulate::alerts::{NEWER_SOURCE_KINDS, OPERATOR_SOURCE_KINDS, SOURCE_KINDS};
+use crate::text::suggest;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -2,7 +2,8 @@
 //! Source: our own grammar, `# forebay: ignore[rule-id] reason`.
 
 use crate::lint::rules::RULES;
-use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView, suggest};
+use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
+use crate::text::suggest;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -2,8 +2,8 @@
 //! Source: the gating RFC, whose `spec.gates[]` holds names only.
 
 use super::title;
-use crate::flux::gates::objects::is_gateable;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::objects::is_gateable;
 use crate::yaml::NodeRef;
 
 /// See the module.

@@ -2,8 +2,8 @@
 //! Source: the gating RFC; an object proceeds when all its gates are opened.
 
 use super::title;
-use crate::flux::gates::objects::is_gateable;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::objects::is_gateable;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -2,9 +2,9 @@
 //! Source: the gating RFC, story 1: a gate goes back to its default.
 
 use super::title;
-use crate::flux::gates::objects::{Gating, is_gate};
-use crate::flux::gates::{format_time, state};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::objects::{Gating, is_gate};
+use crate::simulate::gates::{format_time, state};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 //! scheduled ones.
 
 use super::title;
-use crate::flux::gates::format_time;
-use crate::flux::gates::objects::{Gating, is_gate};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::format_time;
+use crate::simulate::gates::objects::{Gating, is_gate};
 
 /// See the module.
 pub static RULE: Rule = Rule {

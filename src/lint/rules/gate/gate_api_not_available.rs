@@ -4,8 +4,8 @@
 
 use super::{gates, local, title, waits};
 use crate::config::Feature;
-use crate::flux::gates::objects::is_gateable;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::gates::objects::is_gateable;
 use crate::yaml::Location;
 
 /// See the module.

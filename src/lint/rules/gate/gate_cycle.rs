@@ -3,8 +3,8 @@
 
 use super::self_gated_gate::{blockers, is_opened_by_default};
 use super::{Wait, full_name, gate_of, gates, title};
-use crate::flux::cluster::Effective;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::world::Effective;
 use std::collections::BTreeMap;
 
 /// See the module.

@@ -4,10 +4,10 @@
 //! only, as gating consumers leaves a cluster in a mixed state.
 
 use super::{Wait, local, title, waits};
-use crate::flux::cluster::{ApplyTarget, Effective};
-use crate::flux::references::Role;
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::references::Role;
+use crate::world::{ApplyTarget, Effective};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
@@ -49,7 +49,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
     consumers.retain(|_, sharing| sharing.iter().any(|consumer| !consumer.waits.is_empty()));
     for ((kind, namespace, name), sharing) in &consumers {
-        let group = crate::flux::references::group_of(kind);
+        let group = crate::model::references::group_of(kind);
         let source = view.cluster.find(&ApplyTarget::Local, group, kind, *namespace, name);
         let of_source: BTreeSet<String> = source
             .map(|member| waits(view.context.world.object(member.object)))

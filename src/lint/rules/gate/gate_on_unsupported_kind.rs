@@ -3,8 +3,8 @@
 //! `HelmRepositoryReconciler.migrationToStatic` for HelmRepositories of type oci.
 
 use super::title;
-use crate::flux::gates::objects::{GATED_KINDS, is_gateable};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::objects::{GATED_KINDS, is_gateable};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -2,9 +2,9 @@
 //! Source: the gating RFC compares the two and does not say what a tie means.
 
 use super::title;
-use crate::flux::gates::objects::is_gate;
-use crate::flux::gates::{CLOSE_ANNOTATION, OPEN_ANNOTATION, format_time, parse_request_time};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::objects::is_gate;
+use crate::simulate::gates::{CLOSE_ANNOTATION, OPEN_ANNOTATION, format_time, parse_request_time};
 
 /// See the module.
 pub static RULE: Rule = Rule {

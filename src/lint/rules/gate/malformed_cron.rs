@@ -3,7 +3,7 @@
 //! `Parse`; Kubernetes `pkg/apis/batch/validation` for CronJobs.
 
 use super::title;
-use crate::flux::cron::{CronError, CronSchedule};
+use crate::go::cron::{CronError, CronSchedule};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::yaml::NodeRef;
 

@@ -2,9 +2,9 @@
 //! Source: the gating RFC, story 1; Go's `time.RFC3339`.
 
 use super::title;
-use crate::flux::gates::objects::is_gate;
-use crate::flux::gates::{Position, parse_request_time};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::objects::is_gate;
+use crate::simulate::gates::{Position, parse_request_time};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -2,9 +2,9 @@
 //! Source: the gating RFC, story 1; its prototype controller requires all three.
 
 use super::title;
-use crate::flux::duration::{GoDuration, matches_interval_pattern};
-use crate::flux::gates::objects::is_gate;
+use crate::go::duration::{GoDuration, matches_interval_pattern};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::objects::is_gate;
 use crate::yaml::NodeRef;
 
 /// See the module.

@@ -2,9 +2,10 @@
 //! Source: the gating RFC does not say what a missing gate means; it blocks here.
 
 use super::{gates, local, title, waits};
-use crate::flux::cluster::{ApplyTarget, Lookup, OpenerCause};
-use crate::flux::gates::objects::GATE_GROUP;
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, suggest};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::gates::objects::GATE_GROUP;
+use crate::text::suggest;
+use crate::world::{ApplyTarget, Lookup, OpenerCause};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -19,11 +19,11 @@ pub mod self_gated_gate;
 pub mod unused_gate;
 
 use super::reference::title;
-use crate::flux::cluster::{ApplyTarget, Cluster, Effective, Member};
-use crate::flux::gates::objects::{GATE_GROUP, is_gate, is_gateable};
 use crate::lint::ClusterView;
 use crate::lint::metadata::has_hole;
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::simulate::gates::objects::{GATE_GROUP, is_gate, is_gateable};
+use crate::world::{ApplyTarget, Cluster, Effective, Member};
 use crate::yaml::NodeRef;
 
 /// A known name in `spec.gates[]` of an object that may wait for gates.

@@ -2,10 +2,10 @@
 //! Source: flux-operator `internal/schedule` `NewScheduler`.
 
 use super::title;
-use crate::flux::duration::GoDuration;
-use crate::flux::gates::objects::provider_timeout;
-use crate::flux::gates::timeline::short;
+use crate::go::duration::GoDuration;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::simulate::gates::objects::provider_timeout;
+use crate::simulate::gates::timeline::short;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 //! a gated source not fetched; kustomize-controller applies Gates like anything.
 
 use super::{Wait, full_name, gates, title, waits};
-use crate::flux::cluster::{Applied, ApplyTarget, Effective};
-use crate::flux::kinds::SOURCE;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds::SOURCE;
+use crate::world::{Applied, ApplyTarget, Effective};
 
 /// See the module.
 pub static RULE: Rule = Rule {

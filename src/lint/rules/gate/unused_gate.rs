@@ -2,8 +2,8 @@
 //! Source: the gating RFC; a gate holds back only what names it.
 
 use super::{gates, has_unknown_wait, local, title, waits};
-use crate::flux::gates::objects::GATED_KINDS;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::gates::objects::GATED_KINDS;
 use std::collections::BTreeSet;
 
 /// See the module.

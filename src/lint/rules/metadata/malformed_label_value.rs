@@ -2,9 +2,9 @@
 //! Source: apimachinery `pkg/apis/meta/v1/validation` `ValidateLabels`; Cluster
 //! API checks the maps inside its objects likewise (`ObjectMeta.Validate`).
 
-use crate::flux::metadata::label_value_fault;
 use crate::lint::metadata::{MetadataEntry, known_string, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::metadata::label_value_fault;
 
 /// See the module.
 pub static RULE: Rule = Rule {

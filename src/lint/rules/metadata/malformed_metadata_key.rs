@@ -3,9 +3,9 @@
 //! `pkg/api/validation` `ValidateAnnotations`; Cluster API checks the maps inside
 //! its objects with the same functions (`ObjectMeta.Validate`).
 
-use crate::flux::metadata::{annotation_key_fault, label_key_fault};
 use crate::lint::metadata::{MetadataEntry, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::metadata::{annotation_key_fault, label_key_fault};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,10 +3,10 @@
 //! `sortAndEnqueue` (a cycle stops event-driven reconciliation of a source).
 
 use super::{known_name, local_references, title};
-use crate::flux::cluster::Effective;
-use crate::flux::references::{Role, has_ready_expression};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::references::{Role, has_ready_expression};
+use crate::world::Effective;
 use crate::yaml::Location;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -171,7 +171,7 @@ pub(super) fn victims(view: &ClusterView<'_>, of: &Effective) -> String {
     }
     let count = view
         .members()
-        .filter(|(_, object)| crate::flux::kinds::is_kustomization(&object.id) && source(object) == own)
+        .filter(|(_, object)| crate::model::kinds::is_kustomization(&object.id) && source(object) == own)
         .count();
     match count {
         0 | 1 => String::new(),

@@ -3,8 +3,8 @@
 //! the appliers overwrite each other, and one prunes what the other applied.
 
 use super::title;
-use crate::flux::cluster::{Applied, Effective};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::world::{Applied, Effective};
 use crate::yaml::{Known, NodeRef};
 use std::collections::BTreeMap;
 

@@ -3,11 +3,11 @@
 //! `GetTimeout` (floor of 30s).
 
 use super::title;
-use crate::flux::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
-use crate::flux::kinds::{HELM, IMAGE, KUSTOMIZE, NOTIFICATION, SOURCE};
+use crate::go::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds::{HELM, IMAGE, KUSTOMIZE, NOTIFICATION, SOURCE};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -95,7 +95,7 @@ fn field(
 
 /// A Kustomization's timeout below 30s silently becomes 30s.
 fn short_timeout(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
-    if !crate::flux::kinds::is_kustomization(view.id) {
+    if !crate::model::kinds::is_kustomization(view.id) {
         return;
     }
     let Some(node) = view.node.at("/spec/timeout") else { return };

@@ -3,11 +3,12 @@
 //! `getSource`; flux-operator `checkDependencies`.
 
 use super::{field_name, known_name, local_references, target_name, title};
-use crate::flux::cluster::{ApplyTarget, Cluster, Lookup, Opener, OpenerCause};
-use crate::flux::kinds;
-use crate::flux::references::{Reference, Role};
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, edit_distance};
-use crate::repo::ObjectId;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::model::references::{Reference, Role};
+use crate::text::edit_distance;
+use crate::world::{ApplyTarget, Cluster, Lookup, Opener, OpenerCause};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -33,7 +34,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let target = match reference.role {
-            Role::HealthCheck => crate::flux::cluster::target_of(&object.id, object.node.get_ref()),
+            Role::HealthCheck => crate::world::target_of(&object.id, object.node.get_ref()),
             _ => ApplyTarget::Local,
         };
         let (group, kind, namespace) = (&reference.group, &reference.kind, reference.namespace.as_deref());
@@ -112,7 +113,7 @@ fn is_workload(reference: &Reference<'_>) -> bool {
 /// healthChecks have no namespace default: an empty one is looked up as
 /// cluster-scoped.
 fn missing_namespace(
-    object: &crate::flux::cluster::Effective,
+    object: &crate::world::Effective,
     reference: &Reference<'_>,
     name: &str,
     report: &mut Reporter<'_>,
@@ -150,7 +151,7 @@ fn why(reference: &Reference<'_>, id: &ObjectId, wanted: &str) -> String {
 fn level(
     openers: &[&Opener],
     reference: &Reference<'_>,
-    near: Option<&&crate::flux::cluster::Effective>,
+    near: Option<&&crate::world::Effective>,
 ) -> Option<Level> {
     let flux = kinds::find(&reference.group, &reference.kind).is_some();
     let copied = reference.group.is_empty() && matches!(reference.kind.as_str(), "ConfigMap" | "Secret");
@@ -194,7 +195,7 @@ fn nearest<'a>(
     view: &ClusterView<'a>,
     reference: &Reference<'_>,
     name: &str,
-) -> Option<&'a crate::flux::cluster::Effective> {
+) -> Option<&'a crate::world::Effective> {
     let limit = if name.chars().count() <= 5 { 1 } else { 2 };
     let cluster: &'a Cluster = view.cluster;
     let world = view.context.world;

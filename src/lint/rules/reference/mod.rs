@@ -10,10 +10,10 @@ pub mod removed_api_version;
 pub mod workload_cluster_not_awaited;
 pub mod wrong_reference_kind;
 
-use crate::flux::cluster::{ApplyTarget, Effective};
-use crate::flux::references::Reference;
 use crate::lint::ClusterView;
 use crate::lint::metadata::has_hole;
+use crate::model::references::Reference;
+use crate::world::{ApplyTarget, Effective};
 
 /// The local objects of a cluster with their references.
 pub(super) fn local_references<'a>(

@@ -2,8 +2,9 @@
 //! Source: CHANGELOG of each controller; the table in `flux/kinds`.
 
 use super::title;
-use crate::flux::kinds::{self, FluxKind};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::kinds;
+use crate::model::kinds::FluxKind;
 use crate::yaml::NodeRef;
 use crate::yaml::edit::{Content, Operation};
 

@@ -5,9 +5,9 @@
 
 use super::dependency_cycle::edges;
 use super::{known_name, local_references, title};
-use crate::flux::cluster::{ApplyTarget, Cluster, Lookup};
-use crate::flux::references::Role;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::references::Role;
+use crate::world::{ApplyTarget, Cluster, Lookup};
 use std::collections::BTreeSet;
 
 /// See the module.
@@ -39,7 +39,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let provider = &view.cluster.applied[applied_by as usize];
         // A HelmRelease is applied by a Kustomization, whose own wait is what
         // counts; a Kustomization waits by dependsOn.
-        let waiting: BTreeSet<(Option<String>, String)> = if crate::flux::kinds::is_kustomization(&object.id)
+        let waiting: BTreeSet<(Option<String>, String)> = if crate::model::kinds::is_kustomization(&object.id)
         {
             BTreeSet::from([(object.id.namespace.as_deref().map(str::to_owned), object.id.name.to_string())])
         } else {
@@ -49,7 +49,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let mut next: Vec<_> = waiting.into_iter().collect();
         while let Some(current) = next.pop() {
             let own = edges.iter().filter(|edge| {
-                crate::flux::kinds::is_kustomization(&edge.from.id)
+                crate::model::kinds::is_kustomization(&edge.from.id)
                     && *edge.from.id.name == *current.1
                     && edge.from.id.namespace.as_deref() == current.0.as_deref()
             });
@@ -88,7 +88,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 fn applying(
     view: &ClusterView<'_>,
     cluster: &Cluster,
-    object: &crate::flux::cluster::Effective,
+    object: &crate::world::Effective,
 ) -> BTreeSet<(Option<String>, String)> {
     view.members()
         .filter(|(_, other)| std::ptr::eq(*other, object))

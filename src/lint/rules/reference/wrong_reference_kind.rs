@@ -3,11 +3,11 @@
 //! looks only for its own kind), CRD enums of the `kind` fields.
 
 use super::{field_name, known_name, local_references, target_name, title};
-use crate::flux::cluster::{ApplyTarget, Effective};
-use crate::flux::kinds::{HELM, KUSTOMIZE};
-use crate::flux::references::{Reference, Role};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
+use crate::model::kinds::{HELM, KUSTOMIZE};
+use crate::model::references::{Reference, Role};
+use crate::world::{ApplyTarget, Effective};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -37,7 +37,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .flux
             .value
             .map_or("released Flux".to_owned(), |flux| format!("Flux {flux}"));
-        let mut why = format!("{flux} reads spec.suspend; it ignores {}", crate::flux::suspend::ANNOTATION);
+        let mut why =
+            format!("{flux} reads spec.suspend; it ignores {}", crate::simulate::suspend::ANNOTATION);
         if node.at("/spec/prune").and_then(|node| node.as_bool()) == Some(true) {
             why.push_str("; with prune: true, what is moved away from it in the meantime is deleted");
         }

@@ -13,9 +13,9 @@ pub mod suspended_provider;
 pub mod suspended_source;
 pub mod suspended_under_wait;
 
-use crate::flux::cluster::{ApplyTarget, Effective};
-use crate::flux::suspend::{Suspension, suspension};
 use crate::lint::ClusterView;
+use crate::simulate::suspend::{Suspension, suspension};
+use crate::world::{ApplyTarget, Effective};
 
 pub(super) use super::reference::title;
 

@@ -3,8 +3,8 @@
 //! from Git to itself again.
 
 use super::{suspended_objects, title};
-use crate::flux::kinds::is_kustomization;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds::is_kustomization;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,8 +3,8 @@
 //! `internal/web/resource_action.go` (`suspendedBy`).
 
 use super::{suspendable_objects, title};
-use crate::flux::suspend::SUSPENDED_BY;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::suspend::SUSPENDED_BY;
 
 /// See the module.
 pub static RULE: Rule = Rule {

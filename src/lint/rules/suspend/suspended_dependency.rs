@@ -3,8 +3,8 @@
 //! the revision rule for one source).
 
 use super::{suspended_objects, title};
-use crate::flux::suspend::dependants;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::suspend::dependants;
 
 /// See the module.
 pub static RULE: Rule = Rule {

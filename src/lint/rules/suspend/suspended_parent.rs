@@ -2,9 +2,9 @@
 //! Source: kustomize-controller `Reconcile`: suspension is not handed down.
 
 use super::{suspended_objects, title};
-use crate::flux::kinds::is_kustomization;
-use crate::flux::suspend::{children, suspension as state_of};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds::is_kustomization;
+use crate::simulate::suspend::{children, suspension as state_of};
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -2,8 +2,8 @@
 //! Source: notification-controller `internal/server/event_handlers.go`.
 
 use super::{suspended_objects, title};
-use crate::flux::kinds::NOTIFICATION;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds::NOTIFICATION;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 //! helm-controller `isReady`.
 
 use super::{suspended_objects, title};
-use crate::flux::kinds::SOURCE;
-use crate::flux::suspend::consumers;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds::SOURCE;
+use crate::simulate::suspend::consumers;
 
 /// See the module.
 pub static RULE: Rule = Rule {

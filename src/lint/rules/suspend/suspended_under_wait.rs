@@ -3,8 +3,8 @@
 //! kustomize-controller `checkHealth`.
 
 use super::{suspended_objects, title};
-use crate::flux::cluster::ApplyTarget;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::world::ApplyTarget;
 
 /// See the module.
 pub static RULE: Rule = Rule {

@@ -5,7 +5,7 @@
 
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::ObjectId;
+use crate::model::ObjectId;
 use crate::yaml::resolve::json_key;
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{Dialect, Node, NodeRef, Scalar, Source};

@@ -1,0 +1,308 @@
+//! What a notification provider does with an event: which events it refuses,
+//! which it fails to post, and which keys it overwrites.
+
+use super::{InvolvedObject, Metadata};
+use crate::model::text::Text;
+use crate::yaml::Known;
+
+/// The provider types of the Provider API in Flux 2.9.
+pub const TYPES: &[&str] = &[
+    "alertmanager",
+    "azuredevops",
+    "azureeventhub",
+    "bitbucket",
+    "bitbucketserver",
+    "datadog",
+    "discord",
+    "generic",
+    "generic-hmac",
+    "gitea",
+    "giteapullrequestcomment",
+    "github",
+    "githubdispatch",
+    "githubpullrequestcomment",
+    "gitlab",
+    "gitlabmergerequestcomment",
+    "googlechat",
+    "googlepubsub",
+    "grafana",
+    "incident.io",
+    "lark",
+    "matrix",
+    "msteams",
+    "nats",
+    "opsgenie",
+    "otel",
+    "pagerduty",
+    "rocket",
+    "sentry",
+    "slack",
+    "telegram",
+    "webex",
+    "zoom",
+    "zulip",
+];
+
+/// Whether providers of this type set commit statuses.
+///
+/// Mirrors notification-controller `internal/server/provider_commit_status.go`,
+/// `isCommitStatusProvider`.
+pub fn sets_commit_status(provider_type: &str) -> bool {
+    matches!(provider_type, "github" | "gitlab" | "gitea" | "bitbucketserver" | "bitbucket" | "azuredevops")
+}
+
+/// Whether providers of this type comment on a change request.
+///
+/// Mirrors notification-controller
+/// `internal/server/provider_change_request.go`.
+pub fn comments_on_change_request(provider_type: &str) -> bool {
+    matches!(
+        provider_type,
+        "githubpullrequestcomment" | "gitlabmergerequestcomment" | "giteapullrequestcomment"
+    )
+}
+
+/// Whether providers of this type get the event that only updates a commit
+/// status.
+pub fn gets_commit_status_updates(provider_type: &str) -> bool {
+    sets_commit_status(provider_type) || matches!(provider_type, "generic" | "generic-hmac")
+}
+
+/// The metadata keys that providers of this type overwrite with fields of the
+/// event (`internal/notifier/*.go`).
+pub fn overwritten_keys(provider_type: &str) -> &'static [&'static str] {
+    match provider_type {
+        "alertmanager" => {
+            &["alertname", "kind", "name", "namespace", "reason", "reportingcontroller", "severity"]
+        }
+        "incident.io" => &["reason", "reportingController", "severity"],
+        "opsgenie" => &["severity"],
+        _ => &[],
+    }
+}
+
+/// Why a provider's gate drops an event. Dropping is no error: nothing is
+/// reported, at most a line is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// The event only updates a commit status, which this type does not do.
+    CommitStatusUpdate,
+    /// A commit status provider, and the event names no commit.
+    MissingCommit,
+    /// A change request provider, and the event names no change request.
+    MissingChangeRequest,
+}
+
+impl Gate {
+    /// The reason in words.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Gate::CommitStatusUpdate => {
+                "the event only updates a commit status, which this provider type does not do"
+            }
+            Gate::MissingCommit => {
+                "event dropped for commit status providers due to missing commit metadata key"
+            }
+            Gate::MissingChangeRequest => {
+                "event dropped for change request providers due to missing change request metadata key"
+            }
+        }
+    }
+}
+
+/// Which gate of a provider type drops the event, if any. `metadata` is the
+/// event's own, before it is combined with the Alert's: an Alert cannot open a
+/// gate. `errors_pass` is true since notification-controller 1.9: before, error
+/// events needed a commit key too.
+///
+/// Mirrors notification-controller `internal/server/event_handlers.go`,
+/// `getNotificationParams`.
+pub fn gate(
+    provider_type: &str,
+    object: &InvolvedObject,
+    severity: &str,
+    metadata: &Metadata<Text>,
+    errors_pass: bool,
+) -> Known<Option<Gate>> {
+    let status = metadata
+        .get(&format!("{}commit_status", object.prefix()))
+        .map_or(Known::Value(false), |value| value.is("update"));
+    let is_set = |key: &str| match metadata.get(key).map(|value| value.is("")) {
+        None => Known::Value(false),
+        Some(Known::Value(empty)) => Known::Value(!empty),
+        Some(Known::Unknown) => Known::Unknown,
+    };
+    if sets_commit_status(provider_type) {
+        if errors_pass && severity == "error" {
+            return Known::Value(None);
+        }
+        return match (status, is_set("event.toolkit.fluxcd.io/commit")) {
+            (Known::Value(true), _) | (_, Known::Value(true)) => Known::Value(None),
+            (Known::Value(false), Known::Value(false)) => Known::Value(Some(Gate::MissingCommit)),
+            _ => Known::Unknown,
+        };
+    }
+    if !gets_commit_status_updates(provider_type) {
+        match status {
+            Known::Value(true) => return Known::Value(Some(Gate::CommitStatusUpdate)),
+            Known::Unknown => return Known::Unknown,
+            Known::Value(false) => {}
+        }
+    }
+    if comments_on_change_request(provider_type) {
+        return match is_set("event.toolkit.fluxcd.io/change_request") {
+            Known::Value(true) => Known::Value(None),
+            Known::Value(false) => Known::Value(Some(Gate::MissingChangeRequest)),
+            Known::Unknown => Known::Unknown,
+        };
+    }
+    Known::Value(None)
+}
+
+/// The revision that a commit status provider posts for: the first of `commit`,
+/// `originRevision` and `revision` that is present, even if it is empty.
+///
+/// Mirrors fluxcd/pkg `apis/event/v1beta1/event.go`, `GetRevision`.
+pub fn revision<V>(combined: &Metadata<V>) -> Option<&V> {
+    ["commit", "originRevision", "revision"].iter().find_map(|key| combined.get(*key))
+}
+
+/// The commit hash of a revision, `None` when it holds none.
+///
+/// Mirrors fluxcd/pkg `git`, `ExtractHashFromRevision`, and
+/// notification-controller `internal/notifier/util.go`, `parseRevision`.
+pub fn commit_hash(revision: &str) -> Option<&str> {
+    let hash = match (revision.rfind(':'), revision.rfind('/')) {
+        (Some(at), _) | (None, Some(at)) => &revision[at + 1..],
+        (None, None) => revision,
+    };
+    matches!(hash.len(), 40 | 64).then_some(hash)
+}
+
+/// The number of a change request as Go's `strconv.Atoi` reads it: an optional
+/// sign and decimal digits, nothing else.
+pub fn change_request_number(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| text.parse().ok()).flatten()
+}
+
+/// Why a provider of this type cannot post the combined metadata, if that is
+/// known. `complete` says that no controller adds keys any more.
+pub fn post_failure(provider_type: &str, combined: &Metadata<Text>, complete: bool) -> Option<String> {
+    if sets_commit_status(provider_type) {
+        return match revision(combined) {
+            None if complete => Some("missing revision metadata".to_owned()),
+            None => None,
+            Some(value) => {
+                let text = value.known()?;
+                let found = commit_hash(text).is_some();
+                (!found).then(|| format!("failed to extract commit hash from '{text}' revision"))
+            }
+        };
+    }
+    if comments_on_change_request(provider_type) {
+        let text = combined.get("change_request")?.known()?;
+        return match change_request_number(text) {
+            Some(_) => None,
+            None => Some(format!("`change_request` is `{text}`, not a number")),
+        };
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object() -> InvolvedObject {
+        InvolvedObject {
+            api_version: "kustomize.toolkit.fluxcd.io/v1".into(),
+            kind: "Kustomization".into(),
+            namespace: "apps".into(),
+            name: "web".into(),
+        }
+    }
+
+    fn map(pairs: &[(&str, &str)]) -> Metadata<Text> {
+        pairs.iter().map(|(key, value)| (key.to_string(), Text::from(*value))).collect()
+    }
+
+    #[test]
+    fn gates() {
+        const UPDATE: (&str, &str) = ("kustomize.toolkit.fluxcd.io/commit_status", "update");
+        const COMMIT: (&str, &str) = ("event.toolkit.fluxcd.io/commit", "abc");
+        const NUMBER: (&str, &str) = ("event.toolkit.fluxcd.io/change_request", "7");
+        type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)], bool, Option<Gate>);
+        let cases: &[Case] = &[
+            ("slack", "info", &[], true, None),
+            ("slack", "info", &[UPDATE], true, Some(Gate::CommitStatusUpdate)),
+            ("slack", "error", &[UPDATE], true, Some(Gate::CommitStatusUpdate)),
+            ("generic", "info", &[UPDATE], true, None),
+            ("generic-hmac", "info", &[UPDATE], true, None),
+            ("github", "info", &[], true, Some(Gate::MissingCommit)),
+            ("github", "", &[], true, Some(Gate::MissingCommit)),
+            ("github", "error", &[], true, None),
+            ("github", "error", &[], false, Some(Gate::MissingCommit)),
+            ("github", "info", &[UPDATE], true, None),
+            ("github", "info", &[COMMIT], true, None),
+            ("github", "info", &[("event.toolkit.fluxcd.io/commit", "")], true, Some(Gate::MissingCommit)),
+            ("giteapullrequestcomment", "info", &[], true, Some(Gate::MissingChangeRequest)),
+            ("giteapullrequestcomment", "info", &[NUMBER], true, None),
+            ("giteapullrequestcomment", "info", &[NUMBER, UPDATE], true, Some(Gate::CommitStatusUpdate)),
+        ];
+        for (provider, severity, metadata, errors_pass, expected) in cases {
+            assert_eq!(
+                gate(provider, &object(), severity, &map(metadata), *errors_pass),
+                Known::Value(*expected),
+                "{provider} {severity} {metadata:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_commit_decides_nothing() {
+        let metadata =
+            Metadata::from([("event.toolkit.fluxcd.io/commit".to_owned(), Text::Unknown("a Secret".into()))]);
+        assert_eq!(gate("github", &object(), "info", &metadata, true), Known::Unknown);
+    }
+
+    #[test]
+    fn presence_decides_the_revision() {
+        let combined = Metadata::from([("commit".to_owned(), ""), ("revision".to_owned(), "x")]);
+        assert_eq!(revision(&combined), Some(&""));
+    }
+
+    #[test]
+    fn hashes_of_revisions() {
+        let sha = "5394cb7f48332b2de7c17dd8b8384bbc84b7e738";
+        for revision in [
+            sha.to_owned(),
+            format!("main/{sha}"),
+            format!("feature/branch@sha1:{sha}"),
+            format!("sha1:{sha}"),
+        ] {
+            assert_eq!(commit_hash(&revision), Some(sha), "{revision}");
+        }
+        for revision in ["", "6.5.4", "main@sha1:abc"] {
+            assert_eq!(commit_hash(revision), None, "{revision}");
+        }
+    }
+
+    #[test]
+    fn change_request_numbers() {
+        for (text, number) in [
+            ("5", Some(5)),
+            ("+5", Some(5)),
+            ("-1", Some(-1)),
+            ("007", Some(7)),
+            ("", None),
+            ("#5", None),
+            (" 5", None),
+            ("+", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(change_request_number(text), number, "{text}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Effective suspension of an object and what follows from it.
+//! Source: the `Reconcile` functions of each controller (order everywhere:
+//! deletion, finalizer, suspend check), fluxcd/cli-utils kstatus, and the
+//! proposal of an annotation, which no released controller reads.
+
+use crate::config::Feature;
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::model::kinds::SuspendBy;
+use crate::model::references::{Role, has_ready_expression, references};
+use crate::repo::Snapshot;
+use crate::world::versions::Settings;
+use crate::world::{ApplyTarget, Cluster, Effective, World};
+use crate::yaml::{EntryRef, Location, NodeRef};
+
+/// The proposed annotation: present with any value means suspended.
+pub const ANNOTATION: &str = "reconcile.fluxcd.io/suspended";
+
+/// Who suspended an object in flux-operator's web UI.
+pub const SUSPENDED_BY: &str = "fluxcd.controlplane.io/suspendedBy";
+
+/// What an object says about its own suspension.
+#[derive(Clone, Debug)]
+pub struct Suspension<'a> {
+    /// `spec.suspend`, when it is true.
+    pub field: Option<NodeRef<'a>>,
+    /// The proposed annotation.
+    pub annotation: Option<EntryRef<'a>>,
+    /// The annotation by which the kind is paused (`…/reconcile: disabled`).
+    pub disabled: Option<EntryRef<'a>>,
+    /// Whether the cluster's controllers read the proposed annotation.
+    pub honoured: Option<bool>,
+    /// Whether it is suspended; `None` when that is unknown.
+    pub suspended: Option<bool>,
+}
+
+/// The suspension of an object; `None` for kinds that can't be suspended.
+pub fn suspension<'a>(id: &ObjectId, node: NodeRef<'a>, settings: &Settings) -> Option<Suspension<'a>> {
+    let kind = kinds::of(id)?;
+    let annotation = |key: &str| node.at("/metadata/annotations").and_then(|map| map.entry(key));
+    let honoured = settings.feature(Feature::SuspendAnnotation).value;
+    match kind.suspend {
+        SuspendBy::Nothing => None,
+        SuspendBy::Annotation(key) => {
+            let disabled = annotation(key)
+                .filter(|entry| entry.value.text().is_some_and(|text| text.eq_ignore_ascii_case("disabled")));
+            let suspended = Some(disabled.is_some());
+            Some(Suspension { field: None, annotation: None, disabled, honoured, suspended })
+        }
+        SuspendBy::Field => {
+            let written = node.at("/spec/suspend");
+            let field = written.filter(|node| node.as_bool() == Some(true));
+            let annotation = annotation(ANNOTATION);
+            let suspended = match (&field, &annotation, honoured) {
+                (Some(_), _, _) | (_, Some(_), Some(true)) => Some(true),
+                _ if written.is_some_and(NodeRef::is_unknown) => None,
+                (_, Some(_), None) => None,
+                _ => Some(false),
+            };
+            Some(Suspension { field, annotation, disabled: None, honoured, suspended })
+        }
+    }
+}
+
+impl Suspension<'_> {
+    /// Ways in which it is, or seems, suspended: `spec`, `annotation`.
+    pub fn ways(&self) -> Vec<&'static str> {
+        let mut ways = Vec::new();
+        if self.field.is_some() {
+            ways.push("spec");
+        }
+        if self.annotation.is_some() || self.disabled.is_some() {
+            ways.push("annotation");
+        }
+        ways
+    }
+
+    /// The value that decides: where to look and what to change.
+    pub fn location(&self) -> Option<Location> {
+        let entry = |entry: &EntryRef<'_>| entry.value.location().or_else(|| entry.key_location());
+        self.field
+            .and_then(NodeRef::location)
+            .or_else(|| self.annotation.as_ref().and_then(entry))
+            .or_else(|| self.disabled.as_ref().and_then(entry))
+    }
+
+    /// Why, as somebody wrote it: the annotation's value, else the comment on
+    /// the line of `spec.suspend`.
+    pub fn reason(&self, snapshot: &Snapshot) -> Option<String> {
+        let value = self.annotation.as_ref().and_then(|entry| entry.value.text());
+        let value = value.filter(|text| !text.is_empty() && *text != "true" && *text != "suspended");
+        value.map(|text| text.into_owned()).or_else(|| comment_after(snapshot, &self.field?.location()?))
+    }
+}
+
+/// The comment that stands on the line after a location.
+pub fn comment_after(snapshot: &Snapshot, location: &Location) -> Option<String> {
+    let text = &snapshot.stream(snapshot.file(&location.path)?)?.text;
+    let rest = text.get(location.end as usize..)?.lines().next()?;
+    let comment = rest.trim_start().strip_prefix('#')?.trim();
+    (!comment.is_empty()).then(|| comment.to_owned())
+}
+
+/// Flux objects that a Kustomization applies: its children.
+pub fn children<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
+    applied(world, cluster, id).into_iter().filter(|object| is_reconciled(&object.id)).collect()
+}
+
+fn is_reconciled(id: &ObjectId) -> bool {
+    kinds::of(id)
+        .is_some_and(|kind| !matches!(kind.kind, "Alert" | "Provider" | "ExternalArtifact" | "FluxReport"))
+}
+
+/// Everything that a Kustomization applies, itself excluded.
+pub fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
+    world
+        .members(cluster)
+        .filter(|(member, object)| {
+            let by = member.applied_by.map(|index| &cluster.applied[index as usize].id);
+            object.id != *id && by.is_some_and(|by| by.name == id.name && by.namespace == id.namespace)
+        })
+        .map(|(_, object)| object)
+        .collect()
+}
+
+/// A dependant of an object and whether both take their manifests from one
+/// source (then a new revision blocks it).
+pub struct Dependant<'w> {
+    /// The object that waits.
+    pub object: &'w Effective,
+    /// Whether kustomize-controller's revision rule applies.
+    pub same_source: bool,
+    /// Where it names the dependency.
+    pub location: Option<Location>,
+}
+
+/// Objects of the same kind that depend on one, readyExpr entries left out.
+pub fn dependants<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<Dependant<'w>> {
+    let own = cluster
+        .find(&ApplyTarget::Local, id.group(), &id.kind, id.namespace.as_deref(), &id.name)
+        .map(|member| world.object(member.object));
+    let mut found = Vec::new();
+    for (member, object) in world.members(cluster) {
+        if member.target != ApplyTarget::Local || object.id.kind != id.kind || object.id.group() != id.group()
+        {
+            continue;
+        }
+        let node = object.node.get_ref();
+        for reference in references(&object.id, node) {
+            let names_it = reference.role == Role::DependsOn
+                && reference.name.as_deref() == Some(&*id.name)
+                && reference.namespace.as_deref() == id.namespace.as_deref();
+            if names_it && !has_ready_expression(node, &reference) {
+                let same_source = kinds::is_kustomization(id)
+                    && own.is_some_and(|own| source(own) == source(object) && source(own).is_some());
+                found.push(Dependant { object, same_source, location: reference.name_node.location() });
+            }
+        }
+    }
+    found
+}
+
+fn source(object: &Effective) -> Option<(String, Option<String>, String)> {
+    references(&object.id, object.node.get_ref())
+        .into_iter()
+        .find(|reference| reference.role == Role::Source)
+        .and_then(|reference| Some((reference.kind, reference.namespace, reference.name?)))
+}
+
+/// Objects that take their manifests or charts from a source.
+pub fn consumers<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
+    world
+        .members(cluster)
+        .filter(|(member, object)| {
+            member.target == ApplyTarget::Local
+                && references(&object.id, object.node.get_ref()).iter().any(|reference| {
+                    matches!(reference.role, Role::Source | Role::Image)
+                        && *reference.kind == *id.kind
+                        && reference.name.as_deref() == Some(&*id.name)
+                        && reference.namespace.as_deref() == id.namespace.as_deref()
+                })
+        })
+        .map(|(_, object)| object)
+        .collect()
+}
+
+/// What follows from the suspension of an object, in sentences without a full
+/// stop; empty for one that is not, and does not seem to be, suspended.
+pub fn consequences(
+    world: &World,
+    cluster: &Cluster,
+    object: &Effective,
+    suspension: &Suspension<'_>,
+) -> Vec<String> {
+    let id = &object.id;
+    if suspension.suspended != Some(true) {
+        return match &suspension.annotation {
+            Some(_) => {
+                let flux = cluster
+                    .settings
+                    .flux
+                    .value
+                    .map_or("released Flux".to_owned(), |flux| format!("Flux {flux}"));
+                vec![format!("reconciles as if nothing was set: {flux} does not read the annotation")]
+            }
+            None => Vec::new(),
+        };
+    }
+    let mut out = Vec::new();
+    match &*id.kind {
+        "Kustomization" => {
+            let children = children(world, cluster, id).len();
+            out.push(match children {
+                0 => "not applied, no drift correction".to_owned(),
+                1 => "not applied, no drift correction; its child keeps reconciling".to_owned(),
+                count => format!("not applied, no drift correction; its {count} children keep reconciling"),
+            });
+            let stay = applied(world, cluster, id).len();
+            out.push(format!("deleting it now prunes nothing: {stay} objects would stay in the cluster"));
+        }
+        "HelmRelease" => {
+            out.push("no upgrade, no rollback, no drift correction".to_owned());
+            out.push("deleting it now uninstalls nothing and leaves its HelmChart behind".to_owned());
+        }
+        "GitRepository" | "OCIRepository" | "Bucket" | "HelmRepository" | "HelmChart" => {
+            let consumers = consumers(world, cluster, id).len();
+            out.push(match consumers {
+                1 => "its artifact stays served: 1 consumer keeps its last revision".to_owned(),
+                count => format!("its artifact stays served: {count} consumers keep their last revision"),
+            });
+        }
+        "ImageRepository" => out.push("no new tags are seen".to_owned()),
+        "ImagePolicy" => out.push("its last selected image stays in use".to_owned()),
+        "ImageUpdateAutomation" => out.push("nothing is committed".to_owned()),
+        "Receiver" => out.push("webhook calls are answered with 503".to_owned()),
+        "Alert" => out.push("no event reaches its provider".to_owned()),
+        "Provider" => out.push("alerts that use it send nothing".to_owned()),
+        "ArtifactGenerator" => out.push("its artifacts are not rebuilt".to_owned()),
+        _ => out.push("not reconciled".to_owned()),
+    }
+    for dependant in dependants(world, cluster, id) {
+        let effect = if dependant.same_source {
+            "blocks at the next revision (same source)"
+        } else {
+            "passes only if this was ready before"
+        };
+        out.push(format!("{} depends on it: {effect}", dependant.object.id.name));
+    }
+    out
+}

@@ -1,0 +1,71 @@
+//! Builds of another snapshot of the repository that need no second run: a plan
+//! looks at two states that differ in a few files.
+
+use super::World;
+use super::fixpoint::{Built, Identity, Inputs};
+use crate::repo::{FileTree, Snapshot};
+use crate::world::build::FluxBuild;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// The builds of each cluster, by its root.
+pub(super) type Builds = FxHashMap<String, FxHashMap<Identity, Built>>;
+
+/// What was built of another snapshot.
+pub(super) struct Earlier<'w> {
+    world: &'w World,
+    snapshot: &'w Arc<Snapshot>,
+    /// Paths at which the two snapshots differ by more than content.
+    moved: Vec<&'w Arc<str>>,
+}
+
+impl<'w> Earlier<'w> {
+    pub(super) fn new(world: &'w World, snapshot: &'w Arc<Snapshot>) -> Earlier<'w> {
+        Earlier { world, snapshot, moved: world.snapshot.moved_paths(snapshot) }
+    }
+
+    /// What the build of a Flux Kustomization came to before, where it can't come
+    /// to anything else now. Only builds that lack nothing: what they name exists,
+    /// so that new files matter beside the ones that they read alone.
+    pub(super) fn build(&self, root: &str, identity: &Identity, inputs: &Inputs<'_>) -> Option<FluxBuild> {
+        let before = self.world.builds.get(root)?.get(identity)?;
+        let build = before.result.as_ref().ok()?;
+        let (old, new) = (before.tree.as_ref()?, inputs.tree?);
+        // Nothing is known about what changed in other directories.
+        let same = Arc::ptr_eq(old.snapshot(), &self.world.snapshot)
+            && Arc::ptr_eq(new.snapshot(), self.snapshot)
+            && build.partial.is_empty()
+            && build.unusable.is_empty()
+            && before.strict == inputs.strict
+            && before.variables == *inputs.variables
+            && old.is_laid_out_as(new)
+            && before.node.get_ref().is_same_text(inputs.node)
+            && !self.reaches(new, inputs, build)
+            && build.files_read.iter().all(|path| old.snapshot().has_same_content(new.snapshot(), path));
+        same.then(|| build.clone())
+    }
+
+    /// Whether a path that came, went or changed its kind may matter to a build.
+    fn reaches(&self, tree: &FileTree, inputs: &Inputs<'_>, build: &FluxBuild) -> bool {
+        // The artifact of a composed tree lists all its paths.
+        let Some(root) = tree.as_directory() else { return false };
+        if self.moved.is_empty() {
+            return false;
+        }
+        let own = match (root.is_empty(), inputs.path.is_empty()) {
+            (true, _) => inputs.path.to_owned(),
+            (_, true) => root.to_owned(),
+            _ => format!("{root}/{}", inputs.path),
+        };
+        let directory = |path: &'_ str| path.rsplit_once('/').map_or(0, |(directory, _)| directory.len());
+        let is_beside = |path: &str| {
+            let parent = &path[..directory(path)];
+            build.files_read.iter().any(|read| read[..directory(read)] == *parent)
+        };
+        let is_below = |path: &str| {
+            own.is_empty() || path.strip_prefix(own.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        inputs.node.at("/spec/ignoreMissingComponents").is_some()
+            || self.moved.iter().any(|path| is_below(path) || is_beside(path))
+    }
+}

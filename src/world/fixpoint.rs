@@ -1,0 +1,795 @@
+//! Growing clusters from their entry points: build, take the Flux
+//! Kustomizations in the output, build theirs, until nothing changes.
+
+use super::earlier::{Builds, Earlier};
+use super::entry::{self, Entry, source_of};
+use super::inventory::{Kinds, Opener, OpenerCause};
+use super::overlays::Overlays;
+use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
+use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
+use crate::config::{Config, Feature};
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::repo::{FileTree, Snapshot};
+use crate::world::build;
+use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
+use crate::world::resource_set;
+use crate::world::substitution::{Provided, Variables, config_map_keys, secret_keys};
+use crate::world::versions::Settings;
+use crate::yaml::{Known, Node, NodeRef};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Rounds after which a cluster that keeps changing is taken as it is.
+const ROUNDS: usize = 8;
+
+/// Flux Kustomizations that one cluster may have.
+const LIMIT: usize = 20_000;
+
+/// Bytes that the objects of one cluster may come to when they are written, each
+/// with [`OBJECT`] besides.
+const SIZE_LIMIT: u64 = 1 << 30;
+
+/// Bytes counted for each object besides its text.
+const OBJECT: u64 = 4096;
+
+pub(super) fn world(
+    snapshot: &Arc<Snapshot>,
+    config: &Config,
+    remotes: &[String],
+    earlier: Option<&World>,
+) -> World {
+    let shared = Shared::default();
+    let entries = entry::find(snapshot, config, &shared.memo);
+    let repository = Repository {
+        snapshot,
+        shared: &shared,
+        config,
+        urls: remotes.iter().map(|url| normalise(url)).collect(),
+        earlier: earlier.map(|world| Earlier::new(world, snapshot)),
+    };
+    let has_entry = !entries.is_empty();
+    let names = cluster_names(&entries);
+    let mut grown: Vec<Grown> = if has_entry {
+        entries
+            .par_iter()
+            .zip(names.par_iter())
+            .map(|(entry, name)| grow(&repository, entry, name.clone()))
+            .collect()
+    } else {
+        without_entries(snapshot, &shared)
+    };
+    for cluster in config.clusters.iter().filter(|_| has_entry) {
+        if cluster.kube_config.is_none() {
+            continue;
+        }
+        let same = |one: &Grown| one.name.as_deref() == Some(cluster.name.as_str());
+        let at = grown.iter().position(same);
+        let own = entries.iter().find(|entry| entry.name.as_deref() == Some(cluster.name.as_str()));
+        let mut entry = own.cloned().unwrap_or_else(|| Entry::sent(cluster));
+        for one in grown.iter().filter(|one| !same(one)) {
+            for (id, object, to, _) in &one.objects {
+                if matches!(to, ApplyTarget::Remote(by) if cluster.is_reached_by(by)) {
+                    if kinds::is_kustomization(id) {
+                        entry.kustomizations.push((id.clone(), object.node.clone()));
+                    }
+                    entry.overlay.push(object.clone());
+                }
+            }
+        }
+        let again = grow(&repository, &entry, cluster.name.as_str().into());
+        match at {
+            Some(at) => grown[at] = again,
+            None => grown.push(again),
+        }
+    }
+    assemble(snapshot, config, grown, has_entry)
+}
+
+/// Names: the configuration's, else the last component of the root path, on
+/// collision the shortest unique suffix of the path.
+fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
+    let suffix = |root: &str, count: usize| {
+        let segments: Vec<&str> = root.split('/').filter(|segment| !segment.is_empty()).collect();
+        match segments.len() {
+            0 => ".".to_owned(),
+            length => segments[length.saturating_sub(count)..].join("/"),
+        }
+    };
+    entries
+        .iter()
+        .map(|entry| {
+            if let Some(name) = &entry.name {
+                return name.as_str().into();
+            }
+            let depth = entry.root.split('/').count();
+            let unique = (1..=depth).map(|count| suffix(&entry.root, count)).find(|name| {
+                let same = |other: &&Entry| suffix(&other.root, name.split('/').count()) == *name;
+                entries.iter().filter(same).count() == 1
+            });
+            unique.unwrap_or_else(|| suffix(&entry.root, depth)).into()
+        })
+        .collect()
+}
+
+/// What all clusters grow on.
+struct Repository<'a> {
+    snapshot: &'a Arc<Snapshot>,
+    shared: &'a Shared,
+    config: &'a Config,
+    /// URLs of the git remotes, normalised.
+    urls: Vec<String>,
+    earlier: Option<Earlier<'a>>,
+}
+
+/// A cluster with its objects still at hand.
+struct Grown {
+    name: Option<Arc<str>>,
+    root: String,
+    objects: Vec<(ObjectId, BuiltObject, ApplyTarget, Option<u32>)>,
+    applied: Vec<Applied>,
+    generated: Vec<ObjectId>,
+    /// Paths of the files that its builds read.
+    read: FxHashSet<Arc<str>>,
+    stated: bool,
+    expanded: Vec<ObjectId>,
+    builds: FxHashMap<Identity, Built>,
+}
+
+/// A build and what it depends on; equal inputs in the next round are not built
+/// again.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub node: Node,
+    pub tree: Option<FileTree>,
+    pub variables: Variables,
+    pub strict: bool,
+    pub result: Result<FluxBuild, Outcome>,
+}
+
+/// What a build depends on.
+pub(super) struct Inputs<'b> {
+    /// The effective Flux Kustomization.
+    pub node: NodeRef<'b>,
+    /// Its tree, where that is known.
+    pub tree: Option<&'b FileTree>,
+    /// `spec.path`, clean.
+    pub path: &'b str,
+    pub variables: &'b Variables,
+    /// Whether undefined variables fail it.
+    pub strict: bool,
+}
+
+impl Built {
+    fn is_of(&self, inputs: &Inputs<'_>) -> bool {
+        let same_tree = match (&self.tree, inputs.tree) {
+            (Some(one), Some(two)) => Arc::ptr_eq(one.snapshot(), two.snapshot()) && one.is_laid_out_as(two),
+            (None, None) => true,
+            _ => false,
+        };
+        same_tree
+            && self.strict == inputs.strict
+            && self.variables == *inputs.variables
+            && same(self.node.get_ref(), inputs.node)
+    }
+}
+
+fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
+    let Repository { snapshot, shared, config, urls, .. } = repository;
+    let mut urls = urls.clone();
+    urls.extend(entry.url.clone());
+    let sources = Sources {
+        snapshot,
+        shared,
+        config,
+        urls,
+        entry: entry.source.clone(),
+        entry_ref: entry.reference.clone(),
+    };
+    let mut known: FxHashMap<Identity, Built> = FxHashMap::default();
+    let placed = entry.overlay.iter().filter_map(|object| {
+        let id = ObjectId::of(object.node.get_ref())?;
+        Some((key_of(&id), (id, object.node.clone())))
+    });
+    let placed: Vec<_> =
+        placed.filter(|(_, (id, _))| is_source(id, &ApplyTarget::Local) || relevant(id)).collect();
+    let made = || {
+        let pair = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
+        let roots = entry.kustomizations.iter().map(|(id, node)| (id, node));
+        pair.chain(roots.filter(|_| entry.owned))
+            .map(|(id, node)| (key_of(id), (id.clone(), node.clone())))
+            .chain(placed.iter().cloned())
+    };
+    let target = config.target_of(Some(&name));
+    // Most often what lies below its root is what a cluster applies.
+    let is_below = |path: &str| {
+        entry.root.is_empty() || path.strip_prefix(&entry.root).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let guessed = snapshot.objects().iter().filter(|object| is_below(&object.source.path));
+    let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
+    let settings = Settings::read(guessed, snapshot, &entry.root, &target);
+    let mut start = Start { repository, sources, entry, settings, objects: made().collect() };
+    let mut grown = Grown {
+        name: Some(name.clone()),
+        root: entry.root.clone(),
+        objects: Vec::new(),
+        applied: Vec::new(),
+        generated: entry.generated.iter().map(|(id, _)| id.clone()).collect(),
+        read: FxHashSet::default(),
+        stated: entry.stated,
+        expanded: Vec::new(),
+        builds: FxHashMap::default(),
+    };
+    for _ in 0..ROUNDS {
+        let (next, changed) = round(&start, &mut known);
+        grown.objects = next.objects;
+        grown.applied = next.applied;
+        grown.read = next.read;
+        grown.expanded = next.expanded;
+        start.objects = grown
+            .objects
+            .iter()
+            .filter(|(id, _, target, _)| {
+                is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
+            })
+            .map(|(id, built, _, _)| (key_of(id), (id.clone(), built.node.clone())))
+            .chain(made())
+            .collect();
+        start.settings = Settings::read(
+            grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+            snapshot,
+            &entry.root,
+            &target,
+        );
+        if !changed {
+            break;
+        }
+    }
+    grown.builds = known;
+    for object in &entry.overlay {
+        if let Some(id) = ObjectId::of(object.node.get_ref()) {
+            grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
+        }
+    }
+    if !entry.stated && entry.name.is_none() {
+        by_hand(snapshot, entry, &mut grown);
+    }
+    grown
+}
+
+/// What references name an object by.
+fn key_of(id: &ObjectId) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
+    (id.kind.clone(), id.namespace.clone(), id.name.clone())
+}
+
+/// Without a stated entry point, what lies beside the root Kustomizations is
+/// taken to be applied by hand.
+fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &mut Grown) {
+    let directory =
+        |path: &str| path.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned());
+    let roots: FxHashSet<String> = entry
+        .kustomizations
+        .iter()
+        .filter_map(|(_, node)| node.get_ref().location())
+        .map(|location| directory(&location.path))
+        .collect();
+    let built: FxHashSet<Arc<str>> = grown
+        .objects
+        .iter()
+        .flat_map(|(_, object, _, _)| object.files.iter().map(|(_, location)| location.path.clone()))
+        .collect();
+    for object in snapshot.objects() {
+        let beside = roots.contains(&directory(&object.source.path)) && !built.contains(&object.source.path);
+        if !beside || object.id.group() == "kustomize.config.k8s.io" {
+            continue;
+        }
+        let files =
+            object.node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
+        let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
+        grown.objects.push((object.id.clone(), built, ApplyTarget::Local, None));
+    }
+}
+
+/// What gives a ResourceSet inputs.
+const PROVIDER: &str = "ResourceSetInputProvider";
+
+/// Objects that shape the next round besides sources.
+fn relevant(id: &ObjectId) -> bool {
+    id.group().is_empty() && matches!(&*id.kind, "ConfigMap" | "Secret")
+        || kinds::is_kustomization(id)
+        || id.is(kinds::OPERATOR, PROVIDER)
+}
+
+struct Round {
+    objects: Vec<(ObjectId, BuiltObject, ApplyTarget, Option<u32>)>,
+    applied: Vec<Applied>,
+    read: FxHashSet<Arc<str>>,
+    /// ResourceSets of which everything that they make is among the objects.
+    expanded: Vec<ObjectId>,
+}
+
+/// What the builds of one round start from.
+struct Start<'a> {
+    repository: &'a Repository<'a>,
+    sources: Sources<'a>,
+    entry: &'a Entry,
+    settings: Settings,
+    /// What shapes builds, of the round before.
+    objects: Objects,
+}
+
+/// A Flux Kustomization that is due, and the one that applies it.
+type Due = (ObjectId, Node, Option<u32>);
+
+/// What was found out about one that is due.
+struct Step {
+    identity: Identity,
+    path: String,
+    tree: Result<FileTree, Outcome>,
+    state: SourceState,
+    /// Its build, where that of the round before isn't the same.
+    built: Option<Built>,
+}
+
+fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, bool) {
+    let (entry, objects) = (start.entry, &start.objects);
+    let mut out =
+        Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), expanded: Vec::new() };
+    let mut changed = false;
+    let mut seen: FxHashSet<Identity> = FxHashSet::default();
+    let mut queue: Vec<Due> = Vec::new();
+    for (id, node) in &entry.kustomizations {
+        if seen.insert(identity_of(id, node.get_ref())) {
+            // From the second round on, the root is what it applies of itself.
+            let own = objects.get(&key_of(id));
+            let node = own.map_or_else(|| node.clone(), |(_, node)| node.clone());
+            queue.push((id.clone(), node, None));
+        }
+    }
+    let (mut at, mut size) = (0, 0u64);
+    // More at a time would let builds that are too large together lie in memory
+    // at once.
+    let batch = 4 * rayon::current_num_threads();
+    while at < queue.len() {
+        let due = queue[at..queue.len().min(at + batch)].to_vec();
+        at += due.len();
+        let steps: Vec<Step> = due.par_iter().map(|due| start.step(due, known, &out.applied)).collect();
+        for ((id, node, parent), step) in due.into_iter().zip(steps) {
+            let view = node.get_ref();
+            let Step { identity, path, tree, state, built } = step;
+            if let Some(mut built) = built {
+                changed = true;
+                match &built.result {
+                    Ok(_) if size > SIZE_LIMIT => {
+                        let why = "this cluster has too many objects before it".to_owned();
+                        built.result = Err(Outcome::Unknown(why));
+                    }
+                    Ok(build) if size + weight(build) > SIZE_LIMIT => {
+                        built.result = Err(Outcome::Failed(too_large(view)));
+                    }
+                    _ => {}
+                }
+                known.insert(identity.clone(), built);
+            }
+            let Some(built) = known.get(&identity) else { continue };
+            size += match &built.result {
+                Ok(build) => weight(build),
+                Err(Outcome::Failed(failure)) if failure.kind == FailureKind::TooLarge => SIZE_LIMIT,
+                Err(_) => 0,
+            };
+            let target = target_of(&id, view);
+            let index = out.applied.len() as u32;
+            let outcome = match &built.result {
+                Ok(build) => built_outcome(build),
+                Err(outcome) => outcome.again(),
+            };
+            let files_read =
+                built.result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone());
+            out.applied.push(Applied {
+                id,
+                node,
+                tree: tree.ok(),
+                path,
+                target: target.clone(),
+                outcome,
+                assumed: state == SourceState::Assumed,
+                later: state == SourceState::Later,
+                applied_by: parent,
+                files_read,
+            });
+            let Ok(build) = &built.result else { continue };
+            out.read.extend(build.files_read.iter().cloned());
+            for object in &build.objects {
+                let Some(id) = ObjectId::of(object.node.get_ref()) else { continue };
+                let local = target == ApplyTarget::Local;
+                let made = if local && id.is(kinds::OPERATOR, "ResourceSet") {
+                    made_by(objects, &id, object.node.get_ref())
+                } else {
+                    None
+                };
+                if made.is_some() {
+                    out.expanded.push(id.clone());
+                }
+                // What a ResourceSet makes, the operator applies.
+                let made = made
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|object| Some((ObjectId::of(object.node.get_ref())?, object, None)));
+                for (id, object, by) in std::iter::once((id, object.clone(), Some(index))).chain(made) {
+                    if local
+                        && kinds::is_kustomization(&id)
+                        && seen.insert(identity_of(&id, object.node.get_ref()))
+                    {
+                        if queue.len() < LIMIT {
+                            queue.push((id.clone(), object.node.clone(), Some(index)));
+                        } else if let Outcome::Built { partial, .. } =
+                            &mut out.applied[index as usize].outcome
+                        {
+                            let location = object.node.get_ref().location();
+                            partial.push(("too-many-kustomizations", id.to_string(), location));
+                        }
+                    }
+                    out.objects.push((id, object, target.clone(), by));
+                }
+            }
+        }
+    }
+    (out, changed)
+}
+
+impl Start<'_> {
+    /// Builds a Flux Kustomization, unless the build that is known is the same.
+    fn step(&self, due: &Due, known: &FxHashMap<Identity, Built>, applied: &[Applied]) -> Step {
+        let (id, node, parent) = due;
+        let (sources, objects) = (&self.sources, &self.objects);
+        let view = node.get_ref();
+        let identity = identity_of(id, view);
+        let written = entry::path_of(view);
+        let path = match &written {
+            Known::Value(path) => path.clone(),
+            Known::Unknown => view.at("/spec/path").map_or_else(String::new, entry::pattern_of),
+        };
+        let found = match written {
+            Known::Value(_) => resolve(sources, objects, id, view, &path),
+            Known::Unknown => Err(Outcome::Unknown("its path is known in the cluster only".to_owned())),
+        };
+        let (tree, state) = match found {
+            Ok(found) => (Ok(found.tree), found.state),
+            Err(outcome) => (Err(outcome), SourceState::Here),
+        };
+        let variables = variables(objects, id, view);
+        let strict = self.settings.feature(Feature::StrictSubstitution).value == Some(true);
+        let inputs =
+            Inputs { node: view, tree: tree.as_ref().ok(), path: &path, variables: &variables, strict };
+        if known.get(&identity).is_some_and(|before| before.is_of(&inputs)) {
+            return Step { identity, path, tree, state, built: None };
+        }
+        let earlier = || self.repository.earlier.as_ref()?.build(&self.entry.root, &identity, &inputs);
+        let build = |tree| build::build(tree, view, &variables, strict, &sources.shared.memo);
+        let result = match &tree {
+            Err(outcome) => Err(outcome.again()),
+            Ok(tree) if is_endless(applied, *parent, tree, &path) => Err(Outcome::Failed(endless(view))),
+            Ok(tree) if !path.is_empty() && !tree.is_directory(&path) => Err(Outcome::MissingPath),
+            Ok(tree) => earlier().map_or_else(|| build(tree), Ok).map_err(Outcome::Failed),
+        };
+        let built =
+            Built { node: node.clone(), tree: tree.as_ref().ok().cloned(), variables, strict, result };
+        Step { identity, path, tree, state, built: Some(built) }
+    }
+}
+
+/// What a ResourceSet makes of inputs that are known.
+fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<BuiltObject>> {
+    let provider = |name: &str| {
+        let key = (Arc::from(PROVIDER), id.namespace.clone(), Arc::from(name));
+        objects.get(&key).map(|(id, node)| (id, node.get_ref()))
+    };
+    resource_set::expand(id, node, &provider)
+}
+
+/// Namespace and name, or the place of a Kustomization whose name is unknown:
+/// two of them need not be one.
+pub(super) type Identity = (Option<Arc<str>>, Arc<str>);
+
+fn identity_of(id: &ObjectId, node: NodeRef<'_>) -> Identity {
+    match node.location().filter(|_| id.is_unknown()) {
+        Some(place) => (None, format!("? {}:{}", place.path, place.start).into()),
+        None => (id.namespace.clone(), id.name.clone()),
+    }
+}
+
+/// Equal values, the same unknown parts included.
+fn same(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
+    if one.is_unknown() || other.is_unknown() {
+        return one.is_unknown() && other.is_unknown() && one.holes() == other.holes();
+    }
+    if one.is_map() && other.is_map() {
+        return one.entries().count() == other.entries().count()
+            && one.entries().all(|entry| other.get(&entry.key).is_some_and(|twin| same(entry.value, twin)));
+    }
+    if one.is_seq() && other.is_seq() {
+        return one.items().count() == other.items().count()
+            && one.items().zip(other.items()).all(|(one, other)| same(one, other));
+    }
+    one.same_value(other) == Known::Value(true)
+}
+
+/// How often one directory may apply itself under another name.
+const REPEATS: usize = 4;
+
+/// Whether a Kustomization comes of a chain of others over the same directory:
+/// one that renames what it applies (`namePrefix`, a name with a variable) and
+/// applies its own definition never ends.
+fn is_endless(applied: &[Applied], parent: Option<u32>, tree: &FileTree, path: &str) -> bool {
+    let key = tree.key();
+    std::iter::successors(parent, |index| applied[*index as usize].applied_by)
+        .map(|index| &applied[index as usize])
+        .filter(|above| above.path == path && above.tree.as_ref().is_some_and(|tree| tree.key() == key))
+        .nth(REPEATS - 1)
+        .is_some()
+}
+
+fn weight(build: &FluxBuild) -> u64 {
+    build.size + OBJECT * build.objects.len() as u64
+}
+
+fn too_large(node: NodeRef<'_>) -> BuildFailure {
+    BuildFailure {
+        kind: FailureKind::TooLarge,
+        message: format!(
+            "with this Kustomization its cluster has objects of more than {} MiB",
+            SIZE_LIMIT >> 20
+        ),
+        location: node.location_at("/spec/path"),
+        related: Vec::new(),
+    }
+}
+
+fn endless(node: NodeRef<'_>) -> BuildFailure {
+    BuildFailure {
+        kind: FailureKind::Endless,
+        message: "this Kustomization applies itself again and again, each time under a new name".to_owned(),
+        location: node.location_at("/spec/path"),
+        related: Vec::new(),
+    }
+}
+
+fn built_outcome(build: &FluxBuild) -> Outcome {
+    Outcome::Built {
+        partial: build.partial.clone(),
+        bad_variables: build.bad_variables.clone(),
+        missing_sources: build.missing_sources.clone(),
+        unusable: build.unusable.clone(),
+        warnings: build.warnings.clone(),
+    }
+}
+
+impl Outcome {
+    fn again(&self) -> Outcome {
+        match self {
+            Outcome::Built { partial, bad_variables, missing_sources, unusable, warnings } => {
+                Outcome::Built {
+                    partial: partial.clone(),
+                    bad_variables: bad_variables.clone(),
+                    missing_sources: missing_sources.clone(),
+                    unusable: unusable.clone(),
+                    warnings: warnings.clone(),
+                }
+            }
+            Outcome::Failed(failure) => Outcome::Failed(failure.clone()),
+            Outcome::External(why) => Outcome::External(why.clone()),
+            Outcome::Unknown(why) => Outcome::Unknown(why.clone()),
+            Outcome::MissingPath => Outcome::MissingPath,
+        }
+    }
+}
+
+fn resolve(
+    sources: &Sources<'_>,
+    objects: &Objects,
+    id: &ObjectId,
+    node: NodeRef<'_>,
+    path: &str,
+) -> Result<super::TreeOf, Outcome> {
+    if entry::source_is_unknown(id, node) {
+        return Err(Outcome::Unknown("its source is known in the cluster only".to_owned()));
+    }
+    let (kind, namespace, name) =
+        source_of(id, node).ok_or_else(|| Outcome::External("it names no source".to_owned()))?;
+    sources.resolve(objects, &kind, namespace.as_deref(), &name, path).map_err(Outcome::External)
+}
+
+/// The variables of a Kustomization, looked up among the objects of the cluster.
+fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
+    let mut provide = |kind: &str, name: &str| {
+        let key = (Arc::from(kind), id.namespace.clone(), Arc::from(name));
+        match objects.get(&key) {
+            Some((_, node)) if holds_unknown_keys(node.get_ref()) => Provided::Unknown,
+            Some((_, node)) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node.get_ref())),
+            Some((_, node)) => Provided::Keys(secret_keys(node.get_ref())),
+            // Anybody may make a ConfigMap or Secret.
+            None => Provided::Unknown,
+        }
+    };
+    Variables::of(node, &mut provide).unwrap_or_default()
+}
+
+fn holds_unknown_keys(node: NodeRef<'_>) -> bool {
+    ["/data", "/stringData"].iter().any(|field| node.at(field).is_some_and(NodeRef::is_unknown))
+}
+
+/// Without entry points: one nameless cluster for each overlay that no other
+/// kustomization includes, and one for the loose objects.
+fn without_entries(snapshot: &Arc<Snapshot>, shared: &Shared) -> Vec<Grown> {
+    let tree = FileTree::root(snapshot.clone());
+    let overlays = Overlays::of(snapshot);
+    let leaves: Vec<&String> = overlays.leaves().collect();
+    let mut used: FxHashSet<Arc<str>> = FxHashSet::default();
+    let mut all: Vec<Grown> =
+        leaves.into_par_iter().map(|directory| overlay(&tree, directory, shared)).collect();
+    for grown in &all {
+        used.extend(grown.applied.iter().flat_map(|applied| applied.files_read.iter().cloned()));
+    }
+    let loose: Vec<_> = snapshot
+        .objects()
+        .iter()
+        .filter(|object| {
+            !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+        })
+        .map(|object| {
+            let files = object.node.get_ref().location().map(|location| ("resource", location));
+            let files = files.into_iter().collect();
+            let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
+            (object.id.clone(), built, ApplyTarget::Local, None)
+        })
+        .collect();
+    if !loose.is_empty() {
+        all.push(Grown {
+            name: None,
+            root: String::new(),
+            objects: loose,
+            applied: Vec::new(),
+            generated: Vec::new(),
+            read: FxHashSet::default(),
+            stated: false,
+            expanded: Vec::new(),
+            builds: FxHashMap::default(),
+        });
+    }
+    all
+}
+
+fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
+    let mut node = Node::empty_map(None);
+    let mut spec = Node::empty_map(None);
+    spec.set("path", Node::string(directory, None), None);
+    node.set("spec", spec, None);
+    let result = build::build_overlay(tree, directory, &shared.memo);
+    let files_read = result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone());
+    let (objects, outcome) = match result {
+        Ok(build) => {
+            let outcome = built_outcome(&build);
+            (build.objects, outcome)
+        }
+        Err(failure) => (Vec::new(), Outcome::Failed(failure)),
+    };
+    let objects = objects
+        .into_iter()
+        .filter_map(|object| {
+            Some((ObjectId::of(object.node.get_ref())?, object, ApplyTarget::Local, Some(0)))
+        })
+        .collect();
+    let id = ObjectId {
+        api_version: "kustomize.config.k8s.io/v1beta1".into(),
+        kind: "Kustomization".into(),
+        namespace: None,
+        name: directory.into(),
+    };
+    Grown {
+        name: None,
+        root: directory.to_owned(),
+        objects,
+        applied: vec![Applied {
+            id,
+            node,
+            tree: Some(tree.clone()),
+            path: directory.to_owned(),
+            target: ApplyTarget::Local,
+            outcome,
+            assumed: false,
+            later: false,
+            applied_by: None,
+            files_read,
+        }],
+        generated: Vec::new(),
+        read: FxHashSet::default(),
+        stated: false,
+        expanded: Vec::new(),
+        builds: FxHashMap::default(),
+    }
+}
+
+/// One list of distinct objects for all clusters; indices, openers, orphans.
+fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_entry: bool) -> World {
+    let mut world = World {
+        snapshot: snapshot.clone(),
+        objects: Vec::new(),
+        clusters: Vec::new(),
+        orphans: Vec::new(),
+        has_entry,
+        builds: Builds::default(),
+    };
+    let mut distinct: FxHashMap<(usize, u32), u32> = FxHashMap::default();
+    let mut used: FxHashSet<Arc<str>> = FxHashSet::default();
+    for one in grown {
+        world.builds.entry(one.root.clone()).or_default().extend(one.builds);
+        let settings = Settings::read(
+            one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+            snapshot,
+            &one.root,
+            &config.target_of(one.name.as_deref()),
+        );
+        let mut cluster = Cluster {
+            name: one.name,
+            root: one.root,
+            settings,
+            members: Vec::new(),
+            applied: one.applied,
+            openers: Vec::new(),
+            expanded: one.expanded,
+            generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
+            index: FxHashMap::default(),
+        };
+        if !one.stated {
+            cluster.openers.push(Opener {
+                cause: OpenerCause::NoEntry,
+                kinds: Kinds::All,
+                namespace: None,
+                names: None,
+                target: ApplyTarget::Local,
+                what: "no entry point".to_owned(),
+                location: None,
+            });
+        }
+        used.extend(one.read);
+        let number = world.clusters.len() as u32;
+        for (id, built, target, applied_by) in one.objects {
+            used.extend(built.files.iter().map(|(_, location)| location.path.clone()));
+            let identity = match &built.node {
+                Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
+                Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+            };
+            let object = *distinct.entry(identity).or_insert_with(|| {
+                let effective = Effective {
+                    id: id.clone(),
+                    node: built.node.clone(),
+                    files: built.files.clone(),
+                    problems: built.problems.clone(),
+                    members: Vec::new(),
+                };
+                world.objects.push(effective);
+                world.objects.len() as u32 - 1
+            });
+            let member = cluster.add(&id, Member { object, target, applied_by });
+            world.objects[object as usize].members.push((number, member));
+        }
+        super::inventory::fill(&mut cluster, &world.objects, snapshot);
+        world.clusters.push(cluster);
+    }
+    if has_entry {
+        for applied in world.clusters.iter().flat_map(|cluster| &cluster.applied) {
+            used.extend(applied.files_read.iter().cloned());
+            if let Outcome::Failed(BuildFailure { location: Some(location), .. }) = &applied.outcome {
+                used.insert(location.path.clone());
+            }
+        }
+        world.orphans = (0..snapshot.objects().len() as u32)
+            .filter(|index| {
+                let object = &snapshot.objects()[*index as usize];
+                !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+            })
+            .collect();
+    }
+    world
+}

@@ -1,0 +1,245 @@
+//! The pair that a FluxInstance makes of its `sync`: a source and a
+//! Kustomization.
+//! Source: flux-operator `internal/builder` (`syncTmpl`, `Build`), the
+//! flux-instance chart (`templates/instance.yaml`).
+
+use super::entry::{Entry, path_of, source_of};
+use super::source::{normalise, reference};
+use crate::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
+use crate::model::{Object, ObjectId};
+use crate::repo::{FileTree, Snapshot, Store};
+use crate::world::build::{Memo, build_overlay};
+use crate::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
+use std::sync::Arc;
+
+/// The fields of an instance, from several texts of which the first wins.
+struct Layers<'n>(Vec<NodeRef<'n>>);
+
+impl<'n> Layers<'n> {
+    fn at(&self, pointer: &str) -> Option<NodeRef<'n>> {
+        self.0.iter().find_map(|layer| layer.at(pointer).filter(|node| !node.is_null()))
+    }
+
+    /// A string that is not empty.
+    fn text(&self, pointer: &str) -> Option<String> {
+        let text = self.at(pointer)?.as_str()?;
+        (!text.is_empty()).then(|| text.into_owned())
+    }
+}
+
+/// The entry point of a FluxInstance.
+pub(super) fn of_instance(object: &Object) -> Option<Entry> {
+    let node = object.node.get_ref();
+    pair(object.id.namespace.as_deref(), &Layers(vec![node.at("/spec")?]))
+}
+
+/// The entry point of a release of the flux-instance chart: its values, and
+/// those of a ConfigMap that is built beside it.
+pub(super) fn of_chart(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -> Option<Entry> {
+    let node = object.node.get_ref();
+    let target = node.str_at("/spec/targetNamespace");
+    let namespace = target.as_deref().or(object.id.namespace.as_deref());
+    let files = config_maps(snapshot, object, memo);
+    let inline = node.at("/spec/values/instance");
+    let layers = inline.into_iter().chain(files.iter().filter_map(|values| values.get_ref().at("/instance")));
+    pair(namespace, &Layers(layers.collect()))
+}
+
+/// Whether a HelmRelease installs the flux-instance chart.
+pub(super) fn is_chart(node: NodeRef<'_>) -> bool {
+    let chart = node.str_at("/spec/chart/spec/chart");
+    let reference = node.str_at("/spec/chartRef/name");
+    chart.is_some_and(|chart| chart.rsplit('/').next() == Some("flux-instance"))
+        || reference.is_some_and(|name| name == "flux-instance")
+}
+
+/// The values that `valuesFrom` names, as far as the directory of the release
+/// builds them, the last first: it wins.
+fn config_maps(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -> Vec<Node> {
+    let wanted = object.node.get_ref().items_at("/spec/valuesFrom").next().is_some();
+    let directory = object.source.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let tree = FileTree::root(snapshot.clone());
+    let Some(build) = wanted.then(|| build_overlay(&tree, directory, memo).ok()).flatten() else {
+        return Vec::new();
+    };
+    let find = |kind: &str, name: &str| {
+        build.objects.iter().map(|object| object.node.get_ref()).find(move |node| {
+            node.str_at("/kind").is_some_and(|known| known == kind)
+                && node.str_at("/metadata/name").is_some_and(|known| known == name)
+        })
+    };
+    let Some(release) = find("HelmRelease", &object.id.name) else { return Vec::new() };
+    let mut found: Vec<Node> = release
+        .items_at("/spec/valuesFrom")
+        .filter(|entry| entry.str_at("/kind").is_some_and(|kind| kind == "ConfigMap"))
+        .filter_map(|entry| {
+            let data = find("ConfigMap", &entry.str_at("/name")?)?.get("data")?;
+            let key = entry.str_at("/valuesKey").unwrap_or("values.yaml".into());
+            let values = data.get(&key)?;
+            let location = values.location()?;
+            let text = values.as_str()?;
+            let file = snapshot.file(&location.path).and_then(|file| snapshot.stream(file));
+            let whole = file.is_some_and(|stream| *stream.text == *text);
+            let node = parse_nodes(&location.path, &text).into_iter().next()?;
+            // Bytes of another text would point anywhere.
+            Some(if whole { node } else { moved(node.get_ref(), &mut |_| Some(location.clone())) })
+        })
+        .collect();
+    found.reverse();
+    found
+}
+
+/// `None` where nothing is synchronised, or where it is not said yet: a base
+/// that an overlay completes, a text with a variable.
+fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
+    let location = instance.at("/sync").and_then(NodeRef::location);
+    let url = instance.text("/sync/url")?;
+    let namespace = namespace.unwrap_or("flux-system");
+    let name = instance.text("/sync/name").unwrap_or_else(|| namespace.to_owned());
+    let kind = instance.text("/sync/kind").unwrap_or_else(|| "GitRepository".to_owned());
+    let path = instance.at("/sync/path");
+    let written = path.and_then(NodeRef::as_str).unwrap_or_default();
+    if [&*url, &*name, &*kind, &*written].iter().any(|text| text.contains("${")) {
+        return None;
+    }
+
+    let string = |text: &str| Node::string(text, location.clone());
+    let map = |entries: Vec<(&str, Node)>| {
+        let mut node = Node::empty_map(location.clone());
+        for (key, value) in entries {
+            node.set(key, value, location.clone());
+        }
+        node
+    };
+    let metadata = || map(vec![("name", string(&name)), ("namespace", string(namespace))]);
+    let or_text =
+        |pointer: &str, default: &str| instance.at(pointer).map_or_else(|| string(default), NodeRef::to_node);
+    let mut source = vec![("interval", or_text("/sync/interval", "1m")), ("url", or_text("/sync/url", ""))];
+    let revision = instance.at("/sync/ref").map(NodeRef::to_node);
+    match &*kind {
+        "Bucket" => {
+            source =
+                vec![("interval", or_text("/sync/interval", "1m")), ("endpoint", or_text("/sync/url", ""))];
+            source.extend(revision.map(|revision| ("bucketName", revision)));
+        }
+        "OCIRepository" => source.extend(revision.map(|revision| ("ref", map(vec![("tag", revision)])))),
+        _ => source.extend(revision.map(|revision| ("ref", map(vec![("name", revision)])))),
+    }
+    if let Some(secret) = instance.at("/sync/pullSecret") {
+        source.push(("secretRef", map(vec![("name", secret.to_node())])));
+    }
+    let source = map(vec![
+        ("apiVersion", string("source.toolkit.fluxcd.io/v1")),
+        ("kind", string(&kind)),
+        ("metadata", metadata()),
+        ("spec", map(source)),
+    ]);
+    let mut spec = vec![
+        ("interval", string("10m")),
+        ("prune", Node::scalar(Value::Bool(true), location.clone())),
+        ("path", path.map_or_else(|| string("./"), NodeRef::to_node)),
+        ("sourceRef", map(vec![("kind", string(&kind)), ("name", string(&name))])),
+    ];
+    if instance.at("/cluster/multitenant").and_then(NodeRef::as_bool) == Some(true) {
+        spec.push(("serviceAccountName", string("kustomize-controller")));
+    }
+    let kustomization = map(vec![
+        ("apiVersion", string("kustomize.toolkit.fluxcd.io/v1")),
+        ("kind", string("Kustomization")),
+        ("metadata", metadata()),
+        ("spec", map(spec)),
+    ]);
+    let [source, kustomization] = match instance.at("/kustomize/patches") {
+        Some(patches) => patched([source, kustomization], patches, location.as_ref()),
+        None => [source, kustomization],
+    };
+
+    let (source_id, id) = (ObjectId::of(source.get_ref())?, ObjectId::of(kustomization.get_ref())?);
+    let Known::Value(root) = path_of(kustomization.get_ref()) else { return None };
+    Some(Entry {
+        name: None,
+        root,
+        source: source_of(&id, kustomization.get_ref()),
+        url: source.get_ref().str_at("/spec/url").map(|url| normalise(&url)),
+        reference: reference(source.get_ref()),
+        kustomizations: vec![(id, kustomization)],
+        overlay: Vec::new(),
+        generated: vec![(source_id, Some(source))],
+        location,
+        stated: true,
+        owned: true,
+    })
+}
+
+/// The pair after `kustomize.patches`. Most of them are for the controllers'
+/// Deployments, which are not here: each that fails without them is left out.
+fn patched(pair: [Node; 2], patches: NodeRef<'_>, place: Option<&Location>) -> [Node; 2] {
+    const FILES: [&str; 2] = ["source.yaml", "sync.yaml"];
+    let texts = pair.each_ref().map(|node| emit::to_json(node.get_ref()).unwrap_or_default());
+    let files = FILES.iter().zip(texts).map(|(name, text)| (*name, text.into_bytes()));
+    let tree = FileTree::root(Arc::new(Snapshot::memory(files, Arc::new(Store::default()))));
+    let run = |patches: &[Node]| {
+        let rewrite = Rewrite {
+            generated: Some(FILES.map(str::to_owned).to_vec()),
+            patches: Some(Node::scalar(Value::Seq(patches.to_vec()), None)),
+            ..Rewrite::default()
+        };
+        let options = Options {
+            load_restriction: LoadRestriction::None,
+            links: Links::Absent,
+            order: Order::Fifo,
+            root: RootFile::Rewritten(Box::new(rewrite)),
+        };
+        kustomize::build(&tree, "", &options, &kustomize::Memo::default()).ok()
+    };
+    let fitting: Vec<Node> = patches
+        .items()
+        .map(NodeRef::to_node)
+        .filter(|patch| run(std::slice::from_ref(patch)).is_some_and(|build| build.resources.len() == 2))
+        .collect();
+    let Some(build) = run(&fitting).filter(|build| build.resources.len() == 2) else { return pair };
+    let mut own = |location: &Location| FILES.contains(&&*location.path).then(|| place.cloned()).flatten();
+    let mut nodes = build.resources.iter().map(|resource| resource.node.get_ref());
+    pair.each_ref().map(|before| match nodes.next() {
+        Some(after) => grafted(after, before.get_ref(), &mut own),
+        None => before.clone(),
+    })
+}
+
+/// `after` with the nodes of `before` where nothing changed.
+fn grafted(
+    after: NodeRef<'_>,
+    before: NodeRef<'_>,
+    place: &mut dyn FnMut(&Location) -> Option<Location>,
+) -> Node {
+    if after.same_value(before) == Known::Value(true) {
+        return before.to_node();
+    }
+    let mut copy = moved(after, place);
+    if let (true, Some(entries)) = (before.is_map(), copy.make_map()) {
+        for entry in entries {
+            if let Some(twin) = before.get(&entry.key_text()) {
+                entry.value = grafted(entry.value.get_ref(), twin, place);
+            }
+        }
+    }
+    copy
+}
+
+/// A copy with other places, where `place` has one.
+fn moved(node: NodeRef<'_>, place: &mut dyn FnMut(&Location) -> Option<Location>) -> Node {
+    let mut copy = node.to_node();
+    let Some(origin) = node.location().and_then(|location| place(&location)) else { return copy };
+    copy.make_built().origin = Some(origin.into());
+    if let Some(entries) = copy.make_map() {
+        for entry in entries {
+            entry.key = moved(entry.key.get_ref(), place);
+            entry.value = moved(entry.value.get_ref(), place);
+        }
+    } else if let Some(items) = copy.make_seq() {
+        for item in items {
+            *item = moved(item.get_ref(), place);
+        }
+    }
+    copy
+}

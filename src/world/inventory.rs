@@ -1,0 +1,304 @@
+//! Whether an object that nothing here creates could exist all the same.
+
+use super::{ApplyTarget, Cluster, Effective, Member, Outcome};
+use crate::model::ObjectId;
+use crate::model::kinds;
+use crate::repo::{Snapshot, join};
+use crate::yaml::{Holes, Location, NodeRef};
+use std::sync::Arc;
+
+/// Something that may create objects that this repository doesn't show.
+#[derive(Clone, Debug)]
+pub struct Opener {
+    /// Why.
+    pub cause: OpenerCause,
+    /// The kinds that it may create.
+    pub kinds: Kinds,
+    /// The namespace, any when `None`.
+    pub namespace: Option<Arc<str>>,
+    /// The names, any when `None`.
+    pub names: Option<Holes>,
+    /// The target that it creates them on.
+    pub target: ApplyTarget,
+    /// What it is, for messages: `Kustomization flux-system/tenants (external
+    /// source)`.
+    pub what: String,
+    /// Where it is written.
+    pub location: Option<Location>,
+}
+
+/// Causes of openers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OpenerCause {
+    /// There is no entry point: anything may be applied from elsewhere.
+    NoEntry,
+    /// A Flux Kustomization whose tree is not here.
+    ExternalTree,
+    /// A build that failed, or left something out.
+    PartialBuild,
+    /// A ResourceSet that can't be expanded.
+    ResourceSet,
+    /// A chart with Flux kinds in its templates.
+    Chart,
+    /// Another generator of objects.
+    Generator,
+    /// An object whose name has unknown parts.
+    UnknownName,
+}
+
+/// Kinds that an opener may create.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kinds {
+    /// Any.
+    All,
+    /// Those of Flux.
+    Flux,
+    /// These.
+    Only(Vec<Arc<str>>),
+}
+
+/// What is known of an identity.
+#[derive(Debug)]
+pub enum Lookup<'c> {
+    /// It is there.
+    Found(&'c Member),
+    /// A controller makes it of something that is there.
+    Generated(&'c str),
+    /// It is surely not there.
+    Missing,
+    /// It is not here, but may exist: what could hold it.
+    Unseen(Vec<&'c Opener>),
+}
+
+impl Opener {
+    fn could_hold(&self, group: &str, kind: &str, namespace: Option<&str>) -> bool {
+        let kind_fits = match &self.kinds {
+            Kinds::All => true,
+            Kinds::Flux => kinds::find(group, kind).is_some(),
+            Kinds::Only(kinds) => kinds.iter().any(|known| &**known == kind),
+        };
+        kind_fits
+            && self.namespace.as_deref().is_none_or(|only| namespace.is_none_or(|wanted| wanted == only))
+    }
+}
+
+impl Cluster {
+    /// Look up an object by group, kind, namespace and name. ConfigMaps and
+    /// Secrets may always be made by somebody else.
+    pub fn lookup(
+        &self,
+        target: &ApplyTarget,
+        group: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Lookup<'_> {
+        if let Some(member) = self.find(target, group, kind, namespace, name) {
+            return Lookup::Found(member);
+        }
+        let made = self.generated.iter().find(|(id, _)| {
+            *target == ApplyTarget::Local
+                && id.is(group, kind)
+                && &*id.name == name
+                && id.namespace.as_deref() == namespace
+        });
+        if let Some((_, of)) = made {
+            return Lookup::Generated(of);
+        }
+        let openers = self.openers_of(target, group, kind, namespace, name);
+        let copied = group.is_empty() && matches!(kind, "ConfigMap" | "Secret");
+        if openers.is_empty() && !copied { Lookup::Missing } else { Lookup::Unseen(openers) }
+    }
+
+    /// Openers that could hold such an object.
+    pub fn openers_of(
+        &self,
+        target: &ApplyTarget,
+        group: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Vec<&Opener> {
+        let could = |opener: &&Opener| {
+            let elsewhere = opener.target.is_unknown() && *target != ApplyTarget::Local;
+            (opener.target == *target || elsewhere)
+                && opener.could_hold(group, kind, namespace)
+                && opener.names.as_ref().is_none_or(|holes| holes.could_be(name))
+        };
+        self.openers.iter().filter(could).collect()
+    }
+
+    /// Whether every object of a kind and namespace is known.
+    pub fn is_complete(&self, group: &str, kind: &str, namespace: Option<&str>) -> bool {
+        let copied = group.is_empty() && matches!(kind, "ConfigMap" | "Secret");
+        !copied
+            && !self.openers.iter().any(|opener| {
+                opener.target == ApplyTarget::Local && opener.could_hold(group, kind, namespace)
+            })
+    }
+}
+
+/// Charts that are known to create Flux objects.
+const FLUX_CHARTS: [&str; 5] =
+    ["flux2-sync", "weave-gitops", "weave-gitops-enterprise", "kommander", "k0rdent"];
+
+/// Kinds (of any group) whose controllers create Flux objects.
+const GENERATORS: [&str; 5] = ["GitOpsSet", "GitOpsTemplate", "CAPITemplate", "FluxConfig", "HelmChartProxy"];
+
+/// Note what could hold unseen objects, and what controllers make of known ones.
+pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snapshot) {
+    let mut openers = Vec::new();
+    for applied in &cluster.applied {
+        let (cause, why) = match &applied.outcome {
+            Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty() => {
+                if !applied.target.is_unknown() {
+                    continue;
+                }
+                (OpenerCause::PartialBuild, "it is unknown to which cluster it goes".to_owned())
+            }
+            Outcome::Built { .. } => (OpenerCause::PartialBuild, "its build is partial".to_owned()),
+            Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned()),
+            Outcome::External(why) => (OpenerCause::ExternalTree, why.clone()),
+            Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned()),
+            Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone()),
+        };
+        let node = applied.node.get_ref();
+        openers.push(Opener {
+            cause,
+            kinds: Kinds::All,
+            namespace: node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into()),
+            names: None,
+            target: applied.target.clone(),
+            what: format!("{} ({why})", applied.id),
+            location: node.location(),
+        });
+    }
+    let mut generated = Vec::new();
+    for member in &cluster.members {
+        let object = &objects[member.object as usize];
+        let (id, node) = (&object.id, object.node.get_ref());
+        let mut open = |cause, kinds, namespace: Option<Arc<str>>, names| {
+            openers.push(Opener {
+                cause,
+                kinds,
+                namespace,
+                names,
+                target: member.target.clone(),
+                what: id.to_string(),
+                location: node.location(),
+            });
+        };
+        if id.is_unknown() {
+            let kinds = Kinds::Only(vec![id.kind.clone()]);
+            let namespace = id.namespace.clone().filter(|namespace| !namespace.contains('?'));
+            open(OpenerCause::UnknownName, kinds, namespace, Some(pattern(&id.name)));
+        }
+        if id.is(kinds::OPERATOR, "ResourceSet") && !cluster.expanded.contains(id) {
+            let (kinds, namespace) = resource_set(node);
+            open(OpenerCause::ResourceSet, kinds, namespace, None);
+        }
+        if GENERATORS.contains(&&*id.kind) {
+            open(OpenerCause::Generator, Kinds::Flux, None, None);
+        }
+        if &*id.kind == "ClusterPolicy"
+            && node.items_at("/spec/rules").any(|rule| rule.get("generate").is_some())
+        {
+            let kinds = node.items_at("/spec/rules").filter_map(|rule| rule.str_at("/generate/kind"));
+            open(
+                OpenerCause::Generator,
+                Kinds::Only(kinds.map(|kind| kind.as_ref().into()).collect()),
+                None,
+                None,
+            );
+        }
+        if kinds::is_helm_release(id) && creates_flux_objects(node, snapshot) {
+            open(OpenerCause::Chart, Kinds::Flux, None, None);
+        }
+        if id.is(kinds::EXTENSIONS, "ArtifactGenerator") {
+            for name in node.items_at("/spec/artifacts").filter_map(|artifact| artifact.str_at("/name")) {
+                let made = ObjectId {
+                    api_version: "source.toolkit.fluxcd.io/v1".into(),
+                    kind: "ExternalArtifact".into(),
+                    namespace: id.namespace.clone(),
+                    name: name.as_ref().into(),
+                };
+                generated.push((made, id.to_string()));
+            }
+        }
+        if kinds::is_helm_release(id) && node.at("/spec/chart").is_some() {
+            let namespace = id.namespace.as_deref().unwrap_or("");
+            let source = node.str_at("/spec/chart/spec/sourceRef/namespace");
+            let made = ObjectId {
+                api_version: "source.toolkit.fluxcd.io/v1".into(),
+                kind: "HelmChart".into(),
+                namespace: source.map(|text| text.as_ref().into()).or_else(|| id.namespace.clone()),
+                name: format!("{namespace}-{}", id.name).into(),
+            };
+            generated.push((made, id.to_string()));
+        }
+    }
+    cluster.openers.extend(openers);
+    cluster.generated.extend(generated);
+}
+
+/// The names that an identity with `?` for unknown parts may have.
+fn pattern(name: &str) -> Holes {
+    let mut parts = Vec::new();
+    for (index, part) in name.split('?').enumerate() {
+        if index > 0 {
+            parts.push(None);
+        }
+        if !part.is_empty() {
+            parts.push(Some(part.into()));
+        }
+    }
+    Holes { parts }
+}
+
+/// The kinds that a ResourceSet's templates name, and their namespace where all
+/// have the same literal one. A template action in a kind opens all.
+fn resource_set(node: NodeRef<'_>) -> (Kinds, Option<Arc<str>>) {
+    let mut kinds: Vec<Arc<str>> = Vec::new();
+    let mut namespaces: Vec<Option<Arc<str>>> = Vec::new();
+    for resource in node.items_at("/spec/resources") {
+        kinds.push(resource.str_at("/kind").unwrap_or_default().as_ref().into());
+        namespaces.push(resource.str_at("/metadata/namespace").map(|text| text.as_ref().into()));
+    }
+    let steps = node.items_at("/spec/steps").filter_map(|step| step.str_at("/resourcesTemplate"));
+    let templates: Vec<_> = node.str_at("/spec/resourcesTemplate").into_iter().chain(steps).collect();
+    for line in templates.iter().flat_map(|text| text.lines()) {
+        if let Some(kind) = line.strip_prefix("kind:") {
+            kinds.push(kind.trim().trim_matches(['"', '\'']).into());
+            namespaces.push(None);
+        }
+    }
+    let action = |text: &str| text.contains("<<") || text.is_empty();
+    if kinds.iter().any(|kind| action(kind)) || kinds.is_empty() {
+        return (Kinds::All, None);
+    }
+    let first = namespaces.first().cloned().flatten().filter(|name| !action(name));
+    let same = first.is_some() && namespaces.iter().all(|namespace| *namespace == first);
+    (Kinds::Only(kinds), first.filter(|_| same))
+}
+
+/// Whether a HelmRelease's chart makes Flux objects: a chart of this repository
+/// whose templates name Flux's API groups, or one that is known for it.
+fn creates_flux_objects(node: NodeRef<'_>, snapshot: &Snapshot) -> bool {
+    let Some(chart) = node.str_at("/spec/chart/spec/chart") else {
+        return false;
+    };
+    if FLUX_CHARTS.contains(&chart.rsplit('/').next().unwrap_or(&chart)) {
+        return true;
+    }
+    if node.str_at("/spec/chart/spec/sourceRef/kind").is_some_and(|kind| kind == "HelmRepository") {
+        return false;
+    }
+    let Some(directory) = join("", chart.trim_start_matches('/')) else {
+        return false;
+    };
+    let templates = format!("{directory}/templates");
+    snapshot.files_below(&templates).iter().any(|file| {
+        let text = snapshot.stream(file);
+        text.is_some_and(|stream| stream.text.contains("toolkit.fluxcd.io"))
+    })
+}

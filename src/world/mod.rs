@@ -1,0 +1,281 @@
+//! Clusters: which objects Flux would apply where.
+//!
+//! A [`World`] holds every effective object once, with its memberships: (cluster,
+//! apply target, applied by). A [`Cluster`] starts at an entry point (see
+//! [`entry`]) and grows to a fixpoint: build, take the Flux Kustomizations in
+//! the output, build theirs. What could exist unseen is an [`Opener`]; a
+//! reference is judged by [`Cluster::lookup`].
+
+mod artifact;
+pub mod build;
+mod earlier;
+pub mod entry;
+mod fixpoint;
+pub mod graph;
+mod instance;
+mod inventory;
+mod overlays;
+mod resource_set;
+mod source;
+pub mod substitution;
+pub mod versions;
+
+pub use inventory::{Kinds, Lookup, Opener, OpenerCause};
+pub use source::{SourceState, TreeOf};
+
+use crate::config::Config;
+use crate::kustomize::Warning;
+use crate::model::{Object, ObjectId};
+use crate::repo::{FileTree, Snapshot};
+use crate::world::build::BuildFailure;
+use crate::world::substitution::{BadVariable, MissingSource, Problem};
+use crate::world::versions::Settings;
+use crate::yaml::{Location, Node, NodeRef};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// All clusters of a repository and their objects.
+#[derive(Debug)]
+pub struct World {
+    /// The files.
+    pub snapshot: Arc<Snapshot>,
+    /// Distinct effective objects.
+    pub objects: Vec<Effective>,
+    /// Clusters in order of their root paths. Without any entry point: one
+    /// nameless cluster per leaf overlay and one for the loose objects.
+    pub clusters: Vec<Cluster>,
+    /// Objects of the source view that nothing applies, as indices of
+    /// [`Snapshot::objects`]. Empty without entry points.
+    pub orphans: Vec<u32>,
+    /// Whether an entry point was found.
+    pub has_entry: bool,
+    /// What was built, for a world like this one.
+    builds: earlier::Builds,
+}
+
+/// An object as Flux would apply it.
+#[derive(Debug)]
+pub struct Effective {
+    /// Its identity.
+    pub id: ObjectId,
+    /// Its root; values know their origin.
+    pub node: Node,
+    /// Files that made it: role (`resource`, `patch`, …) and place.
+    pub files: Vec<(&'static str, Location)>,
+    /// What substitution stumbles over in it.
+    pub problems: Vec<Problem>,
+    /// Where it is: (cluster, member of that cluster).
+    pub members: Vec<(u32, u32)>,
+}
+
+/// An entry point's closure.
+#[derive(Debug)]
+pub struct Cluster {
+    /// Its name; `None` where there is no entry point.
+    pub name: Option<Arc<str>>,
+    /// The directory that its root applies, relative to the repository's root.
+    pub root: String,
+    /// Versions, flags and features.
+    pub settings: Settings,
+    /// Its objects.
+    pub members: Vec<Member>,
+    /// Its Flux Kustomizations, those on the local target, the root first.
+    pub applied: Vec<Applied>,
+    /// What could hold more objects.
+    pub openers: Vec<Opener>,
+    /// ResourceSets of which everything that they make is among the members.
+    pub expanded: Vec<ObjectId>,
+    /// Objects that controllers make of others (ExternalArtifacts, HelmCharts,
+    /// the pair of a FluxInstance), and of what.
+    pub generated: Vec<(ObjectId, String)>,
+    index: FxHashMap<IndexKey, u32>,
+}
+
+type IndexKey = (ApplyTarget, Arc<str>, Arc<str>, Option<Arc<str>>, Arc<str>);
+
+/// Where an object is applied.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ApplyTarget {
+    /// The cluster that runs the controllers.
+    Local,
+    /// The cluster behind a `kubeConfig`: `namespace/name` of its Secret or
+    /// ConfigMap, with `?` where that is unknown.
+    Remote(Arc<str>),
+}
+
+impl ApplyTarget {
+    /// Whether it is unknown which cluster that is.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, ApplyTarget::Remote(name) if name.contains('?'))
+    }
+}
+
+/// An object in a cluster.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Index in [`World::objects`].
+    pub object: u32,
+    /// Where it is applied.
+    pub target: ApplyTarget,
+    /// The Flux Kustomization that applies it, an index of [`Cluster::applied`];
+    /// `None` for what the entry point or a user creates.
+    pub applied_by: Option<u32>,
+}
+
+/// A Flux Kustomization of a cluster and what it builds.
+#[derive(Debug)]
+pub struct Applied {
+    /// Its identity.
+    pub id: ObjectId,
+    /// The effective Flux Kustomization.
+    pub node: Node,
+    /// Its tree, when it is in this repository.
+    pub tree: Option<FileTree>,
+    /// `spec.path`, clean, inside the tree.
+    pub path: String,
+    /// Where its objects go.
+    pub target: ApplyTarget,
+    /// What came of its build.
+    pub outcome: Outcome,
+    /// The tree was taken to be this repository because its path exists here.
+    pub assumed: bool,
+    /// Its source tracks another ref of this repository.
+    pub later: bool,
+    /// The Kustomization that applies this one, an index of
+    /// [`Cluster::applied`].
+    pub applied_by: Option<u32>,
+    /// Paths of the files that its build read, sorted.
+    pub files_read: Vec<Arc<str>>,
+}
+
+/// What came of building a Flux Kustomization.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Built; what was left out: (name under "not checked", what, where).
+    Built {
+        /// See above.
+        partial: Vec<(&'static str, String, Option<Location>)>,
+        /// Variables with names or values that fail the build.
+        bad_variables: Vec<BadVariable>,
+        /// Sources of variables that are known to be missing, which fails it.
+        missing_sources: Vec<MissingSource>,
+        /// Files of a generated kustomization that fail it.
+        unusable: Vec<BuildFailure>,
+        /// What kustomize accepts though it does nothing.
+        warnings: Vec<Warning>,
+    },
+    /// Can't be built: Flux fails too.
+    Failed(BuildFailure),
+    /// Its files are not here, and why.
+    External(String),
+    /// What it applies is known in the cluster only, and why.
+    Unknown(String),
+    /// The path doesn't exist in the tree.
+    MissingPath,
+}
+
+impl World {
+    /// Find the clusters of a snapshot and build them. `remotes` are the URLs of
+    /// the git remotes.
+    pub fn new(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
+        fixpoint::world(snapshot, config, remotes, None)
+    }
+
+    /// The same for another snapshot of a repository: what would be built of the
+    /// same files in the same way is shared, so that its nodes are the same too.
+    pub fn like(&self, snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
+        fixpoint::world(snapshot, config, remotes, Some(self))
+    }
+
+    /// An object by its index.
+    pub fn object(&self, index: u32) -> &Effective {
+        &self.objects[index as usize]
+    }
+
+    /// The objects of a cluster with their membership.
+    pub fn members<'w>(&'w self, cluster: &'w Cluster) -> impl Iterator<Item = (&'w Member, &'w Effective)> {
+        cluster.members.iter().map(|member| (member, self.object(member.object)))
+    }
+
+    /// The orphans of the source view.
+    pub fn orphans(&self) -> impl Iterator<Item = &Object> {
+        self.orphans.iter().map(|index| &self.snapshot.objects()[*index as usize])
+    }
+
+    /// Names of the clusters that hold an object, sorted, without repetition.
+    pub fn clusters_of(&self, object: &Effective) -> Vec<Arc<str>> {
+        let names =
+            object.members.iter().filter_map(|(cluster, _)| self.clusters[*cluster as usize].name.clone());
+        let mut names: Vec<Arc<str>> = names.collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+impl Cluster {
+    /// The name in messages: `cluster production`, or `this repository`.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => format!("cluster {name}"),
+            None => "this repository".to_owned(),
+        }
+    }
+
+    /// The member of an identity on a target.
+    pub fn find(
+        &self,
+        target: &ApplyTarget,
+        group: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<&Member> {
+        let key = (
+            target.clone(),
+            group.into(),
+            kind.into(),
+            namespace.map(Arc::<str>::from),
+            Arc::<str>::from(name),
+        );
+        self.index.get(&key).map(|member| &self.members[*member as usize])
+    }
+
+    /// The Flux Kustomization (on the local target) of an identity.
+    pub fn applied(&self, namespace: Option<&str>, name: &str) -> Option<&Applied> {
+        self.applied
+            .iter()
+            .find(|applied| &*applied.id.name == name && applied.id.namespace.as_deref() == namespace)
+    }
+
+    fn add(&mut self, id: &ObjectId, member: Member) -> u32 {
+        let at = self.members.len() as u32;
+        let key = (
+            member.target.clone(),
+            id.group().into(),
+            id.kind.clone(),
+            id.namespace.clone(),
+            id.name.clone(),
+        );
+        // The first one wins, as it does for whoever looks it up.
+        self.index.entry(key).or_insert(at);
+        self.members.push(member);
+        at
+    }
+}
+
+/// The apply target that `spec.kubeConfig` of a Kustomization or HelmRelease
+/// names.
+pub fn target_of(id: &ObjectId, node: NodeRef<'_>) -> ApplyTarget {
+    let config = node.at("/spec/kubeConfig").filter(|config| config.is_map() || config.is_unknown());
+    let Some(config) = config else {
+        return ApplyTarget::Local;
+    };
+    let name = config.str_at("/secretRef/name").or_else(|| config.str_at("/configMapRef/name"));
+    let namespace = id.namespace.as_deref().unwrap_or("");
+    ApplyTarget::Remote(match name {
+        Some(name) => format!("{namespace}/{name}").into(),
+        // What two objects send to unknown places need not meet.
+        None => format!("{namespace}/? of {}", id.name).into(),
+    })
+}

@@ -1,0 +1,344 @@
+//! What a ResourceSet makes, where its inputs stand in the repository.
+//!
+//! Mirrors flux-operator `internal/builder/resourceset.go` (each resource is
+//! written as YAML, is a template in `<<` and `>>` as text, and is read again)
+//! and `internal/inputs` (own inputs, then providers; a Static provider is one
+//! set, its `defaultValues`). Evaluated are paths of `inputs` and the functions
+//! that keep a text a text; a value that needs more is unknown, and a
+//! ResourceSet of which it isn't certain what it makes is not expanded at all.
+
+use crate::model::ObjectId;
+use crate::world::build::{BuiltObject, set_common_metadata};
+use crate::world::substitution::{fits, reread};
+use crate::yaml::emit::{DEPTH_LIMIT, style_of};
+use crate::yaml::{Dialect, Known, Node, NodeRef, Scalar, ScalarStyle, Value};
+
+/// Objects that one ResourceSet may make.
+const LIMIT: usize = 10_000;
+
+/// Leaves an object out of a ResourceSet, or stops a ResourceSet.
+const RECONCILE: &str = "fluxcd.controlplane.io/reconcile";
+
+/// One set of inputs.
+struct Inputs<'n> {
+    /// The map that `inputs` gives.
+    values: NodeRef<'n>,
+    /// Who provides it: what `inputs.provider` gives.
+    provider: &'n ObjectId,
+}
+
+/// Why a template has no text.
+enum Refusal {
+    /// It has one that isn't known here.
+    Unknown,
+    /// It may change what is around it, or fails.
+    Anything,
+}
+
+/// The objects that a ResourceSet makes; `None` where that isn't certain.
+/// `provider` finds a ResourceSetInputProvider of the ResourceSet's namespace.
+pub(crate) fn expand<'n>(
+    id: &'n ObjectId,
+    node: NodeRef<'n>,
+    provider: &dyn Fn(&str) -> Option<(&'n ObjectId, NodeRef<'n>)>,
+) -> Option<Vec<BuiltObject>> {
+    let absent = |pointer: &str| node.at(pointer).is_none_or(NodeRef::is_null);
+    let strategy = node.str_at("/spec/inputStrategy/name");
+    let flat = absent("/spec/inputStrategy") || strategy.is_some_and(|name| name == "Flatten");
+    if !flat
+        || !absent("/spec/resourcesTemplate")
+        || !absent("/spec/steps")
+        || is_disabled(node) != Known::Value(false)
+    {
+        return None;
+    }
+    let mut sets: Vec<Inputs<'n>> = Vec::new();
+    for field in ["/spec/inputs", "/spec/inputsFrom", "/spec/resources"] {
+        if node.at(field).is_some_and(|list| !list.is_seq() && !list.is_null()) {
+            return None;
+        }
+    }
+    sets.extend(node.items_at("/spec/inputs").map(|values| Inputs { values, provider: id }));
+    let mut providers = Vec::new();
+    for from in node.items_at("/spec/inputsFrom") {
+        let (id, node) = provider(&from.str_at("/name")?)?;
+        let known = node.str_at("/spec/type").is_some_and(|kind| kind == "Static");
+        if !known || is_disabled(node) != Known::Value(false) {
+            return None;
+        }
+        providers.push(Inputs { values: node.at("/spec/defaultValues")?, provider: id });
+    }
+    providers.sort_by(|one, other| one.provider.name.cmp(&other.provider.name));
+    sets.extend(providers);
+    let nothing = Node::empty_map(None);
+    let mut found: Vec<(ObjectId, BuiltObject)> = Vec::new();
+    if sets.is_empty() {
+        make(node, &Inputs { values: nothing.get_ref(), provider: id }, &mut found)?;
+    }
+    for inputs in &sets {
+        make(node, inputs, &mut found)?;
+    }
+    Some(found.into_iter().map(|(_, object)| object).collect())
+}
+
+/// The objects of one set of inputs.
+fn make(set: NodeRef<'_>, inputs: &Inputs<'_>, found: &mut Vec<(ObjectId, BuiltObject)>) -> Option<()> {
+    let common = set.at("/spec/commonMetadata").filter(|node| !node.is_null());
+    for resource in set.items_at("/spec/resources") {
+        let mut node = rendered(resource, inputs, 0).ok()?.unwrap_or_else(|| resource.to_node());
+        let id = ObjectId::of(node.get_ref()).filter(|id| !id.is_unknown())?;
+        match is_disabled(node.get_ref()) {
+            Known::Value(true) => continue,
+            Known::Value(false) => {}
+            Known::Unknown => return None,
+        }
+        if let Some(common) = common {
+            for field in ["labels", "annotations"] {
+                set_common_metadata(&mut node, field, common, common.location().as_ref());
+            }
+        }
+        // The first of one identity wins.
+        let same = |other: &ObjectId| {
+            other.group() == id.group()
+                && (&other.kind, &other.namespace, &other.name) == (&id.kind, &id.namespace, &id.name)
+        };
+        if found.iter().any(|(other, _)| same(other)) {
+            continue;
+        }
+        if found.len() == LIMIT {
+            return None;
+        }
+        let files = resource.location().map(|location| ("resource", location)).into_iter().collect();
+        found.push((id, BuiltObject { node, files, problems: Vec::new() }));
+    }
+    Some(())
+}
+
+fn is_disabled(node: NodeRef<'_>) -> Known<bool> {
+    match node.at("/metadata/annotations").and_then(|annotations| annotations.get(RECONCILE)) {
+        None => Known::Value(false),
+        Some(value) if value.is_unknown() => Known::Unknown,
+        Some(value) => Known::Value(value.as_str().is_some_and(|value| value == "disabled")),
+    }
+}
+
+/// A node with its templates filled in; `None` where it has none.
+fn rendered(node: NodeRef<'_>, inputs: &Inputs<'_>, depth: usize) -> Result<Option<Node>, Refusal> {
+    if depth > DEPTH_LIMIT {
+        return Err(Refusal::Anything);
+    }
+    if node.is_map() {
+        let mut changes = Vec::new();
+        for (index, entry) in node.entries().enumerate() {
+            if entry.key.contains("<<") {
+                return Err(Refusal::Anything);
+            }
+            if let Some(value) = rendered(entry.value, inputs, depth + 1)? {
+                changes.push((index, value));
+            }
+        }
+        return Ok(with_changes(node, changes, |copy, index, value| {
+            if let Some(entry) = copy.make_map().and_then(|entries| entries.get_mut(index)) {
+                entry.value = value;
+            }
+        }));
+    }
+    if node.is_seq() {
+        let mut changes = Vec::new();
+        for (index, item) in node.items().enumerate() {
+            if let Some(value) = rendered(item, inputs, depth + 1)? {
+                changes.push((index, value));
+            }
+        }
+        return Ok(with_changes(node, changes, |copy, index, value| {
+            if let Some(item) = copy.make_seq().and_then(|items| items.get_mut(index)) {
+                *item = value;
+            }
+        }));
+    }
+    if node.is_unknown() {
+        let holds =
+            node.holes().is_some_and(|holes| holes.parts.iter().flatten().any(|part| part.contains("<<")));
+        return if holds { Err(Refusal::Anything) } else { Ok(None) };
+    }
+    let Scalar::Str(text) = node.scalar(Dialect::GoYamlV3) else { return Ok(None) };
+    if !text.contains("<<") {
+        return Ok(None);
+    }
+    let value = match filled(&text, inputs) {
+        Ok(value) => value,
+        Err(Refusal::Unknown) => Value::Unknown("a template of a ResourceSet".into()),
+        Err(Refusal::Anything) => return Err(Refusal::Anything),
+    };
+    Ok(Some(Node::scalar(value, node.location())))
+}
+
+fn with_changes(
+    node: NodeRef<'_>,
+    changes: Vec<(usize, Node)>,
+    put: impl Fn(&mut Node, usize, Node),
+) -> Option<Node> {
+    if changes.is_empty() {
+        return None;
+    }
+    let mut copy = node.to_node();
+    for (index, value) in changes {
+        put(&mut copy, index, value);
+    }
+    Some(copy)
+}
+
+/// What a string with templates is when it is read again.
+fn filled(text: &str, inputs: &Inputs<'_>) -> Result<Value, Refusal> {
+    let (mut after, mut rest) = (String::new(), text);
+    let mut unknown = false;
+    while let Some((before, opened)) = rest.split_once("<<") {
+        let (action, behind) = opened.split_once(">>").ok_or(Refusal::Anything)?;
+        match evaluate(action, inputs) {
+            // Quoted, and nothing else: quotes that the reader takes off.
+            Ok((value, true)) if before.is_empty() && behind.is_empty() && after.is_empty() => {
+                return Ok(Value::Str(value.as_str().into()));
+            }
+            Ok((_, true)) | Err(Refusal::Unknown) => unknown = true,
+            Ok((value, false)) => {
+                after.push_str(before);
+                after.push_str(&value);
+            }
+            Err(Refusal::Anything) => return Err(Refusal::Anything),
+        }
+        rest = behind;
+    }
+    after.push_str(rest);
+    let style = style_of(text, false);
+    if unknown || !fits(style, text, &after) {
+        return Err(Refusal::Unknown);
+    }
+    Ok(if style == ScalarStyle::Plain { reread(&after) } else { Value::Str(after.into()) })
+}
+
+/// The text of an action, and whether it is one in double quotes.
+fn evaluate(action: &str, inputs: &Inputs<'_>) -> Result<(String, bool), Refusal> {
+    const CONTROL: [&str; 11] =
+        ["if", "else", "end", "range", "with", "define", "template", "block", "break", "continue", "/*"];
+    // `<<-` and `->>` take away what is around them.
+    let trims = action.starts_with('-') || action.ends_with('-');
+    let first = action.split_whitespace().next().unwrap_or_default();
+    if trims || first.is_empty() || CONTROL.contains(&first) || action.contains(":=") {
+        return Err(Refusal::Anything);
+    }
+    let mut stages = action.split('|').map(str::trim);
+    let path = stages.next().and_then(|stage| stage.strip_prefix("inputs.")).ok_or(Refusal::Unknown)?;
+    if !path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
+        return Err(Refusal::Unknown);
+    }
+    let mut value = look_up(path, inputs)?;
+    let mut quoted = false;
+    for stage in stages {
+        if quoted {
+            return Err(Refusal::Unknown);
+        }
+        value = match stage {
+            "quote" if !value.contains(['"', '\\', '\n']) && value.chars().all(|c| !c.is_control()) => {
+                quoted = true;
+                value
+            }
+            "toString" => value,
+            "lower" => value.to_lowercase(),
+            "upper" => value.to_uppercase(),
+            _ => return Err(Refusal::Unknown),
+        };
+    }
+    Ok((value, quoted))
+}
+
+/// An input as Go prints it. A key that isn't there fails the ResourceSet.
+fn look_up(path: &str, inputs: &Inputs<'_>) -> Result<String, Refusal> {
+    if let Some(field) = path.strip_prefix("provider.") {
+        let provider = inputs.provider;
+        return match field {
+            "apiVersion" => Ok(provider.api_version.to_string()),
+            "kind" => Ok(provider.kind.to_string()),
+            "name" => Ok(provider.name.to_string()),
+            "namespace" => Ok(provider.namespace.as_deref().unwrap_or_default().to_owned()),
+            _ => Err(Refusal::Anything),
+        };
+    }
+    let mut node = inputs.values;
+    for segment in path.split('.') {
+        if node.is_unknown() {
+            return Err(Refusal::Unknown);
+        }
+        // `id` is made of a UID.
+        node = match node.get(segment) {
+            Some(value) => value,
+            None if path == "id" => return Err(Refusal::Unknown),
+            None => return Err(Refusal::Anything),
+        };
+    }
+    if node.is_unknown() || node.is_map() || node.is_seq() {
+        return Err(Refusal::Unknown);
+    }
+    match node.scalar(Dialect::GoYamlV3) {
+        Scalar::Str(text) => Ok(text.into_owned()),
+        Scalar::Bool(value) => Ok(value.to_string()),
+        // Numbers are floats after JSON: from a million on with an exponent.
+        Scalar::Int(value) if value.abs() < 1_000_000 => Ok(value.to_string()),
+        _ => Err(Refusal::Unknown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_nodes;
+
+    fn text_of(template: &str, inputs: &str) -> String {
+        let values = parse_nodes("i.yaml", inputs).remove(0);
+        let provider = ObjectId {
+            api_version: "fluxcd.controlplane.io/v1".into(),
+            kind: "ResourceSet".into(),
+            namespace: Some("flux-system".into()),
+            name: "apps".into(),
+        };
+        let inputs = Inputs { values: values.get_ref(), provider: &provider };
+        match filled(template, &inputs) {
+            Ok(value) => format!("{value:?}"),
+            Err(Refusal::Unknown) => "unknown".to_owned(),
+            Err(Refusal::Anything) => "anything".to_owned(),
+        }
+    }
+
+    #[test]
+    fn templates_are_read_as_the_text_that_they_give() {
+        let inputs =
+            "{a: one, n: 3, big: 1000000, yes: \"true\", b: true, deep: {x: y}, s: 'a: b', list: [1]}";
+        for (template, expected) in [
+            ("<< inputs.a >>", "Str(\"one\")"),
+            ("<<inputs.a>>", "Str(\"one\")"),
+            ("x-<< inputs.a >>-<< inputs.deep.x >>", "Str(\"x-one-y\")"),
+            ("<< inputs.n >>", "Int(3)"),
+            ("<< inputs.n | quote >>", "Str(\"3\")"),
+            ("v<< inputs.n >>", "Str(\"v3\")"),
+            ("<< inputs.yes >>", "Bool(true)"),
+            ("<< inputs.b >>", "Bool(true)"),
+            ("<< inputs.a | upper >>", "Str(\"ONE\")"),
+            ("<< inputs.provider.name >>", "Str(\"apps\")"),
+            ("a: << inputs.a >>", "Str(\"a: one\")"),
+            ("line\n<< inputs.a >>\n", "Str(\"line\\none\\n\")"),
+            ("<< inputs.big >>", "unknown"),
+            ("<< inputs.s >>", "unknown"),
+            ("<< inputs.list >>", "unknown"),
+            ("<< inputs.id >>", "unknown"),
+            ("<< inputs.a | slugify >>", "unknown"),
+            ("<< printf \"%s\" inputs.a >>", "unknown"),
+            ("x<< inputs.a | quote >>", "unknown"),
+            ("<< inputs.none >>", "anything"),
+            ("<< inputs.a", "anything"),
+            ("<<- inputs.a >>", "anything"),
+            ("<< if inputs.a >>x<< end >>", "anything"),
+            ("<<- range inputs.list ->>", "anything"),
+        ] {
+            assert_eq!(text_of(template, inputs), expected, "{template}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Which file tree a Flux source stands for.
+
+use super::{ApplyTarget, artifact};
+use crate::config::{Config, SourceTree};
+use crate::model::ObjectId;
+use crate::model::kinds::{EXTENSIONS, SOURCE};
+use crate::repo::{FileTree, Snapshot, SourceIgnore};
+use crate::world::build::Memo;
+use crate::yaml::{Node, NodeRef};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A source resolved.
+#[derive(Clone, Debug)]
+pub struct TreeOf {
+    /// Its tree.
+    pub tree: FileTree,
+    /// How certain that is.
+    pub state: SourceState,
+}
+
+/// How a source's tree is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceState {
+    /// It is the entry point's source, its URL is a remote of this repository,
+    /// or configuration says so.
+    Here,
+    /// The same, on another ref.
+    Later,
+    /// Nothing defines it, but the path exists here.
+    Assumed,
+}
+
+/// What all clusters share: other directories as they were read, and what bases
+/// came to.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub memo: Memo,
+    directories: Mutex<FxHashMap<String, Result<Arc<Snapshot>, String>>>,
+    ignores: Mutex<FxHashMap<IgnoreKey, Arc<SourceIgnore>>>,
+}
+
+impl Shared {
+    /// Another local directory.
+    fn directory(&self, snapshot: &Snapshot, directory: &str) -> Result<Arc<Snapshot>, String> {
+        let mut known = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || snapshot.other_directory(directory).map_err(|error| format!("{directory}: {error}"));
+        known.entry(directory.to_owned()).or_insert_with(read).clone()
+    }
+
+    /// What of a tree reaches the artifact of a source with this `spec.ignore`.
+    pub fn artifact(&self, tree: FileTree, spec: Option<String>) -> FileTree {
+        let mut known = self.ignores.lock().unwrap_or_else(PoisonError::into_inner);
+        let ignore = known.entry((tree.key(), spec)).or_insert_with_key(|(_, spec)| {
+            let files: Vec<(String, String)> = tree
+                .walk("")
+                .filter_map(|(path, file)| {
+                    let directory = path.strip_suffix(".sourceignore")?;
+                    let is_own = directory.is_empty() || directory.ends_with('/');
+                    let text = &tree.snapshot().stream(file).filter(|_| is_own)?.text;
+                    Some((directory.trim_end_matches('/').to_owned(), text.to_string()))
+                })
+                .collect();
+            let files = files.iter().map(|(directory, text)| (directory.as_str(), text.as_str()));
+            Arc::new(SourceIgnore::new(files, spec.as_deref()))
+        });
+        let ignore = ignore.clone();
+        tree.without(ignore)
+    }
+}
+
+/// What tells ignore rules apart: a directory and `spec.ignore`.
+type IgnoreKey = (String, Option<String>);
+
+/// What resolves sources within one cluster.
+pub(super) struct Sources<'a> {
+    pub snapshot: &'a Arc<Snapshot>,
+    pub shared: &'a Shared,
+    pub config: &'a Config,
+    /// Normalised URLs of this repository.
+    pub urls: Vec<String>,
+    /// The entry point's own source: kind, namespace, name.
+    pub entry: Option<(String, Option<String>, String)>,
+    /// The entry's ref, as text, when its source is written.
+    pub entry_ref: Option<String>,
+}
+
+/// Objects by identity on the local target.
+pub(super) type Objects = FxHashMap<(Arc<str>, Option<Arc<str>>, Arc<str>), (ObjectId, Node)>;
+
+/// Depth to which artifacts may be composed of artifacts.
+const DEPTH: u32 = 8;
+
+impl Sources<'_> {
+    /// The tree of a source by kind, namespace and name; `path` is what will be
+    /// looked up in it.
+    ///
+    /// # Errors
+    /// Why it is not here.
+    pub fn resolve(
+        &self,
+        objects: &Objects,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+        path: &str,
+    ) -> Result<TreeOf, String> {
+        self.resolve_at(objects, kind, namespace, name, path, 0)
+    }
+
+    fn resolve_at(
+        &self,
+        objects: &Objects,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+        path: &str,
+        depth: u32,
+    ) -> Result<TreeOf, String> {
+        let key = (Arc::from(kind), namespace.map(Arc::from), Arc::from(name));
+        let spec = objects.get(&key).and_then(|(_, node)| node.get_ref().str_at("/spec/ignore"));
+        let spec = spec.map(|text| text.into_owned());
+        let artifact = |tree| self.shared.artifact(tree, spec.clone());
+        let here = |tree| Ok(TreeOf { tree: artifact(tree), state: SourceState::Here });
+        if let Some(configured) = self.config.sources.iter().find(|source| {
+            source.kind == kind
+                && source.name == name
+                && source.namespace.as_deref().is_none_or(|only| Some(only) == namespace)
+        }) {
+            return match &configured.tree {
+                SourceTree::Path(directory) => here(FileTree::directory(self.snapshot.clone(), directory)),
+                SourceTree::Directory(directory) => {
+                    here(FileTree::root(self.shared.directory(self.snapshot, directory)?))
+                }
+            };
+        }
+        if kind == "ExternalArtifact" {
+            return self.external_artifact(objects, namespace, name, depth);
+        }
+        let root = || FileTree::root(self.snapshot.clone());
+        if let Some((entry_kind, entry_namespace, entry_name)) = &self.entry
+            && entry_kind == kind
+            && entry_name == name
+            && entry_namespace.as_deref() == namespace
+        {
+            // The root of what is pushed elsewhere may be any directory.
+            let pushed = matches!(kind, "OCIRepository" | "Bucket");
+            let state = if pushed { SourceState::Assumed } else { SourceState::Here };
+            return Ok(TreeOf { tree: artifact(root()), state });
+        }
+        match objects.get(&key) {
+            Some((_, node)) => {
+                let node = node.get_ref();
+                let url = node.str_at("/spec/url").map(|url| normalise(&url));
+                match url {
+                    Some(url) if self.urls.contains(&url) => {
+                        let same_ref = self.entry_ref.is_none() || self.entry_ref == reference(node);
+                        let state = if same_ref { SourceState::Here } else { SourceState::Later };
+                        Ok(TreeOf { tree: artifact(root()), state })
+                    }
+                    _ => Err(format!("{kind} {name} is another repository")),
+                }
+            }
+            None if kind != "Bucket" && !path.is_empty() && root().is_directory(path) => {
+                Ok(TreeOf { tree: artifact(root()), state: SourceState::Assumed })
+            }
+            None => Err(format!("nothing here defines {kind} {name}")),
+        }
+    }
+
+    fn external_artifact(
+        &self,
+        objects: &Objects,
+        namespace: Option<&str>,
+        name: &str,
+        depth: u32,
+    ) -> Result<TreeOf, String> {
+        if depth >= DEPTH {
+            return Err("artifacts are composed of each other".to_owned());
+        }
+        let generators = objects
+            .values()
+            .filter(|(id, _)| id.is(EXTENSIONS, "ArtifactGenerator") && id.namespace.as_deref() == namespace);
+        for (id, node) in generators {
+            let generator = node.get_ref();
+            let wanted = generator
+                .items_at("/spec/artifacts")
+                .find(|artifact| artifact.str_at("/name").is_some_and(|known| known == name));
+            let Some(wanted) = wanted else { continue };
+            let source = |alias: &str| {
+                let entry = generator
+                    .items_at("/spec/sources")
+                    .find(|source| source.str_at("/alias").is_some_and(|known| known == alias))?;
+                let kind = entry.str_at("/kind")?;
+                let name = entry.str_at("/name")?;
+                let own = entry.str_at("/namespace");
+                let namespace = own.as_deref().or(id.namespace.as_deref());
+                self.resolve_at(objects, &kind, namespace, &name, "", depth + 1).ok().map(|found| found.tree)
+            };
+            let tree = artifact::compose(self.snapshot, wanted, &source)?;
+            return Ok(TreeOf { tree, state: SourceState::Here });
+        }
+        Err(format!("no ArtifactGenerator here makes ExternalArtifact {name}"))
+    }
+}
+
+/// A URL without scheme, user, port, `.git` and case of the host:
+/// `ssh://git@github.com/o/r.git` and `https://github.com/o/r` are one.
+pub(super) fn normalise(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    let rest = match rest.split_once('/') {
+        Some((host, path)) => {
+            // `host:22/path` has a port, `host:owner/repo` is scp-like.
+            match host.split_once(':') {
+                Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    format!("{host}/{path}")
+                }
+                Some((host, owner)) => format!("{host}/{owner}/{path}"),
+                None => format!("{host}/{path}"),
+            }
+        }
+        None => rest.replacen(':', "/", 1),
+    };
+    let rest = rest.trim_end_matches('/').trim_end_matches(".git");
+    rest.to_lowercase()
+}
+
+/// The ref that a source tracks, as text to compare.
+pub(super) fn reference(node: NodeRef<'_>) -> Option<String> {
+    let reference = node.at("/spec/ref")?;
+    let mut parts: Vec<String> = reference
+        .entries()
+        .map(|entry| format!("{}={}", entry.key, entry.value.text().unwrap_or_default()))
+        .collect();
+    parts.sort();
+    Some(parts.join(","))
+}
+
+/// Whether an object is a source that a Kustomization may name.
+pub(super) fn is_source(id: &ObjectId, target: &ApplyTarget) -> bool {
+    *target == ApplyTarget::Local && (id.group() == SOURCE || id.group() == EXTENSIONS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normalise;
+
+    #[test]
+    fn urls_of_one_repository_are_equal() {
+        for url in [
+            "https://github.com/o/r",
+            "https://github.com/o/r.git",
+            "ssh://git@github.com/o/r",
+            "ssh://git@github.com:22/o/r.git",
+            "git@github.com:o/r.git",
+            "https://token@GitHub.com/o/r/",
+        ] {
+            assert_eq!(normalise(url), "github.com/o/r", "{url}");
+        }
+    }
+}
