@@ -90,7 +90,7 @@ fn line(effect: &Effect) -> String {
         None => object.name.to_string(),
     };
     let cluster = effect.cluster.as_deref().unwrap_or("-");
-    let (category, severity) = (effect.category, effect.severity.name());
+    let (category, severity) = (effect.category(), effect.severity.name());
     let when = effect.when.as_ref().map_or(String::new(), |tracked| format!(" when {tracked}"));
     let line = format!(
         "[{cluster}] {category} {} {severity} {} {name} {}",
@@ -115,7 +115,7 @@ fn check(project: &Path) -> Result<(), Failed> {
     }
     let waits = expected.iter().any(|line| line.contains(" wait "));
     let mut got: Vec<String> =
-        effects.iter().filter(|effect| waits || effect.category != "wait").map(line).collect();
+        effects.iter().filter(|effect| waits || effect.category().name() != "wait").map(line).collect();
     let mut problems = Vec::new();
     for wanted in expected {
         match got.iter().position(|line| line == wanted) {
@@ -128,7 +128,7 @@ fn check(project: &Path) -> Result<(), Failed> {
         if effect.reason.is_empty() {
             problems.push(format!("no reason: {}", line(effect)));
         }
-        if effect.causes.is_empty() && effect.category != "event" {
+        if effect.causes.is_empty() && effect.category().name() != "event" {
             problems.push(format!("no cause: {}", line(effect)));
         }
     }

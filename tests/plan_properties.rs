@@ -48,7 +48,7 @@ fn a_repository_written_anew_has_no_effects() {
                 problems.push(format!(
                     "{name}, seed {seed}: {} effects, {}/{} {} {:?} {}: {} -> {} ({})",
                     effects.len(),
-                    effect.category,
+                    effect.category(),
                     effect.effect,
                     effect.object.kind,
                     effect.object.name,

@@ -3,19 +3,23 @@
 use super::common::Common;
 use super::output;
 use super::revisions::{self, Revision};
-use super::session::Session;
-use super::{Answer, Failure, Status};
+use super::session::{self, Session};
+use super::{Answer, Status};
 use crate::lint::engine::{self, NotChecked, Options};
-use crate::plan::{self, Effect, Severity};
+use crate::model::{Category, EffectKind, Severity};
+use crate::plan::{self, Effect};
 use crate::repo::git;
 use crate::report::plan::{Plan, github, json, markdown, text};
+use crate::text::{suggest, wrap};
 use crate::world::World;
 
 const FORMATS: [&str; 4] = ["text", "json", "markdown", "github"];
 
+const FORMATS_HELP: &str = "Formats: text (default), json, markdown, github.";
+
 /// Flags of `plan`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), json, markdown, github.")]
+#[command(after_help = FORMATS_HELP, after_long_help = effects_help())]
 pub(crate) struct Arguments {
     /// Revision or directory (./DIR) before the change [default: the merge base with the main branch]
     #[arg(long, value_name = "REV|./DIR")]
@@ -27,9 +31,65 @@ pub(crate) struct Arguments {
     #[arg(long)]
     exit_code: bool,
     /// Exit 1 on these effects or severities (disruptive, notable, routine)
-    #[arg(long, value_name = "EFFECT|SEVERITY", value_delimiter = ',')]
-    fail_on_effect: Vec<String>,
+    #[arg(long, value_name = "EFFECT|SEVERITY", value_delimiter = ',', value_parser = fatal)]
+    fail_on_effect: Vec<Fatal>,
 }
+
+/// An effect that makes the exit code 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fatal {
+    /// Of this name, in whatever family.
+    Named(&'static str),
+    /// As bad as this, or worse.
+    AtLeast(Severity),
+}
+
+impl Fatal {
+    fn matches(self, effect: &Effect) -> bool {
+        match self {
+            Fatal::Named(name) => effect.effect.name() == name,
+            Fatal::AtLeast(severity) => effect.severity >= severity,
+        }
+    }
+}
+
+fn fatal(word: &str) -> Result<Fatal, String> {
+    let severities = Severity::ALL.iter().map(|severity| (severity.name(), Fatal::AtLeast(*severity)));
+    let kinds = EffectKind::ALL.iter().map(|kind| (kind.name(), Fatal::Named(kind.name())));
+    let known: Vec<(&str, Fatal)> = severities.chain(kinds).collect();
+    let found = known.iter().find(|(name, _)| *name == word);
+    found.map(|(_, fatal)| *fatal).ok_or_else(|| {
+        let near = suggest(word, known.iter().map(|(name, _)| *name));
+        match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`forebay plan --help` lists all effects".to_owned(),
+        }
+    })
+}
+
+/// The end of `plan --help`: every effect by family.
+fn effects_help() -> String {
+    let mut help = FORMATS_HELP.to_owned();
+    help.push_str("\n\nEffects, with how bad they are:");
+    let width = EffectKind::ALL.iter().map(|kind| kind.name().len()).max().unwrap_or(0);
+    for category in Category::ALL {
+        help.push_str(&format!("\n\n  {category}"));
+        for kind in EffectKind::ALL.iter().filter(|kind| kind.category() == *category) {
+            let severity = kind.severity();
+            let lead = format!("    {kind:width$}  {severity:10}  ");
+            let mut text = kind.meaning().replace('`', "");
+            if !kind.unless().is_empty() {
+                text.push_str(&format!(" ({})", kind.unless()));
+            }
+            let gap = format!("\n{}", " ".repeat(lead.len()));
+            help.push_str(&format!("\n{lead}{}", wrap(&text, HELP_WIDTH - lead.len()).join(&gap)));
+        }
+    }
+    help
+}
+
+/// Columns of the help.
+const HELP_WIDTH: usize = 80;
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
@@ -57,14 +117,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 .as_deref()
                 .is_some_and(|name| common.cluster.iter().any(|wanted| wanted == name))
     };
-    let known = |name: &String| {
-        [&base_world, &head_world]
-            .iter()
-            .any(|world| world.clusters.iter().any(|cluster| cluster.name.as_deref() == Some(name.as_str())))
-    };
-    if let Some(unknown) = common.cluster.iter().find(|name| !known(name)) {
-        return Err(Failure::Usage(format!("no cluster is called `{unknown}`")));
-    }
+    session::check_clusters(common, &[&base_world, &head_world])?;
     let options = Options::default();
     let (mut effects, (before, after)) = rayon::join(
         || plan::plan(&base_world, &head_world),
@@ -97,14 +150,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         "github" => out.write_all(github(&view).as_bytes()),
         _ => out.write_all(text(&view).as_bytes()),
     })?;
-    let failing = |effect: &Effect| {
-        arguments.fail_on_effect.iter().any(|wanted| {
-            wanted == effect.effect
-                || Severity::ALL
-                    .iter()
-                    .any(|severity| severity.name() == wanted && effect.severity >= *severity)
-        })
-    };
+    let failing = |effect: &Effect| arguments.fail_on_effect.iter().any(|fatal| fatal.matches(effect));
     let mut counted = effects.iter().filter(|effect| effect.when.is_none());
     let failed = (arguments.exit_code && counted.clone().next().is_some())
         || counted.any(failing)

@@ -7,6 +7,7 @@ use crate::config::{self, Config};
 use crate::repo::{Snapshot, Store, git};
 use crate::text::suggest;
 use crate::world::{Cluster, Effective, Member, World};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -116,6 +117,27 @@ pub(crate) fn root_and_focus(
     Ok((root, focus))
 }
 
+/// Whether `--cluster` names only clusters of these worlds.
+///
+/// # Errors
+/// A name that no cluster has.
+pub(crate) fn check_clusters(common: &Common, worlds: &[&World]) -> Result<(), Failure> {
+    let clusters = worlds.iter().flat_map(|world| &world.clusters);
+    let names: BTreeSet<&str> = clusters.filter_map(|cluster| cluster.name.as_deref()).collect();
+    for wanted in &common.cluster {
+        if !names.contains(wanted.as_str()) {
+            let near = suggest(wanted, names.iter().copied());
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if names.is_empty() => "this repository has no entry point".to_owned(),
+                None => format!("there are {}", Vec::from_iter(names).join(", ")),
+            };
+            return Err(Failure::Usage(format!("no cluster is called `{wanted}`; {help}")));
+        }
+    }
+    Ok(())
+}
+
 /// The clusters that `--cluster` names; all of them without.
 ///
 /// # Errors
@@ -124,18 +146,7 @@ pub(crate) fn cluster_filter<'c>(
     common: &'c Common,
     world: &World,
 ) -> Result<impl Fn(&Cluster) -> bool + 'c, Failure> {
-    let names: Vec<&str> = world.clusters.iter().filter_map(|cluster| cluster.name.as_deref()).collect();
-    for wanted in &common.cluster {
-        if !names.contains(&wanted.as_str()) {
-            let near = suggest(wanted, names.iter().copied());
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None if names.is_empty() => "this repository has no entry point".to_owned(),
-                None => format!("there are {}", names.join(", ")),
-            };
-            return Err(Failure::Usage(format!("no cluster is called `{wanted}`; {help}")));
-        }
-    }
+    check_clusters(common, &[world])?;
     Ok(|cluster: &Cluster| {
         common.cluster.is_empty()
             || cluster.name.as_deref().is_some_and(|name| common.cluster.iter().any(|wanted| wanted == name))

@@ -6,11 +6,10 @@
 //! Source: kustomize-controller `reconcile` (kustomization_controller.go), which
 //! returns before it applies or prunes when the build fails.
 
-use super::{Effect, Key, Objects, Pair, Severity, Side, waits};
+use super::{Effect, Key, Objects, Pair, Side, waits};
 use crate::config::Feature;
 use crate::kustomize::Class;
-use crate::model::ObjectId;
-use crate::model::kinds;
+use crate::model::{EffectKind, ObjectId, kinds};
 use crate::world::build::{BuildFailure, FailureKind};
 use crate::world::substitution::{BadVariable, ProblemKind};
 use crate::world::{Applied, Cluster, Effective, Outcome, World};
@@ -120,7 +119,7 @@ fn effect(pair: &Pair<'_>, standstill: &Standstill<'_>) -> Option<Effect> {
     let (mut effect, location) = match &standstill.why {
         Why::Fails(..) if pair.failed_before.contains(id) => return None,
         Why::Fails(reason, location) => {
-            let mut effect = Effect::new(pair, "object", "build-fails", Severity::Disruptive, id);
+            let mut effect = Effect::new(pair, EffectKind::BuildFails, id);
             effect.reason = format!("its build fails: {reason}");
             effect.consequences.push(match count {
                 0 => "nothing of it is applied".to_owned(),
@@ -136,7 +135,7 @@ fn effect(pair: &Pair<'_>, standstill: &Standstill<'_>) -> Option<Effect> {
         }
         Why::Unseen(..) if count == 0 => return None,
         Why::Unseen(reason, location) => {
-            let mut effect = Effect::new(pair, "object", "unknown", Severity::Notable, id);
+            let mut effect = Effect::new(pair, EffectKind::Unseen, id);
             effect.reason = format!("what it applies can't all be told here: {reason}");
             effect.consequences.push(format!("{counted} that it applied may be changed or deleted"));
             (effect, location)

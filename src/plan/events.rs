@@ -1,8 +1,8 @@
 //! What notifications will say differently, and who gets them no more.
 
-use super::{Effect, Pair, Severity, Side};
-use crate::model::ObjectId;
+use super::{Effect, Pair, Side};
 use crate::model::text::Text;
+use crate::model::{EffectKind, ObjectId};
 use crate::simulate::events::Metadata;
 use crate::simulate::events::simulate::{Emission, Notifier, items};
 use crate::world::{ApplyTarget, Cluster, World};
@@ -23,7 +23,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         match before.get(&(object.clone(), alert.clone())) {
             Some(old) => changed(pair, object, alert, old, keys, &mut out),
             None if objects_before.contains(object) => {
-                let mut effect = Effect::new(pair, "event", "notification-gained", Severity::Routine, object);
+                let mut effect = Effect::new(pair, EffectKind::NotificationGained, object);
                 effect.reason = format!("{alert} matches it now");
                 effect.details.insert("alert".to_owned(), json!(alert.to_string()));
                 out.push(effect);
@@ -33,7 +33,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     }
     for (object, alert) in before.keys() {
         if !after.contains_key(&(object.clone(), alert.clone())) && objects_after.contains(object) {
-            let mut effect = Effect::new(pair, "event", "notification-lost", Severity::Notable, object);
+            let mut effect = Effect::new(pair, EffectKind::NotificationLost, object);
             effect.reason = format!("{alert} no longer tells of it");
             effect.details.insert("alert".to_owned(), json!(alert.to_string()));
             out.push(effect);
@@ -93,7 +93,7 @@ fn changed(
 ) {
     let mut push =
         |name, key: &str, before: Value, after: Value, place: Option<Location>, side, reason: String| {
-            let mut effect = Effect::new(pair, "event", name, Severity::Routine, object);
+            let mut effect = Effect::new(pair, name, object);
             effect.field = format!("{alert} {key}");
             effect.before = before;
             effect.after = after;
@@ -106,7 +106,7 @@ fn changed(
         let place = place.clone();
         match old.get(key) {
             None => push(
-                "key-added",
+                EffectKind::KeyAdded,
                 key,
                 Value::Null,
                 value.clone(),
@@ -116,7 +116,7 @@ fn changed(
             ),
             Some((before, _, was)) if *overridden && !was => {
                 push(
-                    "key-overridden",
+                    EffectKind::KeyOverridden,
                     key,
                     before.clone(),
                     value.clone(),
@@ -127,7 +127,7 @@ fn changed(
             }
             Some((before, _, _)) if before != value => {
                 push(
-                    "key-changed",
+                    EffectKind::KeyChanged,
                     key,
                     before.clone(),
                     value.clone(),
@@ -141,7 +141,7 @@ fn changed(
     }
     for (key, (before, place, _)) in old.iter().filter(|(key, _)| !new.contains_key(*key)) {
         push(
-            "key-removed",
+            EffectKind::KeyRemoved,
             key,
             before.clone(),
             Value::Null,

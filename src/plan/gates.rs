@@ -1,6 +1,7 @@
 //! Gates opened, closed and changed; objects newly gated and released.
 
-use super::{Effect, Pair, Severity, Side, json_of};
+use super::{Effect, Pair, Side, json_of};
+use crate::model::EffectKind;
 use crate::simulate::gates::{Position, parse_request_time};
 use crate::yaml::{NodeRef, pointer_join};
 use serde_json::json;
@@ -25,8 +26,11 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
                 let Some(at) = is.as_deref().filter(|_| was != is).and_then(parse_request_time) else {
                     continue;
                 };
-                let name = if position == Position::Opened { "opened" } else { "closed" };
-                let mut effect = Effect::new(pair, "gate", name, Severity::Notable, id);
+                let name = match position {
+                    Position::Opened => EffectKind::Opened,
+                    Position::Closed => EffectKind::Closed,
+                };
+                let mut effect = Effect::new(pair, name, id);
                 effect.field.clone_from(&pointer);
                 effect.before = json!(was);
                 effect.after = json!(is);
@@ -36,12 +40,13 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
                 }
                 out.push(effect.at(Side::Head, new.at(&pointer).and_then(NodeRef::location)));
             }
-            for (pointer, name) in [("/spec/window", "window-changed"), ("/spec/default", "default-changed")]
+            for (pointer, name) in
+                [("/spec/window", EffectKind::WindowChanged), ("/spec/default", EffectKind::DefaultChanged)]
             {
                 if json_of(old.at(pointer)) == json_of(new.at(pointer)) {
                     continue;
                 }
-                let mut effect = Effect::new(pair, "gate", name, Severity::Notable, id);
+                let mut effect = Effect::new(pair, name, id);
                 effect.field = pointer.to_owned();
                 effect.before = json_of(old.at(pointer));
                 effect.after = json_of(new.at(pointer));
@@ -57,14 +62,14 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         };
         let (was, is) = (names(old), names(new));
         for (list, other, name, words) in [
-            (&is, &was, "gated", "it waits until the gate is open"),
-            (&was, &is, "released", "it no longer waits for the gate"),
+            (&is, &was, EffectKind::Gated, "it waits until the gate is open"),
+            (&was, &is, EffectKind::Released, "it no longer waits for the gate"),
         ] {
             let changed: Vec<&String> = list.difference(other).collect();
             if changed.is_empty() {
                 continue;
             }
-            let mut effect = Effect::new(pair, "gate", name, Severity::Notable, id);
+            let mut effect = Effect::new(pair, name, id);
             effect.field = "/spec/gates".to_owned();
             effect.before = json!(was);
             effect.after = json!(is);

@@ -1,9 +1,8 @@
 //! Machines and lifecycle hooks: Cluster API's effects in the plan's words.
 
-use super::{Effect, FieldChange, Pair, Severity, Side};
-use crate::model::ObjectId;
+use super::{Effect, FieldChange, Pair, Side};
+use crate::model::{Category, ObjectId, Severity};
 use crate::simulate::machines::effects as changes;
-use crate::simulate::rollout::EffectKind;
 use crate::simulate::rollout::template::differences;
 use crate::world::ApplyTarget;
 use crate::yaml::pointer_join;
@@ -16,16 +15,16 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         .into_iter()
         // A Cluster that only is no longer looked after calls no hook.
         .filter(|change| {
-            let gone = change.effect.category == "hook" && change.head.is_none();
+            let gone = change.effect.effect.category() == Category::Hook && change.head.is_none();
             !gone || super::objects::deletes(pair, &change.target, &change.object)
         })
         .map(|change| {
-            let (name, severity) = word(change.effect.effect);
-            let severity = if change.effect.category == "hook" { Severity::Notable } else { severity };
             // What is lost until an upgrade is over is a disruption.
             let lost = change.effect.details.get("capacityLost").and_then(serde_json::Value::as_bool);
-            let severity = if lost == Some(true) { Severity::Disruptive } else { severity };
-            let mut effect = Effect::new(pair, change.effect.category, name, severity, &change.object);
+            let mut effect = Effect::new(pair, change.effect.effect, &change.object);
+            if lost == Some(true) {
+                effect.severity = Severity::Disruptive;
+            }
             effect.target = change.target;
             effect.field = change.effect.field;
             effect.before = change.effect.before;
@@ -48,7 +47,7 @@ pub(super) struct Told<'e>(BTreeMap<(&'e ApplyTarget, &'e ObjectId), Vec<&'e str
 impl<'e> Told<'e> {
     pub(super) fn by(effects: &'e [Effect]) -> Told<'e> {
         let mut told = Told::default();
-        for effect in effects.iter().filter(|effect| effect.category == "machines") {
+        for effect in effects.iter().filter(|effect| effect.category() == Category::Machines) {
             let fields = told.0.entry((&effect.target, &effect.object)).or_default();
             fields.push(&effect.field);
             let listed = effect.details.get("fields").and_then(Value::as_array).into_iter().flatten();
@@ -66,21 +65,5 @@ impl<'e> Told<'e> {
                 leaf.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             })
         })
-    }
-}
-
-fn word(kind: EffectKind) -> (&'static str, Severity) {
-    match kind {
-        EffectKind::Rollout => ("rollout", Severity::Disruptive),
-        EffectKind::Rejected => ("rejected", Severity::Disruptive),
-        EffectKind::Scale => ("scale", Severity::Notable),
-        EffectKind::Delayed => ("delayed", Severity::Notable),
-        EffectKind::UpdatedInPlace => ("updated-in-place", Severity::Notable),
-        EffectKind::ProviderDefined => ("provider-defined", Severity::Notable),
-        EffectKind::Unknown => ("unknown", Severity::Notable),
-        EffectKind::HooksCalled => ("hooks-called", Severity::Notable),
-        EffectKind::PropagatedInPlace => ("propagated-in-place", Severity::Routine),
-        EffectKind::ObjectOnly => ("object-only", Severity::Routine),
-        EffectKind::NewMachinesOnly => ("new-machines-only", Severity::Routine),
     }
 }

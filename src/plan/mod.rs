@@ -3,7 +3,8 @@
 //! Clusters are compared by name, objects by identity on the effective view,
 //! over resolved content: reformatting, moving files and comments are nothing.
 //! Each room of effects has a file: `builds`, `objects`, `suspend`,
-//! `gates`, `events`, `waits`; Machines and hooks come from [`crate::capi`].
+//! `gates`, `events`, `waits`; Machines and hooks come from
+//! [`crate::simulate::machines`].
 
 mod builds;
 mod events;
@@ -17,8 +18,8 @@ mod waits;
 pub use fields::{FieldChange, compare};
 
 use crate::lint::Finding;
-use crate::model::ObjectId;
 use crate::model::kinds::SOURCE;
+use crate::model::{Category, EffectKind, ObjectId, Severity};
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{Known, Location};
 use serde_json::{Map, Value};
@@ -31,11 +32,8 @@ use std::sync::Arc;
 pub struct Effect {
     /// The cluster; `None` without entry points.
     pub cluster: Option<Arc<str>>,
-    /// Its family: `object`, `suspend`, `gate`, `event`, `machines`, `hook` or
-    /// `wait`.
-    pub category: &'static str,
-    /// What happens, in one word of the contract.
-    pub effect: &'static str,
+    /// What happens.
+    pub effect: EffectKind,
     /// How bad it is.
     pub severity: Severity,
     /// The object that it happens to.
@@ -59,31 +57,6 @@ pub struct Effect {
     pub details: Map<String, Value>,
     /// Where the change is written.
     pub causes: Vec<Cause>,
-}
-
-/// How bad an effect is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Everyday change.
-    Routine,
-    /// Worth a look before approving.
-    Notable,
-    /// Something is deleted, replaced, or will fail.
-    Disruptive,
-}
-
-impl Severity {
-    /// All, the worst first.
-    pub const ALL: [Severity; 3] = [Severity::Disruptive, Severity::Notable, Severity::Routine];
-
-    /// The word in output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Severity::Routine => "routine",
-            Severity::Notable => "notable",
-            Severity::Disruptive => "disruptive",
-        }
-    }
 }
 
 /// Where a change is written.
@@ -115,19 +88,12 @@ impl Side {
 }
 
 impl Effect {
-    /// An effect without a field; fill in what is known.
-    pub fn new(
-        pair: &Pair<'_>,
-        category: &'static str,
-        effect: &'static str,
-        severity: Severity,
-        object: &ObjectId,
-    ) -> Effect {
+    /// An effect as bad as its kind is, without a field; fill in what is known.
+    pub fn new(pair: &Pair<'_>, effect: EffectKind, object: &ObjectId) -> Effect {
         Effect {
             cluster: pair.name.clone(),
-            category,
             effect,
-            severity,
+            severity: effect.severity(),
             object: object.clone(),
             target: ApplyTarget::Local,
             field: String::new(),
@@ -139,6 +105,11 @@ impl Effect {
             details: Map::new(),
             causes: Vec::new(),
         }
+    }
+
+    /// Its family.
+    pub fn category(&self) -> Category {
+        self.effect.category()
     }
 
     /// The same, caused here.
@@ -167,8 +138,8 @@ impl Effect {
         let group = self.object.group();
         for part in [
             cluster,
-            self.category,
-            self.effect,
+            self.category().name(),
+            self.effect.name(),
             group,
             &self.object.kind,
             namespace,
@@ -293,8 +264,8 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
             (a.when.is_some(), b.severity)
                 .cmp(&(b.when.is_some(), a.severity))
                 .then_with(|| a.object.cmp(&b.object))
-                .then_with(|| a.category.cmp(b.category))
-                .then_with(|| a.effect.cmp(b.effect))
+                .then_with(|| a.category().name().cmp(b.category().name()))
+                .then_with(|| a.effect.name().cmp(b.effect.name()))
                 .then_with(|| a.field.cmp(&b.field))
         });
         effects.append(&mut own);

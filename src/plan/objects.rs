@@ -6,10 +6,10 @@
 
 use super::fields::{FieldChange, compare};
 use super::machines::Told;
-use super::{Effect, Key, Objects, Pair, Placed, Severity, Side};
-use crate::model::ObjectId;
+use super::{Effect, Key, Objects, Pair, Placed, Side};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
+use crate::model::{EffectKind, ObjectId, Severity};
 use crate::simulate::suspend::consumers;
 use crate::world::{Applied, ApplyTarget};
 use crate::yaml::{Known, NodeRef, pointer_join};
@@ -105,8 +105,10 @@ fn same_but_name(before: &Placed<'_>, after: &Placed<'_>) -> bool {
 
 fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Effect {
     let hashed = generated_stem(&before.object.id.name).is_some();
-    let severity = if hashed { Severity::Routine } else { Severity::Notable };
-    let mut effect = Effect::new(pair, "object", "renamed", severity, &after.object.id);
+    let mut effect = Effect::new(pair, EffectKind::Renamed, &after.object.id);
+    if hashed {
+        effect.severity = Severity::Routine;
+    }
     effect.target = after.target.clone();
     effect.field = "/metadata/name".to_owned();
     effect.before = json!(&*before.object.id.name);
@@ -128,7 +130,7 @@ fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Effect {
 }
 
 fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
-    let mut effect = Effect::new(pair, "object", "added", Severity::Routine, &after.object.id);
+    let mut effect = Effect::new(pair, EffectKind::Added, &after.object.id);
     effect.target = after.target.clone();
     effect.reason = match after.applied_by {
         Some(by) if pair.failed_before.contains(&by.id) => {
@@ -160,11 +162,11 @@ enum Fate {
 }
 
 impl Fate {
-    fn effect(&self) -> &'static str {
+    fn effect(&self) -> EffectKind {
         match self {
-            Fate::Deleted => "deleted",
-            Fate::Orphaned(_) => "orphaned",
-            Fate::Kept(_) => "kept",
+            Fate::Deleted => EffectKind::Deleted,
+            Fate::Orphaned(_) => EffectKind::Orphaned,
+            Fate::Kept(_) => EffectKind::Kept,
         }
     }
 
@@ -267,13 +269,10 @@ fn removal(pair: &Pair<'_>, before: &Placed<'_>, base: &Objects<'_>, head: &Obje
     let id = &before.object.id;
     let fate = fate(pair, before);
     let hashed = generated_stem(&id.name).is_some();
-    let severity = match fate {
-        Fate::Deleted if hashed => Severity::Routine,
-        Fate::Deleted => Severity::Disruptive,
-        Fate::Orphaned(_) => Severity::Notable,
-        Fate::Kept(_) => Severity::Routine,
-    };
-    let mut effect = Effect::new(pair, "object", fate.effect(), severity, id);
+    let mut effect = Effect::new(pair, fate.effect(), id);
+    if hashed && fate == Fate::Deleted {
+        effect.severity = Severity::Routine;
+    }
     effect.target = before.target.clone();
     effect.reason = "removed from Git".to_owned();
     match &fate {
@@ -376,19 +375,19 @@ fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_
     let class = class_of(id, &changes);
     let immutable: Vec<&FieldChange> = changes.iter().filter(|change| is_immutable(id, change)).collect();
     let decisive = changes.iter().find(|change| class.decides(&change.path)).unwrap_or(first);
-    let mut effect = Effect::new(pair, "object", class.name, class.severity, id);
+    let mut effect = Effect::new(pair, class.kind, id);
     effect.target = after.target.clone();
     fill(&mut effect, decisive, &changes, class.reason);
-    if class.name == "workload-rollout" {
+    if class.kind == EffectKind::WorkloadRollout {
         effect.consequences.push(rollout_words(id, after.object.node.get_ref()));
     }
-    if class.name == "source-change" {
+    if class.kind == EffectKind::SourceChange {
         effect.consequences.extend(followers(pair, id));
     }
     effect.consequences.extend(held_back(after));
     if !immutable.is_empty() {
         let forced = forces(after);
-        let mut blocked = Effect::new(pair, "object", "immutable", Severity::Disruptive, id);
+        let mut blocked = Effect::new(pair, EffectKind::Immutable, id);
         blocked.target = after.target.clone();
         fill(&mut blocked, immutable[0], &changes, "the API server refuses to change this field");
         blocked.consequences.push(if forced {
@@ -439,7 +438,7 @@ fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Opti
     }
     let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
     let own = compare(old, new);
-    if class_of(id, &own).name == "release-upgrade" {
+    if class_of(id, &own).kind == EffectKind::ReleaseUpgrade {
         return None;
     }
     for (index, entry) in new.items_at("/spec/valuesFrom").enumerate() {
@@ -455,7 +454,7 @@ fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Opti
             changes.into_iter().find(|change| change.path == path)
         });
         let Some(change) = change else { continue };
-        let mut effect = Effect::new(pair, "object", "release-upgrade", Severity::Notable, id);
+        let mut effect = Effect::new(pair, EffectKind::ReleaseUpgrade, id);
         effect.target = after.target.clone();
         effect.field = format!("/spec/valuesFrom/{index}");
         effect.reason = format!("the release is upgraded: its values in {} changed", is.object.id);
@@ -520,7 +519,7 @@ fn moved(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, out: &mut Vec
         return;
     }
     let id = &after.object.id;
-    let mut effect = Effect::new(pair, "object", "moved", Severity::Notable, id);
+    let mut effect = Effect::new(pair, EffectKind::Moved, id);
     effect.target = after.target.clone();
     effect.before = json!(from.id.to_string());
     effect.after = json!(to.id.to_string());
@@ -545,8 +544,7 @@ fn moved(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, out: &mut Vec
 
 /// What the controllers make of a change.
 struct Class {
-    name: &'static str,
-    severity: Severity,
+    kind: EffectKind,
     reason: &'static str,
     prefixes: &'static [&'static str],
 }
@@ -587,24 +585,21 @@ fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
     );
     if workload && any(TEMPLATE) {
         return Class {
-            name: "workload-rollout",
-            severity: Severity::Notable,
+            kind: EffectKind::WorkloadRollout,
             reason: "its pod template changed: Pods are replaced",
             prefixes: TEMPLATE,
         };
     }
     if kinds::is_helm_release(id) && any(RELEASE) {
         return Class {
-            name: "release-upgrade",
-            severity: Severity::Notable,
+            kind: EffectKind::ReleaseUpgrade,
             reason: "the release is upgraded",
             prefixes: RELEASE,
         };
     }
     if (id.group() == SOURCE || kinds::is_kustomization(id)) && any(SOURCE_FIELDS) {
         return Class {
-            name: "source-change",
-            severity: Severity::Notable,
+            kind: EffectKind::SourceChange,
             reason: "its manifests or charts come from elsewhere",
             prefixes: SOURCE_FIELDS,
         };
@@ -612,13 +607,12 @@ fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
     let only_quiet = changes.iter().all(|change| QUIET.iter().any(|prefix| change.path.starts_with(prefix)));
     if kinds::of(id).is_some() && only_quiet && any(&QUIET[..3]) {
         return Class {
-            name: "reconcile-only",
-            severity: Severity::Routine,
+            kind: EffectKind::ReconcileOnly,
             reason: "it reconciles at another pace",
             prefixes: &QUIET[..3],
         };
     }
-    Class { name: "changed", severity: Severity::Routine, reason: "applied with new values", prefixes: &[] }
+    Class { kind: EffectKind::Changed, reason: "applied with new values", prefixes: &[] }
 }
 
 fn rollout_words(id: &ObjectId, node: NodeRef<'_>) -> String {

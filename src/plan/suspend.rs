@@ -1,7 +1,7 @@
 //! Objects suspended and resumed.
 
-use super::{Effect, Pair, Severity, Side};
-use crate::model::kinds;
+use super::{Effect, Pair, Side};
+use crate::model::{EffectKind, Severity, kinds};
 use crate::simulate::suspend::{consequences, suspension};
 use crate::world::ApplyTarget;
 use crate::yaml::NodeRef;
@@ -29,7 +29,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             if generation { "/spec/suspend" } else { "/metadata/annotations/reconcile.fluxcd.io~1suspended" };
         let mut effect = match (old.suspended, new.suspended) {
             (Some(false), Some(true)) => {
-                let mut effect = Effect::new(pair, "suspend", "suspended", Severity::Notable, id);
+                let mut effect = Effect::new(pair, EffectKind::Suspended, id);
                 effect.reason = match new.reason(&pair.head_world.snapshot) {
                     Some(reason) => format!("suspended: {reason}"),
                     None => "suspended".to_owned(),
@@ -49,8 +49,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             (Some(true), Some(false)) => {
                 let written = new_node.at("/spec/suspend").and_then(NodeRef::as_bool) == Some(false);
                 let by_omission = old.field.is_some() && !written;
-                let name = if by_omission { "resumed-by-omission" } else { "resumed" };
-                let mut effect = Effect::new(pair, "suspend", name, Severity::Notable, id);
+                let name = if by_omission { EffectKind::ResumedByOmission } else { EffectKind::Resumed };
+                let mut effect = Effect::new(pair, name, id);
                 effect.reason = "resumed".to_owned();
                 if by_omission {
                     effect.consequences.push(
@@ -62,7 +62,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
                 effect
             }
             _ if new.annotation.is_some() && old.annotation.is_none() && new.suspended == Some(false) => {
-                let mut effect = Effect::new(pair, "suspend", "annotated-only", Severity::Notable, id);
+                let mut effect = Effect::new(pair, EffectKind::AnnotatedOnly, id);
                 effect.reason = "annotated as suspended, which these controllers ignore".to_owned();
                 effect.consequences = consequences(pair.head_world, head_cluster, after.object, &new);
                 let losing = moves_away(pair, id);

@@ -1,9 +1,8 @@
 //! Who waits while changed Kustomizations roll out.
 //! Source: kustomize-controller `checkDependencies` (the revision rule).
 
-use super::{Effect, Pair, Severity, Side};
-use crate::model::ObjectId;
-use crate::model::kinds;
+use super::{Effect, Pair, Side};
+use crate::model::{EffectKind, ObjectId, kinds};
 use crate::simulate::suspend::dependants;
 use crate::yaml::Known;
 use serde_json::json;
@@ -58,7 +57,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         let place = cluster
             .applied(id.namespace.as_deref(), &id.name)
             .and_then(|applied| applied.node.get_ref().location_at("/metadata/name"));
-        let mut effect = Effect::new(pair, "wait", "waits", Severity::Routine, &id);
+        let mut effect = Effect::new(pair, EffectKind::Waits, &id);
         effect.reason = format!("{waiting} while it rolls out");
         if reach.same_source {
             effect

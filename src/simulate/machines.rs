@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::config::Feature;
-use crate::model::ObjectId;
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
+use crate::model::{EffectKind, ObjectId};
 use crate::simulate::hooks::simulate::Event;
 use crate::simulate::propagation::{Entry, Keys, Metadata, Source};
 use crate::simulate::references::{Object, Objects, Scope, scopes_of};
 use crate::simulate::rollout::field;
 use crate::simulate::rollout::field::Judgement;
-use crate::simulate::rollout::{Effect, EffectKind, kubeadm_config};
+use crate::simulate::rollout::{Effect, kubeadm_config};
 use crate::simulate::topology::fields;
 use crate::simulate::topology::fields::{Field, Fields, HEALTH_CHECK, Table};
 use crate::simulate::topology::value::{has_unknown, to_json, unknown};
@@ -291,7 +291,6 @@ impl Comparison<'_, '_> {
                 object: after.id.clone(),
                 target: self.after.target.clone(),
                 effect: Effect {
-                    category: "machines",
                     effect: EffectKind::NewMachinesOnly,
                     field: "/spec".to_owned(),
                     before: Value::Null,
@@ -490,7 +489,6 @@ impl<'p> Part<'p> {
             object: self.object.clone(),
             target: self.applied_to.clone(),
             effect: Effect {
-                category: "machines",
                 effect,
                 field: field.clone(),
                 before,

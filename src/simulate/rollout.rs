@@ -7,62 +7,15 @@ pub mod kubeadm_config;
 pub mod machine_deployment;
 pub mod template;
 
+use crate::model::EffectKind;
 use serde::Deserialize;
 use serde_json::Value;
-
-/// What one changed field does, in the words of `forebay plan`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EffectKind {
-    /// Machines are replaced.
-    Rollout,
-    /// Existing Machines get the value; none is replaced.
-    PropagatedInPlace,
-    /// An update extension changes existing Machines.
-    UpdatedInPlace,
-    /// Only the object changes, and how its controller behaves.
-    ObjectOnly,
-    /// Existing Machines stay as they are, new ones get the value.
-    NewMachinesOnly,
-    /// Machines are added or removed.
-    Scale,
-    /// A webhook refuses the change.
-    Rejected,
-    /// The infrastructure provider decides.
-    ProviderDefined,
-    /// Withheld until something else is over.
-    Delayed,
-    /// Not known offline.
-    Unknown,
-    /// Lifecycle hooks are called.
-    HooksCalled,
-}
-
-impl EffectKind {
-    /// The word of the contract.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rollout => "rollout",
-            Self::PropagatedInPlace => "propagated-in-place",
-            Self::UpdatedInPlace => "updated-in-place",
-            Self::ObjectOnly => "object-only",
-            Self::NewMachinesOnly => "new-machines-only",
-            Self::Scale => "scale",
-            Self::Rejected => "rejected",
-            Self::ProviderDefined => "provider-defined",
-            Self::Delayed => "delayed",
-            Self::Unknown => "unknown",
-            Self::HooksCalled => "hooks-called",
-        }
-    }
-}
 
 /// One consequence of a change for the Machines of a Cluster, or for the hooks
 /// that the change calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
-    /// `machines` or `hook`.
-    pub category: &'static str,
-    /// What happens.
+    /// What happens: of the families `machines` and `hook`.
     pub effect: EffectKind,
     /// JSON Pointer of the field that decides.
     pub field: String,

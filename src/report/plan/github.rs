@@ -1,7 +1,8 @@
 //! Workflow annotations: one notice or warning per effect that matters.
 
 use super::{Plan, phrase, tally};
-use crate::plan::{Severity, Side};
+use crate::model::Severity;
+use crate::plan::Side;
 use crate::report::github::{data, property};
 use std::fmt::Write as _;
 

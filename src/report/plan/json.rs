@@ -1,7 +1,8 @@
 //! The contract of `plan`.
 
 use super::Plan;
-use crate::plan::{Effect, Severity, Side};
+use crate::model::Severity;
+use crate::plan::{Effect, Side};
 use crate::report::json::{answer, finding, header, target};
 use crate::report::parts::{location, object};
 use serde_json::{Map, Value, json};
@@ -57,8 +58,8 @@ fn one(plan: &Plan<'_>, effect: &Effect) -> Value {
     json!({
         "id": effect.id(),
         "cluster": effect.cluster.as_deref(),
-        "category": effect.category,
-        "effect": effect.effect,
+        "category": effect.category().name(),
+        "effect": effect.effect.name(),
         "severity": effect.severity.name(),
         "object": named,
         "field": effect.field,

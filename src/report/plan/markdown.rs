@@ -2,7 +2,8 @@
 //! comment, a headline, one table, details folded, a graph when it is small.
 
 use super::{Plan, consequences, phrase, tally};
-use crate::plan::{Effect, Severity};
+use crate::model::{EffectKind, Severity};
+use crate::plan::Effect;
 use crate::text::clean;
 use std::fmt::Write as _;
 
@@ -130,7 +131,7 @@ fn causes(plan: &Plan<'_>, effect: &Effect) -> String {
 /// Who waits for whom, when that is small enough to read.
 fn graph(out: &mut String, plan: &Plan<'_>) {
     let mut edges: Vec<(String, String)> = Vec::new();
-    for effect in plan.effects.iter().filter(|effect| effect.effect == "waits") {
+    for effect in plan.effects.iter().filter(|effect| effect.effect == EffectKind::Waits) {
         for edge in effect.details.get("edges").and_then(|edges| edges.as_array()).into_iter().flatten() {
             if let (Some(from), Some(to)) = (edge[0].as_str(), edge[1].as_str()) {
                 edges.push((from.to_owned(), to.to_owned()));

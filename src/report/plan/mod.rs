@@ -14,6 +14,7 @@ pub use text::render as text;
 use crate::config::Level;
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
+use crate::model::{Category, EffectKind};
 use crate::plan::{Cause, Effect, Side};
 use crate::world::{ApplyTarget, World};
 use jiff::Timestamp;
@@ -92,12 +93,12 @@ impl Plan<'_> {
             |effect: &Effect, key: &str| effect.details.get(key).and_then(Value::as_u64).unwrap_or(0);
         let machines: u64 = self
             .counted()
-            .filter(|effect| effect.category == "machines" && effect.effect == "rollout")
+            .filter(|effect| effect.effect == EffectKind::Rollout)
             .map(|effect| number(effect, "machines"))
             .sum();
         let deleted: u64 = self
             .counted()
-            .filter(|effect| effect.effect == "deleted")
+            .filter(|effect| effect.effect == EffectKind::Deleted)
             .map(|effect| 1 + number(effect, "deletedObjects"))
             .sum();
         let plural = |count: u64, one: &str, many: &str| {
@@ -144,35 +145,45 @@ fn tally(plan: &Plan<'_>) -> String {
 /// The verb that a line begins with.
 fn verb(effect: &Effect) -> &'static str {
     match effect.effect {
-        "deleted" => "deletes",
-        "orphaned" => "orphans",
-        "kept" => "keeps",
-        "added" => "adds",
-        "renamed" => "renames",
-        "moved" => "moves",
-        "immutable" => "blocks",
-        "build-fails" => "breaks",
-        "workload-rollout" => "rolls",
-        "release-upgrade" => "upgrades",
-        "source-change" => "repoints",
-        "reconcile-only" | "changed" | "window-changed" | "default-changed" => "changes",
-        "suspended" => "suspends",
-        "annotated-only" => "annotates",
-        "resumed" | "resumed-by-omission" => "resumes",
-        "opened" => "opens",
-        "closed" => "closes",
-        "gated" => "gates",
-        "released" => "releases",
-        "notification-lost" => "silences",
-        "waits" => "delays",
-        "rollout" => "replaces",
-        "propagated-in-place" | "updated-in-place" | "object-only" | "new-machines-only" => "changes",
-        "scale" => "scales",
-        "rejected" => "rejects",
-        "delayed" => "delays",
-        _ if effect.category == "event" => "notifies",
-        _ if effect.category == "hook" => "calls",
-        _ => "changes",
+        EffectKind::Deleted => "deletes",
+        EffectKind::Orphaned => "orphans",
+        EffectKind::Kept => "keeps",
+        EffectKind::Added => "adds",
+        EffectKind::Renamed => "renames",
+        EffectKind::Moved => "moves",
+        EffectKind::Immutable => "blocks",
+        EffectKind::BuildFails => "breaks",
+        EffectKind::WorkloadRollout => "rolls",
+        EffectKind::ReleaseUpgrade => "upgrades",
+        EffectKind::SourceChange => "repoints",
+        EffectKind::ReconcileOnly
+        | EffectKind::Changed
+        | EffectKind::WindowChanged
+        | EffectKind::DefaultChanged => "changes",
+        EffectKind::Suspended => "suspends",
+        EffectKind::AnnotatedOnly => "annotates",
+        EffectKind::Resumed | EffectKind::ResumedByOmission => "resumes",
+        EffectKind::Opened => "opens",
+        EffectKind::Closed => "closes",
+        EffectKind::Gated => "gates",
+        EffectKind::Released => "releases",
+        EffectKind::NotificationLost => "silences",
+        EffectKind::Waits => "delays",
+        EffectKind::Rollout => "replaces",
+        EffectKind::PropagatedInPlace
+        | EffectKind::UpdatedInPlace
+        | EffectKind::ObjectOnly
+        | EffectKind::NewMachinesOnly => "changes",
+        EffectKind::Scale => "scales",
+        EffectKind::Rejected => "rejects",
+        EffectKind::Delayed => "delays",
+        EffectKind::KeyAdded
+        | EffectKind::KeyChanged
+        | EffectKind::KeyRemoved
+        | EffectKind::KeyOverridden
+        | EffectKind::NotificationGained => "notifies",
+        EffectKind::HooksCalled => "calls",
+        EffectKind::Unseen | EffectKind::ProviderDefined | EffectKind::Unknown => "changes",
     }
 }
 
@@ -197,7 +208,9 @@ fn phrase(effect: &Effect) -> String {
         ApplyTarget::Local => String::new(),
         ApplyTarget::Remote(name) => format!(" (in the cluster of {name})"),
     };
-    let told_by_field = effect.category == "object" && effect.effect != "renamed" && !effect.field.is_empty();
+    let told_by_field = effect.category() == Category::Object
+        && effect.effect != EffectKind::Renamed
+        && !effect.field.is_empty();
     if !told_by_field || effect.before == effect.after {
         return format!("{}{target}", effect.reason);
     }

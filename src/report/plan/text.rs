@@ -2,7 +2,8 @@
 //! first, one line per effect, consequences indented, the cause at the end.
 
 use super::{Plan, consequences, phrase, tally, verb};
-use crate::plan::{Effect, Severity};
+use crate::model::Severity;
+use crate::plan::Effect;
 use crate::report::parts::WIDTH;
 use crate::text::clean;
 use std::fmt::Write as _;

@@ -4,13 +4,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Part, is_on_both_sides};
+use crate::model::EffectKind;
 use crate::simulate::hooks::sequence;
 use crate::simulate::hooks::sequence::{DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, WorkerEntry as Deferrable};
 use crate::simulate::hooks::simulate::{Event, Request, State, StepKind, VersionUpdate, simulate};
 use crate::simulate::propagation::WorkerKind;
 use crate::simulate::rollout::field;
 use crate::simulate::rollout::template::{TemplateOutcome, differences, summarise, template_outcome};
-use crate::simulate::rollout::{Effect, EffectKind, kubeadm_config};
+use crate::simulate::rollout::{Effect, kubeadm_config};
 use crate::simulate::topology::class::has_chained_upgrades;
 use crate::simulate::topology::desired::{Desired, Part as Template, Worker, desired};
 use crate::simulate::topology::value::has_unknown;
@@ -78,7 +79,6 @@ fn upgrade(
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
         effect: Effect {
-            category: "machines",
             effect: EffectKind::Rollout,
             field: VERSION.to_owned(),
             before: json!(from),
@@ -180,7 +180,6 @@ pub(super) fn given_or_taken(
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
         effect: Effect {
-            category: "machines",
             effect: EffectKind::Rejected,
             field: "/spec/topology".to_owned(),
             before: Value::Null,
@@ -254,7 +253,6 @@ pub(super) fn hooks(
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
         effect: Effect {
-            category: "hook",
             effect: EffectKind::HooksCalled,
             field: field.to_owned(),
             before: json!(from),
@@ -282,7 +280,6 @@ fn unknown_version(
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
         effect: Effect {
-            category: "machines",
             effect: EffectKind::Unknown,
             field: VERSION.to_owned(),
             before: value(before),
@@ -320,7 +317,6 @@ fn unknown_class(
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
         effect: Effect {
-            category: "machines",
             effect: EffectKind::Unknown,
             field: "/spec/topology".to_owned(),
             before: Value::Null,
@@ -380,7 +376,6 @@ impl Pair<'_, '_, '_> {
                 object: subject.id.clone(),
                 target: self.comparison.after.target.clone(),
                 effect: Effect {
-                    category: "machines",
                     effect: EffectKind::Rejected,
                     field: if rebased { "/spec/topology/classRef".to_owned() } else { field },
                     before: values.0,

@@ -6,9 +6,9 @@
 
 use serde_json::Value;
 
-use super::EffectKind;
 use super::kubeadm_config::{self, Origin};
 use super::template::differences;
+use crate::model::EffectKind;
 use crate::model::kubernetes_version::Version;
 use crate::simulate::topology::value::has_unknown;
 

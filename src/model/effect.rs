@@ -1,0 +1,296 @@
+//! The effects of a change, as `plan` reports them: every word, its family, how
+//! bad it is and what it means. Help, documentation and `--fail-on-effect` are
+//! made of this.
+
+use super::named::named;
+
+named! {
+    /// A family of effects.
+    pub enum Category {
+        /// Objects that are added, changed, moved or removed.
+        Object = "object",
+        /// Suspensions.
+        Suspend = "suspend",
+        /// Gates, by the gating proposal.
+        Gate = "gate",
+        /// Notifications.
+        Event = "event",
+        /// Kustomizations that wait for others.
+        Wait = "wait",
+        /// Machines of Cluster API.
+        Machines = "machines",
+        /// Lifecycle hooks of Cluster API.
+        Hook = "hook",
+    }
+}
+
+named! {
+    /// How bad an effect is.
+    pub enum Severity {
+        /// Everyday change.
+        Routine = "routine",
+        /// Worth a look before approving.
+        Notable = "notable",
+        /// Something is deleted, replaced, or will fail.
+        Disruptive = "disruptive",
+    }
+}
+
+named! {
+    /// What happens to an object. Two kinds are called `unknown`, in different
+    /// families: `unseen` objects and Machines.
+    pub enum EffectKind {
+        /// Applied for the first time.
+        Added = "added",
+        /// Applied with new values.
+        Changed = "changed",
+        /// Reconciled at another pace.
+        ReconcileOnly = "reconcile-only",
+        /// The same object under another name.
+        Renamed = "renamed",
+        /// Applied by another Kustomization.
+        Moved = "moved",
+        /// Pods are replaced.
+        WorkloadRollout = "workload-rollout",
+        /// A HelmRelease is upgraded.
+        ReleaseUpgrade = "release-upgrade",
+        /// Manifests or charts come from elsewhere.
+        SourceChange = "source-change",
+        /// The API server refuses the change.
+        Immutable = "immutable",
+        /// Pruned.
+        Deleted = "deleted",
+        /// Stays, and nothing looks after it.
+        Orphaned = "orphaned",
+        /// A Kustomization can't be built.
+        BuildFails = "build-fails",
+        /// What a Kustomization applies is out of sight.
+        Unseen = "unknown",
+        /// Stays because it says so.
+        Kept = "kept",
+        /// No more reconciliation.
+        Suspended = "suspended",
+        /// Suspended by an annotation that is ignored.
+        AnnotatedOnly = "annotated-only",
+        /// Reconciled again.
+        Resumed = "resumed",
+        /// Reconciled again because the field is gone.
+        ResumedByOmission = "resumed-by-omission",
+        /// A Gate is asked to open.
+        Opened = "opened",
+        /// A Gate is asked to close.
+        Closed = "closed",
+        /// The window of a Gate.
+        WindowChanged = "window-changed",
+        /// The default of a Gate.
+        DefaultChanged = "default-changed",
+        /// An object waits for a Gate.
+        Gated = "gated",
+        /// An object waits for a Gate no more.
+        Released = "released",
+        /// A key of a notification's metadata is new.
+        KeyAdded = "key-added",
+        /// A key has another value.
+        KeyChanged = "key-changed",
+        /// A key is gone.
+        KeyRemoved = "key-removed",
+        /// Two sources for a key.
+        KeyOverridden = "key-overridden",
+        /// An alert matches.
+        NotificationGained = "notification-gained",
+        /// No alert matches.
+        NotificationLost = "notification-lost",
+        /// Others wait for it.
+        Waits = "waits",
+        /// Machines are replaced.
+        Rollout = "rollout",
+        /// A webhook refuses the change.
+        Rejected = "rejected",
+        /// Machines are added or removed.
+        Scale = "scale",
+        /// Withheld until something else is over.
+        Delayed = "delayed",
+        /// An update extension changes existing Machines.
+        UpdatedInPlace = "updated-in-place",
+        /// The infrastructure provider decides.
+        ProviderDefined = "provider-defined",
+        /// Not known offline.
+        Unknown = "unknown",
+        /// Existing Machines get the value; none is replaced.
+        PropagatedInPlace = "propagated-in-place",
+        /// Only the object changes, and how its controller behaves.
+        ObjectOnly = "object-only",
+        /// Existing Machines stay as they are, new ones get the value.
+        NewMachinesOnly = "new-machines-only",
+        /// Lifecycle hooks are called.
+        HooksCalled = "hooks-called",
+    }
+}
+
+impl EffectKind {
+    /// Its family, how bad it is, when it is otherwise (or nothing), and what it
+    /// means.
+    const fn row(self) -> (Category, Severity, &'static str, &'static str) {
+        use Category::{Event, Gate, Hook, Machines, Object, Suspend, Wait};
+        use Severity::{Disruptive, Notable, Routine};
+        match self {
+            Self::Added => (Object, Routine, "", "applied for the first time"),
+            Self::Changed => (
+                Object,
+                Routine,
+                "",
+                "applied with new values; every field in `details.fields`, but for those that an effect \
+                 on `machines` of the same object names",
+            ),
+            Self::ReconcileOnly => (Object, Routine, "", "interval, timeout or retry of a Flux object"),
+            Self::Renamed => (
+                Object,
+                Notable,
+                "routine where a generated name got another hash",
+                "the old object goes, a new one comes",
+            ),
+            Self::Moved => (
+                Object,
+                Notable,
+                "disruptive where its new Kustomization is suspended and the old one prunes",
+                "applied by another Kustomization",
+            ),
+            Self::WorkloadRollout => (Object, Notable, "", "the pod template changed: Pods are replaced"),
+            Self::ReleaseUpgrade => (
+                Object,
+                Notable,
+                "",
+                "chart, version or values of a HelmRelease, those that `valuesFrom` reads included",
+            ),
+            Self::SourceChange => {
+                (Object, Notable, "", "a source's ref or URL, a Kustomization's path or source")
+            }
+            Self::Immutable => {
+                (Object, Disruptive, "", "the API server refuses the change, or `force` recreates the object")
+            }
+            Self::Deleted => (
+                Object,
+                Disruptive,
+                "routine for generated names; notable for a Kustomization whose objects all stay",
+                "pruned, with all that goes with it",
+            ),
+            Self::Orphaned => (Object, Notable, "", "stays in the cluster, nothing looks after it"),
+            Self::BuildFails => (
+                Object,
+                Disruptive,
+                "",
+                "a Kustomization that built before, or is new, can't be built: nothing of it is applied or pruned",
+            ),
+            Self::Unseen => (
+                Object,
+                Notable,
+                "",
+                "what a Kustomization applied before may be in a repository, or a remote base, that is \
+                 not here, or is too much to build",
+            ),
+            Self::Kept => (
+                Object,
+                Routine,
+                "",
+                "protected by `prune: disabled`, `reconcile: disabled` or `ssa: Ignore`",
+            ),
+            Self::Suspended => {
+                (Suspend, Notable, "disruptive while its objects move elsewhere", "no more reconciliation")
+            }
+            Self::AnnotatedOnly => (
+                Suspend,
+                Notable,
+                "disruptive while its objects move elsewhere",
+                "the proposed annotation, which these controllers ignore",
+            ),
+            Self::Resumed => {
+                (Suspend, Notable, "", "reconciled again, with everything that changed meanwhile")
+            }
+            Self::ResumedByOmission => {
+                (Suspend, Notable, "", "`spec.suspend` is gone: resumed only if nobody else suspended it too")
+            }
+            Self::Opened => (Gate, Notable, "", "a Gate is asked to open"),
+            Self::Closed => (Gate, Notable, "", "a Gate is asked to close"),
+            Self::WindowChanged => (Gate, Notable, "", "how long a request at a Gate holds"),
+            Self::DefaultChanged => (Gate, Notable, "", "what a Gate is without a request"),
+            Self::Gated => (Gate, Notable, "", "an object waits for a Gate from now on"),
+            Self::Released => (Gate, Notable, "", "an object waits for a Gate no more"),
+            Self::KeyAdded => (Event, Routine, "", "a key of a notification's metadata is new"),
+            Self::KeyChanged => (Event, Routine, "", "a key of a notification's metadata has another value"),
+            Self::KeyRemoved => (Event, Routine, "", "a key of a notification's metadata is gone"),
+            Self::KeyOverridden => (
+                Event,
+                Routine,
+                "",
+                "two sources set a key of a notification's metadata: a conflict is logged",
+            ),
+            Self::NotificationGained => (Event, Routine, "", "an alert matches the object now"),
+            Self::NotificationLost => (Event, Notable, "", "an alert matches it no more"),
+            Self::Waits => (Wait, Routine, "", "Kustomizations that depend on a changed one"),
+            Self::Rollout => (Machines, Disruptive, "", "Cluster API: Machines are replaced"),
+            Self::Rejected => (Machines, Disruptive, "", "a webhook refuses the change"),
+            Self::Scale => (
+                Machines,
+                Notable,
+                "disruptive where Machines are gone before an upgrade is over",
+                "Machines are added or removed",
+            ),
+            Self::Delayed => (
+                Machines,
+                Notable,
+                "",
+                "what happens, `details.then`, is withheld until something else is over",
+            ),
+            Self::UpdatedInPlace => (Machines, Notable, "", "an update extension changes existing Machines"),
+            Self::ProviderDefined => {
+                (Machines, Notable, "", "the infrastructure provider decides whether instances are replaced")
+            }
+            Self::Unknown => (Machines, Notable, "", "what happens to Machines is not known offline"),
+            Self::PropagatedInPlace => {
+                (Machines, Routine, "", "existing Machines get the value; none is replaced")
+            }
+            Self::ObjectOnly => {
+                (Machines, Routine, "", "only the object changes, and how its controller behaves")
+            }
+            Self::NewMachinesOnly => {
+                (Machines, Routine, "", "existing Machines stay as they are, new ones get the value")
+            }
+            Self::HooksCalled => (Hook, Notable, "", "lifecycle hooks that the change calls"),
+        }
+    }
+
+    /// Its family.
+    pub const fn category(self) -> Category {
+        self.row().0
+    }
+
+    /// How bad it is, unless its circumstances are those of [`Self::unless`].
+    pub const fn severity(self) -> Severity {
+        self.row().1
+    }
+
+    /// When it is more or less bad than that; empty for never.
+    pub const fn unless(self) -> &'static str {
+        self.row().2
+    }
+
+    /// What it means, for the table of effects.
+    pub const fn meaning(self) -> &'static str {
+        self.row().3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_word_means_one_thing_in_a_family() {
+        let words: BTreeSet<_> = EffectKind::ALL.iter().map(|kind| (kind.category(), kind.name())).collect();
+        assert_eq!(words.len(), EffectKind::ALL.len());
+        let severities: Vec<&str> = Severity::ALL.iter().map(|severity| severity.name()).collect();
+        assert_eq!(severities, ["routine", "notable", "disruptive"]);
+        assert!(EffectKind::ALL.iter().all(|kind| !severities.contains(&kind.name())));
+    }
+}
