@@ -4,18 +4,18 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/recordings/mod.rs"]
-mod recordings;
+#[path = "../tests/it/support/corpus.rs"]
+mod corpus;
 
+use corpus::{Corpus, manifests};
 use forebay::yaml::Stream;
-use recordings::{Corpus, manifests};
 use std::hint::black_box;
 use std::path::Path;
 
 fn main() {
     let corpus = Corpus::find();
     let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures"));
-    let root = corpus.as_ref().map_or(fixtures, Corpus::root);
+    let root = corpus.map_or(fixtures, Corpus::root);
     let texts: Vec<String> = manifests(root)
         .iter()
         .filter_map(|path| std::fs::read_to_string(path).ok())

@@ -4,14 +4,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/recordings/mod.rs"]
-mod recordings;
+#[path = "../tests/it/support/corpus.rs"]
+mod corpus;
 
+use corpus::Corpus;
 use forebay::kustomize::{self, FILE_NAMES, Memo, Options};
 use forebay::repo::{FileTree, Snapshot, Store};
 use forebay::yaml::emit;
 use rayon::prelude::*;
-use recordings::Corpus;
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,10 @@ use std::time::{Duration, Instant};
 const SAMPLE: usize = 40;
 
 fn main() {
-    let Some(corpus) = Corpus::find() else { return };
+    let Some(corpus) = Corpus::find() else {
+        println!("skipped: no corpus");
+        return;
+    };
     let mut roots: Vec<PathBuf> =
         std::fs::read_dir(corpus.root()).unwrap().map(|entry| entry.unwrap().path()).collect();
     roots.retain(|root| root.is_dir());

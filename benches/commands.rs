@@ -5,10 +5,10 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/recordings/mod.rs"]
-mod recordings;
+#[path = "../tests/it/support/corpus.rs"]
+mod corpus;
 
-use recordings::{Corpus, manifests};
+use corpus::{Corpus, manifests};
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;

@@ -4,12 +4,12 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-#[path = "../tests/recordings/mod.rs"]
-mod recordings;
+#[path = "../tests/it/support/corpus.rs"]
+mod corpus;
 
+use corpus::{Corpus, manifests};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use forebay::yaml::Stream;
-use recordings::{Corpus, manifests};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use std::time::Duration;
 fn texts() -> Vec<(PathBuf, String)> {
     let corpus = Corpus::find();
     let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures"));
-    let root = corpus.as_ref().map_or(fixtures, Corpus::root);
+    let root = corpus.map_or(fixtures, Corpus::root);
     let mut texts = Vec::new();
     for path in manifests(root) {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -27,7 +27,6 @@ fn texts() -> Vec<(PathBuf, String)> {
         }
     }
     // The files must outlive the measurement of reading them.
-    std::mem::forget(corpus);
     texts
 }
 

@@ -1,0 +1,399 @@
+//! Which clusters a repository has, and what is in each.
+
+use crate::support::scratch::Scratch;
+use forebay::config::Config;
+use forebay::repo::{Snapshot, Store};
+use forebay::world::World;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn kustomization(name: &str, rest: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
+         spec: {{interval: 1h, prune: true, sourceRef: {{kind: GitRepository, name: flux-system}}, {rest}}}\n"
+    )
+}
+
+fn sync(path: &str) -> String {
+    format!(
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: flux-system, namespace: flux-system}}\n\
+         spec: {{interval: 1m, url: 'https://example.com/o/r'}}\n---\n{}",
+        kustomization("flux-system", &format!("path: {path}"))
+    )
+}
+
+fn config_map(name: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\ndata: {{k: v}}\n")
+}
+
+fn overlay(resources: &str, rest: &str) -> String {
+    format!(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{resources}]\n{rest}"
+    )
+}
+
+/// The clusters of the graph with the names of their Flux Kustomizations.
+fn clusters(scratch: &Scratch) -> Value {
+    let answer = scratch.forebay(&["graph", "--format", "json"]).json();
+    let mut found = serde_json::Map::new();
+    for node in answer["nodes"].as_array().expect("nodes") {
+        if node["object"]["kind"] == "Kustomization" {
+            let name = node["cluster"].as_str().expect("a cluster").to_owned();
+            let list = found.entry(name).or_insert_with(|| json!([]));
+            list.as_array_mut().expect("a list").push(node["object"]["name"].clone());
+        }
+    }
+    Value::Object(found)
+}
+
+/// What two clusters apply in the same way is one object of both, also where
+/// each has a Kustomization of its own and where names are changed on the way.
+#[test]
+fn equal_builds_of_clusters_are_one() {
+    let apps = kustomization("apps", "path: ./apps, targetNamespace: shop");
+    let both = overlay("flux-system/gotk-sync.yaml, ../../fleet", "");
+    let files = [
+        ("clusters/a/flux-system/gotk-sync.yaml", sync("./clusters/a")),
+        ("clusters/b/flux-system/gotk-sync.yaml", sync("./clusters/b")),
+        ("fleet/apps.yaml", apps),
+        ("clusters/a/kustomization.yaml", both.clone()),
+        ("clusters/b/kustomization.yaml", both),
+        ("fleet/kustomization.yaml", overlay("apps.yaml", "")),
+        ("apps/a.yaml", config_map("settings").replace(", namespace: shop", "")),
+    ];
+    let files = files.map(|(path, text)| (path, text.into_bytes()));
+    let snapshot = Arc::new(Snapshot::memory(files, Arc::new(Store::default())));
+    let world = World::new(&snapshot, &Config::default(), &[]);
+    let names: Vec<String> = world.objects.iter().map(|object| object.id.to_string()).collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    let shared = world.objects.iter().find(|object| &*object.id.kind == "ConfigMap").expect("built");
+    assert_eq!((shared.id.namespace.as_deref(), shared.members.len()), (Some("shop"), 2));
+}
+
+/// A home-made root covers what its kustomization includes, wherever that lies.
+#[test]
+fn a_guessed_cluster_holds_what_its_root_includes() {
+    let scratch = Scratch::git(&[
+        ("kube/main/root.yaml", &kustomization("root", "path: ./kube/main")),
+        ("kube/main/kustomization.yaml", &overlay("root.yaml, ../apps/web, ../apps/all", "")),
+        ("kube/apps/web/kustomization.yaml", &overlay("ks.yaml", "")),
+        ("kube/apps/web/ks.yaml", &kustomization("web", "path: ./kube/apps/web/app")),
+        ("kube/apps/web/app/a.yaml", &config_map("web")),
+        ("kube/apps/all/db/ks.yaml", &kustomization("db", "path: ./kube/apps/all/db/app")),
+        ("kube/apps/all/db/app/a.yaml", &config_map("db")),
+        ("kube/apps/all/kustomization.yaml", &overlay("db/ks.yaml", "")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"main": ["root", "web", "db"]}));
+}
+
+/// The same where the root cannot be built: a text is broken somewhere.
+#[test]
+fn a_broken_root_keeps_its_files() {
+    let scratch = Scratch::git(&[
+        ("kube/main/root.yaml", &kustomization("root", "path: ./kube/main")),
+        ("kube/main/kustomization.yaml", &overlay("root.yaml, ../apps/web, missing.yaml", "")),
+        ("kube/apps/web/kustomization.yaml", &overlay("ks.yaml", "")),
+        ("kube/apps/web/ks.yaml", &kustomization("web", "path: ./kube/apps/web/app")),
+        ("kube/apps/web/app/a.yaml", &config_map("web")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"main": ["root"]}));
+}
+
+/// Overlays of Flux Kustomizations that nothing here applies are clusters as
+/// they build: with the fields that they set.
+#[test]
+fn overlays_that_nothing_applies_are_clusters() {
+    let bare = kustomization("web", "path: ./web").replace(", namespace: flux-system", "");
+    let scratch = Scratch::git(&[
+        ("fleet/base/web.yaml", &bare),
+        ("fleet/base/kustomization.yaml", &overlay("web.yaml", "")),
+        (
+            "fleet/staging/kustomization.yaml",
+            &overlay("../base", "namespace: flux-system\nnamePrefix: staging-\n"),
+        ),
+        ("fleet/production/kustomization.yaml", &overlay("../base", "namespace: flux-system\n")),
+        ("web/a.yaml", &config_map("web")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"staging": ["staging-web"], "production": ["web"]}));
+    let why = scratch.forebay(&["why", "Kustomization/flux-system/staging-web"]);
+    assert_eq!(why.code, 0, "{}", why.err);
+    let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+    assert_eq!(answer["findings"], json!([]), "{answer:#}");
+}
+
+/// What a hub sends through a kubeConfig is followed where the configuration
+/// names that cluster, and `config show` tells where the hub says so.
+#[test]
+fn spokes_are_followed_where_they_are_named() {
+    let hub = kustomization("fleet", "path: ./fleet, kubeConfig: {secretRef: {name: spoke-kubeconfig}}");
+    let files = [
+        ("hub/flux-system/gotk-sync.yaml", sync("./hub")),
+        ("hub/fleet.yaml", hub),
+        ("fleet/source.yaml", sync("./fleet").split("---").next().unwrap_or_default().to_owned()),
+        ("fleet/apps.yaml", kustomization("apps", "path: ./apps, dependsOn: [{name: nothing}]")),
+        ("apps/a.yaml", config_map("web")),
+    ];
+    let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
+    let scratch = Scratch::git(&files);
+    scratch.run_git(&["remote", "add", "origin", "https://example.com/o/r"]);
+    assert_eq!(clusters(&scratch), json!({"hub": ["flux-system", "fleet", "apps"]}));
+    let show = scratch.forebay(&["config", "show"]).out;
+    let row = show.lines().find(|line| line.contains("kubeConfig")).expect("a row");
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(words, ["kubeConfig.flux-system/spoke-kubeconfig", "not", "followed", "hub/fleet.yaml:4"]);
+    let lint = |scratch: &Scratch| scratch.forebay(&["lint", "--format", "json"]).json();
+    assert_eq!(lint(&scratch)["findings"], json!([]));
+
+    let config =
+        "version: 1\nclusters:\n  - {name: spoke, kubeConfig: {secretRef: {name: spoke-kubeconfig}}}\n";
+    scratch.write(".forebay.yaml", config.as_bytes());
+    let spoke = json!(["apps"]);
+    assert_eq!(clusters(&scratch)["spoke"], spoke);
+    let answer = scratch.forebay(&["config", "show", "--format", "json"]).json();
+    crate::support::scratch::assert_schema("schemas/config-show.json", &answer);
+    let rows = answer["values"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["key"] == "clusters.hub.kubeConfig.flux-system/spoke-kubeconfig");
+    assert_eq!(row.expect("a row")["value"], "spoke");
+    assert_eq!(scratch.forebay(&["why", "ConfigMap/shop/web", "--cluster", "spoke"]).code, 0);
+}
+
+const OPERATOR: &str = "\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec:
+  distribution: {version: 2.9.x}
+  sync: {kind: GitRepository, url: 'https://example.com/o/r', ref: refs/heads/main, path: clusters/main}
+";
+
+/// `kustomize.patches` of a FluxInstance reach the pair that it makes; those for
+/// Deployments, which are not in Git, change nothing here.
+#[test]
+fn patches_of_a_flux_instance_reach_its_pair() {
+    let patches = "  kustomize:
+    patches:
+      - target: {kind: Deployment, name: kustomize-controller}
+        patch: |
+          - {op: add, path: /spec/template/spec/containers/0/args/-, value: --concurrent=20}
+      - patch: |
+          apiVersion: apps/v1
+          kind: Deployment
+          metadata: {name: source-controller}
+          spec: {replicas: 2}
+      - target: {kind: Kustomization}
+        patch: |
+          - {op: replace, path: /spec/path, value: fleet/main}
+          - {op: add, path: /spec/postBuild, value: {substitute: {REGION: eu}}}
+      - target: {kind: GitRepository}
+        patch: |
+          - {op: add, path: /spec/ignore, value: 'left-out/'}
+";
+    let scratch = Scratch::git(&[
+        ("flux/instance.yaml", &format!("{OPERATOR}{patches}")),
+        ("clusters/main/a.yaml", &config_map("elsewhere")),
+        ("fleet/main/a.yaml", &config_map("web").replace("k: v", "region: '${REGION}'")),
+        ("fleet/main/left-out/b.yaml", &config_map("left")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"main": ["flux-system"]}));
+    let graph = scratch.forebay(&["graph"]).out;
+    assert!(graph.contains("Kustomization flux-system/flux-system  fleet/main"), "{graph}");
+    let locate = scratch.forebay(&["locate", "ConfigMap/shop/web", "/data/region", "--format", "json"]);
+    assert_eq!(locate.json()["value"], "eu");
+    // The variable's place is in the patch.
+    let why = scratch.forebay(&["why", "ConfigMap/shop/web"]).out;
+    assert!(why.contains("substitution flux/instance.yaml:20"), "{why}");
+    assert_eq!(scratch.forebay(&["why", "ConfigMap/shop/left"]).code, 2);
+    // A copy of the root in Git is not what the operator runs.
+    scratch.write("fleet/main/copy.yaml", kustomization("flux-system", "path: ./nowhere").as_bytes());
+    assert_eq!(scratch.forebay(&["lint", "--select", "missing-path"]).code, 0);
+}
+
+/// The values of the flux-instance chart, in a ConfigMap that is generated.
+#[test]
+fn values_of_the_instance_chart_are_read_where_they_are() {
+    let release = "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: flux-instance, namespace: flux-system}
+spec:
+  interval: 1h
+  chartRef: {kind: OCIRepository, name: flux-instance}
+  valuesFrom: [{kind: ConfigMap, name: flux-instance-values}]
+";
+    let values = "instance:\n  distribution: {version: 2.9.x}\n  sync:\n    kind: GitRepository\n    url: https://example.com/o/r\n    ref: refs/heads/main\n    path: kubernetes/main\n";
+    let generator = "configMapGenerator:\n  - {name: flux-instance-values, files: [values.yaml]}\nconfigurations: [names.yaml]\nnamespace: flux-system\n";
+    let names = "nameReference:\n  - kind: ConfigMap\n    version: v1\n    fieldSpecs:\n      - {path: spec/valuesFrom/name, kind: HelmRelease}\n";
+    let scratch = Scratch::git(&[
+        ("kubernetes/flux/release.yaml", release),
+        ("kubernetes/flux/values.yaml", values),
+        ("kubernetes/flux/names.yaml", names),
+        ("kubernetes/flux/kustomization.yaml", &overlay("release.yaml", generator)),
+        ("kubernetes/main/a.yaml", &kustomization("apps", "path: ./nowhere")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"main": ["flux-system", "apps"]}));
+    let found = scratch.forebay(&["lint", "--format", "json", "--select", "missing-path"]).json();
+    assert_eq!(found["findings"][0]["location"]["path"], "kubernetes/main/a.yaml", "{found:#}");
+    // An unknown path is no path.
+    scratch.write("kubernetes/flux/values.yaml", values.replace("kubernetes/main", "${ROOT}").as_bytes());
+    assert_eq!(scratch.forebay(&["lint", "--select", "missing-path"]).code, 0);
+}
+
+/// What a ResourceSet makes of inputs in the repository is in the cluster; of
+/// others nobody knows.
+#[test]
+fn resource_sets_with_static_inputs_are_expanded() {
+    let set = |inputs: &str, path: &str| {
+        format!(
+            "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata: {{name: tenants, namespace: flux-system}}\n\
+             spec:\n  {inputs}\n  resources:\n    - apiVersion: kustomize.toolkit.fluxcd.io/v1\n      kind: Kustomization\n      \
+             metadata:\n        name: << inputs.tenant >>\n        namespace: flux-system\n      spec:\n        interval: 1h\n        \
+             prune: true\n        path: {path}\n        sourceRef: {{kind: GitRepository, name: flux-system}}\n        \
+             postBuild: {{substitute: {{tier: \"<< inputs.tier | quote >>\"}}}}\n"
+        )
+    };
+    let own = "inputs: [{tenant: red, tier: 1}, {tenant: blue, tier: 2}]";
+    let waits = kustomization("waits", "path: ./apps, dependsOn: [{name: red}, {name: green}]");
+    let scratch = Scratch::git(&[
+        ("clusters/main/flux-system/gotk-sync.yaml", &sync("./clusters/main")),
+        ("clusters/main/waits.yaml", &waits),
+        ("clusters/main/set.yaml", &set(own, "./tenants/<< inputs.tenant >>")),
+        ("apps/a.yaml", &config_map("web")),
+        ("tenants/red/a.yaml", &config_map("red").replace("k: v", "k: 'tier ${tier}'")),
+        ("tenants/blue/a.yaml", &config_map("blue")),
+    ]);
+    assert_eq!(clusters(&scratch), json!({"main": ["flux-system", "red", "blue", "waits"]}));
+    let lint = |scratch: &Scratch| {
+        let answer = scratch.forebay(&["lint", "--format", "json", "--show", "info"]).json();
+        let findings = answer["findings"].as_array().expect("findings").clone();
+        let found: Vec<(String, String, u64)> = findings
+            .iter()
+            .map(|finding| {
+                let at = &finding["location"];
+                let text = |value: &Value| value.as_str().expect("a text").to_owned();
+                (text(&finding["rule"]), text(&at["path"]), at["line"].as_u64().expect("a line"))
+            })
+            .collect();
+        let unchecked = answer["notChecked"].as_array().expect("a list");
+        (
+            found,
+            unchecked.iter().map(|row| row["what"].as_str().expect("a word").to_owned()).collect::<Vec<_>>(),
+        )
+    };
+    // All of it is known, so what isn't there is an error.
+    let missing = ("missing-reference".to_owned(), "clusters/main/waits.yaml".to_owned(), 4);
+    assert_eq!(lint(&scratch), (vec![missing.clone()], vec![]));
+    let locate = scratch.forebay(&["locate", "ConfigMap/shop/red", "/data/k", "--format", "json"]).json();
+    assert_eq!(locate["value"], "tier 1");
+    let locate = scratch.forebay(&["locate", "Kustomization/flux-system/blue", "/spec/path"]).out;
+    assert_eq!(locate, "clusters/main/set.yaml:15:15\n");
+    // The template's path is wrong for one of the inputs.
+    scratch.write("clusters/main/set.yaml", set(own, "./tenant/<< inputs.tenant >>").as_bytes());
+    let (found, _) = lint(&scratch);
+    let wrong = ("missing-path".to_owned(), "clusters/main/set.yaml".to_owned(), 15);
+    assert!(found.contains(&wrong), "{found:?}");
+
+    // A provider whose inputs are written down is as good.
+    let provider = "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSetInputProvider\nmetadata: {name: one, namespace: flux-system}\n\
+                    spec: {type: Static, defaultValues: {tenant: red, tier: 3}}\n";
+    let from = "inputsFrom: [{name: one}]";
+    scratch.write("clusters/main/set.yaml", set(from, "./tenants/<< inputs.tenant >>").as_bytes());
+    scratch.write("clusters/main/provider.yaml", provider.as_bytes());
+    assert_eq!(clusters(&scratch)["main"], json!(["flux-system", "red", "waits"]));
+    let locate = scratch.forebay(&["locate", "ConfigMap/shop/red", "/data/k", "--format", "json"]).json();
+    assert_eq!(locate["value"], "tier 3");
+
+    // Of these nobody knows which Kustomizations there are: nothing is an error.
+    let asks = provider.replace(
+        "type: Static, defaultValues",
+        "type: GitHubBranch, url: 'https://example.com', defaultValues",
+    );
+    for (inputs, path, provider) in [
+        (from, "./tenants/<< inputs.tenant >>", asks.as_str()),
+        ("inputsFrom: [{selector: {matchLabels: {a: b}}}]", "./tenants/<< inputs.tenant >>", provider),
+        (own, "<< if inputs.tier >>./tenants<< end >>", provider),
+        (own, "./tenants/<< inputs.team >>", provider),
+    ] {
+        scratch.write("clusters/main/set.yaml", set(inputs, path).as_bytes());
+        scratch.write("clusters/main/provider.yaml", provider.as_bytes());
+        assert_eq!(clusters(&scratch)["main"], json!(["flux-system", "waits"]), "{inputs} {path}");
+        let (found, unchecked) = lint(&scratch);
+        assert!(found.iter().all(|(rule, ..)| rule == "orphan-object"), "{inputs} {path}: {found:?}");
+        assert_eq!(unchecked, ["reference-into-resource-set"], "{inputs} {path}");
+    }
+    // An unknown value is only that.
+    scratch.write("clusters/main/set.yaml", set(own, "./tenants/<< inputs.tenant | slugify >>").as_bytes());
+    assert_eq!(clusters(&scratch)["main"], json!(["flux-system", "red", "blue", "waits"]));
+    assert_eq!(
+        lint(&scratch).0.iter().filter(|found| **found != missing && found.0 != "orphan-object").count(),
+        0
+    );
+}
+
+/// A file that the source leaves out is missing for that reason.
+#[test]
+fn what_is_left_out_of_the_artifact_says_so() {
+    let repository = |ignore: &str| {
+        Scratch::git(&[
+            ("clusters/main/flux-system/gotk-sync.yaml", &sync("./clusters/main")),
+            ("clusters/main/web.yaml", &kustomization("web", "path: ./web")),
+            ("clusters/main/docs.yaml", &kustomization("docs", "path: ./docs")),
+            ("web/kustomization.yaml", &overlay("a.yaml", "")),
+            ("web/a.yaml", &config_map("web")),
+            ("docs/a.yaml", &config_map("docs")),
+            (".sourceignore", ignore),
+        ])
+    };
+    assert_eq!(repository("").forebay(&["lint"]).code, 0);
+    let scratch = repository("# too much\nweb/a.*\n/docs/\n");
+    let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+    let why = |at: usize| answer["findings"][at]["why"].as_str().expect("a reason").to_owned();
+    assert_eq!(answer["findings"][0]["rule"], "missing-path", "{answer:#}");
+    assert!(why(0).starts_with("it exists, but `/docs/` in .sourceignore keeps it out"), "{}", why(0));
+    assert_eq!(answer["findings"][1]["rule"], "missing-resource", "{answer:#}");
+    assert!(why(1).starts_with("it exists, but `web/a.*` in .sourceignore keeps it out"), "{}", why(1));
+    assert!(why(1).contains("the build of Kustomization flux-system/web fails"), "{}", why(1));
+
+    // The source itself can say so, in place of the file.
+    let scratch = repository("");
+    let source = sync("./clusters/main").replacen("interval: 1m", "interval: 1m, ignore: 'web/a.yaml'", 1);
+    scratch.write("clusters/main/flux-system/gotk-sync.yaml", source.as_bytes());
+    let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+    assert_eq!(answer["findings"].as_array().map(Vec::len), Some(1), "{answer:#}");
+    let finding = &answer["findings"][0];
+    assert_eq!(finding["rule"], "missing-resource", "{answer:#}");
+    assert_eq!(finding["location"]["path"], "web/kustomization.yaml", "{answer:#}");
+    let why = finding["why"].as_str().expect("a reason");
+    assert!(
+        why.starts_with("it exists, but `web/a.yaml` in spec.ignore of the source keeps it out"),
+        "{why}"
+    );
+}
+
+/// `why` names the text of a patch, not only the entry that applies it.
+#[test]
+fn why_shows_the_patch_itself() {
+    let merge =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\ndata: {region: eu}\n";
+    let two = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: db, namespace: shop}}\ndata: {{k: x}}\n---\n{merge}"
+    );
+    let patches =
+        "patches:\n  - path: removes.yaml\n    target: {kind: ConfigMap, name: web}\n  - path: two.yaml\n";
+    let scratch = Scratch::new(&[
+        ("app/kustomization.yaml", &overlay("a.yaml, b.yaml", patches)),
+        ("app/a.yaml", &config_map("web")),
+        ("app/b.yaml", &config_map("db")),
+        ("app/removes.yaml", "- {op: remove, path: /data/k}\n"),
+        ("app/two.yaml", &two),
+    ]);
+    let why = scratch.forebay(&["why", "ConfigMap/shop/web"]).out;
+    let patches: Vec<&str> = why.lines().filter(|line| line.contains("patch ")).collect();
+    let expected = [
+        "patch        app/removes.yaml:1:1 (via patch app/kustomization.yaml:5:5)",
+        "patch        app/two.yaml:6:1 (via patch app/kustomization.yaml:7:5)",
+    ];
+    assert_eq!(patches.iter().map(|line| line.trim()).collect::<Vec<_>>(), expected, "{why}");
+    let answer = scratch.forebay(&["why", "ConfigMap/shop/web", "--format", "json"]).json();
+    crate::support::scratch::assert_schema("schemas/why.json", &answer);
+    assert_eq!(answer["files"][1]["location"]["via"][0]["location"]["line"], 5, "{answer:#}");
+}

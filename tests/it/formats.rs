@@ -1,0 +1,174 @@
+//! The formats of `lint`, as their readers need them.
+
+use crate::support::scratch::{Scratch, assert_schema};
+use serde_json::Value;
+
+const FORMATS: [&str; 8] = ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"];
+
+const FAULTY: &str = r#"apiVersion: v1
+kind: Namespace
+metadata:
+  name: podinfo
+  labels:
+    contact: sre@example.com
+    other: "b b" # forebay: ignore[malformed-label-value] known, see TEAM-1
+  annotations:
+    events.toolkit.fluxcd.io/image: podinfo:6.5.4
+"#;
+
+#[test]
+fn sarif_is_what_code_scanning_reads() {
+    let scratch = Scratch::git(&[("a b/ü#1.yaml", FAULTY), ("t.yaml", "{{- if .x }}\n")]);
+    let log = scratch.forebay(&["lint", "--format", "sarif"]).json();
+    assert_schema("tests/data/sarif-2.1.0.json", &log);
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().expect("a list");
+    let errors: Vec<&Value> = results.iter().filter(|result| result["suppressions"].is_null()).collect();
+    let rule = &run["tool"]["driver"]["rules"][errors[0]["ruleIndex"].as_u64().expect("a number") as usize];
+    assert_eq!(rule["id"], errors[0]["ruleId"]);
+    assert!(rule["help"]["markdown"].as_str().is_some_and(|help| help.contains("## Why it matters")));
+    let place = &errors[0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "a%20b/%C3%BC%231.yaml");
+    let region =
+        ["startLine", "startColumn", "endLine", "endColumn"].map(|key| place["region"][key].as_u64());
+    assert_eq!(region, [Some(6), Some(14), Some(6), Some(29)]);
+    let bytes = FAULTY.find("sre@").expect("written above") as u64;
+    assert_eq!(place["region"]["byteOffset"].as_u64(), Some(bytes));
+    let suppressed = results.iter().find(|result| !result["suppressions"].is_null()).expect("one");
+    assert_eq!(suppressed["suppressions"][0]["kind"], "inSource");
+    assert_eq!(suppressed["suppressions"][0]["justification"], "known, see TEAM-1");
+    assert!(
+        run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+            .as_str()
+            .is_some_and(|text| text == "not checked: 1 template")
+    );
+}
+
+#[test]
+fn fingerprints_are_unique_where_services_need_it() {
+    let scratch = Scratch::new(&[("a.yaml", FAULTY), ("b.yaml", FAULTY)]);
+    let report = scratch.forebay(&["lint", "--format", "gitlab", "--select", "malformed-label-value"]).json();
+    let report = report.as_array().expect("a list");
+    assert_eq!(report.len(), 2);
+    assert_ne!(report[0]["fingerprint"], report[1]["fingerprint"]);
+    for issue in report {
+        assert_eq!(issue["severity"], "major");
+        assert_eq!(issue["check_name"], "malformed-label-value");
+        assert_eq!(issue["location"]["lines"]["begin"], 6);
+        assert!(issue["description"].as_str().is_some_and(|text| text.starts_with("Namespace podinfo: ")));
+    }
+}
+
+#[test]
+fn services_get_paths_of_the_repository() {
+    let scratch = Scratch::git(&[("fleet/a.yaml", FAULTY)]);
+    let run = |format| scratch.forebay(&["lint", "--root", "fleet", "--format", format]).out;
+    assert!(run("github").contains("file=fleet/a.yaml,"));
+    assert!(run("gitlab").contains(r#""path":"fleet/a.yaml""#));
+    assert!(run("sarif").contains(r#""uri":"fleet/a.yaml""#));
+    assert!(run("json").contains(r#""path":"a.yaml""#));
+}
+
+#[test]
+fn annotations_are_capped_and_the_rest_counted() {
+    let labels: String = (0..25).map(|n| format!("    l{n}: \"b {n}\"\n")).collect();
+    let text = format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels:\n{labels}");
+    let scratch = Scratch::new(&[("a.yaml", &text)]);
+    let out = scratch.forebay(&["lint", "--format", "github"]).out;
+    assert_eq!(out.lines().count(), 10, "{out}");
+    assert!(out.lines().all(|line| line.starts_with("::error ")), "{out}");
+    assert!(out.ends_with("::16 more errors of forebay in the log and the summary\n"), "{out}");
+}
+
+#[test]
+fn junit_has_a_case_for_each_finding_and_one_without() {
+    let scratch = Scratch::new(&[("a.yaml", FAULTY)]);
+    let out = scratch.forebay(&["lint", "--format", "junit"]).out;
+    assert_eq!(out.matches("<testcase ").count(), 2, "{out}");
+    assert!(out.contains(r#"tests="2" failures="2""#) && out.contains(r#"<failure type="error""#), "{out}");
+    let clean =
+        Scratch::new(&[("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n")]);
+    let out = clean.forebay(&["lint", "--format", "junit"]).out;
+    assert!(out.contains(r#"tests="1" failures="0""#), "{out}");
+}
+
+#[test]
+fn markdown_is_cut_where_services_refuse_more() {
+    let labels: String = (0..2000).map(|n| format!("    l{n}: \"b {n}\"\n")).collect();
+    let text = format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels:\n{labels}");
+    let scratch = Scratch::new(&[("a.yaml", &text)]);
+    let out = scratch.forebay(&["lint", "--format", "markdown"]).out;
+    assert!(out.len() < 65_000, "{}", out.len());
+    assert!(out.starts_with("<!-- forebay:lint -->\n### forebay: 2000 errors\n"), "{out}");
+    assert!(out.contains(" findings more not shown here."));
+}
+
+/// A line that the runner of a workflow obeys.
+fn is_command(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("::") || line.starts_with("##[")
+}
+
+#[test]
+fn hostile_strings_come_out_inert() {
+    let evil =
+        "\\e[31m\\r\\n::error::pwned%0A::error::pwned ${{ github.token }} <img src=x onerror=y> @team | `x`";
+    let manifest = format!(
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: \"a ::error::pwned {evil}\"\n  labels:\n    a: \"{evil}\"\n    \
+         \"::error::k {evil}\": x\n  annotations:\n    \"events.toolkit.fluxcd.io/{evil}\": \"{evil}\"\n"
+    );
+    let names =
+        ["::error::pwned.yaml", "a%0A::error::b,c:d.yaml", "##[error]x.yaml", "d\u{1b}[31m\n::error::e.yaml"];
+    let names: Vec<&str> = if cfg!(windows) { vec!["a%0A.yaml"] } else { names.to_vec() };
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (*name, manifest.as_str())).collect();
+    let scratch = Scratch::git(&files);
+    for format in FORMATS {
+        for extra in [&["--show", "info"][..], &["--list-unchecked", "--color", "always"]] {
+            let run = scratch.forebay(&[&["lint", "--format", format], extra].concat());
+            assert!([0, 1].contains(&run.code), "{format}: {}", run.err);
+            let text = run.out;
+            let coloured = extra.contains(&"always") && format == "full";
+            let controls = text.chars().filter(|c| c.is_control() && *c != '\n');
+            assert!(coloured || controls.count() == 0, "{format}: {text:?}");
+            for line in text.lines().filter(|line| is_command(line)) {
+                let ours = ["::error file=", "::warning file=", "::notice file="];
+                let more = line.contains(" title=forebay::");
+                assert!(
+                    format == "github" && (more || ours.iter().any(|lead| line.starts_with(lead))),
+                    "{format}: {line}"
+                );
+                // Nothing of a file ends the properties or adds one.
+                let (properties, _) = line[2..].split_once("::").expect("a command has data");
+                assert!(properties.matches(['\n', '\r']).count() == 0);
+                let keys = properties.split(',').map(|part| part.split('=').next().unwrap_or_default());
+                let known = [
+                    "error file",
+                    "warning file",
+                    "notice file",
+                    "error title",
+                    "warning title",
+                    "notice title",
+                    "line",
+                    "endLine",
+                    "col",
+                    "endColumn",
+                    "title",
+                ];
+                assert!(keys.clone().all(|key| known.contains(&key)), "{line}");
+            }
+            if coloured {
+                let stripped = text.replace("\u{1b}[", "").replace("\u{1b}]8", "");
+                assert!(!stripped.contains('\u{1b}'), "{text:?}");
+            }
+            if format == "markdown" {
+                assert!(!text.contains("<img") && !text.contains(" @team"), "{text}");
+            }
+            if format == "junit" {
+                assert!(!text.contains("<img"), "{text}");
+            }
+            if ["json", "sarif", "gitlab"].contains(&format) {
+                let _: Value = serde_json::from_str(&text).expect("JSON");
+            }
+        }
+    }
+}

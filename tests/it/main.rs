@@ -1,0 +1,57 @@
+//! All tests from outside, but for those of the pages of rules (`tests/rules.rs`) and
+//! of the plans of projects (`tests/plan.rs`), which make their tests out of files.
+//! One program, because each one more is linked against everything again. A module
+//! is a subject: `cargo test --test it suspend::` runs those of one.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests end by panics and tell what they did"
+)]
+
+mod support;
+
+mod action;
+mod baseline;
+mod cli;
+mod cluster_api;
+mod cluster_api_commands;
+mod clusters;
+mod corpus_findings;
+mod documentation;
+mod edits;
+mod emit;
+mod examples;
+mod flux_build;
+mod flux_events;
+mod formats;
+mod gate_rewrite;
+mod gates;
+mod go_grammars;
+mod go_yaml;
+mod hostile_builds;
+mod hostile_yaml;
+mod kustomize_cases;
+mod kustomize_goldens;
+mod kustomize_origins;
+mod kustomize_stress;
+mod migrate_alert_summary;
+mod oracle;
+mod origins;
+mod plan_history;
+mod plan_machines;
+mod plan_properties;
+mod projects;
+mod rewrite_properties;
+mod rewrites;
+mod schemas;
+mod seeded_faults;
+mod shared_builds;
+mod simulate_events;
+mod simulate_hooks;
+mod simulate_propagation;
+mod substitution;
+mod suspend;
+mod transcripts;
+mod unknown_fields;

@@ -1,0 +1,219 @@
+//! A world that shares builds with an earlier one (`World::like`) is the world
+//! that would be built alone: after random changes of files, for the projects of
+//! the tests and the corpus, each object with each value and its place.
+//!
+//! `FOREBAY_CHANGES` is how many changed trees each repository gets.
+
+use crate::support::corpus::{Files, children};
+use crate::support::random::Random;
+use crate::support::skip::corpus_or_skip;
+use forebay::config::Config;
+use forebay::kustomize::FILE_NAMES;
+use forebay::lint::engine::{self, Options};
+use forebay::repo::{Snapshot, Store};
+use forebay::world::World;
+use forebay::yaml::{Dialect, Node, NodeRef};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+#[test]
+fn the_projects_of_the_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/projects");
+    let mut repositories = children(&root);
+    repositories.extend(children(&root).iter().flat_map(|(name, files)| {
+        let base = files.iter().filter_map(|(path, bytes)| Some((path.strip_prefix("base/")?, bytes)));
+        let base: Files = base.map(|(path, bytes)| (path.to_owned(), bytes.clone())).collect();
+        (!base.is_empty()).then(|| (format!("{name}, its base"), base))
+    }));
+    compare(&repositories, 2);
+}
+
+#[test]
+fn the_corpus() {
+    let corpus = corpus_or_skip!();
+    compare(&children(corpus.root()), 2);
+}
+
+fn compare(repositories: &[(String, Files)], changes: usize) {
+    let changes = std::env::var("FOREBAY_CHANGES").map_or(changes, |count| count.parse().expect("a number"));
+    let config = Config::default();
+    let (mut objects, mut shared) = (0, 0);
+    for (name, files) in repositories {
+        let store = Arc::new(Store::default());
+        let before = Arc::new(snapshot(files, &store));
+        let base = World::new(&before, &config, &[]);
+        for seed in 0..changes as u64 {
+            let mut random = Random(seed ^ (name.len() as u64) << 32);
+            let mut changed = files.clone();
+            let done: Vec<String> =
+                (0..1 + random.below(3)).map(|_| change(&mut changed, &mut random)).collect();
+            let after = Arc::new(snapshot(&changed, &store).sharing(&before));
+            let (alone, like) = (World::new(&after, &config, &[]), base.like(&after, &config, &[]));
+            let (wanted, got) = (text(&alone), text(&like));
+            assert!(
+                wanted == got,
+                "{name}, {seed}: {}\n{}",
+                done.join(", "),
+                similar::TextDiff::from_lines(wanted.as_str(), got.as_str()).unified_diff()
+            );
+            let (old, new) = (built(&base), built(&like));
+            objects += new.len();
+            shared += new.intersection(&old).count();
+        }
+    }
+    println!("{} repositories, {objects} built objects, {shared} of them shared", repositories.len());
+    assert!(shared * 5 > objects, "only {shared} of {objects} objects are shared");
+}
+
+/// The objects that are no plain text of a file, by what tells them apart.
+fn built(world: &World) -> BTreeSet<usize> {
+    let address = |node: &Node| match node {
+        Node::Built(built) => Some(Arc::as_ptr(built) as usize),
+        Node::Source(..) => None,
+    };
+    world.objects.iter().filter_map(|object| address(&object.node)).collect()
+}
+
+fn snapshot(files: &Files, store: &Arc<Store>) -> Snapshot {
+    Snapshot::memory(files.iter().map(|(path, bytes)| (path.as_str(), bytes.clone())), store.clone())
+}
+
+/// Change a tree in one way that people change theirs; what was done.
+fn change(files: &mut Files, random: &mut Random) -> String {
+    let paths: Vec<String> = files.keys().cloned().collect();
+    let manifests: Vec<&String> =
+        paths.iter().filter(|path| path.ends_with(".yaml") || path.ends_with(".yml")).collect();
+    if manifests.is_empty() {
+        return "nothing to change".to_owned();
+    }
+    let path = *random.pick(&manifests);
+    let other = *random.pick(&manifests);
+    let beside = |path: &str, name: &str| match path.rsplit_once('/') {
+        Some((directory, _)) => format!("{directory}/{name}"),
+        None => name.to_owned(),
+    };
+    let text = String::from_utf8_lossy(&files[path]).into_owned();
+    let kustomizations = [
+        "kind: Kustomization\nresources: []\n",
+        "kind: Kustomization\nnamePrefix: new-\nresources: [.]\n",
+        "kind: Component\n",
+    ];
+    match random.below(12) {
+        0 => {
+            files.remove(path);
+            format!("{path} removed")
+        }
+        1 => {
+            let to = beside(other, "zz-copy.yaml");
+            files.insert(to.clone(), files[path].clone());
+            format!("{path} copied to {to}")
+        }
+        2 => {
+            files.insert(path.clone(), files[other].clone());
+            format!("{other} written over {path}")
+        }
+        3 => {
+            files.insert(path.clone(), format!("# a comment\n{text}").into_bytes());
+            format!("a comment above {path}")
+        }
+        4 => {
+            let bytes = files.remove(path).unwrap();
+            let to = beside(path, "renamed.yaml");
+            files.insert(to.clone(), bytes);
+            format!("{path} renamed to {to}")
+        }
+        5 => {
+            let to = beside(path, FILE_NAMES[random.below(FILE_NAMES.len())]);
+            files.insert(to.clone(), random.pick(&kustomizations).as_bytes().to_vec());
+            format!("{to} made")
+        }
+        6 => {
+            let directory = path.split('/').next().unwrap_or_default();
+            let holder =
+                if random.one_in(2) { ".sourceignore".to_owned() } else { beside(path, ".sourceignore") };
+            files.insert(holder.clone(), format!("/{directory}\n*.md\nkustomization.yml\n").into_bytes());
+            format!("{holder} ignores {directory}")
+        }
+        7 => {
+            // Text of the same length: all places stay.
+            files.insert(path.clone(), text.replace(['0', '1', '2'], "3").into_bytes());
+            format!("numbers in {path}")
+        }
+        8 => {
+            let path = random.pick(&paths);
+            files.insert(path.clone(), b"new: text\n".to_vec());
+            format!("{path} is other text")
+        }
+        9 => {
+            let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+            files.retain(|path, _| !path.starts_with(&format!("{directory}/")));
+            format!("{directory}/ removed")
+        }
+        10 => {
+            let keys =
+                ["  prune: true\n", "  targetNamespace: elsewhere\n", "  ignoreMissingComponents: true\n"];
+            let key = random.pick(&keys);
+            files.insert(path.clone(), text.replacen("spec:\n", &format!("spec:\n{key}"), 1).into_bytes());
+            format!("{} in {path}", key.trim())
+        }
+        _ => {
+            let changed = text.replace("podinfo", "podinfo-two").replace("production", "staging");
+            files.insert(path.clone(), changed.into_bytes());
+            format!("names in {path}")
+        }
+    }
+}
+
+/// Everything that a world says, by cluster, and what lint finds in it.
+fn text(world: &World) -> String {
+    let mut out = String::new();
+    for cluster in &world.clusters {
+        let _ = writeln!(out, "cluster {:?} {} {:?}", cluster.name, cluster.root, cluster.settings);
+        for applied in &cluster.applied {
+            let _ = writeln!(
+                out,
+                "applied {} {} {:?} {} {} {:?} {:?}\n{:?}",
+                applied.id,
+                applied.path,
+                applied.target,
+                applied.assumed,
+                applied.later,
+                applied.applied_by,
+                applied.files_read,
+                applied.outcome
+            );
+        }
+        for (member, object) in world.members(cluster) {
+            let _ = writeln!(
+                out,
+                "{} {:?} {:?} {:?} {:?}",
+                object.id, member.target, member.applied_by, object.files, object.problems
+            );
+            values(object.node.get_ref(), &mut out);
+        }
+        let _ = writeln!(out, "{:?} {:?} {:?}", cluster.openers, cluster.expanded, cluster.generated);
+    }
+    let _ = writeln!(out, "orphans {:?}", world.orphans);
+    for finding in engine::run(world, &Config::default(), &Options::default()).findings {
+        let _ = writeln!(out, "{} {:?} {:?}", finding.rule.id, finding.location, finding.clusters);
+    }
+    out
+}
+
+fn values(node: NodeRef<'_>, out: &mut String) {
+    let _ = write!(out, "  {:?}", node.location());
+    if node.is_map() {
+        out.push('\n');
+        for entry in node.entries() {
+            let _ = write!(out, "  {}", entry.key);
+            values(entry.value, out);
+        }
+    } else if node.is_seq() {
+        out.push('\n');
+        node.items().for_each(|item| values(item, out));
+    } else {
+        let _ = writeln!(out, " {:?} {:?}", node.holes(), node.scalar(Dialect::GoYamlV3));
+    }
+}

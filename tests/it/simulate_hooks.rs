@@ -1,0 +1,263 @@
+//! `forebay simulate hooks` from outside: upstream's cases as given states, and
+//! a Cluster's events as sequences.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::support::recordings;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn forebay(root: Option<&Path>, arguments: &[&str], input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
+    command.args(["simulate", "hooks"]).args(arguments);
+    if let Some(root) = root {
+        command.arg("--root").arg(root);
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command runs");
+    child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
+    child.wait_with_output().expect("it ends")
+}
+
+fn sequence(manifests: &str, arguments: &[&str]) -> Value {
+    sequence_under("version: 1\n", manifests, arguments)
+}
+
+fn sequence_under(config: &str, manifests: &str, arguments: &[&str]) -> Value {
+    let directory = TempDir::new().expect("a temporary directory");
+    std::fs::write(directory.path().join(".forebay.yaml"), config).expect("a writable directory");
+    std::fs::write(directory.path().join("fleet.yaml"), manifests).expect("a writable directory");
+    let arguments = [arguments, &["--format", "json"]].concat();
+    let output = forebay(Some(directory.path()), &arguments, "");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn recorded_states_are_answered() {
+    let groups = [
+        "upgrade-hook-sequence",
+        "upgrade-plan",
+        "upgrade-deferred",
+        "after-hook-calls",
+        "before-cluster-create",
+    ];
+    for case in recordings::cluster_api(&groups) {
+        let output = forebay(None, &["--input", "-"], &case["input"].to_string());
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        for (key, value) in case["expect"].as_object().expect("an object") {
+            assert_eq!(&answer["result"][key], value, "{}: {key}", case["id"]);
+        }
+    }
+}
+
+#[test]
+fn an_input_that_asks_nothing_is_a_usage_error() {
+    let output = forebay(None, &["--input", "-"], "{}");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("topologyVersion"));
+}
+
+const FLEET: &str = "
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: quick-start, namespace: fleet}
+spec:
+  kubernetesVersions: [v1.30.4, v1.31.9, v1.32.8, v1.33.5, v1.34.1]
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata:
+  name: prod
+  namespace: fleet
+  annotations: {ANNOTATIONS}
+spec:
+  topology:
+    classRef: {name: quick-start}
+    version: v1.30.4
+    workers:
+      machineDeployments:
+      - {class: w, name: md-0, replicas: 6}
+      - {class: w, name: md-1, metadata: {annotations: {WORKER}}}
+";
+
+fn fleet(annotation: &str, worker: &str) -> String {
+    FLEET.replace("ANNOTATIONS", annotation).replace("WORKER", worker)
+}
+
+/// `state kind version` of each step.
+fn states(answer: &Value) -> Vec<String> {
+    let steps = answer["steps"].as_array().expect("steps");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    steps
+        .iter()
+        .map(|step| {
+            let what = if step["hook"].is_null() { text(&step["kind"]) } else { text(&step["hook"]) };
+            format!("{} {what} {}", text(&step["state"]), text(&step["toVersion"])).trim_end().to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn workers_stop_where_the_version_skew_demands_it() {
+    let answer = sequence(
+        &fleet("", ""),
+        &[
+            "Cluster/fleet/prod",
+            "--on",
+            "upgrade",
+            "--to",
+            "v1.34.1",
+            "--respond",
+            "AfterWorkersUpgrade=blocking",
+        ],
+    );
+    assert_eq!(answer["upgradePlan"]["workers"], json!(["v1.33.5", "v1.34.1"]));
+    assert_eq!(
+        states(&answer)[..13],
+        [
+            "done BeforeClusterUpgrade v1.34.1",
+            "done BeforeControlPlaneUpgrade v1.31.9",
+            "done controlPlane v1.31.9",
+            "done AfterControlPlaneUpgrade v1.31.9",
+            "done BeforeControlPlaneUpgrade v1.32.8",
+            "done controlPlane v1.32.8",
+            "done AfterControlPlaneUpgrade v1.32.8",
+            "done BeforeControlPlaneUpgrade v1.33.5",
+            "done controlPlane v1.33.5",
+            "done AfterControlPlaneUpgrade v1.33.5",
+            "done BeforeWorkersUpgrade v1.33.5",
+            "done workers v1.33.5",
+            "blocked AfterWorkersUpgrade v1.33.5",
+        ]
+    );
+    assert_eq!(states(&answer)[13], "pending BeforeControlPlaneUpgrade v1.34.1");
+}
+
+#[test]
+fn what_stops_an_upgrade() {
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.31.9"];
+    let gate = "before-upgrade.hook.cluster.cluster.x-k8s.io/backup: ''";
+    let blocked = sequence(&fleet(gate, ""), &upgrade);
+    assert_eq!(states(&blocked)[0], "blocked BeforeClusterUpgrade v1.31.9");
+    assert_eq!(states(&blocked)[1], "pending BeforeControlPlaneUpgrade v1.31.9");
+
+    let deferred = sequence(&fleet("", "topology.cluster.x-k8s.io/defer-upgrade: ''"), &upgrade);
+    assert_eq!(states(&deferred)[5], "blocked workers v1.31.9");
+    assert!(deferred["steps"][5]["reason"].as_str().expect("text").starts_with("md-1 deferred"));
+    assert!(deferred["withheld"][0].as_str().expect("text").contains("rejected"));
+
+    let aborted =
+        sequence(&fleet("", ""), &[&upgrade[..], &["--respond", "BeforeWorkersUpgrade=failure"]].concat());
+    assert_eq!(states(&aborted)[4], "aborted BeforeWorkersUpgrade v1.31.9");
+    assert!(aborted["withheld"][0].as_str().expect("text").starts_with("nothing of the topology"));
+}
+
+#[test]
+fn answers_that_cannot_block_do_not() {
+    let create = ["Cluster/prod", "--on", "create", "--respond", "AfterControlPlaneInitialized=blocking"];
+    assert_eq!(
+        states(&sequence(&fleet("", ""), &create)),
+        [
+            "done BeforeClusterCreate",
+            "done controlPlane v1.30.4",
+            "done workers v1.30.4",
+            "done AfterControlPlaneInitialized"
+        ]
+    );
+}
+
+#[test]
+fn a_committed_ok_to_delete_skips_the_hook() {
+    let delete = ["Cluster/prod", "--on", "delete", "--respond", "BeforeClusterDelete=blocking"];
+    let bypassed = sequence(&fleet("runtime.cluster.x-k8s.io/ok-to-delete: ''", ""), &delete);
+    assert_eq!(states(&bypassed), ["skipped BeforeClusterDelete", "done workers", "done controlPlane"]);
+    let held = sequence(&fleet("", ""), &delete);
+    assert_eq!(states(&held), ["blocked BeforeClusterDelete", "pending workers", "pending controlPlane"]);
+}
+
+#[test]
+fn clusters_without_hooks_say_why() {
+    let legacy = "
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: legacy, namespace: fleet}
+spec: {paused: true}
+";
+    let answer = sequence(legacy, &["Cluster/legacy", "--on", "delete"]);
+    assert_eq!(answer["steps"], json!([]));
+    assert!(answer["notes"][0].as_str().expect("text").contains("no managed topology"));
+
+    let skips = sequence(&fleet("", ""), &["Cluster/prod", "--on", "upgrade", "--to", "v1.35.0"]);
+    assert_eq!(skips["steps"], json!([]));
+    assert!(skips["notes"][0].as_str().expect("text").contains("kubernetesVersions"));
+}
+
+#[test]
+fn configured_handlers_are_the_only_ones() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let config = "version: 1\ntarget:\n  extensions:\n    - name: addons\n      handlers:\n        \
+                  - {name: upgrade, hook: BeforeClusterUpgrade}\n";
+    std::fs::write(directory.path().join(".forebay.yaml"), config).expect("a writable directory");
+    std::fs::write(directory.path().join("fleet.yaml"), fleet("", "")).expect("a writable directory");
+    let arguments = ["Cluster/prod", "--on", "upgrade", "--to", "v1.31.9", "--format", "json"];
+    let output = forebay(Some(directory.path()), &arguments, "");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(answer["steps"][0]["handlers"], json!(["upgrade.addons"]));
+    assert_eq!(states(&answer)[1], "skipped BeforeControlPlaneUpgrade v1.31.9");
+}
+
+/// Chained upgrades, their hooks and the blocking AfterClusterUpgrade came with 1.12,
+/// the annotation that blocks with 1.10.
+#[test]
+fn older_versions_do_what_they_can() {
+    let under = |version: &str, annotation: &str, to: &str, respond: &[&str]| {
+        let config =
+            format!("version: 1\ntarget: {{clusterApi: \"{version}\", features: {{runtimeSdk: enabled}}}}\n");
+        let arguments = [&["Cluster/prod", "--on", "upgrade", "--to", to][..], respond].concat();
+        sequence_under(&config, &fleet(annotation, ""), &arguments)
+    };
+    let chained = under("1.12", "", "v1.33.5", &[]);
+    assert_eq!(chained["upgradePlan"]["controlPlane"], json!(["v1.31.9", "v1.32.8", "v1.33.5"]));
+    let direct = under("1.11", "", "v1.33.5", &[]);
+    assert_eq!(direct["steps"], json!([]));
+    let note = direct["notes"][0].as_str().expect("text");
+    assert!(note.contains("skips a minor") && note.contains("Cluster API 1.12"), "{note}");
+    // A version that the class does not list is none of its concern there.
+    assert_eq!(under("1.11", "", "v1.31.10", &[])["upgradePlan"]["controlPlane"], json!(["v1.31.10"]));
+    assert_eq!(
+        states(&under("1.11", "", "v1.31.9", &[])),
+        [
+            "done BeforeClusterUpgrade v1.31.9",
+            "done controlPlane v1.31.9",
+            "done AfterControlPlaneUpgrade v1.31.9",
+            "done workers v1.31.9",
+            "done AfterClusterUpgrade v1.31.9",
+        ]
+    );
+    let after = ["--respond", "AfterClusterUpgrade=blocking"];
+    let last = |answer: &Value| states(answer).last().cloned();
+    assert_eq!(
+        last(&under("1.12", "", "v1.31.9", &after)).as_deref(),
+        Some("blocked AfterClusterUpgrade v1.31.9")
+    );
+    assert_eq!(
+        last(&under("1.11", "", "v1.31.9", &after)).as_deref(),
+        Some("done AfterClusterUpgrade v1.31.9")
+    );
+    let gate = "before-upgrade.hook.cluster.cluster.x-k8s.io/backup: ''";
+    assert_eq!(states(&under("1.10", gate, "v1.31.9", &[]))[0], "blocked BeforeClusterUpgrade v1.31.9");
+    assert_eq!(states(&under("1.9", gate, "v1.31.9", &[]))[0], "done BeforeClusterUpgrade v1.31.9");
+}
+
+/// A topology under v1beta1's names goes the same way.
+#[test]
+fn names_of_v1beta1_mean_the_same() {
+    let old = fleet("", "")
+        .replace("v1beta2", "v1beta1")
+        .replace("classRef: {name: quick-start}", "class: quick-start");
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.34.1"];
+    assert_eq!(states(&sequence(&old, &upgrade)), states(&sequence(&fleet("", ""), &upgrade)));
+}

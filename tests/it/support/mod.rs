@@ -1,0 +1,9 @@
+//! What the tests share.
+
+pub(crate) mod corpus;
+pub(crate) mod fleet;
+pub(crate) mod kustomize;
+pub(crate) mod random;
+pub(crate) mod recordings;
+pub(crate) mod scratch;
+pub(crate) mod skip;
