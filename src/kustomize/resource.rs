@@ -450,6 +450,9 @@ impl Resource {
             && annotations.entries().all(|entry| {
                 !removed(&entry.key)
                     && is_string_scalar(entry.value)
+                    // What is set anew is no longer folded, so that nothing
+                    // refolds it on its way out.
+                    && nodes::refolded(entry.value).is_none()
                     && !nodes::reads_as_other_key(&entry.key)
             });
         if clean {
