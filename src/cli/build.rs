@@ -269,7 +269,7 @@ fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Buil
             for line in &built.partial {
                 not_checked.add("partial-build", line.clone());
             }
-            let header = report::json::header("build", None, json!({}), &not_checked);
+            let header = report::json::header("build", None, None, &not_checked);
             let listed: Vec<_> =
                 nodes.iter().map(|node| objects::json(*node).unwrap_or(serde_json::Value::Null)).collect();
             let mut body = json!({"objects": listed});

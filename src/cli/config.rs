@@ -82,8 +82,7 @@ fn show(common: &Common) -> Answer {
         if format == "text" {
             return text(out, &rows);
         }
-        let header =
-            report::json::header("config-show", None, report::json::target(&world), &NotChecked::default());
+        let header = report::json::header("config-show", None, Some(&world), &NotChecked::default());
         let rows = rows.iter().map(|row| json!({"key": row.key, "value": row.value, "from": row.from}));
         let body = json!({"values": rows.collect::<Vec<_>>()});
         report::json::write(out, &report::json::answer(header, body))
@@ -145,6 +144,15 @@ fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<Row> {
         key: key("path"),
         value: json!(if cluster.root.is_empty() { "." } else { &cluster.root }),
         from: named.map_or("found".to_owned(), |entry| place(&entry.location)),
+    });
+    rows.push(Row {
+        cluster: cluster.name.clone(),
+        key: key("known"),
+        value: json!(cluster.certainty.name()),
+        from: match &cluster.location {
+            Some(location) => format!("{}, {}", cluster.evidence, place(location)),
+            None => cluster.evidence.to_owned(),
+        },
     });
     for (target, location) in targets(world, cluster) {
         let ApplyTarget::Remote(by) = &target else { continue };

@@ -24,8 +24,7 @@ pub(crate) fn run(common: &Common, _: &Arguments) -> Answer {
     let graph = Graph::of(&world, wanted);
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
-            let header =
-                report::json::header("graph", None, report::json::target(&world), &NotChecked::default());
+            let header = report::json::header("graph", None, Some(&world), &NotChecked::default());
             report::json::write(out, &report::json::answer(header, report::graph::json(&graph)))
         }
         "mermaid" => out.write_all(report::graph::mermaid(&graph).as_bytes()),

@@ -42,8 +42,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let location = value.location().or_else(|| node.location_at(&arguments.pointer));
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
-            let header =
-                report::json::header("locate", None, report::json::target(&world), &NotChecked::default());
+            let header = report::json::header("locate", None, Some(&world), &NotChecked::default());
             let body = json!({
                 "location": parts::location(&session.snapshot, location.as_ref()),
                 "value": objects::json(value).unwrap_or(serde_json::Value::Null),

@@ -128,8 +128,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let view = events::View { snapshot: &session.snapshot, clusters: &clusters, explain: arguments.explain };
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
-            let target = report::json::target(&world);
-            let header = report::json::header("simulate-events", None, target, &not_checked);
+            let header = report::json::header("simulate-events", None, Some(&world), &not_checked);
             report::json::write(out, &report::json::answer(header, events::json::body(&view)))
         }
         _ => out.write_all(events::text::render(&view).as_bytes()),

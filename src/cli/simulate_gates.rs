@@ -70,8 +70,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         output::emit(common, &FORMATS[..1], |_, out, _| out.write_all(sentences.as_bytes()))?;
         return Ok(Status::Clean);
     }
-    let target = report::json::target(&world);
-    let header = || report::json::header("simulate-gates", Some(range.from), target.clone(), &not_checked);
+    let header = || report::json::header("simulate-gates", Some(range.from), Some(&world), &not_checked);
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => report::json::write(out, &report::json::answer(header(), json::body(&view))),
         "mermaid" => out.write_all(mermaid::render(&view).as_bytes()),

@@ -77,10 +77,10 @@ fn response(text: &str) -> Result<(Hook, hooks::Answer), String> {
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen(common, &FORMATS)?;
-    let header = |target| report::json::header("simulate-hooks", None, target, &NotChecked::default());
+    let header = |world| report::json::header("simulate-hooks", None, world, &NotChecked::default());
     if let Some(file) = &arguments.input {
         let result = input::answer(&read_input(file)?).map_err(Failure::Usage)?;
-        let document = report::json::answer(header(json!({})), json!({ "result": result }));
+        let document = report::json::answer(header(None), json!({ "result": result }));
         output::emit(common, &FORMATS, |_, out, _| report::json::write(out, &document))?;
         return Ok(Status::Clean);
     }
@@ -98,7 +98,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
             let body = report::hooks::json(name, id, &simulation);
-            report::json::write(out, &report::json::answer(header(report::json::target(&world)), body))
+            report::json::write(out, &report::json::answer(header(Some(&world)), body))
         }
         _ => out.write_all(report::hooks::text(name, id, &simulation).as_bytes()),
     })?;

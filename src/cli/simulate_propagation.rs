@@ -61,12 +61,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let snapshot = &world.snapshot;
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
-            let header = report::json::header(
-                "simulate-propagation",
-                None,
-                report::json::target(&world),
-                &not_checked,
-            );
+            let header = report::json::header("simulate-propagation", None, Some(&world), &not_checked);
             report::json::write(out, &report::json::answer(header, json(snapshot, &clusters)))
         }
         _ => {

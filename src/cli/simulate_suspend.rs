@@ -23,7 +23,7 @@ pub(crate) fn run(common: &Common, _: &Arguments) -> Answer {
     let states = suspend::states(&world, wanted);
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
-            let header = json::header("simulate-suspend", at, json::target(&world), &NotChecked::default());
+            let header = json::header("simulate-suspend", at, Some(&world), &NotChecked::default());
             json::write(out, &json::answer(header, suspend::json(&world, &states)))
         }
         _ => out.write_all(suspend::text(&world, &states).as_bytes()),

@@ -37,8 +37,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let files = files(first.object, &session.snapshot);
     output::emit(common, &FORMATS, |format, out, _| match format {
         "json" => {
-            let header =
-                report::json::header("why", None, report::json::target(&world), &NotChecked::default());
+            let header = report::json::header("why", None, Some(&world), &NotChecked::default());
             let listed = files.iter().map(|(role, location)| {
                 json!({"role": role, "location": parts::location(&session.snapshot, Some(location))})
             });

@@ -6,6 +6,7 @@ use super::{
     RunView, Suppressions, fingerprint, shared,
 };
 use crate::config::{Config, RuleLevel};
+use crate::model::Certainty;
 use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
 use crate::text::suggest;
 use crate::world::{Outcome as BuildOutcome, World};
@@ -13,6 +14,7 @@ use crate::yaml::Location;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What to run.
 #[derive(Clone, Debug, Default)]
@@ -135,6 +137,7 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
             }
         }
     }
+    judge_absences(world, &mut checked);
     for (reason, what) in checked.not_checked {
         outcome.not_checked.add(reason, what);
     }
@@ -256,6 +259,30 @@ fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Che
         }
     }
     all
+}
+
+/// An error that says that something isn't there needs a stated cluster: in an
+/// assumed one it is a warning, in a guessed one it is not checked.
+fn judge_absences(world: &World, checked: &mut Checked) {
+    let certainty = |finding: &Finding| {
+        let of = |name: &Arc<str>| world.clusters.iter().find(|one| one.name.as_ref() == Some(name));
+        finding.clusters.iter().filter_map(of).map(|cluster| cluster.certainty).max()
+    };
+    let not_checked = &mut checked.not_checked;
+    checked.findings.retain_mut(|finding| {
+        if !finding.absence || finding.level < Level::Error {
+            return true;
+        }
+        match certainty(finding) {
+            Some(Certainty::Stated) => {}
+            Some(Certainty::Assumed) => finding.level = Level::Warning,
+            Some(Certainty::Guessed) | None => {
+                not_checked.push(("absence-in-guessed-cluster", finding.title.clone()));
+                return false;
+            }
+        }
+        true
+    });
 }
 
 /// One finding for one text: those of the same rule, bytes and field in several

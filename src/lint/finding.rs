@@ -32,6 +32,9 @@ pub struct Finding {
     pub location: Location,
     /// Other places to look at.
     pub related: Vec<Related>,
+    /// Whether it says that something isn't there: an error only as certain as
+    /// the cluster is.
+    pub absence: bool,
     /// Names of the clusters that have it, sorted.
     pub clusters: Vec<Arc<str>>,
     /// Proposed changes, the best first.
@@ -112,6 +115,7 @@ impl Finding {
             value: String::new(),
             location,
             related: Vec::new(),
+            absence: false,
             clusters: Vec::new(),
             fixes: Vec::new(),
             fingerprint: String::new(),
@@ -121,6 +125,14 @@ impl Finding {
     /// Below (or at) the rule's own level.
     pub fn level(&mut self, level: Level) -> &mut Finding {
         self.level = level;
+        self
+    }
+
+    /// It says that something isn't there. Errors of this kind need a cluster
+    /// that is stated: the engine lowers them in an assumed one, and counts them
+    /// as not checked in a guessed one.
+    pub fn claims_absence(&mut self) -> &mut Finding {
+        self.absence = true;
         self
     }
 

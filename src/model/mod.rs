@@ -1,6 +1,7 @@
 //! What objects are: identities, kinds, keys, references and the names and
 //! versions that Kubernetes, Flux and Cluster API know.
 
+mod certainty;
 pub mod cluster_api_keys;
 pub mod cluster_api_kinds;
 pub mod effect;
@@ -15,6 +16,7 @@ pub mod references;
 pub mod text;
 mod version;
 
+pub use certainty::Certainty;
 pub use effect::{Category, EffectKind, Severity};
 pub use object::{Object, ObjectId, objects_of};
 pub use version::{CLUSTER_API, FLUX, Version};

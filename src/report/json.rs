@@ -22,12 +22,12 @@ pub fn write(out: &mut dyn Write, answer: &Value) -> io::Result<()> {
     writeln!(out)
 }
 
-/// The header that every answer begins with. `target` maps each cluster to its
-/// versions and features with where they were read.
+/// The header that every answer begins with. `world` is what the answer rests
+/// on, where it rests on a repository.
 pub fn header(
     command: &str,
     at: Option<Timestamp>,
-    target: Value,
+    world: Option<&World>,
     not_checked: &NotChecked,
 ) -> Map<String, Value> {
     let unchecked = |(what, places): (&str, &[String])| json!({"what": what, "count": places.len(), "examples": places.iter().take(EXAMPLES).collect::<Vec<_>>()});
@@ -36,14 +36,15 @@ pub fn header(
     header.insert("version".to_owned(), json!(env!("CARGO_PKG_VERSION")));
     header.insert("root".to_owned(), json!("."));
     header.insert("at".to_owned(), json!(at.map(|at| at.to_string())));
-    header.insert("target".to_owned(), target);
+    header.insert("target".to_owned(), world.map_or_else(|| json!({}), target));
     header.insert("notChecked".to_owned(), not_checked.iter().map(unchecked).collect());
+    header.insert("coverage".to_owned(), coverage(world));
     header
 }
 
 /// By cluster: versions and features, and where each was read. A cluster
 /// without an entry point has no name and is left out.
-pub fn target(world: &World) -> Value {
+fn target(world: &World) -> Value {
     let mut target = Map::new();
     for cluster in &world.clusters {
         let Some(name) = &cluster.name else { continue };
@@ -65,6 +66,26 @@ pub fn target(world: &World) -> Value {
         target.insert(name.to_string(), Value::Object(values));
     }
     Value::Object(target)
+}
+
+/// What the clusters take in of the repository, and what was not followed.
+fn coverage(world: Option<&World>) -> Value {
+    let coverage = world.map(World::coverage).unwrap_or_default();
+    let clusters: Map<String, Value> =
+        coverage.clusters.iter().map(|(name, known)| (name.to_string(), json!(known.name()))).collect();
+    let not_followed = coverage.not_followed.iter().map(|one| {
+        let place = world.and_then(|world| Some(location(&world.snapshot, Some(one.location.as_ref()?))));
+        json!({"object": object(&one.object), "why": clean(&one.why), "location": place})
+    });
+    json!({
+        "kustomizations": coverage.kustomizations,
+        "followed": coverage.followed,
+        "objects": coverage.objects,
+        "inClusters": coverage.in_clusters,
+        "orphans": coverage.orphans,
+        "clusters": clusters,
+        "notFollowed": not_followed.collect::<Value>(),
+    })
 }
 
 /// The value of what the repository does not state.
@@ -90,7 +111,7 @@ pub fn answer(header: Map<String, Value>, body: Value) -> Value {
 /// The answer of `lint`.
 pub fn lint(lint: &Lint<'_>) -> Value {
     let outcome = lint.outcome;
-    let mut answer = header("lint", lint.at, target(lint.world), &outcome.not_checked);
+    let mut answer = header("lint", lint.at, Some(lint.world), &outcome.not_checked);
     let mut summary = json!({
         "files": outcome.files,
         "documents": outcome.documents,

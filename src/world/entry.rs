@@ -7,7 +7,7 @@ use super::overlays::Overlays;
 use super::source::{normalise, reference};
 use crate::config::Config;
 use crate::model::kinds;
-use crate::model::{Object, ObjectId};
+use crate::model::{Certainty, Object, ObjectId};
 use crate::repo::{FileTree, Snapshot, join};
 use crate::world::build::{BuiltObject, Memo, build_overlay};
 use crate::yaml::{Known, Location, Node, NodeRef};
@@ -37,9 +37,13 @@ pub struct Entry {
     pub reference: Option<String>,
     /// Where the entry point is written; `None` when it is only a path.
     pub location: Option<Location>,
-    /// A stated entry point; false for a path that nothing applies, whose
-    /// inventory is always partial.
-    pub stated: bool,
+    /// How it is known. The inventory of a guessed one is always partial.
+    pub certainty: Certainty,
+    /// What says so, in words.
+    pub evidence: &'static str,
+    /// Whether only a `kubeConfig` leads to it: controllers of its own may apply
+    /// more.
+    pub is_sent: bool,
     /// Whether an operator keeps the pair as it is: kustomize-controller leaves
     /// copies of it in Git alone (`ssa: Ignore`).
     pub owned: bool,
@@ -58,7 +62,9 @@ impl Entry {
             url: None,
             reference: None,
             location: None,
-            stated: false,
+            certainty: Certainty::Guessed,
+            evidence: "Kustomizations that nothing applies",
+            is_sent: false,
             owned: false,
         }
     }
@@ -68,6 +74,9 @@ impl Entry {
         Entry {
             name: Some(cluster.name.clone()),
             location: Some(cluster.location.clone()),
+            certainty: Certainty::Stated,
+            evidence: "configuration",
+            is_sent: true,
             ..Entry::unstated(String::new())
         }
     }
@@ -88,6 +97,9 @@ pub fn find(snapshot: &Arc<Snapshot>, config: &Config, memo: &Memo) -> Vec<Entry
                 None => by_path(&path.value, Some(path.location.clone())),
             };
             entry.name = Some(cluster.name.clone());
+            entry.certainty = Certainty::Stated;
+            entry.evidence = "configuration";
+            entry.location = Some(path.location.clone());
             Some(entry)
         })
         .collect();
@@ -190,7 +202,9 @@ fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
         reference: written.and_then(|other| reference(other.node.get_ref())),
         source,
         location: node.location(),
-        stated: true,
+        certainty: Certainty::Stated,
+        evidence: "gotk-sync",
+        is_sent: false,
         owned: false,
     }
 }
@@ -225,7 +239,9 @@ fn by_path(path: &str, location: Option<Location>) -> Entry {
         url: None,
         reference: None,
         location,
-        stated: true,
+        certainty: Certainty::Stated,
+        evidence: "gotk-sync",
+        is_sent: false,
         owned: false,
     }
 }

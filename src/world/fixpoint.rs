@@ -8,15 +8,15 @@ use super::overlays::Overlays;
 use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
 use crate::config::{Config, Feature};
-use crate::model::ObjectId;
 use crate::model::kinds;
+use crate::model::{Certainty, ObjectId};
 use crate::repo::{FileTree, Snapshot};
 use crate::world::build;
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
 use crate::world::resource_set;
 use crate::world::substitution::{Provided, Variables, config_map_keys, secret_keys};
 use crate::world::versions::Settings;
-use crate::yaml::{Known, Node, NodeRef};
+use crate::yaml::{Known, Location, Node, NodeRef};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -132,7 +132,10 @@ struct Grown {
     generated: Vec<ObjectId>,
     /// Paths of the files that its builds read.
     read: FxHashSet<Arc<str>>,
-    stated: bool,
+    certainty: Certainty,
+    evidence: &'static str,
+    location: Option<Location>,
+    is_sent: bool,
     expanded: Vec<ObjectId>,
     builds: FxHashMap<Identity, Built>,
 }
@@ -217,7 +220,10 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         applied: Vec::new(),
         generated: entry.generated.iter().map(|(id, _)| id.clone()).collect(),
         read: FxHashSet::default(),
-        stated: entry.stated,
+        certainty: entry.certainty,
+        evidence: entry.evidence,
+        location: entry.location.clone(),
+        is_sent: entry.is_sent,
         expanded: Vec::new(),
         builds: FxHashMap::default(),
     };
@@ -252,7 +258,7 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
             grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
         }
     }
-    if !entry.stated && entry.name.is_none() {
+    if entry.certainty == Certainty::Guessed && entry.name.is_none() {
         by_hand(snapshot, entry, &mut grown);
     }
     grown
@@ -652,7 +658,10 @@ fn without_entries(snapshot: &Arc<Snapshot>, shared: &Shared) -> Vec<Grown> {
             applied: Vec::new(),
             generated: Vec::new(),
             read: FxHashSet::default(),
-            stated: false,
+            certainty: Certainty::Guessed,
+            evidence: "",
+            location: None,
+            is_sent: false,
             expanded: Vec::new(),
             builds: FxHashMap::default(),
         });
@@ -704,7 +713,10 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
         }],
         generated: Vec::new(),
         read: FxHashSet::default(),
-        stated: false,
+        certainty: Certainty::Guessed,
+        evidence: "",
+        location: None,
+        is_sent: false,
         expanded: Vec::new(),
         builds: FxHashMap::default(),
     }
@@ -733,6 +745,9 @@ fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_en
         let mut cluster = Cluster {
             name: one.name,
             root: one.root,
+            certainty: one.certainty,
+            evidence: one.evidence,
+            location: one.location,
             settings,
             members: Vec::new(),
             applied: one.applied,
@@ -741,7 +756,7 @@ fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_en
             generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
             index: FxHashMap::default(),
         };
-        if !one.stated {
+        if one.certainty == Certainty::Guessed || one.is_sent {
             cluster.openers.push(Opener {
                 cause: OpenerCause::NoEntry,
                 kinds: Kinds::All,

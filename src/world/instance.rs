@@ -6,7 +6,7 @@
 use super::entry::{Entry, path_of, source_of};
 use super::source::{normalise, reference};
 use crate::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
-use crate::model::{Object, ObjectId};
+use crate::model::{Certainty, Object, ObjectId};
 use crate::repo::{FileTree, Snapshot, Store};
 use crate::world::build::{Memo, build_overlay};
 use crate::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
@@ -166,7 +166,9 @@ fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
         overlay: Vec::new(),
         generated: vec![(source_id, Some(source))],
         location,
-        stated: true,
+        certainty: Certainty::Stated,
+        evidence: "FluxInstance",
+        is_sent: false,
         owned: true,
     })
 }

@@ -8,6 +8,7 @@
 
 mod artifact;
 pub mod build;
+mod coverage;
 mod earlier;
 pub mod entry;
 mod fixpoint;
@@ -20,12 +21,13 @@ mod source;
 pub mod substitution;
 pub mod versions;
 
+pub use coverage::{Coverage, NotFollowed};
 pub use inventory::{Kinds, Lookup, Opener, OpenerCause};
 pub use source::{SourceState, TreeOf};
 
 use crate::config::Config;
 use crate::kustomize::Warning;
-use crate::model::{Object, ObjectId};
+use crate::model::{Certainty, Object, ObjectId};
 use crate::repo::{FileTree, Snapshot};
 use crate::world::build::BuildFailure;
 use crate::world::substitution::{BadVariable, MissingSource, Problem};
@@ -75,6 +77,12 @@ pub struct Cluster {
     pub name: Option<Arc<str>>,
     /// The directory that its root applies, relative to the repository's root.
     pub root: String,
+    /// How it is known; guessed where there is no entry point.
+    pub certainty: Certainty,
+    /// What says so, in words; empty where there is no entry point.
+    pub evidence: &'static str,
+    /// Where it is written.
+    pub location: Option<Location>,
     /// Versions, flags and features.
     pub settings: Settings,
     /// Its objects.

@@ -3,7 +3,7 @@
 use super::Plan;
 use crate::model::Severity;
 use crate::plan::{Effect, Side};
-use crate::report::json::{answer, finding, header, target};
+use crate::report::json::{answer, finding, header};
 use crate::report::parts::{location, object};
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ pub fn render(plan: &Plan<'_>) -> Value {
         "newFindings": head.collect::<Vec<_>>(),
         "fixedFindings": base.collect::<Vec<_>>(),
     });
-    answer(header("plan", plan.at, target(plan.head_world), plan.not_checked), body)
+    answer(header("plan", plan.at, Some(plan.head_world), plan.not_checked), body)
 }
 
 fn counts(effects: &[&Effect]) -> Value {

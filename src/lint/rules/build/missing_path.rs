@@ -42,6 +42,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let fails = "kustomize-controller reports `kustomization path not found` and applies nothing";
         report
             .report(location, title(&applied.id, &format!("no directory {}", applied.path)))
+            .claims_absence()
             .why(match left_out {
                 Some(pattern) => format!("it exists, but {pattern} keeps it out of the artifact: {fails}"),
                 None => fails.to_owned(),

@@ -48,6 +48,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let what = format!("applies {kind} {name}, which it reads");
             let finding = report.report(location, title(&applied.id, &what));
             finding
+                .claims_absence()
                 .why(format!(
                     "nothing else applies {kind} {name}; variables are read before the apply, so the first run in a new cluster fails, and every one after it"
                 ))

@@ -55,7 +55,13 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             ),
         };
         let finding = report.report(location, title(view.id, &format!("${{{name}}} is not defined")));
-        finding.level(level).why(why).help(help).object(view.id).field(problem.pointer.clone(), name.clone());
+        finding
+            .claims_absence()
+            .level(level)
+            .why(why)
+            .help(help)
+            .object(view.id)
+            .field(problem.pointer.clone(), name.clone());
         if let Some(place) = post_build(applied) {
             finding.related(format!("the variables of {}", applied.id), place);
         }

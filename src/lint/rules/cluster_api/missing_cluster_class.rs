@@ -49,6 +49,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let Some(location) = place(cluster.object, class.pointer) else { continue };
             let finding = report.report(location, title(id, "its ClusterClass is not there"));
             finding
+                .claims_absence()
                 .level(level)
                 .why("the topology is not reconciled until the class exists: no Machine is created")
                 .label(format!("no ClusterClass {namespace}/{name} in {}", view.cluster.label()))

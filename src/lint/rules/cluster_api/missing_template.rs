@@ -59,6 +59,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 reported.push(target);
                 let finding = report.report(location, title(id, "a template is not there"));
                 finding
+                    .claims_absence()
                     .level(level)
                     .why(
                         "one missing template, used or not, keeps the class unreconciled: new Clusters of \

@@ -69,6 +69,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 };
                 report
                     .report(location, title(id, "a handler's ExtensionConfig is not there"))
+                    .claims_absence()
                     .level(absence.level)
                     .why("every call fails, so the class, or each Cluster of it, is not reconciled")
                     .label(format!("no ExtensionConfig {config}"))

@@ -57,6 +57,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         };
         let finding = report
             .report(location, title(item.id, &format!("there is no Provider {name} in its namespace")))
+            .claims_absence()
             .level(if unseen { Level::Warning } else { Level::Error })
             .why(
                 "each event that the Alert matches fails with NotificationDispatchFailed; a Provider is \

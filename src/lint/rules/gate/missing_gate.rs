@@ -57,6 +57,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let finding =
                 report.report(location, title(format!("{id}: waits for a Gate that does not exist")));
             finding
+                .claims_absence()
                 .level(if openers.is_empty() { Level::Error } else { Level::Warning })
                 .why(
                     "a missing gate blocks: the object is not reconciled until the Gate exists and is opened",

@@ -58,6 +58,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let words = format!("{}: {} names no known {kind}", object.id, field_name(&reference.pointer));
         let finding = report.report(location, title(words));
         finding
+            .claims_absence()
             .level(level)
             .why(why(reference, &object.id, &wanted))
             .label(format!("no {kind} {wanted} in {}", view.cluster.label()))

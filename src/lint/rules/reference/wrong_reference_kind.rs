@@ -48,6 +48,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let finding =
             report.report(location, title(format!("{}: {field} names a {}", object.id, other.id.kind)));
         finding
+            .claims_absence()
             .why(format!(
                 "dependsOn of a {kind} is looked up among {kind}s only: {wanted} is never found, and {} \
                  is never applied",

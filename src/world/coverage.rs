@@ -1,0 +1,89 @@
+//! How much of a repository the clusters rest on: which Flux Kustomizations
+//! were followed, and why the others were not.
+
+use super::{Outcome, World};
+use crate::model::{Certainty, ObjectId, kinds};
+use crate::yaml::Location;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What was followed.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    /// Flux Kustomizations: those of each cluster, and those that no cluster
+    /// applies.
+    pub kustomizations: usize,
+    /// Those whose source and path were found and built.
+    pub followed: usize,
+    /// Objects as written.
+    pub objects: usize,
+    /// Those that a cluster takes in.
+    pub in_clusters: usize,
+    /// Those that no cluster takes in.
+    pub orphans: usize,
+    /// The clusters by name, and how each is known.
+    pub clusters: BTreeMap<Arc<str>, Certainty>,
+    /// The Kustomizations that were not followed.
+    pub not_followed: Vec<NotFollowed>,
+}
+
+/// A Flux Kustomization that was not followed.
+#[derive(Clone, Debug)]
+pub struct NotFollowed {
+    /// Its identity.
+    pub object: ObjectId,
+    /// Why.
+    pub why: String,
+    /// Where it is written, or the field that says why.
+    pub location: Option<Location>,
+}
+
+/// Why one that no cluster applies isn't followed.
+const UNAPPLIED: &str = "no cluster applies it";
+
+impl World {
+    /// What was followed, and what was not.
+    pub fn coverage(&self) -> Coverage {
+        let mut coverage = Coverage::default();
+        for cluster in &self.clusters {
+            let Some(name) = &cluster.name else { continue };
+            coverage.clusters.insert(name.clone(), cluster.certainty);
+            for applied in &cluster.applied {
+                coverage.kustomizations += 1;
+                let node = applied.node.get_ref();
+                let at = |pointer: &str| node.location_at(pointer).or_else(|| node.location());
+                let (why, location) = match &applied.outcome {
+                    Outcome::Built { .. } => {
+                        coverage.followed += 1;
+                        continue;
+                    }
+                    Outcome::Failed(failure) => {
+                        let place = failure.location.clone().or_else(|| at("/spec/path"));
+                        (format!("it can't be built: {}", failure.message), place)
+                    }
+                    Outcome::External(why) => (why.clone(), at("/spec/sourceRef")),
+                    Outcome::Unknown(why) => (why.clone(), at("/spec/path")),
+                    Outcome::MissingPath => (format!("there is no {}", applied.path), at("/spec/path")),
+                };
+                coverage.not_followed.push(NotFollowed { object: applied.id.clone(), why, location });
+            }
+        }
+        let is_object = |object: &&crate::model::Object| object.id.group() != "kustomize.config.k8s.io";
+        coverage.objects = self.snapshot.objects().iter().filter(is_object).count();
+        let unapplied: Vec<&crate::model::Object> = match self.has_entry {
+            true => self.orphans().collect(),
+            false => self.snapshot.objects().iter().filter(is_object).collect(),
+        };
+        coverage.orphans = unapplied.len();
+        coverage.in_clusters = coverage.objects - coverage.orphans;
+        for orphan in unapplied.into_iter().filter(|orphan| kinds::is_kustomization(&orphan.id)) {
+            coverage.kustomizations += 1;
+            coverage.not_followed.push(NotFollowed {
+                object: orphan.id.clone(),
+                why: UNAPPLIED.to_owned(),
+                location: orphan.node.get_ref().location(),
+            });
+        }
+        coverage
+    }
+}
