@@ -1,13 +1,22 @@
 //! docs/corpus-findings.md says what lint reports on real repositories, no more and
-//! no less: counts, skipped files, and every error with its place.
+//! no less: counts, skipped files, and every error with its place. `.ci/corpus`
+//! writes those parts anew; verdicts are kept, and new errors wait for one.
 
 use crate::support::corpus::Corpus;
 use crate::support::skip::corpus_or_skip;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
 use std::process::Command;
 
-const PAGE: &str = include_str!("../../docs/corpus-findings.md");
+const PAGE: &str = "docs/corpus-findings.md";
+
+/// What stands where a person has yet to judge an error.
+const NOT_JUDGED: &str = "not yet judged.";
+
+/// Errors of one rule in one repository beyond this many stand in one line.
+const LISTED: usize = 12;
 
 /// Reasons of `notChecked` that skip a file, not a reference.
 const SKIPPED: [&str; 7] =
@@ -36,72 +45,146 @@ fn answers(corpus: &Corpus) -> Vec<(String, Value)> {
 
 #[test]
 fn the_page_says_what_lint_reports() {
-    let corpus = corpus_or_skip!();
-    let answers = answers(corpus);
-    let rows: Vec<String> = answers.iter().map(|(name, answer)| counts(name, answer)).collect();
-    let missing: Vec<&String> = rows.iter().filter(|row| !PAGE.contains(&***row)).collect();
-    assert!(missing.is_empty(), "rows that docs/corpus-findings.md has to have: {missing:#?}");
+    let answers = answers(corpus_or_skip!());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let page = std::fs::read_to_string(&path).unwrap();
+    let wanted = renewed(&page, &answers);
+    if std::env::var_os("FOREBAY_RENEW").is_some() {
+        std::fs::write(&path, wanted).unwrap();
+    } else {
+        let difference = similar::TextDiff::from_lines(page.as_str(), wanted.as_str());
+        assert!(
+            page == wanted,
+            "{PAGE} says something else than lint; `.ci/corpus` renews it:\n{}",
+            difference.unified_diff()
+        );
+    }
+}
 
-    let mut skipped = BTreeSet::new();
-    for (name, answer) in &answers {
+/// The page with its generated parts as lint answers now.
+fn renewed(page: &str, answers: &[(String, Value)]) -> String {
+    let verdicts = verdicts(section(page, "errors"));
+    let repositories = format!("{} repositories\n", answers.len());
+    [
+        ("number", repositories),
+        ("counts", counts(answers)),
+        ("skipped", skipped(answers)),
+        ("errors", errors(answers, &verdicts)),
+    ]
+    .iter()
+    .fold(page.to_owned(), |page, (name, text)| page.replacen(section(&page, name), text, 1))
+}
+
+/// What stands between `<!-- NAME -->` and `<!-- end -->`, each on its own line.
+fn section<'p>(page: &'p str, name: &str) -> &'p str {
+    let start = format!("<!-- {name} -->\n");
+    let from = page.find(&start).unwrap_or_else(|| panic!("{PAGE} has no {start}")) + start.len();
+    &page[from..from + page[from..].find("<!-- end -->").unwrap_or_else(|| panic!("{name} has no end"))]
+}
+
+/// For each repository what it holds, and how often each rule speaks.
+fn counts(answers: &[(String, Value)]) -> String {
+    let mut text = "\n| repository | files | documents | objects | errors | warnings | infos |\n\
+                    |---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for (name, answer) in answers {
+        let mut rules: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for finding in answer["findings"].as_array().unwrap() {
+            let key = (finding["level"].as_str().unwrap(), finding["rule"].as_str().unwrap());
+            *rules.entry(key).or_default() += 1;
+        }
+        let of = |level: &str| {
+            let own = rules.iter().filter(|((own, _), _)| *own == level);
+            let counted: Vec<String> = own.map(|((_, rule), count)| format!("{count} `{rule}`")).collect();
+            if counted.is_empty() { "0".to_owned() } else { counted.join(", ") }
+        };
+        let summary = &answer["summary"];
+        let (files, documents, objects) = (&summary["files"], &summary["documents"], &summary["objects"]);
+        let (errors, warnings, infos) = (of("error"), of("warning"), of("info"));
+        let row = format!("{name} | {files} | {documents} | {objects} | {errors} | {warnings} | {infos}");
+        writeln!(text, "| {row} |").unwrap();
+    }
+    text + "\n"
+}
+
+fn skipped(answers: &[(String, Value)]) -> String {
+    let mut rows = BTreeSet::new();
+    for (name, answer) in answers {
         for reason in answer["notChecked"].as_array().unwrap() {
             let (what, count) = (reason["what"].as_str().unwrap(), &reason["count"]);
             if SKIPPED.contains(&what) {
-                skipped.insert(format!("| {what} | {name} | {count} |"));
+                rows.insert(format!("| {what} | {name} | {count} |\n"));
             }
         }
     }
-    let section = PAGE.split("## Files that are skipped").nth(1).unwrap().split("\n## ").next().unwrap();
-    let listed: BTreeSet<String> =
-        section.lines().filter(|line| line.starts_with('|')).skip(2).map(str::to_owned).collect();
-    assert_eq!(skipped, listed);
-    listed_errors_are_the_reported_ones(&answers);
+    format!("\n| reason | repository | files |\n|---|---|---|\n{}\n", rows.into_iter().collect::<String>())
 }
 
-/// The row of a repository: what it holds, and how often each rule speaks.
-fn counts(name: &str, answer: &Value) -> String {
-    let mut rules: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for finding in answer["findings"].as_array().unwrap() {
-        let key = (finding["level"].as_str().unwrap(), finding["rule"].as_str().unwrap());
-        *rules.entry(key).or_default() += 1;
-    }
-    let of = |level: &str| {
-        let own = rules.iter().filter(|((own, _), _)| *own == level);
-        let counted: Vec<String> = own.map(|((_, rule), count)| format!("{count} `{rule}`")).collect();
-        if counted.is_empty() { "0".to_owned() } else { counted.join(", ") }
-    };
-    let summary = &answer["summary"];
-    format!(
-        "| {name} | {} | {} | {} | {} | {} | {} |\n",
-        summary["files"],
-        summary["documents"],
-        summary["objects"],
-        of("error"),
-        of("warning"),
-        of("info")
-    )
+/// The items of the list of errors: what is judged, and the verdict as it is
+/// written.
+fn verdicts(list: &str) -> BTreeMap<String, String> {
+    let items =
+        list.split("\n- ").skip(1).filter_map(|item| item.split_once("`: ").or(item.split_once("`:\n")));
+    let words = |what: &str| what.split_whitespace().collect::<Vec<_>>().join(" ");
+    items
+        .map(|(what, verdict)| (words(what) + "`", verdict.split_whitespace().collect::<Vec<_>>().join(" ")))
+        .collect()
 }
 
-fn listed_errors_are_the_reported_ones(answers: &[(String, Value)]) {
-    let mut reported = BTreeSet::new();
+/// Every error with its place and verdict; many of one rule in one repository
+/// together.
+fn errors(answers: &[(String, Value)], verdicts: &BTreeMap<String, String>) -> String {
+    let mut text = "\n".to_owned();
     for (name, answer) in answers {
-        for finding in
-            answer["findings"].as_array().unwrap().iter().filter(|finding| finding["level"] == "error")
-        {
+        let mut rules: BTreeMap<&str, BTreeSet<(&str, u64)>> = BTreeMap::new();
+        for finding in answer["findings"].as_array().unwrap().iter().filter(|f| f["level"] == "error") {
             let (rule, at) = (finding["rule"].as_str().unwrap(), &finding["location"]);
-            reported.insert(format!("`{name}/{}:{}` `{rule}`", at["path"].as_str().unwrap(), at["line"]));
+            let place = (at["path"].as_str().unwrap(), at["line"].as_u64().unwrap());
+            rules.entry(rule).or_default().insert(place);
+        }
+        for (rule, places) in rules {
+            let whats: Vec<String> = if places.len() > LISTED {
+                vec![format!("`{name}` `{rule}`")]
+            } else {
+                places.iter().map(|(path, line)| format!("`{name}/{path}:{line}` `{rule}`")).collect()
+            };
+            for what in whats {
+                let verdict = verdicts.get(&what).map_or(NOT_JUDGED, String::as_str);
+                text.push_str(&wrapped(&format!("{what}: {verdict}")));
+            }
         }
     }
-    // An item is "- `path:line` `rule`: verdict", its first line possibly broken.
-    let listed: BTreeSet<String> = PAGE
-        .split("\n- ")
-        .skip(1)
-        .filter_map(|item| Some(item.split_once("`: ")?.0.split_whitespace().collect::<Vec<_>>()))
-        .filter(|words| words.len() == 2)
-        .map(|words| format!("{} {}`", words[0], words[1]))
-        .collect();
-    let missing: Vec<_> = reported.difference(&listed).collect();
-    let stale: Vec<_> = listed.difference(&reported).collect();
-    assert!(missing.is_empty(), "reported, but not in docs/corpus-findings.md: {missing:#?}");
-    assert!(stale.is_empty(), "in docs/corpus-findings.md, but not reported: {stale:#?}");
+    text + "\n"
+}
+
+/// An item of a list in lines of at most 85 columns, where its words allow that.
+fn wrapped(item: &str) -> String {
+    let mut lines = vec!["-".to_owned()];
+    for word in item.split(' ') {
+        let line = lines.last_mut().expect("a line");
+        if line.len() > 2 && line.len() + 1 + word.len() > 85 {
+            lines.push(format!("  {word}"));
+        } else {
+            write!(line, " {word}").unwrap();
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A verdict outlives a renewal; a finding that went away takes its own along.
+#[test]
+fn verdicts_are_kept() {
+    let answer = |lines: &[u64]| {
+        let finding = |line: &u64| serde_json::json!({"rule": "r", "level": "error", "location": {"path": "a.yaml", "line": line}});
+        let findings: Vec<Value> = lines.iter().map(finding).collect();
+        vec![("o__r".to_owned(), serde_json::json!({"findings": findings}))]
+    };
+    let first = errors(&answer(&[3, 7]), &BTreeMap::new());
+    assert_eq!(first, "\n- `o__r/a.yaml:3` `r`: not yet judged.\n- `o__r/a.yaml:7` `r`: not yet judged.\n\n");
+    let judged = first.replace("7` `r`: not yet judged.", "7`\n  `r`: true fault, because of\n  what it is.");
+    let second = errors(&answer(&[7, 9]), &verdicts(&judged));
+    assert_eq!(
+        second,
+        "\n- `o__r/a.yaml:7` `r`: true fault, because of what it is.\n- `o__r/a.yaml:9` `r`: not yet judged.\n\n"
+    );
 }

@@ -71,23 +71,24 @@ fn faults(world: &World, files: &Files) -> Vec<Fault> {
                 by.is_some_and(|by| by.tree.as_ref().is_some_and(|tree| tree.key().contains(" composed ")));
             let node = object.node.get_ref();
             let mut add = |node: NodeRef<'_>, text: String, rule: &'static str| {
-                let Some(location) = node.location() else { return };
-                let written = node.token().is_some_and(|token| {
-                    files.get(&*location.path).is_some_and(|file| {
-                        node.text().is_some_and(|value| {
-                            file.get(token.start as usize..token.end as usize) == Some(&value)
+                if let Some(location) = node.location() {
+                    let written = node.token().is_some_and(|token| {
+                        files.get(&*location.path).is_some_and(|file| {
+                            node.text().is_some_and(|value| {
+                                file.get(token.start as usize..token.end as usize) == Some(&value)
+                            })
                         })
-                    })
-                });
-                if written && seen.insert((location.path.to_string(), location.start, rule)) {
-                    faults.push(Fault {
-                        path: location.path.to_string(),
-                        start: location.start as usize,
-                        end: location.end as usize,
-                        text,
-                        rule,
-                        composed,
                     });
+                    if written && seen.insert((location.path.to_string(), location.start, rule)) {
+                        faults.push(Fault {
+                            path: location.path.to_string(),
+                            start: location.start as usize,
+                            end: location.end as usize,
+                            text,
+                            rule,
+                            composed,
+                        });
+                    }
                 }
             };
             for reference in references(&object.id, node) {

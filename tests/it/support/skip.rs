@@ -35,3 +35,27 @@ pub(crate) fn say(place: &str, why: &str) {
         file.and_then(|mut file| file.write_all(line.as_bytes())).expect("FOREBAY_SKIPPED can be written");
     }
 }
+
+/// A bare `return` in a test ends it as if it had passed: only `skip!` and what it
+/// shares with others may have one.
+#[test]
+fn no_test_ends_early_unannounced() {
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut found = Vec::new();
+    for entry in walkdir::WalkDir::new(&tests).into_iter().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != "rs")
+            || path.starts_with(tests.join("it/support"))
+        {
+            continue;
+        }
+        let text = std::fs::read_to_string(path).expect("a source");
+        let lines = text.lines().enumerate();
+        found.extend(
+            lines
+                .filter(|(_, line)| line.contains("return;") || line.contains("return }"))
+                .map(|(number, line)| format!("{}:{}: {}", path.display(), number + 1, line.trim())),
+        );
+    }
+    assert!(found.is_empty(), "use skip!, or a function with a result:\n{}", found.join("\n"));
+}
