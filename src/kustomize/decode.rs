@@ -48,6 +48,11 @@ pub(super) struct Decoder {
     pub dialect: Dialect,
 }
 
+/// How plugin files are decoded: without regard to unknown fields, by the
+/// scalars of resources.
+pub(super) const PLUGIN: Decoder =
+    Decoder { strict: false, class: Class::Plugin, dialect: Dialect::GoYamlV3 };
+
 impl Decoder {
     /// As kustomize decodes its own files.
     pub(super) fn strict(class: Class) -> Decoder {

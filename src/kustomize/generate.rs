@@ -3,12 +3,12 @@
 //! Mirrors `api/internal/generators`, `api/kv/kv.go`, `kyaml/yaml/datamap.go`
 //! and `api/resmap/reswrangler.go` (`appendReplaceOrMerge`).
 
+use super::builder::{Accumulator, Builder, Level, start_of};
 use super::decode::Text;
 use super::error::{BuildError, Class, Result};
 use super::file::{Generator, GeneratorOptions};
 use super::nodes;
 use super::resource::{Behavior, FileUse, Resource, Role, Traces, text_pairs};
-use super::target::{Accumulator, Builder, Level, start_of};
 use super::trace;
 use super::tree::TreeFile;
 use crate::yaml::{Built, Entry, Location, Node, NodeRef, Origin, Value, Via, ViaKind};

@@ -3,7 +3,7 @@
 //! Mirrors `kyaml/resid` and `kyaml/openapi` (`precomputedIsNamespaceScoped`).
 
 use super::nodes;
-use super::tables;
+use super::scopes;
 use crate::yaml::NodeRef;
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -54,8 +54,8 @@ impl Gvk {
 fn known_scopes() -> &'static FxHashMap<(&'static str, &'static str), bool> {
     static SCOPES: OnceLock<FxHashMap<(&'static str, &'static str), bool>> = OnceLock::new();
     SCOPES.get_or_init(|| {
-        let cluster = tables::CLUSTER_SCOPED.iter().map(|key| (*key, true));
-        cluster.chain(tables::NAMESPACED.iter().map(|key| (*key, false))).collect()
+        let cluster = scopes::CLUSTER_SCOPED.iter().map(|key| (*key, true));
+        cluster.chain(scopes::NAMESPACED.iter().map(|key| (*key, false))).collect()
     })
 }
 

@@ -328,7 +328,7 @@ fn import(node: &mut Node) {
             Scalar::Str(text) | Scalar::Timestamp(text) => Value::Str(text.as_ref().into()),
             number => Value::Plain(number_text(&number, resolve::format_float)?.into()),
         };
-        differs(scalar, &value).then_some(value)
+        nodes::differs(scalar, &value).then_some(value)
     });
 }
 
@@ -350,26 +350,6 @@ pub(super) fn normalise(object: &mut Node) {
     nodes::rewrite(object, &mut |scalar, in_flow| through_json(scalar, in_flow, resolve::format_float));
 }
 
-/// What decoding a node does to it and writing what Go holds then, which is how
-/// kustomize takes items out of lists.
-///
-/// Mirrors `api/resource/factory.go` (`convertObjectSliceToNodeSlice`).
-pub(super) fn decode(object: &mut Node) {
-    nodes::rewrite(object, &mut |scalar, _| {
-        let value = match scalar.scalar(Dialect::GoYamlV3) {
-            Scalar::Null => Value::Null,
-            Scalar::Bool(value) => Value::Bool(value),
-            Scalar::Str(text) => Value::Str(text.as_ref().into()),
-            Scalar::Timestamp(text) => Value::Str(resolve::timestamp_rfc3339(&text)?.into()),
-            Scalar::Int(value) => Value::Plain(value.to_string().into()),
-            Scalar::Uint(value) => Value::Plain(value.to_string().into()),
-            Scalar::Float(value) => Value::Plain(resolve::format_float(value).into()),
-        };
-        let changes = differs(scalar, &value) || nodes::may_change(scalar);
-        changes.then_some(value)
-    });
-}
-
 fn through_json(scalar: NodeRef<'_>, in_flow: bool, float_text: fn(f64) -> String) -> Option<Value> {
     if let Some(value) = nodes::passed(scalar, in_flow) {
         return Some(value);
@@ -383,7 +363,7 @@ fn through_json(scalar: NodeRef<'_>, in_flow: bool, float_text: fn(f64) -> Strin
         Scalar::Float(_) if nodes::text(scalar).contains("e+") => return None,
         number => Value::Plain(number_text(&number, float_text)?.into()),
     };
-    differs(scalar, &value).then_some(value)
+    nodes::differs(scalar, &value).then_some(value)
 }
 
 /// The text that a number has after JSON.
@@ -393,21 +373,5 @@ fn number_text(scalar: &Scalar<'_>, float_text: fn(f64) -> String) -> Option<Str
         Scalar::Uint(value) => Some(float_text(*value as f64)),
         Scalar::Float(value) => Some(float_text(*value)),
         _ => None,
-    }
-}
-
-/// Whether a scalar has another type or text than the value it is to have.
-fn differs(node: NodeRef<'_>, value: &Value) -> bool {
-    let text = nodes::text(node);
-    match value {
-        Value::Str(new) => {
-            // A string read from quotes stays what it is; one by its tag gets quotes.
-            !matches!(node.scalar(Dialect::GoYamlV3), Scalar::Str(old) if *old == **new)
-                || nodes::reads_otherwise(new) && !nodes::is_quoted(node)
-        }
-        Value::Plain(new) => text != **new || nodes::is_quoted(node),
-        Value::Null => text != "null" || !nodes::is_null(node),
-        Value::Bool(new) => text != if *new { "true" } else { "false" } || nodes::is_quoted(node),
-        _ => false,
     }
 }

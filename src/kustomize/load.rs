@@ -6,7 +6,6 @@
 
 use super::OUTPUT_LIMIT;
 use super::error::{BuildError, Class, Result};
-use super::json6902;
 use super::nodes::{self, Kind};
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Sizes, Source, Stream, Via};
@@ -251,7 +250,7 @@ pub(super) fn objects(documents: Vec<Node>) -> Result<Vec<Loaded>> {
             Kind::Seq => {
                 for item in items.items() {
                     let mut item = item.to_node();
-                    json6902::decode(&mut item);
+                    nodes::decode(&mut item);
                     push_object(&mut queue, item)?;
                 }
             }

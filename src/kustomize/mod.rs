@@ -10,6 +10,7 @@
 //! generated objects, its components, then the transformers in a fixed order.
 //! Names, hashes, references and order are settled once at the root.
 
+mod builder;
 mod config;
 mod decode;
 mod error;
@@ -30,6 +31,7 @@ mod plugin;
 mod replacement;
 mod resource;
 mod schema;
+mod scopes;
 mod selector;
 mod structured;
 mod tables;
@@ -40,11 +42,12 @@ mod tree;
 mod value_add;
 mod vars;
 
+pub use builder::{LoadRestriction, Memo};
 pub use error::{BuildError, Class, Omitted, Partial};
 pub use file::FILE_NAMES;
 pub use order::Order;
 pub use resource::{FileUse, Resource, Role};
-pub use target::{LoadRestriction, Memo, Options, Rewrite, RootFile};
+pub use target::{Options, Rewrite, RootFile};
 pub use tree::Links;
 
 use crate::repo::FileTree;

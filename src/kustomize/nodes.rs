@@ -385,6 +385,69 @@ fn rewrite_inside(
     }
 }
 
+/// What decoding a node does to it and writing what Go holds then, which is how
+/// kustomize takes items out of lists.
+///
+/// Mirrors `api/resource/factory.go` (`convertObjectSliceToNodeSlice`).
+pub(super) fn decode(object: &mut Node) {
+    rewrite(object, &mut |scalar, _| {
+        let value = match scalar.scalar(Dialect::GoYamlV3) {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => Value::Bool(value),
+            Scalar::Str(text) => Value::Str(text.as_ref().into()),
+            Scalar::Timestamp(text) => Value::Str(resolve::timestamp_rfc3339(&text)?.into()),
+            Scalar::Int(value) => Value::Plain(value.to_string().into()),
+            Scalar::Uint(value) => Value::Plain(value.to_string().into()),
+            Scalar::Float(value) => Value::Plain(resolve::format_float(value).into()),
+        };
+        let changes = differs(scalar, &value) || may_change(scalar);
+        changes.then_some(value)
+    });
+}
+
+/// Whether a scalar has another type or text than the value it is to have.
+pub(super) fn differs(node: NodeRef<'_>, value: &Value) -> bool {
+    let text = text(node);
+    match value {
+        Value::Str(new) => {
+            // A string read from quotes stays what it is; one by its tag gets quotes.
+            !matches!(node.scalar(Dialect::GoYamlV3), Scalar::Str(old) if *old == **new)
+                || reads_otherwise(new) && !is_quoted(node)
+        }
+        Value::Plain(new) => text != **new || is_quoted(node),
+        Value::Null => text != "null" || !is_null(node),
+        Value::Bool(new) => text != if *new { "true" } else { "false" } || is_quoted(node),
+        _ => false,
+    }
+}
+
+/// A text in the type of the scalar that it replaces; an error where it isn't
+/// of that type.
+pub(super) fn written(old: NodeRef<'_>, new_text: &str) -> std::result::Result<Value, String> {
+    if is_string(old) || is_quoted(old) {
+        return Ok(Value::Str(new_text.into()));
+    }
+    if let NodeRef::Built(built) = old
+        && matches!(built.value, Value::Plain(_))
+    {
+        return Ok(Value::Plain(new_text.into()));
+    }
+    let new = resolve::resolve_plain(new_text.into(), Dialect::GoYamlV3);
+    let fits = match old.scalar(Dialect::GoYamlV3) {
+        Scalar::Null => matches!(new, Scalar::Null),
+        Scalar::Bool(_) => matches!(new, Scalar::Bool(_)),
+        Scalar::Int(_) | Scalar::Uint(_) => matches!(new, Scalar::Int(_) | Scalar::Uint(_)),
+        Scalar::Float(_) => matches!(new, Scalar::Float(_) | Scalar::Int(_) | Scalar::Uint(_)),
+        Scalar::Timestamp(_) => matches!(new, Scalar::Timestamp(_)),
+        Scalar::Str(_) => true,
+    };
+    if fits {
+        Ok(Value::Plain(new_text.into()))
+    } else {
+        Err(format!("`{new_text}` can't take the place of `{}`, which is no string", text(old)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@
 //! `api/resmap/reswrangler.go` (`ApplySmPatch`) and `api/resource/resource.go`
 //! (`ApplySmPatch`).
 
+use super::builder::{Builder, Level};
 use super::decode::Text;
 use super::error::{BuildError, Class, Result};
 use super::file::{self, Selector};
@@ -15,8 +16,7 @@ use super::nodes::{self, Tag};
 use super::resource::{FileUse, Resource, Role, is_internal, text_pairs};
 use super::schema::Schemas;
 use super::selector::Compiled;
-use super::target::{Builder, Level};
-use super::{WarningKind, target};
+use super::{WarningKind, builder};
 use crate::yaml::{Dialect, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -241,7 +241,7 @@ fn apply_selected(
         patch.apply(schemas, resource)?;
     }
     resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
-    target::require_unique(resources)
+    builder::require_unique(resources)
 }
 
 fn warn_unmatched(builder: &mut Builder<'_>, matched: bool, selector: &Selector) {

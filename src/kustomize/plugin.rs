@@ -1,33 +1,28 @@
-//! `generators`, `transformers` and `validators`: configured objects of the
-//! built-in kinds, inline, in files or in directories.
+//! What `generators`, `transformers` and `validators` configure, of the built-in
+//! kinds.
 //!
 //! Mirrors `api/internal/target/kusttarget.go` (`configureExternalTransformers`),
 //! `api/internal/plugins/loader` and the plugins in `api/internal/builtins`.
 
-use super::decode::{Decoder, Spanned, Text, TextMap, is_null};
+use super::builder::{Accumulator, Builder, Level};
+use super::decode::{PLUGIN, Spanned, Text, TextMap, is_null};
 use super::error::{BuildError, Class, Omitted, Result};
 use super::fieldspec::FieldSpec;
 use super::file::{self, field_spec};
 use super::nodes;
 use super::resource::{Resource, Traces};
-use super::target::{Accumulator, Builder, Chain, Level};
 use super::transform::{self, Affix, NamespaceSetter, Subjects};
 use super::{generate, patch, replacement, trace, value_add};
-use crate::yaml::{Dialect, Known, NodeRef};
-
-/// How plugin files are decoded: without regard to unknown fields, by the
-/// scalars of resources.
-pub(super) const DECODER: Decoder =
-    Decoder { strict: false, class: Class::Plugin, dialect: Dialect::GoYamlV3 };
+use crate::yaml::{Known, NodeRef};
 
 /// Run `generators`.
 pub(super) fn generators(
     builder: &mut Builder<'_>,
     level: &Level,
-    chain: Chain<'_>,
+    configs: Vec<Resource>,
     accumulator: &mut Accumulator,
 ) -> Result<()> {
-    for config in configs(builder, level, chain, &level.file.generators)? {
+    for config in configs {
         if !is_builtin(builder, &config) {
             continue;
         }
@@ -45,7 +40,7 @@ pub(super) fn generators(
             }
             kind => return Err(unknown(kind, "generator", &config)),
         };
-        let mut generator = file::generator(DECODER, node.get_ref(), secret)?;
+        let mut generator = file::generator(PLUGIN, node.get_ref(), secret)?;
         if generator.name.value.is_empty() {
             generator.name = Spanned { value: config.id.name.clone(), node: node.clone() };
         }
@@ -63,10 +58,10 @@ pub(super) fn generators(
 pub(super) fn transformers(
     builder: &mut Builder<'_>,
     level: &Level,
-    chain: Chain<'_>,
+    configs: Vec<Resource>,
     resources: &mut Vec<Resource>,
 ) -> Result<()> {
-    for config in configs(builder, level, chain, &level.file.transformers)? {
+    for config in configs {
         if is_builtin(builder, &config) {
             transform(builder, level, &config, resources)?;
             if let Some(text) = trace::configured_by(&config) {
@@ -82,10 +77,10 @@ pub(super) fn transformers(
 pub(super) fn validators(
     builder: &mut Builder<'_>,
     level: &Level,
-    chain: Chain<'_>,
+    configs: Vec<Resource>,
     resources: &mut Vec<Resource>,
 ) -> Result<()> {
-    for config in configs(builder, level, chain, &level.file.validators)? {
+    for config in configs {
         if !is_builtin(builder, &config) {
             continue;
         }
@@ -101,28 +96,6 @@ pub(super) fn validators(
         }
     }
     Ok(())
-}
-
-/// The objects that the entries hold or name: inline ones first.
-fn configs(
-    builder: &mut Builder<'_>,
-    level: &Level,
-    chain: Chain<'_>,
-    entries: &[Text],
-) -> Result<Vec<Resource>> {
-    let mut accumulator = Accumulator::default();
-    let mut paths = Vec::new();
-    for entry in entries {
-        match builder.inline_objects(level, entry) {
-            Ok(resources) => accumulator.append(resources)?,
-            Err(error) if entry.value.contains('\n') => return Err(error),
-            Err(_) => paths.push(entry),
-        }
-    }
-    for entry in paths {
-        builder.resource(level, chain, entry, &mut accumulator)?;
-    }
-    Ok(std::mem::take(accumulator.resources_mut()))
 }
 
 /// Whether it is for a built-in plugin; others are left out.
@@ -142,20 +115,20 @@ fn unknown(kind: &str, wanted: &str, config: &Resource) -> Box<BuildError> {
 
 fn specs(node: NodeRef<'_>) -> Result<Option<Vec<FieldSpec>>> {
     match node.get("fieldSpecs").filter(|specs| !is_null(*specs)) {
-        Some(specs) => DECODER.list(specs, |item| field_spec(DECODER, item)).map(Some),
+        Some(specs) => PLUGIN.list(specs, |item| field_spec(PLUGIN, item)).map(Some),
         None => Ok(None),
     }
 }
 
 fn text(node: NodeRef<'_>, key: &str) -> Result<Option<Text>> {
     match node.get(key) {
-        Some(value) => DECODER.text(value),
+        Some(value) => PLUGIN.text(value),
         None => Ok(None),
     }
 }
 
 fn pairs(node: NodeRef<'_>, key: &str) -> Result<TextMap> {
-    node.get(key).map_or(Ok(Vec::new()), |value| DECODER.text_map(value))
+    node.get(key).map_or(Ok(Vec::new()), |value| PLUGIN.text_map(value))
 }
 
 fn transform(
@@ -190,31 +163,31 @@ fn transform(
         }
         "ImageTagTransformer" => {
             let image = node.get("imageTag").filter(|image| !is_null(*image)).unwrap_or(node);
-            let image = file::image(DECODER, image)?;
+            let image = file::image(PLUGIN, image)?;
             transform::set_image(&image, &specs(node)?.unwrap_or_default(), resources).map(drop)
         }
         "ReplicaCountTransformer" => {
             let replica = node.get("replica").filter(|replica| !is_null(*replica)).unwrap_or(node);
-            let replica = file::replica(DECODER, replica)?;
+            let replica = file::replica(PLUGIN, replica)?;
             transform::set_replicas(&replica, &specs(node)?.unwrap_or_default(), resources)
         }
         "PatchTransformer" => {
-            let patch = file::patch(DECODER, node)?;
+            let patch = file::patch(PLUGIN, node)?;
             patch::apply(builder, level, &patch, resources)
         }
         "PatchStrategicMergeTransformer" => {
-            let paths = node.get("paths").map_or(Ok(Vec::new()), |paths| DECODER.texts(paths))?;
+            let paths = node.get("paths").map_or(Ok(Vec::new()), |paths| PLUGIN.texts(paths))?;
             let inline = text(node, "patches")?.filter(|text| !text.value.is_empty());
             patch::strategic_merges(builder, level, &paths, inline.as_ref(), resources)
         }
         "PatchJson6902Transformer" => {
-            let mut patch = file::patch(DECODER, node)?;
+            let mut patch = file::patch(PLUGIN, node)?;
             patch.patch = text(node, "jsonOp")?;
             patch::apply_json6902(builder, level, &patch, resources)
         }
         "ReplacementTransformer" => {
             let entries = node.get("replacements").map_or(Ok(Vec::new()), |entries| {
-                DECODER.list(entries, |item| file::replacement(DECODER, item))
+                PLUGIN.list(entries, |item| file::replacement(PLUGIN, item))
             })?;
             replacement::replacements(builder, level, &entries, resources)
         }
@@ -243,7 +216,7 @@ fn namespace(node: NodeRef<'_>, resources: &mut [Resource]) -> Result<()> {
     let Some(namespace) = namespace else { return Ok(()) };
     let specs = specs(node)?.unwrap_or_default();
     let unset_only = match node.get("unsetOnly") {
-        Some(value) => DECODER.boolean(value)?,
+        Some(value) => PLUGIN.boolean(value)?,
         None => false,
     };
     let setter = NamespaceSetter { namespace: &namespace, specs: &specs, unset_only, subjects };

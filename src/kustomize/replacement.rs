@@ -4,6 +4,7 @@
 //! `api/internal/builtins/ReplacementTransformer.go`.
 
 use super::WarningKind;
+use super::builder::{Builder, Level, documents_of};
 use super::decode::{Decoder, Text};
 use super::error::{BuildError, Class, Result};
 use super::file::{self, FieldOptions, Replacement, Selector, Source, Target};
@@ -14,8 +15,7 @@ use super::path::{self, Create};
 use super::resource::Resource;
 use super::selector::Compiled;
 use super::structured;
-use super::target::{Builder, Level, documents_of};
-use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, Value, Via, ViaKind};
+use crate::yaml::{Location, Node, NodeRef, Value, Via, ViaKind};
 
 /// `replacements` of a level.
 pub(super) fn replacements(
@@ -286,36 +286,9 @@ fn set(
         text = parts.join(&options.delimiter);
     }
     *leaf = if is_scalar {
-        nodes::restyled(Node::scalar(written(old, &text)?, place.cloned()), nodes::style(old))
+        nodes::restyled(Node::scalar(nodes::written(old, &text)?, place.cloned()), nodes::style(old))
     } else {
         value.clone()
     };
     Ok(())
-}
-
-/// A text in the type of the scalar that it replaces; an error where it isn't
-/// of that type.
-pub(super) fn written(old: NodeRef<'_>, text: &str) -> std::result::Result<Value, String> {
-    if nodes::is_string(old) || nodes::is_quoted(old) {
-        return Ok(Value::Str(text.into()));
-    }
-    if let NodeRef::Built(built) = old
-        && matches!(built.value, Value::Plain(_))
-    {
-        return Ok(Value::Plain(text.into()));
-    }
-    let new = crate::yaml::resolve::resolve_plain(text.into(), Dialect::GoYamlV3);
-    let fits = match old.scalar(Dialect::GoYamlV3) {
-        Scalar::Null => matches!(new, Scalar::Null),
-        Scalar::Bool(_) => matches!(new, Scalar::Bool(_)),
-        Scalar::Int(_) | Scalar::Uint(_) => matches!(new, Scalar::Int(_) | Scalar::Uint(_)),
-        Scalar::Float(_) => matches!(new, Scalar::Float(_) | Scalar::Int(_) | Scalar::Uint(_)),
-        Scalar::Timestamp(_) => matches!(new, Scalar::Timestamp(_)),
-        Scalar::Str(_) => true,
-    };
-    if fits {
-        Ok(Value::Plain(text.into()))
-    } else {
-        Err(format!("`{text}` can't take the place of `{}`, which is no string", nodes::text(old)))
-    }
 }

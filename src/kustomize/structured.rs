@@ -4,7 +4,6 @@
 
 use super::nodes;
 use super::path::{self, Create};
-use super::replacement::written;
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, ScalarStyle, Stream, Value, emit, parse_nodes};
 
@@ -20,7 +19,7 @@ pub(super) fn replace(
     let Some((depth, text)) = scalar_on(object.get_ref(), steps) else { return false };
     let Some(new) = replaced(&text, &steps[depth..], create, value) else { return false };
     let written = path::for_each(object, &steps[..depth], Create::Never, &mut |leaf| {
-        *leaf = Node::scalar(written(leaf.get_ref(), &new)?, place.cloned());
+        *leaf = Node::scalar(nodes::written(leaf.get_ref(), &new)?, place.cloned());
         Ok(())
     });
     written.is_ok_and(|count| count > 0)
@@ -55,7 +54,7 @@ fn replaced(text: &str, steps: &[String], create: Create, value: NodeRef<'_>) ->
         *leaf = if old.is_map() || old.is_seq() {
             value.to_node()
         } else {
-            let value = written(old, &new_text);
+            let value = nodes::written(old, &new_text);
             misfit |= value.is_err();
             Node::scalar(value.unwrap_or_else(|_| Value::Str(new_text.as_ref().into())), old.location())
         };
@@ -101,7 +100,7 @@ fn splice_of(old: NodeRef<'_>, new: &str) -> Option<(usize, usize, String)> {
             if nodes::is_string(old) {
                 let safe = emit::is_plain_safe(new) && !nodes::reads_otherwise(new);
                 if safe { new.to_owned() } else { quoted(new) }
-            } else if written(old, new).is_ok() {
+            } else if nodes::written(old, new).is_ok() {
                 new.to_owned()
             } else {
                 format!("{} {new}", tag_of(old)?)

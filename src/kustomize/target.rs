@@ -1,26 +1,28 @@
 //! The recursion of a build: what a level accumulates and in which order its
 //! parts run.
 //!
-//! Mirrors `api/internal/target/kusttarget.go`, `api/krusty/kustomizer.go` and
-//! `api/internal/accumulator/resaccumulator.go`.
+//! Mirrors `api/internal/target/kusttarget.go` and `api/krusty/kustomizer.go`.
 
-use super::config::{self, Config};
+use super::builder::{
+    Accumulated, Accumulator, Base, Builder, Level, LoadRestriction, Memo, Record, Target, documents_of,
+    require_unique, start_of, too_large,
+};
+use super::config::Config;
 use super::decode::{Decoder, Text};
-use super::error::{BuildError, Class, Omitted, Partial, Result};
-use super::file::{self, FILE_NAMES, Kustomization, Var};
-use super::load::{self, Loaded, Place};
+use super::error::{BuildError, Class, Omitted, Result};
+use super::file::{self, FILE_NAMES, Kustomization};
+use super::load::{self, Place};
 use super::nodes;
 use super::order::{self, Order};
-use super::resource::{Resource, Role, Traces};
+use super::resource::{Resource, Role};
 use super::schema::Schemas;
 use super::tree::{Found, Links, TreeFile, find};
-use super::{Build, OUTPUT_LIMIT, Warning, WarningKind};
-use super::{generate, hash, nameref, patch, plugin, replacement, trace, transform, vars};
+use super::{
+    Build, OUTPUT_LIMIT, WarningKind, generate, nameref, patch, plugin, replacement, trace, transform, vars,
+};
 use crate::repo::{self, FileTree};
-use crate::yaml::{Location, Node, NodeRef, Sizes, Stream, Via, ViaKind};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::yaml::{Location, Node, Sizes, Via, ViaKind};
+use std::sync::{Arc, PoisonError};
 
 /// How to build.
 #[derive(Clone, Debug)]
@@ -45,15 +47,6 @@ impl Options {
             root: RootFile::Strict,
         }
     }
-}
-
-/// Which files a kustomization may name, apart from directories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LoadRestriction {
-    /// Those in or below its own directory.
-    RootOnly,
-    /// Any in the tree.
-    None,
 }
 
 /// How the root file is read.
@@ -91,73 +84,8 @@ pub struct Rewrite {
 
 /// Levels below each other that are followed.
 const DEPTH_LIMIT: usize = 100;
-/// Objects of one build.
-const RESOURCE_LIMIT: usize = 25_000;
 /// Directories that one build may go through, each as often as it is named.
 const VISIT_LIMIT: usize = 100_000;
-
-/// Results of bases, shared by builds of trees of one snapshot.
-#[derive(Debug, Default)]
-pub struct Memo {
-    bases: Mutex<FxHashMap<BaseKey, Base>>,
-}
-
-/// A tree's key and the rules that it is read by; a directory.
-type BaseKey = (Arc<str>, LoadRestriction, Links, Arc<str>);
-
-type Base = std::result::Result<Arc<Accumulated>, Arc<BuildError>>;
-
-/// What a base brings up, finished.
-#[derive(Clone, Debug)]
-struct Accumulated {
-    level: Accumulator,
-    record: Record,
-}
-
-/// Objects of a level and what belongs to them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Accumulator {
-    resources: Vec<Resource>,
-    /// Positions by id, where no transformer ran since it was made.
-    index: Option<FxHashMap<u64, usize>>,
-    pub config: Option<Arc<Config>>,
-    vars: Vec<Var>,
-}
-
-/// What a build notes on its way.
-#[derive(Clone, Debug, Default)]
-struct Record {
-    /// Directories gone through, for the test for circles.
-    directories: BTreeSet<Arc<str>>,
-    files: BTreeSet<Arc<str>>,
-    /// Whether a file may hold characters that change on their way out.
-    unusual: bool,
-    partial: Vec<Partial>,
-    warnings: Vec<Warning>,
-}
-
-impl Record {
-    fn read(&mut self, file: &TreeFile) {
-        self.files.insert(file.file.path.clone());
-        self.unusual |= file.snapshot.blob(&file.file).is_ok_and(|blob| load::is_unusual(&blob.bytes));
-    }
-
-    fn absorb(&mut self, other: &Record) {
-        self.directories.extend(other.directories.iter().cloned());
-        self.files.extend(other.files.iter().cloned());
-        self.unusual |= other.unusual;
-        for partial in &other.partial {
-            if !self.partial.contains(partial) {
-                self.partial.push(partial.clone());
-            }
-        }
-        for warning in &other.warnings {
-            if !self.warnings.contains(warning) {
-                self.warnings.push(warning.clone());
-            }
-        }
-    }
-}
 
 /// The directories that are being built, innermost first.
 #[derive(Clone, Copy)]
@@ -175,43 +103,6 @@ impl Chain<'_> {
             || self.directory.strip_prefix(candidate).is_some_and(|rest| rest.starts_with('/'));
         if below { Some(self.directory) } else { self.up.and_then(|up| up.visited(candidate)) }
     }
-}
-
-/// One kustomization that is being built.
-pub(super) struct Level {
-    /// Its directory.
-    pub directory: Arc<str>,
-    /// Its file.
-    pub file: Kustomization,
-    /// The components that it is part of, innermost first.
-    pub via: Vec<Via>,
-    /// What its own objects are for the build.
-    pub role: Role,
-    /// Its path from the root, where `buildMetadata` wants such paths.
-    pub origin: Option<String>,
-}
-
-impl Level {
-    /// A path of this level from the root, where that is wanted.
-    pub(super) fn origin_of(&self, path: &str) -> Option<String> {
-        self.origin.as_deref().map(|origin| trace::join(origin, path))
-    }
-}
-
-/// Reads and notes for one build.
-pub(super) struct Builder<'b> {
-    tree: &'b FileTree,
-    tree_key: Arc<str>,
-    memo: &'b Memo,
-    restriction: LoadRestriction,
-    links: Links,
-    record: Record,
-    visits: usize,
-    /// Bytes of texts that generators and transformers made so far.
-    copied: u64,
-    schemas: Schemas,
-    /// Whether `buildMetadata` of the root asks where objects come from.
-    tracing: bool,
 }
 
 /// See [`super::build`].
@@ -335,80 +226,6 @@ fn written_size(resources: &[Resource]) -> Result<u64> {
     Ok(total)
 }
 
-fn too_large(location: Option<Location>) -> Box<BuildError> {
-    let message = format!("this build comes to more than {} MiB", OUTPUT_LIMIT >> 20);
-    BuildError::new(Class::Limit, message, location)
-}
-
-/// Two objects of one id at the end: kustomize panics there.
-pub(super) fn require_unique(resources: &[Resource]) -> Result<()> {
-    let mut known: FxHashMap<u64, &Resource> = FxHashMap::default();
-    for resource in resources {
-        if let Some(other) = known.insert(resource.id.hash(), resource)
-            && other.id.equals(&resource.id)
-        {
-            return Err(same_id(resource, other));
-        }
-    }
-    Ok(())
-}
-
-fn same_id(new: &Resource, known: &Resource) -> Box<BuildError> {
-    let message = format!("{} is in this build twice", new.id);
-    BuildError::new(Class::Id, message, new.location()).related("the other one", known.location())
-}
-
-impl Accumulator {
-    /// Append objects; an error when an id is taken.
-    pub(super) fn append(&mut self, new: Vec<Resource>) -> Result<()> {
-        if self.resources.len() + new.len() > RESOURCE_LIMIT {
-            let message = format!("this build has more than {RESOURCE_LIMIT} objects");
-            return Err(BuildError::new(Class::Limit, message, new.first().and_then(Resource::location)));
-        }
-        let resources = &mut self.resources;
-        let index = self.index.get_or_insert_with(|| {
-            resources.iter().enumerate().map(|(at, resource)| (resource.id.hash(), at)).collect()
-        });
-        resources.reserve(new.len());
-        for resource in new {
-            if let Some(at) = index.insert(resource.id.hash(), resources.len()) {
-                let known = if resources[at].id.equals(&resource.id) {
-                    resources.get(at)
-                } else {
-                    resources.iter().find(|known| known.id.equals(&resource.id))
-                };
-                if let Some(known) = known {
-                    return Err(same_id(&resource, known));
-                }
-            }
-            resources.push(resource);
-        }
-        Ok(())
-    }
-
-    /// The objects, to be changed.
-    pub(super) fn resources_mut(&mut self) -> &mut Vec<Resource> {
-        self.index = None;
-        &mut self.resources
-    }
-
-    /// The objects.
-    pub(super) fn resources(&self) -> &[Resource] {
-        &self.resources
-    }
-
-    fn merge_config(&mut self, other: &Arc<Config>, location: &Location) -> Result<()> {
-        match &mut self.config {
-            None => self.config = Some(other.clone()),
-            Some(config) if Arc::ptr_eq(config, other) || config == other => {}
-            Some(config) => Arc::make_mut(config)
-                .merge(other)
-                .map_err(|reason| BuildError::new(Class::FieldSpec, reason, Some(location.clone())))?,
-        }
-        Ok(())
-    }
-}
-
 impl Builder<'_> {
     /// Decode the kustomization file of a directory.
     fn kustomization(&mut self, directory: &str, strict: bool) -> Result<Kustomization> {
@@ -515,13 +332,16 @@ impl Builder<'_> {
         for (name, node) in &level.file.charts {
             self.omit(Omitted::Helm, name, node);
         }
-        plugin::generators(self, level, chain, &mut accumulator)?;
+        let configs = self.configs(level, chain, &level.file.generators)?;
+        plugin::generators(self, level, configs, &mut accumulator)?;
         for entry in &level.file.components {
             accumulator = self.component(level, chain, entry, accumulator)?;
         }
         self.transform(level, &mut accumulator)?;
-        plugin::transformers(self, level, chain, accumulator.resources_mut())?;
-        plugin::validators(self, level, chain, accumulator.resources_mut())?;
+        let configs = self.configs(level, chain, &level.file.transformers)?;
+        plugin::transformers(self, level, configs, accumulator.resources_mut())?;
+        let configs = self.configs(level, chain, &level.file.validators)?;
+        plugin::validators(self, level, configs, accumulator.resources_mut())?;
         let Accumulator { vars: known, resources, .. } = &mut accumulator;
         vars::register(known, &level.file.vars, resources)?;
         Ok(accumulator)
@@ -591,7 +411,7 @@ impl Builder<'_> {
     }
 
     /// Add what an entry of `resources` names.
-    pub(super) fn resource(
+    fn resource(
         &mut self,
         level: &Level,
         chain: Chain<'_>,
@@ -629,6 +449,23 @@ impl Builder<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// The objects that entries of `generators` and its like hold or name: inline ones first.
+    fn configs(&mut self, level: &Level, chain: Chain<'_>, entries: &[Text]) -> Result<Vec<Resource>> {
+        let mut accumulator = Accumulator::default();
+        let mut paths = Vec::new();
+        for entry in entries {
+            match self.inline_objects(level, entry) {
+                Ok(resources) => accumulator.append(resources)?,
+                Err(error) if entry.value.contains('\n') => return Err(error),
+                Err(_) => paths.push(entry),
+            }
+        }
+        for entry in paths {
+            self.resource(level, chain, entry, &mut accumulator)?;
+        }
+        Ok(std::mem::take(accumulator.resources_mut()))
     }
 
     fn component(
@@ -770,219 +607,12 @@ impl Builder<'_> {
         Ok(chain.depth + 1)
     }
 
-    /// What an entry names.
-    fn find(&self, level: &Level, entry: &Text) -> Result<Target> {
-        let path = &*entry.value;
-        let error = |class, message: String| Err(BuildError::at(class, message, entry.node.get_ref()));
-        if path.is_empty() {
-            return error(Class::Path, "an empty path names nothing".to_owned());
-        }
-        let joined = if path.starts_with('/') { None } else { repo::join(&level.directory, path) };
-        let found = joined.as_deref().map(|joined| find(self.tree, self.links, joined));
-        match found {
-            Some(Found::File(file)) => Ok(Target::File(file)),
-            _ if is_remote(path) => Ok(Target::Remote),
-            Some(Found::Directory(directory)) => Ok(Target::Directory(directory)),
-            Some(Found::Missing) => error(Class::Missing, format!("{path} doesn't exist")),
-            Some(Found::Link) => error(
-                Class::Missing,
-                format!("{path} is behind a symbolic link; artifacts hold none, so it is missing"),
-            ),
-            Some(Found::Outside) | None => {
-                error(Class::Outside, format!("{path} lies outside of the tree that this build may read"))
-            }
-        }
-    }
-
-    /// Read a file that a field names. The place is that of the field.
-    pub(super) fn read(&mut self, level: &Level, entry: &Text) -> Result<TreeFile> {
-        match self.find(level, entry)? {
-            Target::File(file) => {
-                self.require_allowed(level, &file, entry)?;
-                self.record.read(&file);
-                Ok(file)
-            }
-            Target::Directory(_) => {
-                let message = format!("{} is a directory; a file is wanted here", entry.value);
-                Err(BuildError::at(Class::Path, message, entry.node.get_ref()))
-            }
-            Target::Remote => {
-                self.omit(Omitted::Remote, &entry.value, &entry.node);
-                let message = format!("{} is on another host", entry.value);
-                Err(BuildError::at(Class::Path, message, entry.node.get_ref()))
-            }
-        }
-    }
-
-    /// As [`Builder::read`]; `None` for a file on another host, which is noted.
-    pub(super) fn read_here(&mut self, level: &Level, entry: &Text) -> Result<Option<TreeFile>> {
-        if let Target::Remote = self.find(level, entry)? {
-            self.omit(Omitted::Remote, &entry.value, &entry.node);
-            return Ok(None);
-        }
-        self.read(level, entry).map(Some)
-    }
-
-    fn require_allowed(&self, level: &Level, file: &TreeFile, entry: &Text) -> Result<()> {
-        if self.restriction == LoadRestriction::None || level.directory.is_empty() {
-            return Ok(());
-        }
-        match file.path.strip_prefix(&*level.directory) {
-            Some(rest) if rest.starts_with('/') => Ok(()),
-            _ => {
-                let message =
-                    format!("{} is not in or below the directory of this kustomization", entry.value);
-                Err(BuildError::at(Class::Outside, message, entry.node.get_ref()))
-            }
-        }
-    }
-
-    /// The objects of a file.
-    fn objects_of(&mut self, file: &TreeFile, level: &Level, entry: &Text) -> Result<Vec<Resource>> {
-        self.record.read(file);
-        let place = Place { via: level.via.clone(), ..Place::default() };
-        let documents = documents_of(file, &place)?;
-        Ok(self.resources_of(load::objects(documents)?, level, level.origin_of(&entry.value)))
-    }
-
-    /// The objects that an inline entry holds.
-    pub(super) fn inline_objects(&mut self, level: &Level, entry: &Text) -> Result<Vec<Resource>> {
-        let stream = Arc::new(Stream::parse(&entry.value));
-        let place = Place { inside: Some(entry.node.clone()), via: level.via.clone(), ..Place::default() };
-        let path = load::path_of(entry.node.get_ref());
-        let loaded = load::objects(load::documents(&path, &stream, &place)?)?;
-        Ok(self.resources_of(loaded, level, level.origin_of(level.file.file_name)))
-    }
-
-    fn resources_of(&mut self, loaded: Vec<Loaded>, level: &Level, origin: Option<String>) -> Vec<Resource> {
-        let mut resources = Vec::with_capacity(loaded.len());
-        for object in loaded {
-            let location = object.node.get_ref().location();
-            let mut resource = Resource::new(object.node, level.role, location);
-            resource.defect = object.defect;
-            resource.changes_in_passing = object.changes_in_passing;
-            resource.traces = origin.as_deref().map(|path| Box::new(Traces::of_file(path)));
-            if !resource.id.gvk.has_known_scope() {
-                self.schemas.settle();
-            }
-            resources.push(resource);
-        }
-        resources
-    }
-
-    /// The tables of a level: the built-in ones and its files'.
-    fn configuration(&mut self, level: &Level) -> Result<Arc<Config>> {
-        let file = &level.file;
-        if file.configurations.is_empty() && file.crds.is_empty() {
-            return Ok(Config::builtin().clone());
-        }
-        let mut config = (**Config::builtin()).clone();
-        let entries = file.configurations.iter().map(|entry| (entry, false));
-        for (entry, is_definitions) in entries.chain(file.crds.iter().map(|entry| (entry, true))) {
-            let source = self.read(level, entry)?;
-            let documents = documents_of(&source, &Place::default())?;
-            let Some(root) = documents.first() else { continue };
-            let place = || entry.node.get_ref().location();
-            let decoded = if is_definitions {
-                config::definitions(root.get_ref())
-            } else {
-                config::configuration(root.get_ref())
-            };
-            let table = decoded.map_err(|error| error.from_here("named here", place()))?;
-            config.merge(&table).map_err(|reason| BuildError::new(Class::FieldSpec, reason, place()))?;
-        }
-        Ok(Arc::new(config))
-    }
-
-    /// The schemas to merge with now.
-    pub(super) fn schemas(&mut self) -> &Schemas {
-        self.schemas.settle();
-        &self.schemas
-    }
-
-    /// Heed `openapi` of a kustomization: the first of a build holds.
-    fn open_api(&mut self, level: &Level) -> Result<()> {
-        let field = |name: &str| level.file.openapi.iter().find(|entry| &*entry.key == name);
-        let fail =
-            |message: &str, text: &Text| Err(BuildError::at(Class::Other, message, text.node.get_ref()));
-        match (field("version"), field("path")) {
-            (Some(version), Some(_)) => fail("`openapi` takes either a version or a path", &version.value),
-            (Some(version), None) if &*version.value.value != "v1.21.2" => {
-                fail("the only built-in OpenAPI version is v1.21.2", &version.value)
-            }
-            (None, Some(path)) => {
-                let file = self.read(level, &path.value)?;
-                let documents = documents_of(&file, &Place::default())?;
-                match documents.into_iter().next() {
-                    Some(root) => {
-                        load::inspect(root.get_ref())?;
-                        self.schemas.set(root);
-                        Ok(())
-                    }
-                    None => fail("this OpenAPI file is empty", &path.value),
-                }
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Append the hashes of contents to the names that want one.
-    pub(super) fn add_hashes(&mut self, resources: &mut [Resource]) -> Result<()> {
-        hash::add_suffixes(resources, &mut self.record.partial)
-    }
-
     /// Note a built-in transformer of a level in all objects.
     fn trace(&mut self, level: &Level, kind: &str, resources: &mut [Resource]) {
         if let Some(place) = level.origin_of(level.file.file_name) {
             trace::transformed(&trace::configured(&place, "builtin", kind, "", ""), resources);
         }
     }
-
-    /// Note something that is left out.
-    pub(super) fn omit(&mut self, what: Omitted, name: &str, node: &Node) {
-        let partial = Partial { what, name: name.to_owned(), location: node.get_ref().location() };
-        if !self.record.partial.contains(&partial) {
-            self.record.partial.push(partial);
-        }
-    }
-
-    /// Whether something was left out so far.
-    pub(super) fn is_partial(&self) -> bool {
-        !self.record.partial.is_empty()
-    }
-
-    /// Note bytes of a text that is about to be made.
-    pub(super) fn copy(&mut self, bytes: usize, at: NodeRef<'_>) -> Result<()> {
-        self.copied += bytes as u64;
-        if self.copied > OUTPUT_LIMIT { Err(too_large(at.location())) } else { Ok(()) }
-    }
-
-    /// Note something that does nothing.
-    pub(super) fn warn(&mut self, kind: WarningKind, message: String, location: Option<Location>) {
-        self.record.warnings.push(Warning { kind, message, location });
-    }
-}
-
-enum Target {
-    File(TreeFile),
-    Directory(Arc<str>),
-    Remote,
-}
-
-/// The documents of a file that kustomize reads.
-pub(super) fn documents_of(file: &TreeFile, place: &Place) -> Result<Vec<Node>> {
-    match file.snapshot.stream(&file.file) {
-        Some(stream) => load::documents(&file.file.path, stream, place),
-        None => {
-            let message = "this file can't be read as text";
-            Err(BuildError::new(Class::Yaml, message, Some(start_of(file))))
-        }
-    }
-}
-
-/// The beginning of a file.
-pub(super) fn start_of(file: &TreeFile) -> Location {
-    Location { path: file.file.path.clone(), start: 0, end: 0, via: Vec::new() }
 }
 
 fn decode_file(name: &'static str, file: &TreeFile, strict: bool) -> Result<Kustomization> {
@@ -1013,22 +643,4 @@ fn circle(candidate: &str, visited: &str, entry: &Text) -> Box<BuildError> {
         format!("a circle: {} contains {}, which is being built", name(candidate), name(visited))
     };
     BuildError::at(Class::Path, message, entry.node.get_ref())
-}
-
-/// Whether kustomize would look for a path on another host.
-///
-/// Mirrors `api/internal/git/repospec.go` (`parseHostSpec`).
-fn is_remote(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    let bare = lower.strip_prefix("git::").unwrap_or(&lower);
-    let schemes = ["ssh://", "https://", "http://", "file://", "git://"];
-    let user = bare.split_once('@').is_some_and(|(user, host)| {
-        !user.is_empty() && !user.contains(['/', '.']) && host.contains([':', '/'])
-    });
-    bare.len() < lower.len()
-        || schemes.iter().any(|scheme| bare.starts_with(scheme))
-        || bare.starts_with("github.com/")
-        || bare.starts_with("github.com:")
-        || bare.starts_with("gh:")
-        || user && bare.contains(':')
 }

@@ -3,16 +3,15 @@
 //! Mirrors `api/internal/builtins/ValueAddTransformer.go` and
 //! `api/filters/valueadd/valueadd.go`.
 
-use super::decode::{Spanned, Text, is_null};
+use super::builder::{Builder, Level, documents_of};
+use super::decode::{PLUGIN, Spanned, Text, is_null};
 use super::error::{BuildError, Class, Result};
 use super::file;
 use super::load::Place;
 use super::nodes::{self, Kind};
 use super::path::{self, Create};
-use super::plugin::DECODER;
 use super::resource::{Resource, shared_string};
 use super::selector::Compiled;
-use super::target::{Builder, Level, documents_of};
 use super::transform::{NamespaceSetter, Subjects, set_namespace};
 use crate::yaml::{Node, NodeRef};
 
@@ -25,7 +24,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let error = |message: &str| BuildError::at(Class::Plugin, message, node);
     let text = |key: &str| match node.get(key) {
-        Some(value) => DECODER.text(value),
+        Some(value) => PLUGIN.text(value),
         None => Ok(None),
     };
     let value = match text("value")? {
@@ -55,15 +54,15 @@ pub(super) fn run(
 
 fn add(target: NodeRef<'_>, value: &Text, resources: &mut [Resource]) -> Result<()> {
     let error = |message: String| BuildError::at(Class::Plugin, message, target);
-    let field = target.get("fieldPath").map_or(Ok(None), |field| DECODER.text(field))?;
+    let field = target.get("fieldPath").map_or(Ok(None), |field| PLUGIN.text(field))?;
     let Some(field) = field.filter(|field| !field.value.is_empty()) else {
         return Err(error("a target of a ValueAddTransformer needs a fieldPath".to_owned()));
     };
-    let position = target.get("filePathPosition").map_or(Ok(0), |position| DECODER.integer(position))?;
+    let position = target.get("filePathPosition").map_or(Ok(0), |position| PLUGIN.integer(position))?;
     let position =
         usize::try_from(position).map_err(|_| error("filePathPosition can't be negative".to_owned()))?;
     let selector = match target.get("selector").filter(|selector| !is_null(*selector)) {
-        Some(selector) => Some(Compiled::new(&file::selector(DECODER, selector)?)?),
+        Some(selector) => Some(Compiled::new(&file::selector(PLUGIN, selector)?)?),
         None => None,
     };
     let location = value.node.get_ref().location().map(std::sync::Arc::new);
