@@ -1,12 +1,55 @@
 //! Builds of another snapshot of the repository that need no second run: a plan
 //! looks at two states that differ in a few files.
 
-use super::World;
-use super::fixpoint::{Built, Identity, Inputs};
+use super::{Outcome, World};
 use crate::repo::{FileTree, Snapshot};
 use crate::world::build::FluxBuild;
+use crate::world::substitution::Variables;
+use crate::yaml::{Known, Node, NodeRef};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+
+/// Namespace and name, or the place of a Kustomization whose name is unknown:
+/// two of them need not be one.
+pub(super) type Identity = (Option<Arc<str>>, Arc<str>);
+
+/// A build and what it depends on; equal inputs in the next round are not built
+/// again.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub node: Node,
+    pub tree: Option<FileTree>,
+    pub variables: Variables,
+    pub strict: bool,
+    pub result: Result<FluxBuild, Outcome>,
+}
+
+/// What a build depends on.
+pub(super) struct Inputs<'b> {
+    /// The effective Flux Kustomization.
+    pub node: NodeRef<'b>,
+    /// Its tree, where that is known.
+    pub tree: Option<&'b FileTree>,
+    /// `spec.path`, clean.
+    pub path: &'b str,
+    pub variables: &'b Variables,
+    /// Whether undefined variables fail it.
+    pub strict: bool,
+}
+
+impl Built {
+    pub(super) fn is_of(&self, inputs: &Inputs<'_>) -> bool {
+        let same_tree = match (&self.tree, inputs.tree) {
+            (Some(one), Some(two)) => Arc::ptr_eq(one.snapshot(), two.snapshot()) && one.is_laid_out_as(two),
+            (None, None) => true,
+            _ => false,
+        };
+        same_tree
+            && self.strict == inputs.strict
+            && self.variables == *inputs.variables
+            && same(self.node.get_ref(), inputs.node)
+    }
+}
 
 /// The builds of each cluster, by its root.
 pub(super) type Builds = FxHashMap<String, FxHashMap<Identity, Built>>;
@@ -68,4 +111,20 @@ impl<'w> Earlier<'w> {
         inputs.node.at("/spec/ignoreMissingComponents").is_some()
             || self.moved.iter().any(|path| is_below(path) || is_beside(path))
     }
+}
+
+/// Equal values, the same unknown parts included.
+fn same(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
+    if one.is_unknown() || other.is_unknown() {
+        return one.is_unknown() && other.is_unknown() && one.holes() == other.holes();
+    }
+    if one.is_map() && other.is_map() {
+        return one.entries().count() == other.entries().count()
+            && one.entries().all(|entry| other.get(&entry.key).is_some_and(|twin| same(entry.value, twin)));
+    }
+    if one.is_seq() && other.is_seq() {
+        return one.items().count() == other.items().count()
+            && one.items().zip(other.items()).all(|(one, other)| same(one, other));
+    }
+    one.same_value(other) == Known::Value(true)
 }

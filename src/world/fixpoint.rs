@@ -1,7 +1,7 @@
 //! Growing clusters from their entry points: build, take the Flux
 //! Kustomizations in the output, build theirs, until nothing changes.
 
-use super::earlier::{Builds, Earlier};
+use super::earlier::{Builds, Built, Earlier, Identity, Inputs};
 use super::entry::{self, Entry, source_of};
 use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
@@ -138,44 +138,6 @@ struct Grown {
     is_sent: bool,
     expanded: Vec<ObjectId>,
     builds: FxHashMap<Identity, Built>,
-}
-
-/// A build and what it depends on; equal inputs in the next round are not built
-/// again.
-#[derive(Debug)]
-pub(super) struct Built {
-    pub node: Node,
-    pub tree: Option<FileTree>,
-    pub variables: Variables,
-    pub strict: bool,
-    pub result: Result<FluxBuild, Outcome>,
-}
-
-/// What a build depends on.
-pub(super) struct Inputs<'b> {
-    /// The effective Flux Kustomization.
-    pub node: NodeRef<'b>,
-    /// Its tree, where that is known.
-    pub tree: Option<&'b FileTree>,
-    /// `spec.path`, clean.
-    pub path: &'b str,
-    pub variables: &'b Variables,
-    /// Whether undefined variables fail it.
-    pub strict: bool,
-}
-
-impl Built {
-    fn is_of(&self, inputs: &Inputs<'_>) -> bool {
-        let same_tree = match (&self.tree, inputs.tree) {
-            (Some(one), Some(two)) => Arc::ptr_eq(one.snapshot(), two.snapshot()) && one.is_laid_out_as(two),
-            (None, None) => true,
-            _ => false,
-        };
-        same_tree
-            && self.strict == inputs.strict
-            && self.variables == *inputs.variables
-            && same(self.node.get_ref(), inputs.node)
-    }
 }
 
 fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
@@ -494,31 +456,11 @@ fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<Bu
     resource_set::expand(id, node, &provider)
 }
 
-/// Namespace and name, or the place of a Kustomization whose name is unknown:
-/// two of them need not be one.
-pub(super) type Identity = (Option<Arc<str>>, Arc<str>);
-
 fn identity_of(id: &ObjectId, node: NodeRef<'_>) -> Identity {
     match node.location().filter(|_| id.is_unknown()) {
         Some(place) => (None, format!("? {}:{}", place.path, place.start).into()),
         None => (id.namespace.clone(), id.name.clone()),
     }
-}
-
-/// Equal values, the same unknown parts included.
-fn same(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
-    if one.is_unknown() || other.is_unknown() {
-        return one.is_unknown() && other.is_unknown() && one.holes() == other.holes();
-    }
-    if one.is_map() && other.is_map() {
-        return one.entries().count() == other.entries().count()
-            && one.entries().all(|entry| other.get(&entry.key).is_some_and(|twin| same(entry.value, twin)));
-    }
-    if one.is_seq() && other.is_seq() {
-        return one.items().count() == other.items().count()
-            && one.items().zip(other.items()).all(|(one, other)| same(one, other));
-    }
-    one.same_value(other) == Known::Value(true)
 }
 
 /// How often one directory may apply itself under another name.

@@ -6,7 +6,8 @@
 //! in exactly this text. Mirrors go-yaml v2.4 (`emitterc.go`, `encode.go`,
 //! `sorter.go`).
 
-use super::node::{Holes, NodeKind, NodeRef};
+use super::known::Holes;
+use super::node::{NodeKind, NodeRef};
 use super::resolve::{Dialect, Scalar, format_float, format_float_yaml, json_key, resolve_plain};
 use super::resolve::{ScalarStyle, timestamp_rfc3339};
 use super::{Location, Value};

@@ -9,21 +9,24 @@ mod compose;
 pub mod edit;
 pub mod emit;
 pub mod go_compat;
+mod known;
 mod lines;
+mod location;
 mod node;
 mod parse;
+mod pointer;
 pub mod resolve;
 mod scalar;
 mod scan;
 mod size;
 pub mod tape;
 
+pub use known::{Holes, Known};
 pub use lines::LineIndex;
-pub use node::{
-    Built, Embed, Entry, EntryRef, Holes, Known, Location, Node, NodeKind, NodeRef, Origin, Source, Style,
-    Value, Via, ViaKind, pointer_join, pointer_segments,
-};
+pub use location::{Location, Via, ViaKind};
+pub use node::{Built, Embed, Entry, EntryRef, Node, NodeKind, NodeRef, Origin, Source, Style, Value};
 pub use parse::{NESTING_LIMIT, SyntaxError, SyntaxErrorKind};
+pub use pointer::{pointer_join, pointer_segments};
 pub use resolve::{Dialect, Scalar, ScalarStyle};
 pub use size::Sizes;
 

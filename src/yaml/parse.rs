@@ -7,7 +7,6 @@
 
 use super::compose::{Composer, NO_SEPARATOR};
 use super::go_compat;
-use super::resolve::ScalarStyle;
 use super::scalar;
 use super::scan::control_character;
 use super::tape::Document;
@@ -145,18 +144,6 @@ fn valid_yaml_1_2(text: &str) -> bool {
             Some(Err(_)) => return false,
         }
     }
-}
-
-/// The value as it stands in the text, where no decoding is needed to read it.
-pub(super) fn written_value(text: &str, style: ScalarStyle, start: u32, end: u32) -> Option<&str> {
-    let range = match style {
-        ScalarStyle::Plain => start as usize..end as usize,
-        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
-            start as usize + 1..(end as usize).checked_sub(1)?
-        }
-        ScalarStyle::Literal | ScalarStyle::Folded => return None,
-    };
-    text.get(range)
 }
 
 #[cfg(test)]

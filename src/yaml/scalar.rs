@@ -457,3 +457,15 @@ impl BlockLines<'_> {
         Ok(())
     }
 }
+
+/// The value as it stands in the text, where no decoding is needed to read it.
+pub(super) fn written_value(text: &str, style: ScalarStyle, start: u32, end: u32) -> Option<&str> {
+    let range = match style {
+        ScalarStyle::Plain => start as usize..end as usize,
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+            start as usize + 1..(end as usize).checked_sub(1)?
+        }
+        ScalarStyle::Literal | ScalarStyle::Folded => return None,
+    };
+    text.get(range)
+}

@@ -13,6 +13,7 @@
 mod support;
 
 mod action;
+mod architecture;
 mod baseline;
 mod cli;
 mod cluster_api;
@@ -21,6 +22,7 @@ mod clusters;
 mod corpus_findings;
 mod documentation;
 mod edits;
+mod effects;
 mod emit;
 mod examples;
 mod flux_build;

@@ -14,7 +14,7 @@ pub(super) fn value<'t>(text: &'t str, document: &'t Document, at: u32) -> &'t s
         _ if token.empty => "",
         _ if token.extra != NONE => &document.decoded[token.extra as usize],
         TokenKind::Scalar(style) => {
-            crate::yaml::parse::written_value(text, style, token.start, token.end).unwrap_or("")
+            crate::yaml::scalar::written_value(text, style, token.start, token.end).unwrap_or("")
         }
         _ => "",
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod corpus;
 pub(crate) mod fleet;
+pub(crate) mod generated;
 pub(crate) mod kustomize;
 pub(crate) mod random;
 pub(crate) mod recordings;

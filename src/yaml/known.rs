@@ -1,0 +1,70 @@
+//! What is unknown offline: values, and parts of strings.
+
+use std::sync::Arc;
+
+/// A value that may be unknown offline. Rules fire on what is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known<T> {
+    /// Known.
+    Value(T),
+    /// It exists in the cluster only, or depends on something that does.
+    Unknown,
+}
+
+impl<T> Known<T> {
+    /// The value, if known.
+    pub fn value(self) -> Option<T> {
+        match self {
+            Known::Value(value) => Some(value),
+            Known::Unknown => None,
+        }
+    }
+}
+
+/// A string of which some parts are unknown: `None` stands for any text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holes {
+    /// Known parts and holes in order.
+    pub parts: Vec<Option<Arc<str>>>,
+}
+
+impl Holes {
+    /// Whether the string could be `text`: known parts in order, anchored at
+    /// both ends unless a hole is there.
+    pub fn could_be(&self, text: &str) -> bool {
+        let mut rest = text;
+        let mut floating = false;
+        let last = self.parts.len();
+        for (index, part) in self.parts.iter().enumerate() {
+            match part {
+                None => floating = true,
+                Some(known) if floating && index + 1 == last => return rest.ends_with(&**known),
+                Some(known) if floating => match rest.find(&**known) {
+                    Some(at) => {
+                        rest = &rest[at + known.len()..];
+                        floating = false;
+                    }
+                    None => return false,
+                },
+                Some(known) => match rest.strip_prefix(&**known) {
+                    Some(tail) => rest = tail,
+                    None => return false,
+                },
+            }
+        }
+        floating || rest.is_empty()
+    }
+
+    /// The known text before the first hole.
+    pub fn prefix(&self) -> &str {
+        self.parts.first().and_then(|part| part.as_deref()).unwrap_or("")
+    }
+
+    /// The known text after the last hole.
+    pub fn suffix(&self) -> &str {
+        match self.parts.last() {
+            Some(part) if self.parts.len() > 1 => part.as_deref().unwrap_or(""),
+            _ => "",
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether two nodes are the same.
+
+use super::*;
+
+impl NodeRef<'_> {
+    /// Whether both have the same text from the same places: nobody who reads them
+    /// can tell them apart.
+    pub fn is_same_text(self, other: NodeRef<'_>) -> bool {
+        let (one, two) = match (self, other) {
+            (NodeRef::Source(a, left), NodeRef::Source(b, right)) => {
+                return left == right && (Arc::ptr_eq(a, b) || a.is_same(b));
+            }
+            (NodeRef::Built(a), NodeRef::Built(b)) if Arc::ptr_eq(a, b) => return true,
+            (NodeRef::Built(a), NodeRef::Built(b)) => (a, b),
+            _ => return false,
+        };
+        let same = |one: &Node, two: &Node| one.get_ref().is_same_text(two.get_ref());
+        let same_value = match (&one.value, &two.value) {
+            (Value::Map(one), Value::Map(two)) => {
+                one.len() == two.len()
+                    && one.iter().zip(two).all(|(a, b)| same(&a.key, &b.key) && same(&a.value, &b.value))
+            }
+            (Value::Seq(one), Value::Seq(two)) => {
+                one.len() == two.len() && one.iter().zip(two).all(|(a, b)| same(a, b))
+            }
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Uint(a), Value::Uint(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::Str(a), Value::Str(b)) | (Value::Plain(a), Value::Plain(b)) => a == b,
+            (Value::Holes(a), Value::Holes(b)) => a == b,
+            (Value::Unknown(a), Value::Unknown(b)) => a == b,
+            _ => false,
+        };
+        same_value && one.style() == two.style() && self.location() == other.location()
+    }
+
+    /// Equal values after a build: maps regardless of order, scalars by type
+    /// and value. An unknown part makes it `Known::Unknown` unless something
+    /// else differs.
+    pub fn same_value(self, other: NodeRef<'_>) -> Known<bool> {
+        if let (NodeRef::Built(a), NodeRef::Built(b)) = (self, other)
+            && Arc::ptr_eq(a, b)
+        {
+            return Known::Value(true);
+        }
+        if self.is_unknown() || other.is_unknown() {
+            return match (self.holes(), other.as_str(), self.as_str(), other.holes()) {
+                (Some(holes), Some(text), _, _) | (_, _, Some(text), Some(holes))
+                    if !holes.could_be(&text) =>
+                {
+                    Known::Value(false)
+                }
+                _ => Known::Unknown,
+            };
+        }
+        let mut unknown = false;
+        let mut note = |known: Known<bool>| match known {
+            Known::Value(same) => same,
+            Known::Unknown => {
+                unknown = true;
+                true
+            }
+        };
+        let same = match (self.kind(), other.kind()) {
+            (NodeKind::Scalar, NodeKind::Scalar) => {
+                self.scalar(Dialect::GoYamlV3) == other.scalar(Dialect::GoYamlV3)
+            }
+            (NodeKind::Seq, NodeKind::Seq) => {
+                let (mut left, mut right) = (self.items(), other.items());
+                loop {
+                    match (left.next(), right.next()) {
+                        (None, None) => break true,
+                        (Some(a), Some(b)) if note(a.same_value(b)) => {}
+                        _ => break false,
+                    }
+                }
+            }
+            (NodeKind::Map, NodeKind::Map) => {
+                self.entries().count() == other.entries().count()
+                    && self
+                        .entries()
+                        .all(|entry| other.get(&entry.key).is_some_and(|b| note(entry.value.same_value(b))))
+            }
+            _ => false,
+        };
+        match (same, unknown) {
+            (true, true) => Known::Unknown,
+            (same, _) => Known::Value(same),
+        }
+    }
+}

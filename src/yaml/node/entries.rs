@@ -1,0 +1,134 @@
+//! The entries of maps, merge keys expanded.
+
+use super::{Entry, EntryRef, NodeRef, Source, follow, source_text};
+use crate::yaml::resolve::ScalarStyle;
+use crate::yaml::tape::{NONE, TokenKind};
+use rustc_hash::FxHashSet;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The entries of a map. See [`NodeRef::entries`].
+pub enum Entries<'a> {
+    /// Straight from the tape.
+    Tape {
+        /// The document.
+        source: &'a Arc<Source>,
+        /// Next key.
+        at: u32,
+        /// One past the map's last token.
+        end: u32,
+    },
+    /// With merge keys expanded.
+    Merged(std::vec::IntoIter<EntryRef<'a>>),
+    /// Of a built map.
+    Built(std::slice::Iter<'a, Entry>),
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = EntryRef<'a>;
+
+    fn next(&mut self) -> Option<EntryRef<'a>> {
+        match self {
+            Entries::Tape { source, at, end } => {
+                while *at < *end {
+                    let (entry, next) = tape_entry(source, *at);
+                    *at = next;
+                    if entry.is_some() {
+                        return entry;
+                    }
+                }
+                None
+            }
+            Entries::Merged(entries) => entries.next(),
+            Entries::Built(entries) => entries.next().map(|entry| EntryRef {
+                key: entry.key_text(),
+                key_node: entry.key.get_ref(),
+                value: entry.value.get_ref(),
+            }),
+        }
+    }
+}
+
+/// The entry whose key is token `at`, and the token after its value.
+fn tape_entry<'a>(source: &'a Arc<Source>, at: u32) -> (Option<EntryRef<'a>>, u32) {
+    let tokens = &source.document().tokens;
+    let value = tokens[at as usize].next;
+    let Some(token) = tokens.get(value as usize) else {
+        return (None, value);
+    };
+    let key = follow(source, at);
+    let entry = source_text(source, key).map(|text| EntryRef {
+        key: text,
+        key_node: NodeRef::Source(source, key),
+        value: NodeRef::Source(source, follow(source, value)),
+    });
+    (entry, token.next)
+}
+
+/// The token of a key's value in the map at `token`, without making entries of
+/// those before it.
+pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<u32> {
+    let tokens = &source.document().tokens;
+    let end = tokens[token as usize].next;
+    let mut at = token + 1;
+    while at < end {
+        let value = tokens[at as usize].next;
+        let next = tokens.get(value as usize)?.next;
+        let written = &tokens[follow(source, at) as usize];
+        let is_key = match written.kind {
+            TokenKind::Scalar(ScalarStyle::Plain) if written.extra == NONE && !written.empty => {
+                let range = written.start as usize..written.end as usize;
+                source.stream.text.as_bytes().get(range) == Some(key.as_bytes())
+            }
+            _ => source_text(source, follow(source, at)).is_some_and(|text| text == key),
+        };
+        if is_key {
+            return Some(follow(source, value));
+        }
+        at = next;
+    }
+    None
+}
+
+/// Depth to which `<<` is followed through merged maps.
+const MERGE_DEPTH: u32 = 32;
+
+#[derive(Default)]
+pub(super) struct Merge<'a> {
+    pub(super) entries: Vec<EntryRef<'a>>,
+    keys: FxHashSet<Cow<'a, str>>,
+}
+
+pub(super) fn merge_entries<'a>(source: &'a Arc<Source>, token: u32, out: &mut Merge<'a>, depth: u32) {
+    let tokens = &source.document().tokens;
+    let end = tokens[token as usize].next;
+    let mut merges = Vec::new();
+    let mut at = token + 1;
+    while at < end {
+        let merge = match source.document().tag(at).map(|tag| &*tag.name) {
+            None | Some("!") => tokens[at as usize].kind == TokenKind::Scalar(ScalarStyle::Plain),
+            Some(tag) => tag == "tag:yaml.org,2002:merge",
+        };
+        let (entry, next) = tape_entry(source, at);
+        at = next;
+        let Some(entry) = entry else { continue };
+        if merge && entry.key == "<<" {
+            merges.push(entry.value);
+        } else if out.keys.insert(entry.key.clone()) {
+            out.entries.push(entry);
+        }
+    }
+    if depth >= MERGE_DEPTH {
+        return;
+    }
+    for merged in merges {
+        let maps: Vec<_> = if merged.is_seq() { merged.items().collect() } else { vec![merged] };
+        for map in maps {
+            if let NodeRef::Source(source, token) = map
+                && map.is_map()
+            {
+                merge_entries(source, token, out, depth + 1);
+            }
+        }
+    }
+}
