@@ -26,11 +26,12 @@ pub(crate) fn run(
     let shown = outcome.findings.iter().filter(|finding| finding.level >= show);
     let ignores = shown.map(|finding| Ignore { rule: finding.rule.id, location: finding.location.clone() });
     let added = ignore::add(&session.snapshot, &ignores.collect::<Vec<_>>(), reason.trim());
-    write::write(&session.root, &added.changes).map_err(|refusals| {
+    let linked = write::write(&session.root, &added.changes).map_err(|refusals| {
         let lines = refusals.iter().map(|refusal| report::diff::sentence(&session.snapshot, refusal));
         Failure::Work(format!("the comments were not written:\n{}", lines.collect::<Vec<_>>().join("\n")))
     })?;
     super::progress::stop();
+    super::rewriting::tell_of_links(&linked);
     let mut stderr = anstream::stderr();
     if !common.quiet {
         let comments = counted(added.comments, "comment");

@@ -6,8 +6,9 @@ use super::{Answer, Failure, Status, output};
 use crate::kustomize::{self, BuildError, Memo, Options};
 use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
-use crate::repo::{FileTree, Snapshot};
+use crate::repo::{FileTree, Place, Snapshot, place};
 use crate::report::{self, objects};
+use crate::rewrite::write;
 use crate::text::clean;
 use crate::text::suggest;
 use crate::world::{Applied, Cluster, Outcome, World};
@@ -291,25 +292,37 @@ fn write_files(
     directory: &Path,
 ) -> Result<(), Failure> {
     let failed = |path: &Path, error: std::io::Error| Failure::Work(format!("{}: {error}", path.display()));
+    // Below the root the tree may have links in the way; elsewhere the user's own
+    // are followed, up to the directory itself.
+    let (root, inner) = match place(&session.root, directory) {
+        Place::Inside(root, inner) => (root, inner),
+        Place::Outside => {
+            let made = std::fs::create_dir_all(directory).and_then(|()| directory.canonicalize());
+            (made.map_err(|error| failed(directory, error))?, PathBuf::new())
+        }
+    };
     let origins = arguments.origin.then_some(&*session.snapshot);
-    let mut written: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut written: BTreeSet<String> = BTreeSet::new();
     for object in &built.objects {
         let id = &object.id;
         let version = id.api_version.replace('/', "_");
         let version = if version.is_empty() { version } else { format!("{version}_") };
         let namespace = id.namespace.as_deref().map_or_else(String::new, |name| format!("{name}_"));
         let stem = file_name(&format!("{version}{}_{namespace}{}", id.kind.to_lowercase(), id.name));
-        let place = directory.join(&object.place);
-        std::fs::create_dir_all(&place).map_err(|error| failed(&place, error))?;
-        let mut path = place.join(format!("{stem}.yaml"));
+        let shown = directory.join(&object.place);
+        let inner = inner.join(&object.place);
+        let real = write::directories(&root, &inner).map_err(|error| failed(&shown, error))?;
+        let mut path = shown.join(format!("{stem}.yaml"));
         let mut count = 1;
-        while !written.insert(path.clone()) {
+        // On some file systems `A.yaml` is `a.yaml`.
+        while !written.insert(path.to_string_lossy().to_lowercase()) {
             count += 1;
-            path = place.join(format!("{stem}_{count}.yaml"));
+            path = shown.join(format!("{stem}_{count}.yaml"));
         }
         let text = objects::yaml(&[object.node.get_ref()], origins)
             .map_err(|error| Failure::Work(error.to_string()))?;
-        std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
+        let real = real.join(path.file_name().unwrap_or_default());
+        write::file(&root, &real, text.as_bytes()).map_err(|error| failed(&path, error))?;
     }
     Ok(())
 }

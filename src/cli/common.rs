@@ -5,7 +5,8 @@ use crate::config::Level;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Flags of every command.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -22,6 +23,9 @@ pub(crate) struct Common {
     /// Read no configuration
     #[arg(long, global = true, conflicts_with = "config", help_heading = COMMON)]
     no_config: bool,
+    /// Let the configuration name DIR and what lies below it, outside of the root; may be repeated
+    #[arg(long, value_name = "DIR", global = true, help_heading = COMMON)]
+    pub(crate) allow_dir: Vec<PathBuf>,
     /// Format of standard output; each command lists its own
     #[arg(long, value_name = "FORMAT", global = true, help_heading = COMMON)]
     pub(crate) format: Option<String>,
@@ -53,6 +57,9 @@ pub(crate) struct Common {
     /// Print findings only: no summary, no progress
     #[arg(long, short, global = true, help_heading = COMMON)]
     pub(crate) quiet: bool,
+    /// The root, once it is known: what lies below it is not the user's.
+    #[arg(skip)]
+    known_root: OnceLock<PathBuf>,
 }
 
 const COMMON: &str = "Common options";
@@ -69,6 +76,20 @@ impl Common {
             None if self.no_config => ConfigFile::None,
             None => ConfigFile::OfRoot,
         }
+    }
+
+    /// Note the root that a command works on.
+    pub(crate) fn works_on(&self, root: &Path) {
+        let _ = self.known_root.set(root.to_owned());
+    }
+
+    /// The root that a command works on; of one that reads no repository, where
+    /// the flags and the working directory would find it.
+    pub(crate) fn boundary(&self) -> Result<&Path, Failure> {
+        if self.known_root.get().is_none() {
+            self.works_on(&super::session::root_and_focus(self.root.as_deref(), &[])?.0);
+        }
+        Ok(self.known_root.get().map_or(Path::new("."), PathBuf::as_path))
     }
 
     /// Lowest level that is printed.

@@ -2,9 +2,11 @@
 
 use super::common::Common;
 use super::{Answer, Cli, Failure, Status, output};
+use crate::rewrite::write;
 use clap::CommandFactory;
 use clap_complete::Shell;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Flags of `completions`.
 #[derive(clap::Args)]
@@ -33,8 +35,10 @@ pub(crate) fn completions(common: &Common, arguments: &Completions) -> Answer {
 pub(crate) fn man(common: &Common, arguments: &Man) -> Answer {
     match &arguments.output_dir {
         Some(directory) => {
-            let written = std::fs::create_dir_all(directory)
-                .and_then(|()| clap_mangen::generate_to(Cli::command(), directory));
+            let root = common.boundary()?;
+            let mut command = Cli::command();
+            command.build();
+            let written = std::fs::create_dir_all(directory).and_then(|()| pages(root, &command, directory));
             written.map_err(|error| Failure::Work(format!("{}: {error}", directory.display())))?;
         }
         None => output::emit(common, &["text"], |_, mut out, _| {
@@ -42,4 +46,15 @@ pub(crate) fn man(common: &Common, arguments: &Man) -> Answer {
         })?,
     }
     Ok(Status::Clean)
+}
+
+/// Write the page of a command and those of its commands.
+fn pages(root: &Path, command: &clap::Command, directory: &Path) -> io::Result<()> {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        pages(root, inner, directory)?;
+    }
+    let page = clap_mangen::Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    write::file(root, &directory.join(page.get_filename()), &text)
 }

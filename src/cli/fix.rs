@@ -75,9 +75,10 @@ impl FixArguments {
         if stdin {
             return filter(common, session, &outcome).map(Next::Done);
         }
-        rewrite::write::write(&session.root, &outcome.changes).map_err(|refusals| {
+        let linked = rewrite::write::write(&session.root, &outcome.changes).map_err(|refusals| {
             Failure::Work(refused(session, "the fixes could not be written", &refusals))
         })?;
+        super::rewriting::tell_of_links(&linked);
         say(common, session, &outcome, true, false);
         Ok(Next::Report(Box::new((outcome.world, outcome.left))))
     }

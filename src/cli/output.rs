@@ -3,6 +3,7 @@
 use super::common::Common;
 use super::{Failure, progress};
 use crate::report::Terminal;
+use crate::rewrite::write::file;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -18,8 +19,8 @@ pub(crate) fn emit(
     progress::stop();
     for (format, path) in files {
         let mut bytes = Vec::new();
-        let written =
-            write(format, &mut bytes, Terminal::default()).and_then(|()| std::fs::write(path, &bytes));
+        let root = common.boundary()?;
+        let written = write(format, &mut bytes, Terminal::default()).and_then(|()| file(root, path, &bytes));
         written.map_err(|error| Failure::Work(format!("{}: {error}", path.display())))?;
     }
     let terminal = terminal(common);

@@ -103,7 +103,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let (base, remotes) = rayon::join(
         || match &arguments.base {
             Some(name) => revisions::read(&session, name),
-            None => revisions::read(&session, &revisions::default_base(&session)?),
+            None => revisions::read_default_base(&session),
         },
         || git::remotes(&session.root),
     );

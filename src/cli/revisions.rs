@@ -1,7 +1,7 @@
 //! The two snapshots of `plan` and `lint --since`: git revisions or directories.
 
 use super::Failure;
-use super::session::Session;
+use super::session::{Session, real};
 use crate::repo::{Snapshot, git};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,18 +14,45 @@ pub(crate) struct Revision {
     pub(crate) label: String,
 }
 
-/// Read a revision or a directory (`./DIR`, `../DIR` or absolute).
+/// Read a revision or a directory (`./DIR`, `../DIR` or absolute) that a flag names.
 pub(crate) fn read(session: &Session, name: &str) -> Result<Revision, Failure> {
-    if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') || name == "." {
-        let failed = |error: std::io::Error| Failure::Work(format!("{name}: {error}"));
-        let path = Path::new(name).canonicalize().map_err(failed)?;
-        if !path.is_dir() {
-            return Err(Failure::Usage(format!("{name} is no directory")));
-        }
-        let like = &session.snapshot;
-        let snapshot = Snapshot::work_tree(&path, like.store().clone()).map_err(failed)?.sharing(like);
-        return Ok(Revision { snapshot: Arc::new(snapshot), label: name.to_owned() });
+    if !is_directory(name) {
+        return revision(session, name);
     }
+    let path = real(Path::new(name))?;
+    directory(session, name, &path)
+}
+
+/// Read the default base.
+pub(crate) fn read_default_base(session: &Session) -> Result<Revision, Failure> {
+    match &session.config.plan_base {
+        // Relative to the root, and outside of it only where that is allowed.
+        Some(written) if is_directory(&written.value) => {
+            let name = &written.value;
+            let path = session.config.allowed.directory(&session.root, name);
+            let path = path.map_err(|error| Failure::Work(format!("plan.base {name}: {error}")))?;
+            directory(session, name, &path)
+        }
+        Some(written) => revision(session, &written.value),
+        None => revision(session, &default_base(session)?),
+    }
+}
+
+fn is_directory(name: &str) -> bool {
+    name.starts_with("./") || name.starts_with("../") || name.starts_with('/') || name == "."
+}
+
+fn directory(session: &Session, name: &str, path: &Path) -> Result<Revision, Failure> {
+    if !path.is_dir() {
+        return Err(Failure::Usage(format!("{name} is no directory")));
+    }
+    let like = &session.snapshot;
+    let snapshot = Snapshot::work_tree(path, like.store().clone());
+    let snapshot = snapshot.map_err(|error| Failure::Work(format!("{name}: {error}")))?.sharing(like);
+    Ok(Revision { snapshot: Arc::new(snapshot), label: name.to_owned() })
+}
+
+fn revision(session: &Session, name: &str) -> Result<Revision, Failure> {
     let commit = git::resolve_commit(&session.root, name)
         .map_err(|error| Failure::Work(format!("{error}{}", cure(session))))?;
     let snapshot = Snapshot::revision(&session.root, &commit, &session.snapshot)
@@ -35,12 +62,9 @@ pub(crate) fn read(session: &Session, name: &str) -> Result<Revision, Failure> {
     Ok(Revision { snapshot: Arc::new(snapshot), label })
 }
 
-/// The default base: configuration, the first parent of a merge that a pull
+/// The default base without configuration: the first parent of a merge that a pull
 /// request is checked out as, the merge base with the main branch.
-pub(crate) fn default_base(session: &Session) -> Result<String, Failure> {
-    if let Some(written) = &session.config.plan_base {
-        return Ok(written.value.clone());
-    }
+fn default_base(session: &Session) -> Result<String, Failure> {
     let root = &session.root;
     let merge_ref = std::env::var("GITHUB_REF")
         .is_ok_and(|name| name.starts_with("refs/pull/") && name.ends_with("/merge"));

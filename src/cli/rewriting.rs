@@ -8,10 +8,11 @@ use crate::model::ObjectId;
 use crate::report;
 use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, overlay, prove};
 use crate::rewrite::{self, FileChange, Wanted};
-use crate::text::{clean, counted};
+use crate::text::{clean, counted, line_start};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{Location, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::sync::Arc;
 
 /// Whether a change is written, shown or only told.
@@ -47,13 +48,28 @@ impl Mode {
         if self.check {
             return Ok(());
         }
-        rewrite::write::write(&session.root, changes)
-            .map_err(|refusals| Failure::Work(refused(session, "the change could not be written", &refusals)))
+        let linked = rewrite::write::write(&session.root, changes).map_err(|refusals| {
+            Failure::Work(refused(session, "the change could not be written", &refusals))
+        })?;
+        tell_of_links(&linked);
+        Ok(())
     }
 
     /// The answer when so many files change.
     pub(crate) fn status(&self, changes: &[FileChange]) -> Status {
         if self.writes() || changes.is_empty() { Status::Clean } else { Status::Findings }
+    }
+}
+
+/// A file that was written is a new one: what was the same file by a hard link is not
+/// any more.
+pub(crate) fn tell_of_links(paths: &[String]) {
+    for path in paths {
+        let path = line_start(path);
+        let _ = writeln!(
+            anstream::stderr(),
+            "{path} had another name (a hard link); under that one the old text stays"
+        );
     }
 }
 

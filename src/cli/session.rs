@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{Common, ConfigFile};
 use super::selector::Selector;
 use crate::config::{self, Config};
-use crate::repo::{Snapshot, Store, git};
+use crate::repo::{Place, Snapshot, Store, git, place};
 use crate::text::suggest;
 use crate::world::{Cluster, Effective, Member, World};
 use std::collections::BTreeSet;
@@ -27,6 +27,7 @@ impl Session {
     /// Open the repository that the flags and PATHs mean.
     pub(crate) fn open(common: &Common, paths: &[PathBuf]) -> Result<Session, Failure> {
         let (root, focus) = root_and_focus(common.root.as_deref(), paths)?;
+        common.works_on(&root);
         let config = load_config(common, &root)?;
         let snapshot = Snapshot::work_tree(&root, Arc::new(Store::default()))
             .map_err(|error| Failure::Work(format!("{}: {error}", root.display())))?;
@@ -77,7 +78,9 @@ pub(crate) fn load_config(common: &Common, root: &Path) -> Result<Config, Failur
         ConfigFile::Given(file) => Some(file),
         ConfigFile::OfRoot => None,
     };
-    config::load(root, file).map_err(Failure::Configuration)
+    let mut config = config::load(root, file).map_err(Failure::Configuration)?;
+    config.allowed.directories.clone_from(&common.allow_dir);
+    Ok(config)
 }
 
 /// The root (design: `--root`, else the git top level of the first PATH, else
@@ -87,20 +90,17 @@ pub(crate) fn root_and_focus(
     root: Option<&Path>,
     paths: &[PathBuf],
 ) -> Result<(PathBuf, Vec<String>), Failure> {
-    let absolute = |path: &Path| {
-        path.canonicalize().map_err(|error| Failure::Work(format!("{}: {error}", path.display())))
-    };
     let first = match paths.first() {
-        Some(path) => absolute(path)?,
-        None => absolute(Path::new("."))?,
+        Some(path) => real(path)?,
+        None => real(Path::new("."))?,
     };
     let directory = if first.is_dir() { first.as_path() } else { first.parent().unwrap_or(Path::new("/")) };
     let root = match root {
-        Some(root) => absolute(root)?,
+        Some(root) => real(root)?,
         None => match git::top_level(directory) {
-            Some(top) => absolute(&top)?,
+            Some(top) => real(&top)?,
             None if first.is_dir() => first.clone(),
-            None => absolute(Path::new("."))?,
+            None => real(Path::new("."))?,
         },
     };
     if !root.is_dir() {
@@ -108,7 +108,7 @@ pub(crate) fn root_and_focus(
     }
     let mut focus = Vec::new();
     for path in paths {
-        let full = absolute(path)?;
+        let full = real(path)?;
         let relative = full.strip_prefix(&root).map_err(|_| {
             Failure::Usage(format!("{} is outside of the root {}", path.display(), root.display()))
         })?;
@@ -136,6 +136,33 @@ pub(crate) fn check_clusters(common: &Common, worlds: &[&World]) -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// The real path of one that the command line names.
+pub(crate) fn real(path: &Path) -> Result<PathBuf, Failure> {
+    let real = path.canonicalize();
+    let real = real.map_err(|error| Failure::Work(format!("{}: {error}", path.display())))?;
+    stays(path, &real)?;
+    Ok(real)
+}
+
+/// Whether a path of the command line means what the user sees: a link of the
+/// repository around the working directory that leads out of it is the tree's.
+fn stays(path: &Path, real: &Path) -> Result<(), Failure> {
+    let here = std::env::current_dir().ok();
+    // Without a link on the way there is nothing to ask git for.
+    if here.as_ref().is_none_or(|here| here.join(path) == real) || path == Path::new(".") {
+        return Ok(());
+    }
+    let top = here.and_then(|here| git::top_level(&here)).and_then(|top| top.canonicalize().ok());
+    let Some(top) = top else { return Ok(()) };
+    match place(&top, path) {
+        Place::Inside(..) if !real.starts_with(&top) => Err(Failure::Usage(format!(
+            "{} leads out of the repository through a symbolic link; name the directory itself",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The clusters that `--cluster` names; all of them without.

@@ -7,6 +7,7 @@ use super::{Answer, Failure, output};
 use crate::lint::engine::{NotChecked, not_built};
 use crate::model::ObjectId;
 use crate::model::text::Text;
+use crate::repo::SIZE_LIMIT;
 use crate::report::{self, events};
 use crate::simulate::events::controllers::emitter_of;
 use crate::simulate::events::objects::{Value, labels_of, values_at};
@@ -83,7 +84,7 @@ struct PostedObject {
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen(common, &FORMATS)?;
-    let posted = arguments.event.as_deref().map(read_event).transpose()?;
+    let posted = arguments.event.as_deref().map(|file| read_event(common, file)).transpose()?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let mut places: Vec<Place<'_>> = Vec::new();
@@ -161,13 +162,15 @@ fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>) -> events::Answer<'
     }
 }
 
-fn read_event(path: &Path) -> Result<PostedEvent, Failure> {
-    let mut text = String::new();
+fn read_event(common: &Common, path: &Path) -> Result<PostedEvent, Failure> {
     let read = match path.to_str() {
-        Some("-") => io::stdin().read_to_string(&mut text),
-        _ => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+        Some("-") => {
+            let mut text = String::new();
+            io::stdin().take(SIZE_LIMIT).read_to_string(&mut text).map(|_| text)
+        }
+        _ => crate::repo::read_named(common.boundary()?, path),
     };
-    read.map_err(|error| Failure::Work(format!("--event {}: {error}", path.display())))?;
+    let text = read.map_err(|error| Failure::Work(format!("--event {}: {error}", path.display())))?;
     serde_json::from_str(&text)
         .map_err(|error| Failure::Usage(format!("--event {}: no event: {error}", path.display())))
 }

@@ -8,6 +8,7 @@ use super::{Answer, Failure, Status, output};
 use crate::config::{Feature, Target};
 use crate::lint::engine::NotChecked;
 use crate::model::cluster_api_kinds as kinds;
+use crate::repo::SIZE_LIMIT;
 use crate::report;
 use crate::simulate::hooks;
 use crate::simulate::hooks::simulate::{Event, Request, simulate};
@@ -79,7 +80,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen(common, &FORMATS)?;
     let header = |world| report::json::header("simulate-hooks", None, world, &NotChecked::default());
     if let Some(file) = &arguments.input {
-        let result = input::answer(&read_input(file)?).map_err(Failure::Usage)?;
+        let result = input::answer(&read_input(common, file)?).map_err(Failure::Usage)?;
         let document = report::json::answer(header(None), json!({ "result": result }));
         output::emit(common, &FORMATS, |_, out, _| report::json::write(out, &document))?;
         return Ok(Status::Clean);
@@ -162,12 +163,12 @@ fn find<'s, 'w>(scopes: &'s [Scope<'w>], text: &str) -> Result<(&'s Scope<'w>, C
     Err(Failure::Usage(message))
 }
 
-fn read_input(file: &Path) -> Result<Value, Failure> {
+fn read_input(common: &Common, file: &Path) -> Result<Value, Failure> {
     let text = if file == Path::new("-") {
         let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
+        io::stdin().take(SIZE_LIMIT).read_to_string(&mut text).map(|_| text)
     } else {
-        crate::repo::read_text(file)
+        crate::repo::read_named(common.boundary()?, file)
     };
     let text = text.map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?;
     serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))

@@ -11,6 +11,7 @@ pub use pattern::Pattern;
 pub use read::{Mistake, read};
 
 use crate::model::Version;
+use crate::repo::{Allowed, Place, place};
 use crate::yaml::Location;
 use std::io;
 use std::path::Path;
@@ -86,6 +87,8 @@ pub struct Config {
     pub require_reason: Option<Written<bool>>,
     /// The default base revision of `plan`.
     pub plan_base: Option<Written<String>>,
+    /// Directories outside of the root that may be read; no setting of the file.
+    pub allowed: Allowed,
 }
 
 impl Config {
@@ -376,20 +379,21 @@ pub fn load(root: &Path, file: Option<&Path>) -> Result<Config, Error> {
         Some(file) => (file.to_owned(), name_within(root, file)),
         None => (root.join(FILE_NAME), FILE_NAME.to_owned()),
     };
-    let text = match crate::repo::read_text(&path) {
+    let text = match crate::repo::read_named(root, &path) {
         Ok(text) => text,
         Err(error) if file.is_none() && error.kind() == io::ErrorKind::NotFound => {
             return Ok(Config::default());
         }
         Err(error) => return Err(Error::Unreadable { name, error }),
     };
-    read(&name, &text).map_err(|mistakes| Error::Mistakes { text, mistakes })
+    let mut config = read(&name, &text).map_err(|mistakes| Error::Mistakes { text, mistakes })?;
+    config.allowed.all = place(root, &path) == Place::Outside;
+    Ok(config)
 }
 
 fn name_within(root: &Path, file: &Path) -> String {
-    let inside = file.canonicalize().ok().and_then(|full| {
-        let root = root.canonicalize().ok()?;
-        Some(full.strip_prefix(root).ok()?.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"))
-    });
-    inside.unwrap_or_else(|| file.to_string_lossy().into_owned())
+    match place(root, file) {
+        Place::Inside(_, rest) => rest.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
+        Place::Outside => file.to_string_lossy().into_owned(),
+    }
 }

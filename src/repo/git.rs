@@ -25,6 +25,9 @@ pub fn command(dir: &Path) -> Command {
         // Only plumbing that reads is run, so a repository of another user (a
         // container in CI) is as good as one's own.
         .args(["-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        // A directory of the tree that looks like a bare repository is content: its
+        // index and configuration are nobody's.
+        .args(["-c", "safe.bareRepository=explicit"])
         .stdin(Stdio::null());
     command
 }
@@ -45,8 +48,10 @@ pub fn run<S: AsRef<OsStr>>(dir: &Path, arguments: &[S]) -> io::Result<Vec<u8>> 
 pub fn top_level(dir: &Path) -> Option<PathBuf> {
     let output = run(dir, &["rev-parse", "--show-toplevel"]).ok()?;
     let text = String::from_utf8(output).ok()?;
-    let path = text.trim_end_matches(['\n', '\r']);
-    (!path.is_empty()).then(|| PathBuf::from(path))
+    let path = Path::new(text.trim_end_matches(['\n', '\r']));
+    // A `core.worktree` that leads elsewhere is not followed.
+    let holds = dir.canonicalize().ok()?.starts_with(path.canonicalize().ok()?);
+    holds.then(|| path.to_owned())
 }
 
 /// The object id of a revision, peeled to a commit.

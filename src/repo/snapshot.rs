@@ -2,6 +2,7 @@
 //! objects of its manifests. Built in parallel, then only read.
 
 use super::blob::{Blob, Content, SIZE_LIMIT, Store};
+use super::open::{Allowed, Root};
 use super::template::{is_clusterctl_template, is_template};
 use super::tree::{self, FileKind, GitBlob, Listing, TreeEntry};
 use crate::model::Object;
@@ -46,7 +47,7 @@ pub enum Unreadable {
 /// Where a snapshot's bytes come from.
 #[derive(Debug)]
 enum Origin {
-    Directory(PathBuf),
+    Directory(Arc<Root>),
     Revision { root: PathBuf },
     Memory,
 }
@@ -76,13 +77,13 @@ impl Snapshot {
     /// The work tree at `root`, as git sees it, or all of it without git.
     pub fn work_tree(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
         let listing = tree::work_tree(root)?;
-        Ok(Snapshot::build(Origin::Directory(root.to_owned()), listing, store))
+        Ok(Snapshot::build(Origin::Directory(Root::new(root).into()), listing, store))
     }
 
     /// A directory with no regard to git.
     pub fn directory(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
         let listing = tree::directory(root)?;
-        Ok(Snapshot::build(Origin::Directory(root.to_owned()), listing, store))
+        Ok(Snapshot::build(Origin::Directory(Root::new(root).into()), listing, store))
     }
 
     /// The tree of a commit of the repository at `root`; files that are as they
@@ -278,7 +279,7 @@ impl Snapshot {
     /// The directory on disk, `None` for a revision or files in memory.
     pub fn directory_path(&self) -> Option<&Path> {
         match &self.origin {
-            Origin::Directory(root) => Some(root),
+            Origin::Directory(root) => Some(root.path()),
             _ => None,
         }
     }
@@ -287,11 +288,12 @@ impl Snapshot {
     /// relative to this one's root.
     ///
     /// # Errors
-    /// It can't be listed, or this snapshot has no directory.
-    pub fn other_directory(&self, path: &str) -> io::Result<Arc<Snapshot>> {
+    /// It can't be listed or may not be read, or this snapshot has no directory.
+    pub fn other_directory(&self, path: &str, allowed: &Allowed) -> io::Result<Arc<Snapshot>> {
         let base =
             self.directory_path().ok_or_else(|| io::Error::other("a revision has no other directories"))?;
-        Snapshot::directory(&base.join(path), self.store.clone()).map(Arc::new)
+        let path = allowed.directory(base, path)?;
+        Snapshot::directory(&path, self.store.clone()).map(Arc::new)
     }
 
     /// Whether a path that this snapshot lacks exists on disk all the same: git
@@ -299,9 +301,9 @@ impl Snapshot {
     pub fn is_ignored(&self, path: &str) -> bool {
         let missing = self.file(path).is_none() && !self.has_directory(path);
         missing
-            && match self.directory_path() {
-                Some(root) => tree::absolute(root, path).exists(),
-                None => self.ignored.iter().any(|ignored| ignored == path),
+            && match &self.origin {
+                Origin::Directory(root) => root.exists(path),
+                _ => self.ignored.iter().any(|ignored| ignored == path),
             }
     }
 
@@ -377,7 +379,7 @@ impl Snapshot {
         }
         match (&self.origin, &file.oid) {
             (Origin::Directory(root), _) => {
-                let bytes = std::fs::read(tree::absolute(root, &file.path));
+                let bytes = root.read(&file.path);
                 bytes.map(|bytes| self.store.intern(bytes)).map_err(|error| Unreadable::Io(error.to_string()))
             }
             (Origin::Revision { root }, Some(oid)) => match tree::read_blobs(root, &[oid.as_str()]) {

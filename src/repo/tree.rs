@@ -3,10 +3,11 @@
 
 use super::blob::SIZE_LIMIT;
 use super::git;
+use super::open;
 use rayon::prelude::*;
 use sha2::Digest;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub struct TreeEntry {
 pub struct Listing {
     /// Entries in order of their paths' bytes.
     pub entries: Vec<TreeEntry>,
-    /// Lossy names of what had to be left out.
+    /// Lossy names of what had to be left out: not UTF-8, or no name below a root.
     pub unnamed: Vec<String>,
 }
 
@@ -66,8 +67,10 @@ fn from_git(root: &Path, output: &[u8]) -> Listing {
             continue;
         };
         match std::str::from_utf8(name) {
-            Ok(name) => names.push((name.trim_end_matches('/'), *tag != b'?')),
-            Err(_) => listing.unnamed.push(String::from_utf8_lossy(name).into_owned()),
+            Ok(name) if open::is_name(name.trim_end_matches('/')) => {
+                names.push((name.trim_end_matches('/'), *tag != b'?'));
+            }
+            _ => listing.unnamed.push(String::from_utf8_lossy(name).into_owned()),
         }
     }
     names.sort_unstable();
@@ -85,6 +88,10 @@ fn from_git(root: &Path, output: &[u8]) -> Listing {
     listing
 }
 
+/// Most files of a directory that is listed without git. Nobody means a root of
+/// the file system, and its listing would not end.
+const ENTRIES: usize = 2_000_000;
+
 /// List everything below `root` with no regard to git; links are not followed.
 pub fn directory(root: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
@@ -98,11 +105,14 @@ pub fn directory(root: &Path) -> io::Result<Listing> {
         }
         let Ok(relative) = entry.path().strip_prefix(root) else { continue };
         match relative.to_str() {
-            Some(name) => {
+            Some(name) if open::is_name(&name.replace(std::path::MAIN_SEPARATOR, "/")) => {
                 let name = name.replace(std::path::MAIN_SEPARATOR, "/");
+                if listing.entries.len() >= ENTRIES {
+                    return Err(io::Error::other(format!("more than {ENTRIES} files")));
+                }
                 listing.entries.extend(stat(root, &name));
             }
-            None => listing.unnamed.push(relative.to_string_lossy().into_owned()),
+            _ => listing.unnamed.push(relative.to_string_lossy().into_owned()),
         }
     }
     listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -132,7 +142,8 @@ pub fn revision(root: &Path, commit: &str) -> io::Result<Listing> {
     for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
         // `<mode> <type> <oid>\t<path>`
         let Some(tab) = record.iter().position(|byte| *byte == b'\t') else { continue };
-        let Ok(path) = std::str::from_utf8(&record[tab + 1..]) else {
+        let path = std::str::from_utf8(&record[tab + 1..]);
+        let Some(path) = path.ok().filter(|path| open::is_name(path)) else {
             listing.unnamed.push(String::from_utf8_lossy(&record[tab + 1..]).into_owned());
             continue;
         };
@@ -267,9 +278,4 @@ pub fn join(directory: &str, path: &str) -> Option<String> {
         }
     }
     Some(segments.join("/"))
-}
-
-/// The absolute path of an entry.
-pub fn absolute(root: &Path, path: &str) -> PathBuf {
-    root.join(path)
 }

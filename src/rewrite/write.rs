@@ -4,30 +4,43 @@
 //! of the old one, gets its mode and is synced. When all of them are there, they
 //! are renamed over the old files: a full disk or a directory that can't be
 //! written stops a run before the first file is touched. A run that was killed
-//! leaves at most such files behind; the next one that writes to the directory
-//! removes them.
+//! leaves at most such files behind; the next one that writes the same file removes
+//! those that hold nothing but the beginning of what it writes itself.
+//!
+//! Nothing is written through a symbolic link below the root, whoever names the
+//! file: the tree may have made it. [`file`] writes reports and builds by the same
+//! laws.
 
 use super::{FileChange, Refusal};
-use std::collections::BTreeSet;
+use crate::repo::{Place, place};
+use rustc_hash::FxHasher;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::hash::Hasher;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = ".forebay-";
 const SUFFIX: &str = ".tmp";
 
-/// Write changed files below `root`.
+/// Write changed files below `root`. Gives those that had another name as well (a
+/// hard link): under that one the old text stays.
 ///
 /// # Errors
 /// Every file that can't be written, with nothing written then; or the one that
 /// failed midway, with those before it written.
-pub fn write(root: &Path, changes: &[FileChange]) -> Result<(), Vec<Refusal>> {
+pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Refusal>> {
     let mut targets = Vec::new();
     let mut refusals = Vec::new();
     for change in changes {
-        let target = root.join(&*change.path);
-        match check(&target, change) {
-            Ok(metadata) => targets.push((target, metadata)),
+        let found = plain(root, Path::new(&*change.path))
+            .map_err(|error| {
+                let help = "change the file that it leads to";
+                Refusal::whole(&change.path, error.to_string(), help)
+            })
+            .and_then(|target| Ok((check(&target, change)?, target)));
+        match found {
+            Ok((metadata, target)) => targets.push((target, metadata)),
             Err(refusal) => refusals.push(refusal),
         }
     }
@@ -35,15 +48,13 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<(), Vec<Refusal>> {
         return Err(refusals);
     }
     let directories: BTreeSet<&Path> = targets.iter().filter_map(|(target, _)| target.parent()).collect();
-    for directory in &directories {
-        remove_leftovers(directory);
-    }
+    let texts =
+        changes.iter().zip(&targets).map(|(change, (target, _))| (&**target, change.after.as_bytes()));
+    remove_leftovers(texts);
     let mut staged = Staged(Vec::new());
     for (number, (change, (target, metadata))) in changes.iter().zip(&targets).enumerate() {
-        let directory = target.parent().unwrap_or(Path::new("."));
-        let temporary = directory.join(format!("{PREFIX}{}-{number}{SUFFIX}", std::process::id()));
-        staged.0.push(temporary);
-        write_new(&staged.0[number], &change.after, metadata).map_err(|error| {
+        staged.0.push(temporary(target, number));
+        write_new(&staged.0[number], change.after.as_bytes(), Some(metadata)).map_err(|error| {
             let message = format!("a new file can't be written beside it: {error}");
             vec![Refusal::whole(&change.path, message, "no file was changed; run again when this is solved")]
         })?;
@@ -54,7 +65,7 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<(), Vec<Refusal>> {
         if let Err(refusal) = check(target, change) {
             return Err(vec![Refusal { help, ..refusal }]);
         }
-        put(&staged.0[number], target, &change.after, metadata).map_err(|error| {
+        put(&staged.0[number], target, change.after.as_bytes(), Some(metadata)).map_err(|error| {
             vec![Refusal::whole(&change.path, format!("it can't be replaced: {error}"), &help)]
         })?;
     }
@@ -62,7 +73,128 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<(), Vec<Refusal>> {
         // A directory that can't be synced (on some file systems) is no failure.
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
     }
-    Ok(())
+    let linked = changes.iter().zip(&targets).filter(|(_, (_, metadata))| has_other_names(metadata));
+    Ok(linked.map(|(change, _)| change.path.to_string()).collect())
+}
+
+/// Write a report or a build to the file that a flag names, its directory being
+/// there: whole, with the mode that it had.
+///
+/// # Errors
+/// What the system says. Below the root: a symbolic link on the way or in its
+/// place, anything but a regular file.
+pub fn file(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match place(root, path) {
+        Place::Inside(root, rest) => {
+            let target = plain(&root, &rest)?;
+            replace(&target, bytes)
+        }
+        Place::Outside => {
+            // The user's own links are followed, as far as they stay outside.
+            let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            if real != path && place(root, &real) != Place::Outside {
+                return file(root, &real, bytes);
+            }
+            match fs::metadata(&real) {
+                // `/dev/stdout`, a pipe.
+                Ok(metadata) if !metadata.is_file() => in_place(&real, bytes),
+                // A file may be all that can be written of its directory.
+                Ok(_) => replace(&real, bytes).or_else(|_| in_place(&real, bytes)),
+                Err(_) => replace(&real, bytes),
+            }
+        }
+    }
+}
+
+/// Make the directories of a path below a base: what is missing is created, what is
+/// there has to be a directory and no link.
+///
+/// # Errors
+/// What the system says, and a link or file on the way.
+pub fn directories(base: &Path, rest: &Path) -> io::Result<PathBuf> {
+    let mut path = base.to_owned();
+    for component in rest.components() {
+        path.push(component);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => directory(base, &path)?,
+            other => other?,
+        }
+    }
+    Ok(path)
+}
+
+fn in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    file.write_all(bytes)
+}
+
+/// Put a whole file in the place of a regular one or of none.
+fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let metadata = match fs::symlink_metadata(target) {
+        Ok(metadata) if metadata.is_file() => Some(metadata),
+        Ok(metadata) if metadata.is_symlink() => {
+            return Err(io::Error::other("it is a symbolic link; remove it or name another file"));
+        }
+        Ok(_) => return Err(io::Error::other("it is no regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if metadata.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
+        return Err(io::Error::other("it is read-only"));
+    }
+    remove_leftovers(std::iter::once((target, bytes)));
+    let staged = Staged(vec![temporary(target, 0)]);
+    write_new(&staged.0[0], bytes, metadata.as_ref())?;
+    put(&staged.0[0], target, bytes, metadata.as_ref())
+}
+
+/// The path of a name below the root all of whose directories are no links.
+fn plain(root: &Path, rest: &Path) -> io::Result<PathBuf> {
+    let path = root.join(rest);
+    let inside = rest.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    if !inside || rest.as_os_str().is_empty() {
+        return Err(io::Error::other("its name is none below the root"));
+    }
+    let mut above: Vec<&Path> = path.ancestors().skip(1).take_while(|above| *above != root).collect();
+    above.reverse();
+    above.into_iter().try_for_each(|above| directory(root, above))?;
+    Ok(path)
+}
+
+/// Whether a directory below the root is one, and no link.
+fn directory(root: &Path, path: &Path) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path)?;
+    let named = path.strip_prefix(root).unwrap_or(path).display();
+    match () {
+        () if metadata.is_symlink() => Err(io::Error::other(format!("{named} is a symbolic link"))),
+        () if !metadata.is_dir() => Err(io::Error::other(format!("{named} is no directory"))),
+        () => Ok(()),
+    }
+}
+
+/// The name of a temporary file tells the target that it is for, and the process.
+fn temporary(target: &Path, number: usize) -> PathBuf {
+    let name = format!("{}{}-{number}{SUFFIX}", prefix(target), std::process::id());
+    target.with_file_name(name)
+}
+
+fn prefix(target: &Path) -> String {
+    let mut hasher = FxHasher::default();
+    hasher.write(target.file_name().unwrap_or_default().as_encoded_bytes());
+    format!("{PREFIX}{:016x}-", hasher.finish())
+}
+
+#[cfg(unix)]
+fn has_other_names(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_: &fs::Metadata) -> bool {
+    false
 }
 
 /// Temporary files, removed where a run stops before they are renamed.
@@ -100,7 +232,7 @@ fn check(target: &Path, change: &FileChange) -> Result<fs::Metadata, Refusal> {
 }
 
 /// Rename the temporary file over the target.
-fn put(temporary: &Path, target: &Path, text: &str, metadata: &fs::Metadata) -> io::Result<()> {
+fn put(temporary: &Path, target: &Path, text: &[u8], metadata: Option<&fs::Metadata>) -> io::Result<()> {
     match fs::rename(temporary, target) {
         // Another run took it for a leftover.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -111,12 +243,16 @@ fn put(temporary: &Path, target: &Path, text: &str, metadata: &fs::Metadata) -> 
     }
 }
 
-fn write_new(path: &Path, text: &str, metadata: &fs::Metadata) -> io::Result<()> {
+/// Write a file that is not there yet. What replaces a source is synced: a report
+/// can be made again.
+fn write_new(path: &Path, text: &[u8], metadata: Option<&fs::Metadata>) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).open(path)?;
-    keep_owner(&file, metadata);
-    file.set_permissions(metadata.permissions())?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    if let Some(metadata) = metadata {
+        keep_owner(&file, metadata);
+        file.set_permissions(metadata.permissions())?;
+    }
+    file.write_all(text)?;
+    if metadata.is_some() { file.sync_all() } else { Ok(()) }
 }
 
 /// Give the file to the owner of the old one: a container's root would take away
@@ -134,12 +270,35 @@ fn keep_owner(file: &File, metadata: &fs::Metadata) {
 #[cfg(not(unix))]
 fn keep_owner(_: &File, _: &fs::Metadata) {}
 
-fn remove_leftovers(directory: &Path) {
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
-            let _ = fs::remove_file(entry.path());
+/// Remove what runs that were killed left of the same texts. A file that holds
+/// anything else is somebody's, whatever it is called.
+fn remove_leftovers<'t>(texts: impl Iterator<Item = (&'t Path, &'t [u8])>) {
+    let mut wanted: BTreeMap<&Path, BTreeMap<String, &[u8]>> = BTreeMap::new();
+    for (target, text) in texts {
+        let Some(directory) = target.parent() else { continue };
+        wanted.entry(directory).or_default().insert(prefix(target), text);
+    }
+    for (directory, texts) in wanted {
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let text = name
+                .split_at_checked(PREFIX.len() + 17)
+                .filter(|(_, rest)| rest.ends_with(SUFFIX))
+                .and_then(|(prefix, _)| texts.get(prefix));
+            if let Some(text) = text
+                && entry.file_type().is_ok_and(|kind| kind.is_file())
+                && holds_beginning(&entry.path(), text).unwrap_or(false)
+            {
+                let _ = fs::remove_file(entry.path());
+            }
         }
     }
+}
+
+fn holds_beginning(path: &Path, text: &[u8]) -> io::Result<bool> {
+    let mut held = Vec::new();
+    File::open(path)?.take(text.len() as u64 + 1).read_to_end(&mut held)?;
+    Ok(text.starts_with(&held))
 }

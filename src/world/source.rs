@@ -4,7 +4,7 @@ use super::{ApplyTarget, artifact};
 use crate::config::{Config, SourceTree};
 use crate::model::ObjectId;
 use crate::model::kinds::{EXTENSIONS, SOURCE};
-use crate::repo::{FileTree, Snapshot, SourceIgnore};
+use crate::repo::{Allowed, FileTree, Snapshot, SourceIgnore};
 use crate::world::build::Memo;
 use crate::yaml::{Node, NodeRef};
 use rustc_hash::FxHashMap;
@@ -42,9 +42,15 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Another local directory.
-    fn directory(&self, snapshot: &Snapshot, directory: &str) -> Result<Arc<Snapshot>, String> {
+    fn directory(
+        &self,
+        snapshot: &Snapshot,
+        directory: &str,
+        allowed: &Allowed,
+    ) -> Result<Arc<Snapshot>, String> {
         let mut known = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = || snapshot.other_directory(directory).map_err(|error| format!("{directory}: {error}"));
+        let read =
+            || snapshot.other_directory(directory, allowed).map_err(|error| format!("{directory}: {error}"));
         known.entry(directory.to_owned()).or_insert_with(read).clone()
     }
 
@@ -129,9 +135,11 @@ impl Sources<'_> {
         }) {
             return match &configured.tree {
                 SourceTree::Path(directory) => here(FileTree::directory(self.snapshot.clone(), directory)),
-                SourceTree::Directory(directory) => {
-                    here(FileTree::root(self.shared.directory(self.snapshot, directory)?))
-                }
+                SourceTree::Directory(directory) => here(FileTree::root(self.shared.directory(
+                    self.snapshot,
+                    directory,
+                    &self.config.allowed,
+                )?)),
             };
         }
         if kind == "ExternalArtifact" {

@@ -33,6 +33,8 @@ mod gates;
 mod go_grammars;
 mod go_yaml;
 mod hostile_builds;
+#[cfg(unix)]
+mod hostile_trees;
 mod hostile_yaml;
 mod kustomize_cases;
 mod kustomize_goldens;

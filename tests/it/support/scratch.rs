@@ -119,7 +119,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn of(output: Output) -> Run {
+    /// The answer of a run that has ended.
+    pub fn of(output: Output) -> Run {
         Run {
             code: output.status.code().expect("no signal"),
             out: String::from_utf8(output.stdout).expect("UTF-8"),
