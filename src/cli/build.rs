@@ -87,7 +87,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         }
     }
     match &arguments.output_dir {
-        Some(directory) => write_files(&session, arguments, &built, directory)?,
+        Some(directory) => write_files(common, &session, arguments, &built, directory)?,
         None => print(common, &session, arguments, &built)?,
     }
     let mut complaints = std::io::stderr().lock();
@@ -286,6 +286,7 @@ fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Buil
 
 /// One file per object, named as kustomize does.
 fn write_files(
+    common: &Common,
     session: &Session,
     arguments: &Arguments,
     built: &Built,
@@ -294,7 +295,7 @@ fn write_files(
     let failed = |path: &Path, error: std::io::Error| Failure::Work(format!("{}: {error}", path.display()));
     // Below the root the tree may have links in the way; elsewhere the user's own
     // are followed, up to the directory itself.
-    let (root, inner) = match place(&session.root, directory) {
+    let (root, inner) = match place(&common.boundary(directory)?, directory) {
         Place::Inside(root, inner) => (root, inner),
         Place::Outside => {
             let made = std::fs::create_dir_all(directory).and_then(|()| directory.canonicalize());

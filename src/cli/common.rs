@@ -83,13 +83,16 @@ impl Common {
         let _ = self.known_root.set(root.to_owned());
     }
 
-    /// The root that a command works on; of one that reads no repository, where
-    /// the flags and the working directory would find it.
-    pub(crate) fn boundary(&self) -> Result<&Path, Failure> {
+    /// Below what a file that a flag names may be of the tree's making: the root;
+    /// of a command that reads no repository, where it would find one. The working
+    /// directory for a name that is relative to it, when the root is a part of it.
+    pub(crate) fn boundary(&self, named: &Path) -> Result<PathBuf, Failure> {
         if self.known_root.get().is_none() {
             self.works_on(&super::session::root_and_focus(self.root.as_deref(), &[])?.0);
         }
-        Ok(self.known_root.get().map_or(Path::new("."), PathBuf::as_path))
+        let root = self.known_root.get().cloned().unwrap_or_default();
+        let here = std::env::current_dir().and_then(|here| here.canonicalize());
+        Ok(here.ok().filter(|here| named.is_relative() && root.starts_with(here)).unwrap_or(root))
     }
 
     /// Lowest level that is printed.

@@ -35,10 +35,10 @@ pub(crate) fn completions(common: &Common, arguments: &Completions) -> Answer {
 pub(crate) fn man(common: &Common, arguments: &Man) -> Answer {
     match &arguments.output_dir {
         Some(directory) => {
-            let root = common.boundary()?;
+            let root = common.boundary(directory)?;
             let mut command = Cli::command();
             command.build();
-            let written = std::fs::create_dir_all(directory).and_then(|()| pages(root, &command, directory));
+            let written = std::fs::create_dir_all(directory).and_then(|()| pages(&root, &command, directory));
             written.map_err(|error| Failure::Work(format!("{}: {error}", directory.display())))?;
         }
         None => output::emit(common, &["text"], |_, mut out, _| {

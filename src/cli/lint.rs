@@ -170,8 +170,8 @@ fn apply_baseline(
     let named = |error: &dyn std::fmt::Display| Failure::Usage(format!("{}: {error}", file.display()));
     let show = common.show();
     let shown = || outcome.findings.iter().filter(|finding| finding.level >= show);
-    let root = common.boundary()?;
-    let before = match crate::repo::read_named(root, file) {
+    let root = common.boundary(file)?;
+    let before = match crate::repo::read_named(&root, file) {
         Ok(text) => Some(Baseline::parse(&text).map_err(|error| named(&error))?),
         Err(error) if error.kind() == io::ErrorKind::NotFound && arguments.update_baseline => None,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -185,7 +185,7 @@ fn apply_baseline(
         before => before.clone().unwrap_or_default(),
     };
     if before.as_ref() != Some(&after) {
-        let written = crate::rewrite::write::file(root, file, after.to_text().as_bytes());
+        let written = crate::rewrite::write::file(&root, file, after.to_text().as_bytes());
         written.map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?;
     }
     let stale = after.count() - after.pruned(&outcome.findings).count();

@@ -19,8 +19,8 @@ pub(crate) fn emit(
     progress::stop();
     for (format, path) in files {
         let mut bytes = Vec::new();
-        let root = common.boundary()?;
-        let written = write(format, &mut bytes, Terminal::default()).and_then(|()| file(root, path, &bytes));
+        let root = common.boundary(path)?;
+        let written = write(format, &mut bytes, Terminal::default()).and_then(|()| file(&root, path, &bytes));
         written.map_err(|error| Failure::Work(format!("{}: {error}", path.display())))?;
     }
     let terminal = terminal(common);

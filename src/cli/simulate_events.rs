@@ -168,7 +168,7 @@ fn read_event(common: &Common, path: &Path) -> Result<PostedEvent, Failure> {
             let mut text = String::new();
             io::stdin().take(SIZE_LIMIT).read_to_string(&mut text).map(|_| text)
         }
-        _ => crate::repo::read_named(common.boundary()?, path),
+        _ => crate::repo::read_named(&common.boundary(path)?, path),
     };
     let text = read.map_err(|error| Failure::Work(format!("--event {}: {error}", path.display())))?;
     serde_json::from_str(&text)

@@ -168,7 +168,7 @@ fn read_input(common: &Common, file: &Path) -> Result<Value, Failure> {
         let mut text = String::new();
         io::stdin().take(SIZE_LIMIT).read_to_string(&mut text).map(|_| text)
     } else {
-        crate::repo::read_named(common.boundary()?, file)
+        crate::repo::read_named(&common.boundary(file)?, file)
     };
     let text = text.map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?;
     serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))

@@ -164,7 +164,7 @@ impl Allowed {
         if !self.all && !clean.starts_with(&root) && !allowed.iter().any(named) {
             return Err(refused());
         }
-        let real = path.canonicalize()?;
+        let real = clean.canonicalize()?;
         if let Ok(inner) = real.strip_prefix(&root) {
             let own = inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
             return if own { Err(io::Error::other("it is git's own directory")) } else { Ok(real) };

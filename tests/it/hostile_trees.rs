@@ -304,7 +304,7 @@ fn shared(directory: &str) -> Scratch {
 
 #[test]
 fn the_tree_can_not_name_directories_outside() {
-    for directory in ["../outside", "/", "/proc", "linked", "./linked/../linked"] {
+    for directory in ["../outside", "/", "/proc", "linked", "./a/../linked"] {
         let scratch = shared(directory);
         link(&scratch, "../outside", "linked");
         for arguments in [&["build", "--all"][..], &["lint", "--show", "info", "--list-unchecked"]] {
