@@ -19,6 +19,8 @@ pub mod repo;
 
 pub mod config;
 
+pub mod schema;
+
 pub mod kustomize;
 
 pub mod world;

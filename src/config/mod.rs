@@ -78,6 +78,9 @@ pub struct Config {
     pub sources: Vec<FluxSource>,
     /// Files that are not reported on. Builds still read them.
     pub exclude: Vec<Pattern>,
+    /// Directories of schemas, relative to the root: CustomResourceDefinitions, or
+    /// JSON Schemas as catalogues lay them out.
+    pub schemas: Vec<Written<String>>,
     /// Levels of rules or groups, in order; a rule's own entry wins over its
     /// group's.
     pub rules: Vec<RuleLevel>,

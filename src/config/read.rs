@@ -64,8 +64,18 @@ impl<'a> Fields<'a> {
     }
 }
 
-const ROOT: [&str; 9] =
-    ["version", "target", "clusters", "sources", "exclude", "rules", "overrides", "requireReason", "plan"];
+const ROOT: [&str; 10] = [
+    "version",
+    "target",
+    "clusters",
+    "sources",
+    "exclude",
+    "schemas",
+    "rules",
+    "overrides",
+    "requireReason",
+    "plan",
+];
 
 const TARGET: [&str; 7] = [
     "flux",
@@ -102,6 +112,7 @@ impl Reader {
         self.refuse_repeated_clusters(&config.clusters);
         config.sources = self.list(fields.get("sources"), "sources", Reader::source);
         config.exclude = self.list(fields.get("exclude"), "exclude", Reader::pattern);
+        config.schemas = self.list(fields.get("schemas"), "schemas", Reader::written);
         config.rules = self.rules(fields.get("rules"));
         config.overrides = self.list(fields.get("overrides"), "overrides", Reader::r#override);
         config.require_reason = fields.get("requireReason").and_then(|node| {

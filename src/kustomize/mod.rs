@@ -51,7 +51,7 @@ pub use target::{Options, Rewrite, RootFile};
 pub use tree::Links;
 
 use crate::repo::FileTree;
-use crate::yaml::Location;
+use crate::yaml::{Location, Node, NodeRef, Stream};
 use std::sync::Arc;
 
 /// Bytes that one build may come to when it is written: bases that double what
@@ -106,6 +106,15 @@ pub enum WarningKind {
 /// What kustomize refuses to build.
 pub fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) -> Result<Build, BuildError> {
     target::build(tree, dir, options, memo).map_err(|error| *error)
+}
+
+/// The documents of a text that stands inside of a scalar, such as an inline patch;
+/// their places are those of the file. None where the text can't be read.
+pub fn documents_in(scalar: NodeRef<'_>) -> Vec<Node> {
+    let Some(text) = scalar.as_str() else { return Vec::new() };
+    let place = load::Place { inside: Some(scalar.to_node()), ..load::Place::default() };
+    let stream = Arc::new(Stream::parse(&text));
+    load::documents(&load::path_of(scalar), &stream, &place).unwrap_or_default()
 }
 
 /// Whether a build of `dir` could take a path in it as a resource: a file of

@@ -3,7 +3,7 @@
 use super::rules::RULES;
 use super::{
     ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Reporter, Rule,
-    RunView, Suppressions, fingerprint, shared,
+    RunView, Suppressions, fingerprint, patches, shared,
 };
 use crate::config::{Config, RuleLevel};
 use crate::model::Certainty;
@@ -138,7 +138,12 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
         }
     }
     judge_absences(world, &mut checked);
+    // Kinds are counted, not their objects.
+    let mut kinds = rustc_hash::FxHashSet::default();
     for (reason, what) in checked.not_checked {
+        if reason == "kind-without-schema" && !kinds.insert(what.clone()) {
+            continue;
+        }
         outcome.not_checked.add(reason, what);
     }
 
@@ -159,7 +164,7 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
             None => outcome.findings.push(finding),
         }
     };
-    merge(checked.findings).into_iter().for_each(&mut keep);
+    shared::give_way(merge(checked.findings)).into_iter().for_each(&mut keep);
     let view = RunView {
         context: &context,
         suppressions: &suppressions,
@@ -238,6 +243,21 @@ fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Che
         let orphan = &snapshot.objects()[*index as usize];
         object(&ObjectView::new(context, &orphan.id, orphan.node.get_ref(), None))
     });
+    // Patches that change nothing here are read all the same, by their schema.
+    let patches = match rules.iter().any(|rule| rule.group == Group::Schema) {
+        true => patches::unused(world),
+        false => Vec::new(),
+    };
+    let patches = patches.par_iter().map(|(id, node)| {
+        let view = ObjectView::new(context, id, node.get_ref(), None);
+        let mut checked = Checked::default();
+        for rule in rules.iter().filter(|rule| rule.group == Group::Schema) {
+            if let Check::Object(check) = rule.check {
+                checked.run(rule, |reporter| check(&view, reporter));
+            }
+        }
+        checked
+    });
     let clusters = world.clusters.par_iter().map(|cluster| {
         let mut checked = Checked::default();
         let view = ClusterView { context, cluster };
@@ -251,8 +271,8 @@ fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Che
         }
         checked
     });
-    let mut all =
-        documents.chain(effective).chain(orphans).chain(clusters).reduce(Checked::default, Checked::and);
+    let objects = documents.chain(effective).chain(orphans).chain(patches);
+    let mut all = objects.chain(clusters).reduce(Checked::default, Checked::and);
     for rule in rules {
         if let Check::Repository(check) = rule.check {
             all.run(rule, |reporter| check(context, reporter));

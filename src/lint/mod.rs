@@ -9,10 +9,12 @@ pub mod engine;
 mod finding;
 mod fingerprint;
 pub mod metadata;
+mod patches;
 pub mod rules;
 mod selectors;
 mod shared;
 mod suppression;
+pub mod validity;
 
 pub use finding::{Applicability, Edit, Finding, Fix, Related};
 pub use suppression::Suppressions;
@@ -23,6 +25,7 @@ use crate::config::Config;
 use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::repo::{File, Snapshot};
+use crate::world::schemas::Schemas;
 use crate::world::versions::Settings;
 use crate::world::{Applied, Cluster, Effective, Member, World};
 use crate::yaml::{Location, NodeRef, Source};
@@ -54,13 +57,15 @@ pub enum Group {
     Gate,
     /// Cluster API.
     ClusterApi,
+    /// Fields and values that the API server doesn't take.
+    Schema,
     /// Suppressions and configuration of forebay itself.
     Forebay,
 }
 
 impl Group {
     /// All groups, in the order of the documentation.
-    pub const ALL: [Group; 10] = [
+    pub const ALL: [Group; 11] = [
         Group::Syntax,
         Group::Metadata,
         Group::Annotation,
@@ -70,6 +75,7 @@ impl Group {
         Group::Event,
         Group::Gate,
         Group::ClusterApi,
+        Group::Schema,
         Group::Forebay,
     ];
 
@@ -85,6 +91,7 @@ impl Group {
             Group::Event => "event",
             Group::Gate => "gate",
             Group::ClusterApi => "cluster-api",
+            Group::Schema => "schema",
             Group::Forebay => "forebay",
         }
     }
@@ -174,6 +181,8 @@ pub struct Context<'a> {
     pub config: &'a Config,
     /// The time that was asked for; rules that depend on it are silent without.
     pub at: Option<Timestamp>,
+    /// What the API servers of its clusters take.
+    pub schemas: Schemas,
     selectors: OnceLock<Selectors>,
     /// Those of each effective object: a dozen rules ask for them.
     references: Vec<Vec<Reference<'a>>>,
@@ -184,7 +193,16 @@ impl<'a> Context<'a> {
     pub fn new(world: &'a World, config: &'a Config, at: Option<Timestamp>) -> Self {
         let of = |object: &'a Effective| references(&object.id, object.node.get_ref());
         let references = world.objects.par_iter().map(of).collect();
-        Context { snapshot: &world.snapshot, world, config, at, selectors: OnceLock::new(), references }
+        let schemas = Schemas::new(world, config);
+        Context {
+            snapshot: &world.snapshot,
+            world,
+            config,
+            at,
+            schemas,
+            selectors: OnceLock::new(),
+            references,
+        }
     }
 
     /// The references of an object of a cluster.
@@ -220,6 +238,7 @@ pub struct ObjectView<'a> {
     /// The effective object; `None` for an orphan.
     pub effective: Option<&'a Effective>,
     metadata: OnceCell<Vec<MetadataMap<'a>>>,
+    faults: OnceCell<validity::Verdict<'a>>,
 }
 
 impl<'a> ObjectView<'a> {
@@ -230,12 +249,17 @@ impl<'a> ObjectView<'a> {
         node: NodeRef<'a>,
         effective: Option<&'a Effective>,
     ) -> Self {
-        ObjectView { context, id, node, effective, metadata: OnceCell::new() }
+        ObjectView { context, id, node, effective, metadata: OnceCell::new(), faults: OnceCell::new() }
     }
 
     /// Its label and annotation maps, its own first, then those that it hands down.
     pub fn metadata(&self) -> &[MetadataMap<'a>] {
         self.metadata.get_or_init(|| metadata_maps(self.id, self.node))
+    }
+
+    /// What the API servers of its clusters make of it.
+    pub fn verdict(&self) -> &validity::Verdict<'a> {
+        self.faults.get_or_init(|| validity::judge(self))
     }
 
     /// The clusters that hold it, with its membership.

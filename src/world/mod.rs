@@ -17,6 +17,7 @@ mod instance;
 mod inventory;
 mod overlays;
 mod resource_set;
+pub mod schemas;
 mod source;
 pub mod substitution;
 pub mod versions;

@@ -8,6 +8,7 @@ pub mod forebay;
 pub mod gate;
 pub mod metadata;
 pub mod reference;
+pub mod schema;
 pub mod suspend;
 pub mod syntax;
 
@@ -36,6 +37,7 @@ pub static RULES: &[&Rule] = &[
     &event::deprecated_alert_summary::RULE,
     &gate::duplicate_gate_reference::RULE,
     &syntax::duplicate_key::RULE,
+    &schema::duplicate_list_item::RULE,
     &reference::duplicate_object::RULE,
     &cluster_api::duplicate_topology_name::RULE,
     &cluster_api::even_control_plane_replicas::RULE,
@@ -46,6 +48,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::extension_covers_all_namespaces::RULE,
     &cluster_api::external_patch_without_handler::RULE,
     &cluster_api::feature_gate_needed::RULE,
+    &schema::field_not_available::RULE,
     &build::flux_kustomization_as_build_file::RULE,
     &gate::future_gate_request::RULE,
     &gate::gate_api_not_available::RULE,
@@ -63,6 +66,7 @@ pub static RULES: &[&Rule] = &[
     &gate::malformed_cron::RULE,
     &reference::malformed_duration::RULE,
     &cluster_api::malformed_extension_config::RULE,
+    &schema::malformed_field_value::RULE,
     &gate::malformed_gate_request::RULE,
     &gate::malformed_gate_spec::RULE,
     &annotation::malformed_image_policy_marker::RULE,
@@ -74,6 +78,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::metadata_on_non_propagating_level::RULE,
     &event::missing_alert_provider::RULE,
     &cluster_api::missing_cluster_class::RULE,
+    &schema::missing_field::RULE,
     &gate::missing_gate::RULE,
     &build::missing_path::RULE,
     &reference::missing_reference::RULE,
@@ -92,6 +97,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::paused_cluster_class::RULE,
     &annotation::presence_only_annotation::RULE,
     &annotation::rejected_annotation_value::RULE,
+    &schema::rejected_by_rule::RULE,
     &reference::removed_api_version::RULE,
     &build::resource_outside_root::RULE,
     &gate::schedule_window_too_short::RULE,
@@ -120,6 +126,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::undefined_topology_variable::RULE,
     &annotation::unknown_annotation_key::RULE,
     &cluster_api::unknown_extension_handler::RULE,
+    &schema::unknown_field::RULE,
     &forebay::unknown_suppression::RULE,
     &cluster_api::unknown_topology_class::RULE,
     &build::unmatched_patch_target::RULE,

@@ -1,0 +1,270 @@
+//! Fields and values that the API server doesn't take.
+
+pub mod duplicate_list_item;
+pub mod field_not_available;
+pub mod malformed_field_value;
+pub mod missing_field;
+pub mod rejected_by_rule;
+pub mod unknown_field;
+
+use crate::lint::metadata::map_of;
+use crate::lint::validity::{Judged, Verdict};
+use crate::lint::{Level, ObjectView};
+use crate::model::{ObjectId, kinds};
+use crate::schema::{Additional, Product, Schema, Types, validate_value};
+use crate::world::schemas::Basis;
+use crate::yaml::{Dialect, Location, NodeRef, Scalar, pointer_join, pointer_segments};
+
+/// A JSON Pointer as people write fields: `spec.dependsOn[0].name`.
+pub(crate) fn dotted(pointer: &str) -> String {
+    let mut text = String::new();
+    for segment in pointer_segments(pointer) {
+        if !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit()) {
+            text.push_str(&format!("[{segment}]"));
+        } else if segment.contains(['.', '/']) {
+            text.push_str(&format!("[\"{segment}\"]"));
+        } else {
+            if !text.is_empty() {
+                text.push('.');
+            }
+            text.push_str(&segment);
+        }
+    }
+    text
+}
+
+/// A title about a field, of at most 80 columns: of a long path the end is shown, the
+/// field itself in any case, and of a long name the beginning.
+fn title(id: &ObjectId, before: &str, pointer: &str, after: &str) -> String {
+    const WIDTH: usize = 80;
+    let count = |text: &str| text.chars().count();
+    let (mut id, path) = (id.to_string(), dotted(pointer));
+    let own = pointer.rsplit_once('/').map_or(pointer, |(parent, _)| &pointer[parent.len()..]);
+    let fixed = count(before) + count(after) + ": ``".len();
+    let room = WIDTH.saturating_sub(fixed + count(&id)).max(count(&dotted(own)) + 1);
+    let path = match count(&path) > room {
+        true => std::iter::once('…').chain(path.chars().skip(count(&path) + 1 - room)).collect(),
+        false => path,
+    };
+    let left = WIDTH.saturating_sub(fixed + count(&path)).max(8);
+    if count(&id) > left {
+        id = id.chars().take(left - 1).chain(['…']).collect();
+    }
+    let text = format!("{id}: {before}`{path}`{after}");
+    match count(&text) > WIDTH {
+        true => text.chars().take(WIDTH - 1).chain(['…']).collect(),
+        false => text,
+    }
+}
+
+/// Whether another rule tells more about a place, whatever is wrong there.
+fn is_told_elsewhere(view: &ObjectView<'_>, pointer: &str) -> bool {
+    // A proposal: `gate-api-not-available`.
+    if kinds::of(view.id).is_some() && (pointer == "/spec/gates" || pointer.starts_with("/spec/gates/")) {
+        return true;
+    }
+    // Values of labels, annotations and data: `non-string-metadata-value`.
+    let data = matches!((view.id.group(), &*view.id.kind), ("", "ConfigMap" | "Secret"))
+        && ["/data/", "/stringData/", "/binaryData/"].iter().any(|start| pointer.starts_with(start));
+    data || view
+        .metadata()
+        .iter()
+        .any(|map| pointer.strip_prefix(&*map.pointer).is_some_and(|rest| rest.starts_with('/')))
+}
+
+/// The faults of an object that this group has to tell.
+fn faults<'v, 'a>(
+    view: &'v ObjectView<'a>,
+    verdict: &'v Verdict<'a>,
+) -> impl Iterator<Item = &'v Judged<'a>> {
+    verdict.faults.iter().filter(|fault| !is_told_elsewhere(view, &fault.violation.pointer))
+}
+
+/// The level of a fault: what is dropped, or known at one release only, warns.
+fn level(fault: &Judged<'_>) -> Level {
+    if fault.normalised { Level::Warning } else { fault.level }
+}
+
+/// What the API server does with the object, and what follows.
+fn refusal(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
+    let who = match fault.basis {
+        Basis::Cluster => "by the definition that this cluster applies, ".to_owned(),
+        Basis::Repository => "by the definition in this repository, ".to_owned(),
+        Basis::Catalogue => "by the configured schemas, ".to_owned(),
+        Basis::Version { product, release } => {
+            format!("with {} {}, ", product.name(), product.releases()[release])
+        }
+        Basis::Any(_) => String::new(),
+    };
+    match view.effective {
+        Some(_) => format!("{who}the API server refuses the object{}", consequence(view, fault)),
+        None => format!("{who}the API server would refuse the object"),
+    }
+}
+
+/// `, and Kustomization ns/name fails with it`, where one applies the object.
+fn consequence(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
+    let applied =
+        view.applied_by().find(|(cluster, _)| fault.cluster.is_none_or(|own| std::ptr::eq(own, *cluster)));
+    match applied.filter(|(_, applied)| kinds::is_kustomization(&applied.id)) {
+        Some((_, applied)) => format!(", and the apply of {} fails with it", applied.id),
+        None => String::new(),
+    }
+}
+
+/// Whether the version that judges is unknown, in words for help texts.
+fn of_versions(fault: &Judged<'_>) -> Option<String> {
+    match fault.basis {
+        Basis::Any(product @ (Product::Flux | Product::ClusterApi)) => {
+            Some(format!("no supported version of {}", product.name()))
+        }
+        Basis::Any(Product::Kubernetes) => Some("Kubernetes".to_owned()),
+        _ => None,
+    }
+}
+
+/// Where a fault is shown: its key for a field, its value otherwise.
+fn place(view: &ObjectView<'_>, node: NodeRef<'_>, pointer: &str) -> Option<Location> {
+    node.location().or_else(|| view.node.location_at(pointer))
+}
+
+/// The schema at a place of an object.
+fn schema_at<'s>(root: &'s Schema, pointer: &str) -> Option<&'s Schema> {
+    let mut schema = root;
+    for segment in pointer_segments(pointer) {
+        schema = match schema.field(&segment) {
+            Some(field) => field,
+            None => schema.item().filter(|_| segment.bytes().all(|byte| byte.is_ascii_digit()))?,
+        };
+    }
+    Some(schema)
+}
+
+/// Where a field of this name and value belongs, when it is another level and there
+/// is only one: above first, then below.
+fn other_level(
+    root: &Schema,
+    view: &ObjectView<'_>,
+    fault: &Judged<'_>,
+    name: &str,
+    parent: &Schema,
+) -> Option<String> {
+    let (own, _) = fault.violation.pointer.rsplit_once('/')?;
+    let value = fault.violation.node;
+    let takes = |schema: &Schema, at: &str| {
+        schema.property(name).is_some_and(|field| {
+            let pointer = pointer_join(at, name);
+            validate_value(value, field, &pointer, Default::default()).violations.is_empty()
+                && view.node.at(&pointer).is_none()
+        })
+    };
+    let mut above = own;
+    while let Some((upper, _)) = above.rsplit_once('/') {
+        above = upper;
+        let schema = schema_at(root, above)?;
+        if takes(schema, above) {
+            return Some(pointer_join(above, name));
+        }
+    }
+    let mut found: Vec<String> = Vec::new();
+    let mut open: Vec<(String, &Schema, u8)> = vec![(own.to_owned(), parent, 0)];
+    while let Some((at, schema, depth)) = open.pop() {
+        for (key, child) in &schema.properties {
+            let below = pointer_join(&at, key);
+            if matches!(&*below, "/status" | "/metadata") {
+                continue;
+            }
+            let child = child.get();
+            if takes(child, &below) {
+                found.push(pointer_join(&below, name));
+            } else if depth == 0 && own.is_empty() && key == "spec" {
+                open.push((below, child, 1));
+            }
+        }
+    }
+    found.sort_by_key(|pointer| pointer.matches('/').count());
+    match found.as_slice() {
+        [only] => Some(only.clone()),
+        [first, second, ..] if first.matches('/').count() < second.matches('/').count() => {
+            Some(first.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The name that was surely meant: another letter case or other separators, else
+/// the only one that is near.
+pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<&'n str> {
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
+    let wanted = plain(word);
+    let mut same = names.clone().filter(|name| plain(name) == wanted && *name != word);
+    if let (Some(only), None) = (same.next(), same.next()) {
+        return Some(only);
+    }
+    let near = crate::text::suggest(word, names.clone())?;
+    let distance = |name: &str| crate::text::edit_distance(word, name, 2);
+    let least = distance(near)?;
+    let mut nearest = names.filter(|name| distance(name) == Some(least));
+    nearest.next().filter(|_| nearest.next().is_none())
+}
+
+/// What a value may be, in words.
+pub(crate) fn expected(schema: &Schema) -> String {
+    if schema.int_or_string {
+        return "an integer or a string".to_owned();
+    }
+    if schema.quantity {
+        return "a quantity such as `500m` or `1Gi`".to_owned();
+    }
+    let words: Vec<&str> = schema
+        .types
+        .names()
+        .map(|name| match name {
+            "string" => "a string",
+            "integer" => "an integer",
+            "number" => "a number",
+            "boolean" => "a boolean",
+            "object" => "a map",
+            _ => "a list",
+        })
+        .collect();
+    match words.as_slice() {
+        [] => "another value".to_owned(),
+        words => words.join(" or "),
+    }
+}
+
+/// A scalar for a title, quoted by the caller.
+fn shown(view: &ObjectView<'_>, node: NodeRef<'_>) -> Option<String> {
+    if view.id.is("", "Secret") {
+        return None;
+    }
+    let text = node.text()?;
+    Some(crate::lint::metadata::clipped(&text, 40))
+}
+
+/// Whether the text of a value holds the key that its place ends in: then the key
+/// may be renamed. In a JSON patch it doesn't.
+fn is_key_of(pointer: &str, key: &str) -> bool {
+    map_of(pointer, key).is_some()
+}
+
+/// A short name for the fields that a map has.
+fn fields_of(schema: &Schema) -> Option<String> {
+    let names: Vec<String> = schema.names().map(|name| format!("`{name}`")).collect();
+    match names.len() {
+        0 => None,
+        1..=12 => Some(names.join(", ")),
+        _ => None,
+    }
+}
+
+/// Whether the scalar is a string in the text already.
+fn is_string(node: NodeRef<'_>) -> bool {
+    matches!(node.scalar(Dialect::GoYamlV3), Scalar::Str(_) | Scalar::Timestamp(_))
+}
+
+/// Whether a schema takes strings.
+fn takes_strings(schema: &Schema) -> bool {
+    schema.types.has(Types::STRING) && !matches!(schema.additional, Additional::Of(_))
+}

@@ -1,0 +1,154 @@
+//! `unknown-field`: a field that the kind doesn't have.
+//! Source: structured-merge-diff `typed/validation.go` ("field not declared in
+//! schema") in a server-side apply; fluxcd/pkg `ssa/normalize` (`UnstructuredWithScheme`)
+//! brings Kubernetes' own kinds into their Go types, Role and ClusterRole left out.
+
+use super::{
+    dotted, faults, fields_of, is_key_of, level, nearest, of_versions, other_level, refusal, schema_at, title,
+};
+use crate::lint::metadata::rename;
+use crate::lint::validity::Judged;
+use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::schema::{Fault, Schema, TableKind, table};
+use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::{Dialect, EntryRef, NodeRef, Scalar};
+
+/// See the module.
+pub static RULE: Rule = Rule {
+    id: "unknown-field",
+    group: Group::Schema,
+    level: Level::Error,
+    default: true,
+    since: "0.2.0",
+    summary: "a field that the kind does not have",
+    fix: FixAvailability::Sometimes,
+    docs: include_str!("../../../../tests/rules/schema/unknown-field.md"),
+    check: Check::Object(check),
+};
+
+fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
+    let verdict = view.verdict();
+    if verdict.unknown_kind && is_manifest(view) {
+        report.not_checked("kind-without-schema", format!("{} {}", view.id.api_version, view.id.kind));
+    }
+    for fault in faults(view, verdict) {
+        let Fault::UnknownField { entry, parent } = &fault.violation.fault else { continue };
+        if fault.taken.is_none() {
+            unknown(view, fault, entry, parent, report);
+        }
+    }
+}
+
+/// Another version of the kind that has this field.
+fn other_version(view: &ObjectView<'_>, pointer: &str) -> Option<&'static str> {
+    let (parent, name) = pointer.rsplit_once('/')?;
+    let others = table::kinds().iter().rev().filter(|kind| {
+        kind.group() == view.id.group()
+            && kind.kind() == &*view.id.kind
+            && kind.version() != view.id.version()
+    });
+    let has = |kind: &&TableKind| {
+        let newest = kind.releases().into_iter().rev().find_map(|release| release.schema());
+        newest.and_then(|schema| schema_at(schema, parent)).is_some_and(|map| map.property(name).is_some())
+    };
+    others.into_iter().find(has).map(TableKind::version)
+}
+
+/// Files of other tools have the same shape.
+fn is_manifest(view: &ObjectView<'_>) -> bool {
+    let group = view.id.group();
+    !view.id.name.is_empty() && group != "kustomize.config.k8s.io" && group != "backstage.io"
+}
+
+fn unknown<'a>(
+    view: &ObjectView<'a>,
+    fault: &Judged<'a>,
+    entry: &EntryRef<'a>,
+    parent: &'a Schema,
+    report: &mut Reporter<'_>,
+) {
+    let pointer = &fault.violation.pointer;
+    let Some(location) = entry.key_location().or_else(|| view.node.location_at(pointer)) else { return };
+    let near = nearest(&entry.key, parent.names());
+    let siblings = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let is_there = near.is_some_and(|near| view.node.entries_at(siblings).any(|sibling| sibling.key == near));
+    let elsewhere = match near {
+        Some(_) => None,
+        None => other_level(fault.root, view, fault, &entry.key, parent),
+    };
+    let why = if fault.normalised {
+        let would = if view.effective.is_some() { "drops" } else { "would drop" };
+        format!("kustomize-controller {would} it before the apply: the {} runs without it", view.id.kind)
+    } else {
+        let whose = of_versions(fault).map(|who| format!("{who} has it: ")).unwrap_or_default();
+        format!("{whose}{}", refusal(view, fault))
+    };
+    let help = match (near, &elsewhere) {
+        (Some(near), _) if is_there => format!("`{near}` is there already: remove this one"),
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, Some(other)) => format!("it belongs to another level: `{}`", dotted(other)),
+        (None, None) => match (other_version(view, pointer), fields_of(parent)) {
+            (Some(version), _) => format!("{version} has it; write it as {} does", view.id.version()),
+            (None, Some(fields)) => format!("remove it; there are {fields}"),
+            (None, None) => "remove it, or correct its name".to_owned(),
+        },
+    };
+    let finding = report
+        .report(location, title(view.id, "unknown field ", pointer, ""))
+        .level(level(fault))
+        .why(why)
+        .help(help)
+        .object(view.id)
+        .field(pointer.as_str(), &*entry.key);
+    finding.clusters.clone_from(&fault.clusters);
+    match (near, elsewhere) {
+        (Some(near), _) if !is_there => {
+            finding.fix(format!("rename it to {near}"), Applicability::Safe, entry.value, |at| {
+                rename(at, &entry.key, near)
+            });
+        }
+        (None, Some(other)) => {
+            finding.fix(format!("move it to {}", dotted(&other)), Applicability::Unsafe, entry.value, |at| {
+                move_to(at, pointer, &other, entry)
+            });
+        }
+        _ => {}
+    }
+}
+
+/// Moves an entry of a document to another level of the same object.
+fn move_to(at: &str, pointer: &str, other: &str, entry: &EntryRef<'_>) -> Vec<Operation> {
+    let whole = at.strip_suffix(pointer).filter(|_| is_key_of(at, &entry.key));
+    let (Some(object), Some(value)) = (whole, content(entry.value)) else { return Vec::new() };
+    let map = other.rsplit_once('/').map_or("", |(map, _)| map);
+    vec![
+        Operation::RemoveKey { pointer: at.to_owned(), prune: true },
+        Operation::InsertKey {
+            map: format!("{object}{map}"),
+            key: entry.key.to_string(),
+            value,
+            place: Place::End,
+            comment: None,
+        },
+    ]
+}
+
+fn content(node: NodeRef<'_>) -> Option<Content> {
+    if node.is_unknown() {
+        return None;
+    }
+    if node.is_map() {
+        let entries = node.entries().map(|entry| Some((entry.key.to_string(), content(entry.value)?)));
+        return entries.collect::<Option<_>>().map(Content::Map);
+    }
+    if node.is_seq() {
+        return node.items().map(content).collect::<Option<_>>().map(Content::Seq);
+    }
+    Some(match node.scalar(Dialect::GoYamlV3) {
+        Scalar::Null => Content::Null,
+        Scalar::Bool(value) => Content::Bool(value),
+        Scalar::Int(value) => Content::Int(value),
+        Scalar::Str(text) | Scalar::Timestamp(text) => Content::Str(text.into_owned()),
+        Scalar::Uint(_) | Scalar::Float(_) => return None,
+    })
+}

@@ -1,0 +1,213 @@
+//! What the API servers of an object's clusters make of it: one validation for each
+//! schema that judges it, shared by the rules of the group `schema`.
+
+use super::{Level, ObjectView};
+use crate::schema::{Fault, Options, Product, Schema, Violation, table, validate};
+use crate::world::Cluster;
+use crate::world::schemas::{Basis, Found, Judge, is_stated, is_whole};
+use std::sync::Arc;
+
+/// What came of an object.
+#[derive(Default)]
+pub struct Verdict<'a> {
+    /// What some API server refuses or drops, in the order of the object.
+    pub faults: Vec<Judged<'a>>,
+    /// A cluster whose version doesn't have the object's kind.
+    pub not_served: Option<NotServed<'a>>,
+    /// Whether nothing knows its kind.
+    pub unknown_kind: bool,
+    /// CEL expressions that could not be judged.
+    pub unknown_rules: Vec<String>,
+}
+
+/// Something that an API server refuses or drops.
+pub struct Judged<'a> {
+    /// What, and where.
+    pub violation: Violation<'a, 'a>,
+    /// How bad it is, in the cluster where it is worst.
+    pub level: Level,
+    /// The schema of the whole object.
+    pub root: &'a Schema,
+    /// Who says so.
+    pub basis: Basis,
+    /// Whether the kind is Kubernetes' own.
+    pub native: bool,
+    /// Whether kustomize-controller brings the object into Kubernetes' own types
+    /// before it applies it, and so drops what they don't have.
+    pub normalised: bool,
+    /// Names of the clusters where it is so.
+    pub clusters: Vec<Arc<str>>,
+    /// A cluster where it is so.
+    pub cluster: Option<&'a Cluster>,
+    /// Releases that take it, where the cluster's own doesn't.
+    pub taken: Option<Taken>,
+}
+
+/// Releases that take what the cluster's own doesn't.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It came later: since this release.
+    Since(&'static str),
+    /// It went: this release was the last.
+    Until(&'static str),
+}
+
+/// A kind that a cluster's version doesn't have.
+pub struct NotServed<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// Its product.
+    pub product: Product,
+    /// The first release that has it, when it is a later one.
+    pub since: Option<&'static str>,
+    /// How bad it is.
+    pub level: Level,
+}
+
+/// Judge an object by what each of its clusters knows.
+pub(super) fn judge<'a>(view: &ObjectView<'a>) -> Verdict<'a> {
+    let context = view.context;
+    let mut verdict = Verdict::default();
+    let Some(effective) = view.effective else {
+        match context.schemas.of_orphan(view.id) {
+            Found::Judge(judge) => {
+                let options = Options { partial: true, operator: judge.operator };
+                take_in(&mut verdict, view, &judge, options, None, Level::Warning);
+            }
+            Found::Unknown => verdict.unknown_kind = true,
+            Found::NotServed { .. } | Found::Anything => {}
+        }
+        return verdict;
+    };
+    let mut known: Vec<(Vec<*const Schema>, Options, Level, Basis)> = Vec::new();
+    for (index, member) in &effective.members {
+        let cluster = &context.world.clusters[*index as usize];
+        let member = &cluster.members[*member as usize];
+        let is_applied = is_stated(cluster) && member.applied_by.is_some();
+        match context.schemas.of_member(context.world, *index as usize, &member.target, view.id) {
+            Found::Judge(judge) => {
+                let level = if is_applied { level_of(&judge) } else { Level::Warning };
+                let options = Options { partial: !is_whole(cluster, member), operator: judge.operator };
+                let schemas: Vec<*const Schema> =
+                    judge.schemas.iter().map(|schema| std::ptr::from_ref(*schema)).collect();
+                let key = (schemas, options, level, judge.basis);
+                if known.contains(&key) {
+                    // Judged already: only the name of the cluster is new.
+                    for fault in verdict
+                        .faults
+                        .iter_mut()
+                        .filter(|fault| (fault.basis, fault.cluster.is_some()) == (judge.basis, true))
+                    {
+                        fault.clusters.extend(cluster.name.clone());
+                    }
+                    continue;
+                }
+                take_in(&mut verdict, view, &judge, options, Some(cluster), level);
+                known.push(key);
+            }
+            Found::NotServed { kind, release } => {
+                let releases = kind.releases();
+                let later = (release + 1..releases.len()).find(|later| releases[*later].served);
+                verdict.not_served.get_or_insert(NotServed {
+                    cluster,
+                    product: kind.product,
+                    since: later.map(|later| kind.product.releases()[later]),
+                    level: if is_applied { Level::Error } else { Level::Warning },
+                });
+            }
+            Found::Unknown => verdict.unknown_kind = true,
+            Found::Anything => {}
+        }
+    }
+    for fault in &mut verdict.faults {
+        fault.clusters.sort();
+        fault.clusters.dedup();
+    }
+    verdict
+}
+
+/// The level of what a schema refuses where a stated cluster applies the object.
+/// What is known at one release only, or is dropped and not refused, warns.
+fn level_of(judge: &Judge<'_>) -> Level {
+    match judge.basis {
+        Basis::Cluster | Basis::Version { .. } => Level::Error,
+        Basis::Any(Product::Flux | Product::ClusterApi) => Level::Error,
+        Basis::Catalogue if !judge.native => Level::Error,
+        Basis::Any(_) | Basis::Catalogue | Basis::Repository => Level::Warning,
+    }
+}
+
+fn take_in<'a>(
+    verdict: &mut Verdict<'a>,
+    view: &ObjectView<'a>,
+    judge: &Judge<'a>,
+    options: Options,
+    cluster: Option<&'a Cluster>,
+    level: Level,
+) {
+    let Some((first, rest)) = judge.schemas.split_first() else { return };
+    let mut report = validate(view.node, first, options);
+    // What one of the possible versions takes may be right.
+    for schema in rest {
+        if report.violations.is_empty() {
+            break;
+        }
+        let other = validate(view.node, schema, options);
+        report.violations.retain(|violation| other.violations.iter().any(|same| same.covers(violation)));
+    }
+    verdict.unknown_rules.append(&mut report.unknown_rules);
+    // Roles are applied as they are (fluxcd/pkg `ssa/normalize`).
+    let is_role =
+        matches!((view.id.group(), &*view.id.kind), ("rbac.authorization.k8s.io", "Role" | "ClusterRole"));
+    for violation in report.violations {
+        let taken = match judge.basis {
+            Basis::Version { release, .. } => taken_by(view, release, &violation, options),
+            Basis::Cluster => None,
+            _ => None,
+        };
+        let clusters: Vec<Arc<str>> = cluster.and_then(|cluster| cluster.name.clone()).into_iter().collect();
+        let same = verdict.faults.iter_mut().find(|known| known.violation.is_same(&violation));
+        match same {
+            Some(known) => {
+                known.clusters.extend(clusters);
+                known.level = known.level.max(level);
+            }
+            None => verdict.faults.push(Judged {
+                violation,
+                level,
+                root: first,
+                native: judge.native,
+                basis: judge.basis,
+                normalised: judge.native && !is_role,
+                clusters,
+                cluster,
+                taken,
+            }),
+        }
+    }
+}
+
+/// Which releases take what this one doesn't.
+fn taken_by(
+    view: &ObjectView<'_>,
+    release: usize,
+    violation: &Violation<'_, '_>,
+    options: Options,
+) -> Option<Taken> {
+    if !matches!(violation.fault, Fault::UnknownField { .. } | Fault::Malformed { .. }) {
+        return None;
+    }
+    let kind = table::find(view.id.group(), view.id.version(), &view.id.kind)?;
+    let releases = kind.releases();
+    let takes = |release: usize| {
+        let schema = releases[release].schema()?;
+        let report = validate(view.node, schema, options);
+        (!report.violations.iter().any(|other| other.is_same(violation))).then_some(release)
+    };
+    let names = kind.product.releases();
+    let later = (release + 1..releases.len()).find_map(takes);
+    let earlier = || (0..release).rev().find_map(takes);
+    later
+        .map(|since| Taken::Since(names[since]))
+        .or_else(|| earlier().map(|until| Taken::Until(names[until])))
+}

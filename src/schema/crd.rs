@@ -1,0 +1,185 @@
+//! Schemas from CustomResourceDefinitions and from files of JSON Schema.
+//! Source: apiextensions-apiserver `pkg/apis/apiextensions/v1` (`JSONSchemaProps`),
+//! `pkg/apiserver/schema` (structural schemas).
+
+use super::tree::{Additional, Child, Dialect, Schema, Text, Types, Written};
+use crate::yaml::{NodeRef, Scalar};
+use serde_json::{Number, Value};
+use std::sync::Arc;
+
+/// A version of a kind that a CustomResourceDefinition defines.
+#[derive(Debug)]
+pub struct Defined {
+    /// The API group.
+    pub group: Arc<str>,
+    /// The version.
+    pub version: Arc<str>,
+    /// The kind.
+    pub kind: Arc<str>,
+    /// Whether the API server serves it; `None` where that is unknown.
+    pub served: Option<bool>,
+    /// The schema of its objects; `None` where anything is taken or it is unknown.
+    pub schema: Option<Arc<Written>>,
+}
+
+/// The versions that an effective CustomResourceDefinition defines; none where its
+/// group or kind is unknown.
+pub fn defined(definition: NodeRef<'_>) -> Vec<Defined> {
+    let text = |pointer: &str| definition.str_at(pointer).filter(|text| !text.contains("${"));
+    let (Some(group), Some(kind)) = (text("/spec/group"), text("/spec/names/kind")) else {
+        return Vec::new();
+    };
+    let (group, kind): (Arc<str>, Arc<str>) = (group.as_ref().into(), kind.as_ref().into());
+    // Beside a schema of a version, this old switch makes every field free.
+    let is_free =
+        definition.at("/spec/preserveUnknownFields").is_some_and(|free| free.as_bool() != Some(false));
+    let of_version = |version: NodeRef<'_>| {
+        let name = version.str_at("/name")?;
+        let schema = version.at("/schema/openAPIV3Schema").filter(|schema| schema.is_map() && !is_free);
+        Some(Defined {
+            group: group.clone(),
+            version: name.as_ref().into(),
+            kind: kind.clone(),
+            served: version.at("/served").and_then(NodeRef::as_bool),
+            schema: schema.map(|schema| Written::new(schema, Dialect::Structural)),
+        })
+    };
+    definition.items_at("/spec/versions").filter_map(of_version).collect()
+}
+
+/// The schema at a node of a text. What isn't understood says nothing.
+pub(super) fn read(node: NodeRef<'_>, dialect: Dialect) -> Schema {
+    let mut schema = Schema::default();
+    let child = |node: NodeRef<'_>| Child::Written(Written::new(node, dialect));
+    let children = |node: NodeRef<'_>| node.items().map(child).collect::<Vec<_>>();
+    let mut exclusive = (false, false);
+    for entry in node.entries() {
+        let value = entry.value;
+        if value.is_unknown() {
+            // A schema that is partly unknown takes anything there.
+            continue;
+        }
+        match &*entry.key {
+            "type" => {
+                let names: Vec<NodeRef<'_>> =
+                    if value.is_seq() { value.items().collect() } else { vec![value] };
+                let types = names.iter().filter_map(|name| Types::of_name(&name.as_str()?));
+                schema.types = types.fold(Types::default(), Types::and);
+            }
+            "nullable" => schema.nullable = value.as_bool() == Some(true),
+            "x-kubernetes-int-or-string" => schema.int_or_string = value.as_bool() == Some(true),
+            "x-kubernetes-preserve-unknown-fields" => {
+                schema.preserve_unknown = value.as_bool() == Some(true);
+            }
+            "x-kubernetes-embedded-resource" => schema.embedded = value.as_bool() == Some(true),
+            "uniqueItems" => schema.unique = value.as_bool() == Some(true),
+            "properties" => {
+                let field = |entry: crate::yaml::EntryRef<'_>| {
+                    (Text::Owned(entry.key.into_owned()), child(entry.value))
+                };
+                schema.properties = value.entries().map(field).collect();
+                schema.properties.sort_by(|a, b| a.0.cmp(&b.0));
+            }
+            "required" => schema.required = texts(value),
+            "items" => schema.items = value.is_map().then(|| child(value)),
+            "additionalProperties" => {
+                schema.additional = match value.as_bool() {
+                    Some(false) => Additional::Closed,
+                    Some(true) => Additional::Any,
+                    None => Additional::Of(child(value)),
+                };
+            }
+            "enum" => schema.enumeration = value.items().filter_map(json).collect(),
+            "const" => schema.constant = json(value),
+            "default" => schema.default = json(value),
+            "pattern" => schema.pattern = text(value),
+            "format" => schema.format = text(value),
+            "minimum" => schema.minimum = number(value),
+            "maximum" => schema.maximum = number(value),
+            // A boolean beside the limit in OpenAPI 3.0, a limit in JSON Schema.
+            "exclusiveMinimum" => {
+                exclusive.0 = value.as_bool() == Some(true);
+                schema.exclusive_minimum = number(value);
+            }
+            "exclusiveMaximum" => {
+                exclusive.1 = value.as_bool() == Some(true);
+                schema.exclusive_maximum = number(value);
+            }
+            "multipleOf" => schema.multiple_of = number(value),
+            "minLength" => schema.min_length = size(value),
+            "maxLength" => schema.max_length = size(value),
+            "minItems" => schema.min_items = size(value),
+            "maxItems" => schema.max_items = size(value),
+            "minProperties" => schema.min_properties = size(value),
+            "maxProperties" => schema.max_properties = size(value),
+            "x-kubernetes-list-type" => schema.list_type = text(value),
+            "x-kubernetes-list-map-keys" => schema.list_keys = texts(value),
+            "x-kubernetes-map-type" => schema.map_type = text(value),
+            "x-kubernetes-validations" => {
+                let rules = value.items().filter_map(|rule| text(rule.get("rule")?));
+                schema.rules = rules.collect();
+            }
+            "anyOf" => schema.any = children(value),
+            "allOf" => schema.all = children(value),
+            "oneOf" => schema.one = children(value),
+            "not" => schema.not = value.is_map().then(|| child(value)),
+            // Where it leads isn't followed: anything is taken.
+            "$ref" => return Schema { additional: Additional::Any, ..Schema::default() },
+            _ => {}
+        }
+    }
+    if exclusive.0 {
+        schema.exclusive_minimum = schema.minimum.take();
+    }
+    if exclusive.1 {
+        schema.exclusive_maximum = schema.maximum.take();
+    }
+    let silent = matches!(schema.additional, Additional::Silent);
+    if dialect == Dialect::Structural && silent && schema.types.has(Types::OBJECT) && !schema.preserve_unknown
+    {
+        schema.additional = Additional::Closed;
+    }
+    schema
+}
+
+fn text(node: NodeRef<'_>) -> Option<Text> {
+    node.as_str().map(|text| Text::Owned(text.into_owned()))
+}
+
+fn texts(node: NodeRef<'_>) -> Vec<Text> {
+    node.items().filter_map(text).collect()
+}
+
+fn number(node: NodeRef<'_>) -> Option<f64> {
+    match node.scalar(crate::yaml::Dialect::GoYamlV3) {
+        Scalar::Int(value) => Some(value as f64),
+        Scalar::Uint(value) => Some(value as f64),
+        Scalar::Float(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn size(node: NodeRef<'_>) -> Option<u64> {
+    node.as_int().and_then(|value| u64::try_from(value).ok())
+}
+
+/// A known value as JSON; `None` where a part of it is unknown.
+pub fn json(node: NodeRef<'_>) -> Option<Value> {
+    if node.is_unknown() {
+        return None;
+    }
+    if node.is_map() {
+        return node.entries().map(|entry| Some((entry.key.into_owned(), json(entry.value)?))).collect();
+    }
+    if node.is_seq() {
+        return node.items().map(json).collect();
+    }
+    Some(match node.scalar(crate::yaml::Dialect::GoYamlV3) {
+        Scalar::Null => Value::Null,
+        Scalar::Bool(value) => Value::Bool(value),
+        Scalar::Int(value) => Value::from(value),
+        Scalar::Uint(value) => Value::from(value),
+        Scalar::Float(value) => Number::from_f64(value).map(Value::Number)?,
+        Scalar::Timestamp(text) | Scalar::Str(text) => Value::String(text.into_owned()),
+    })
+}

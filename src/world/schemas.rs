@@ -1,0 +1,250 @@
+//! Which schema judges an object: the definition that its cluster applies, one that
+//! the repository holds, or the built-in table for the version that the cluster
+//! states.
+
+use super::{ApplyTarget, Cluster, Member, Outcome, World};
+use crate::config::Config;
+use crate::model::{Certainty, ObjectId};
+use crate::repo::{FileTree, Snapshot, join};
+use crate::schema::{self, Catalogue, Defined, Product, Schema, TableKind, Written, table};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, OnceLock};
+
+/// The API group of CustomResourceDefinitions.
+const EXTENSIONS: &str = "apiextensions.k8s.io";
+/// Their kind.
+const DEFINITION: &str = "CustomResourceDefinition";
+
+/// The schemas of a world, read when they are asked for.
+#[derive(Debug, Default)]
+pub struct Schemas {
+    clusters: Vec<OnceLock<Definitions>>,
+    repository: OnceLock<FxHashMap<Key, Vec<Defined>>>,
+    catalogue: Catalogue,
+}
+
+type Key = (Arc<str>, Arc<str>);
+
+/// The definitions that a cluster applies, by target.
+type Definitions = FxHashMap<(ApplyTarget, Arc<str>, Arc<str>), Vec<Defined>>;
+
+/// Who says what a kind looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A definition that the same cluster applies.
+    Cluster,
+    /// A definition elsewhere in the repository.
+    Repository,
+    /// A file that the configuration names.
+    Catalogue,
+    /// The table, for the version that the cluster states.
+    Version {
+        /// Whose version.
+        product: Product,
+        /// Its place in [`Product::releases`].
+        release: usize,
+    },
+    /// The table, for all of its releases: the version is unknown, or the only one
+    /// that the table knows.
+    Any(Product),
+}
+
+/// What judges an object.
+#[derive(Clone, Debug)]
+pub struct Judge<'s> {
+    /// Who says so.
+    pub basis: Basis,
+    /// The schemas; what is wrong by all of them is wrong. The newest first.
+    pub schemas: Vec<&'s Schema>,
+    /// Whether the kind is Kubernetes' own: kustomize-controller drops its unknown
+    /// fields before the apply.
+    pub native: bool,
+    /// Whether flux-operator may have widened enums.
+    pub operator: bool,
+}
+
+/// Whether and how a kind is known.
+#[derive(Clone, Debug)]
+pub enum Found<'s> {
+    /// By these schemas.
+    Judge(Judge<'s>),
+    /// The cluster's version doesn't have it.
+    NotServed {
+        /// The kind in the table.
+        kind: &'static TableKind,
+        /// The release that the cluster states.
+        release: usize,
+    },
+    /// Its definition takes anything, or leaves it to a later version.
+    Anything,
+    /// Nothing knows it.
+    Unknown,
+}
+
+impl Schemas {
+    /// The schemas of a world, and of the directories that the configuration names.
+    pub fn new(world: &World, config: &Config) -> Schemas {
+        let mut catalogue = Catalogue::default();
+        for directory in &config.schemas {
+            add_directory(&mut catalogue, &world.snapshot, &directory.value);
+        }
+        let clusters = world.clusters.iter().map(|_| OnceLock::new()).collect();
+        Schemas { clusters, repository: OnceLock::new(), catalogue }
+    }
+
+    /// What judges an object in a cluster, by its place in [`World::clusters`].
+    pub fn of_member(&self, world: &World, cluster: usize, target: &ApplyTarget, id: &ObjectId) -> Found<'_> {
+        let place = &world.clusters[cluster];
+        let by_hand = place.name.is_none() && place.applied.is_empty();
+        let definitions = self.clusters[cluster].get_or_init(|| definitions(world, place));
+        let (group, kind): (Arc<str>, Arc<str>) = (id.group().into(), id.kind.clone());
+        let own = definitions.get(&(target.clone(), group.clone(), kind.clone())).filter(|_| !by_hand);
+        if let Some(found) = own.and_then(|own| version_in(own, id.version())) {
+            return judge(found, Basis::Cluster);
+        }
+        let settings = (*target == ApplyTarget::Local).then_some(&place.settings);
+        let operator = settings.is_none_or(|settings| settings.operator || settings.flux.value.is_none());
+        let version = |product: Product| match product {
+            Product::Flux => settings.and_then(|settings| settings.flux.value),
+            Product::ClusterApi => settings.and_then(|settings| settings.cluster_api.value),
+            Product::Neighbours | Product::Kubernetes => None,
+        };
+        let in_table = || self.in_table(id, |product| product.release(version(product)?), operator);
+        match self.in_catalogue(id).map_or_else(in_table, Found::Judge) {
+            Found::Unknown if is_stated(place) => self.in_repository(&world.snapshot, id),
+            found => found,
+        }
+    }
+
+    /// What judges an object that no cluster holds.
+    pub fn of_orphan(&self, id: &ObjectId) -> Found<'_> {
+        match self.in_catalogue(id) {
+            Some(judge) => Found::Judge(judge),
+            None => self.in_table(id, |_| None, true),
+        }
+    }
+
+    fn in_catalogue(&self, id: &ObjectId) -> Option<Judge<'_>> {
+        let written = self.catalogue.find(id.group(), id.version(), &id.kind)?;
+        let native = table::find(id.group(), id.version(), &id.kind).is_some_and(is_native);
+        Some(Judge { basis: Basis::Catalogue, schemas: vec![written.schema()], native, operator: true })
+    }
+
+    fn in_table(
+        &self,
+        id: &ObjectId,
+        release: impl Fn(Product) -> Option<usize>,
+        operator: bool,
+    ) -> Found<'static> {
+        let Some(kind) = table::find(id.group(), id.version(), &id.kind) else { return Found::Unknown };
+        let native = is_native(kind);
+        let releases = kind.releases();
+        if let Some(release) = release(kind.product) {
+            return match releases[release].schema().filter(|_| releases[release].served) {
+                Some(schema) => Found::Judge(Judge {
+                    basis: Basis::Version { product: kind.product, release },
+                    schemas: vec![schema],
+                    native,
+                    operator,
+                }),
+                None => Found::NotServed { kind, release },
+            };
+        }
+        let mut roots: Vec<u16> = Vec::new();
+        for root in releases.iter().rev().filter_map(|release| release.root()) {
+            if !roots.contains(&root) {
+                roots.push(root);
+            }
+        }
+        let schemas: Vec<&Schema> = roots.into_iter().map(schema::root).collect();
+        match schemas.is_empty() {
+            true => Found::Unknown,
+            false => Found::Judge(Judge { basis: Basis::Any(kind.product), schemas, native, operator }),
+        }
+    }
+
+    /// A definition that the repository holds and this cluster doesn't apply: only
+    /// where all of them say the same about the version.
+    fn in_repository(&self, snapshot: &Snapshot, id: &ObjectId) -> Found<'_> {
+        let all = self.repository.get_or_init(|| {
+            let mut all: FxHashMap<Key, Vec<Defined>> = FxHashMap::default();
+            let objects = snapshot.objects().iter().filter(|object| object.id.is(EXTENSIONS, DEFINITION));
+            for defined in objects.flat_map(|object| schema::defined(object.node.get_ref())) {
+                all.entry((defined.group.clone(), defined.kind.clone())).or_default().push(defined);
+            }
+            all
+        });
+        let Some(known) = all.get(&(id.group().into(), id.kind.clone())) else { return Found::Unknown };
+        let mut versions = known.iter().filter(|defined| &*defined.version == id.version());
+        match (versions.next(), versions.next()) {
+            (Some(only), None) => judge(only, Basis::Repository),
+            _ => Found::Unknown,
+        }
+    }
+}
+
+/// Take in the files of a directory, of the repository or elsewhere.
+fn add_directory(catalogue: &mut Catalogue, snapshot: &Arc<Snapshot>, directory: &str) {
+    let within = join("", directory);
+    let tree = match within.filter(|path| path.is_empty() || snapshot.has_directory(path)) {
+        Some(path) => FileTree::directory(snapshot.clone(), &path),
+        None => match snapshot.other_directory(directory) {
+            Ok(other) => FileTree::root(other),
+            Err(_) => return,
+        },
+    };
+    catalogue.add(&tree);
+}
+
+/// Whether a kind is one of Kubernetes' own, and not a custom resource.
+fn is_native(kind: &TableKind) -> bool {
+    kind.product == Product::Kubernetes && kind.group() != "gateway.networking.k8s.io"
+}
+
+fn version_in<'d>(defined: &'d [Defined], version: &str) -> Option<&'d Defined> {
+    defined.iter().find(|defined| &*defined.version == version)
+}
+
+fn judge(defined: &Defined, basis: Basis) -> Found<'_> {
+    match (&defined.schema, defined.served) {
+        (Some(schema), Some(true)) => Found::Judge(Judge {
+            basis,
+            schemas: vec![Written::schema(schema)],
+            native: false,
+            operator: false,
+        }),
+        _ => Found::Anything,
+    }
+}
+
+fn definitions(world: &World, cluster: &Cluster) -> Definitions {
+    let mut all = Definitions::default();
+    let members = world.members(cluster).filter(|(_, object)| object.id.is(EXTENSIONS, DEFINITION));
+    for (member, object) in members {
+        for defined in schema::defined(object.node.get_ref()) {
+            let key = (member.target.clone(), defined.group.clone(), defined.kind.clone());
+            all.entry(key).or_default().push(defined);
+        }
+    }
+    all
+}
+
+/// Whether the repository or the configuration states who applies a cluster.
+pub fn is_stated(cluster: &Cluster) -> bool {
+    cluster.name.is_some() && cluster.certainty == Certainty::Stated
+}
+
+/// Whether what applies an object was built without a part left out: what isn't
+/// there is missing then.
+pub fn is_whole(cluster: &Cluster, member: &Member) -> bool {
+    // Without a stated entry point, parents that patch it may be elsewhere.
+    if !is_stated(cluster) {
+        return false;
+    }
+    let applied = member.applied_by.map(|applied| &cluster.applied[applied as usize]);
+    match applied.map(|applied| &applied.outcome) {
+        Some(Outcome::Built { partial, .. }) => partial.is_empty(),
+        Some(_) => false,
+        None => true,
+    }
+}
