@@ -5,7 +5,7 @@
 use super::{ApplyTarget, Cluster, Member, Outcome, World};
 use crate::config::Config;
 use crate::model::{Certainty, ObjectId};
-use crate::repo::{FileTree, Snapshot, join};
+use crate::repo::{Allowed, FileTree, Snapshot, join};
 use crate::schema::{self, Catalogue, Defined, Product, Schema, TableKind, Written, table};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
@@ -86,7 +86,7 @@ impl Schemas {
     pub fn new(world: &World, config: &Config) -> Schemas {
         let mut catalogue = Catalogue::default();
         for directory in &config.schemas {
-            add_directory(&mut catalogue, &world.snapshot, &directory.value);
+            add_directory(&mut catalogue, &world.snapshot, &directory.value, &config.allowed);
         }
         let clusters = world.clusters.iter().map(|_| OnceLock::new()).collect();
         Schemas { clusters, repository: OnceLock::new(), catalogue }
@@ -184,11 +184,11 @@ impl Schemas {
 }
 
 /// Take in the files of a directory, of the repository or elsewhere.
-fn add_directory(catalogue: &mut Catalogue, snapshot: &Arc<Snapshot>, directory: &str) {
+fn add_directory(catalogue: &mut Catalogue, snapshot: &Arc<Snapshot>, directory: &str, allowed: &Allowed) {
     let within = join("", directory);
     let tree = match within.filter(|path| path.is_empty() || snapshot.has_directory(path)) {
         Some(path) => FileTree::directory(snapshot.clone(), &path),
-        None => match snapshot.other_directory(directory) {
+        None => match snapshot.other_directory(directory, allowed) {
             Ok(other) => FileTree::root(other),
             Err(_) => return,
         },
