@@ -10,14 +10,20 @@
 //! compared only where the expectation names one.
 
 use forebay::config::Config;
-use forebay::plan::{Effect, plan};
+use forebay::config::Level;
+use forebay::lint::engine::NotChecked;
+use forebay::plan::{Effect, plan, reach};
 use forebay::repo::{Snapshot, Store};
+use forebay::report::plan::{Plan, markdown, text};
 use forebay::world::World;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+
+#[path = "it/support/sides.rs"]
+mod sides;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -106,7 +112,8 @@ fn check(project: &Path) -> Result<(), Failed> {
         expected.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     let (store, config) = (Arc::new(Store::default()), Config::default());
     let before = world(&base, &store, &config);
-    let effects = plan(&before, &world(&head, &store, &config));
+    let head_world = world(&head, &store, &config);
+    let effects = plan(&before, &head_world);
     // The same with everything shared that can be.
     let after = Arc::new(snapshot(&head, &store).sharing(&before.snapshot));
     let sharing = plan(&before, &before.like(&after, &config, &[]));
@@ -131,6 +138,23 @@ fn check(project: &Path) -> Result<(), Failed> {
         if effect.causes.is_empty() && effect.category().name() != "event" {
             problems.push(format!("no cause: {}", line(effect)));
         }
+    }
+    let view = Plan {
+        base: "base",
+        head: "head",
+        base_world: &before,
+        head_world: &head_world,
+        effects: &effects,
+        new_findings: Vec::new(),
+        fixed_findings: Vec::new(),
+        not_checked: &NotChecked::default(),
+        reach: &reach(&before, &head_world),
+        clusters: &[],
+        show: Level::Warning,
+        at: None,
+    };
+    for answer in [text(&view), markdown(&view)] {
+        problems.extend(sides::same_sides(&answer).map(|line| format!("nothing differs in: {line}")));
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n").into()) }
 }

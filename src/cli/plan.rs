@@ -131,15 +131,27 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     effects.retain(wanted);
     let mut not_checked = NotChecked::default();
     engine::not_built(&head_world, &mut not_checked);
+    let reach = plan::reach(&base_world, &head_world);
+    for path in &reach.unread {
+        not_checked.add("changed-file-outside-clusters", path.clone());
+    }
+    // Nothing inside a build that fails on the other side is new, or fixed.
+    let (new_here, fixed_here) =
+        (plan::comparable(&head_world, &base_world), plan::comparable(&base_world, &head_world));
+    let mut new_findings = plan::only_in(&after.findings, &before.findings);
+    new_findings.retain(|finding| new_here(finding));
+    let mut fixed_findings = plan::only_in(&before.findings, &after.findings);
+    fixed_findings.retain(|finding| fixed_here(finding));
     let view = Plan {
         base: &base.label,
         head: &head.label,
         base_world: &base_world,
         head_world: &head_world,
         effects: &effects,
-        new_findings: plan::only_in(&after.findings, &before.findings),
-        fixed_findings: plan::only_in(&before.findings, &after.findings),
+        new_findings,
+        fixed_findings,
         not_checked: &not_checked,
+        reach: &reach,
         clusters: &common.cluster,
         show: common.show(),
         at,

@@ -56,12 +56,24 @@ named! {
         ReleaseUpgrade = "release-upgrade",
         /// Manifests or charts come from elsewhere.
         SourceChange = "source-change",
-        /// The API server refuses the change.
-        Immutable = "immutable",
+        /// The API server, or a webhook, refuses the change.
+        Refused = "rejected",
+        /// Refused, so that `force` deletes and creates it anew.
+        Replaced = "replaced",
+        /// A release is uninstalled and another one installed.
+        Reinstalled = "reinstalled",
         /// Pruned.
         Deleted = "deleted",
         /// Stays, and nothing looks after it.
         Orphaned = "orphaned",
+        /// A Kustomization holds nothing any more, and prunes everything.
+        Emptied = "emptied",
+        /// flux-operator takes over what bootstrap installed.
+        TakenOver = "taken-over",
+        /// Values that it substitutes changed, and are not known.
+        MayChange = "may-change",
+        /// A Kustomization builds that did not.
+        BuildsAgain = "builds-again",
         /// A Kustomization can't be built.
         BuildFails = "build-fails",
         /// What a Kustomization applies is out of sight.
@@ -146,13 +158,15 @@ impl EffectKind {
             Self::Renamed => (
                 Object,
                 Notable,
-                "routine where a generated name got another hash",
+                "routine where a generated name got another hash; disruptive where the old one takes data, \
+                 an address or Machines along",
                 "the old object goes, a new one comes",
             ),
             Self::Moved => (
                 Object,
                 Notable,
-                "disruptive where its new Kustomization is suspended and the old one prunes",
+                "routine where no order of the controllers deletes it; disruptive where every order does, or \
+                 where a new one is not as good as the old",
                 "applied by another Kustomization",
             ),
             Self::WorkloadRollout => (Object, Notable, "", "the pod template changed: Pods are replaced"),
@@ -165,16 +179,57 @@ impl EffectKind {
             Self::SourceChange => {
                 (Object, Notable, "", "a source's ref or URL, a Kustomization's path or source")
             }
-            Self::Immutable => {
-                (Object, Disruptive, "", "the API server refuses the change, or `force` recreates the object")
-            }
+            Self::Refused => (
+                Object,
+                Disruptive,
+                "",
+                "the API server or a webhook refuses the change: nothing else of its Kustomization is applied",
+            ),
+            Self::Replaced => (
+                Object,
+                Disruptive,
+                "",
+                "refused by the API server, so `force` deletes it and creates it anew",
+            ),
+            Self::Reinstalled => (
+                Object,
+                Disruptive,
+                "",
+                "a HelmRelease becomes another release: the old one is uninstalled, or stays in another cluster",
+            ),
             Self::Deleted => (
                 Object,
                 Disruptive,
                 "routine for generated names; notable for a Kustomization whose objects all stay",
                 "pruned, with all that goes with it",
             ),
-            Self::Orphaned => (Object, Notable, "", "stays in the cluster, nothing looks after it"),
+            Self::Orphaned => (
+                Object,
+                Notable,
+                "disruptive where its Kustomization applies to another cluster from now on",
+                "stays in the cluster, nothing looks after it",
+            ),
+            Self::Emptied => (
+                Object,
+                Disruptive,
+                "notable where it does not prune",
+                "a Kustomization builds to nothing: all that it applied is pruned",
+            ),
+            Self::TakenOver => (
+                Object,
+                Disruptive,
+                "notable where the FluxInstance was there before",
+                "a FluxInstance takes over what `flux bootstrap` installed, if it is ready before the removal",
+            ),
+            Self::MayChange => (
+                Object,
+                Notable,
+                "",
+                "a Secret or ConfigMap changed whose values are not known here, and objects substitute from it",
+            ),
+            Self::BuildsAgain => {
+                (Object, Notable, "", "a Kustomization builds that did not: its objects are one line")
+            }
             Self::BuildFails => (
                 Object,
                 Disruptive,

@@ -109,7 +109,38 @@ fn gone<'w>(base: &'w Cluster, head_world: &World, before: &Objects<'w>) -> Opti
 /// What Kustomizations at a standstill do to the cluster, where they weren't
 /// before.
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
-    pair.standstills.iter().filter_map(|standstill| effect(pair, standstill)).collect()
+    let failing = pair.standstills.iter().filter_map(|standstill| effect(pair, standstill));
+    failing.chain(pair.repaired.iter().filter_map(|id| repaired(pair, id))).collect()
+}
+
+/// A build that failed and works again. What it holds is told in one line: it was
+/// applied before the build broke, but for what has changed since.
+fn repaired(pair: &Pair<'_>, id: &ObjectId) -> Option<Effect> {
+    let applied = pair.head?.applied(id.namespace.as_deref(), &id.name)?;
+    let objects =
+        pair.after.values().filter(|placed| placed.applied_by.is_some_and(|by| by.id == *id)).count();
+    let mut effect = Effect::new(pair, EffectKind::BuildsAgain, id);
+    let counted = if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") };
+    effect.reason = format!("builds again: {counted}");
+    effect
+        .consequences
+        .push("it applies and prunes everything that changed while it did not build".to_owned());
+    effect.details.insert("objects".to_owned(), json!(objects));
+    Some(effect.at(Side::Head, applied.node.get_ref().location_at("/metadata/name")))
+}
+
+/// Kustomizations that failed before, and of which everything that is known builds.
+pub(super) fn repaired_ones<'w>(
+    failed_before: &BTreeSet<&'w ObjectId>,
+    standstills: &[Standstill<'_>],
+    head: Option<&Cluster>,
+) -> BTreeSet<&'w ObjectId> {
+    let builds = |id: &&&ObjectId| {
+        let applied = head.and_then(|head| head.applied(id.namespace.as_deref(), &id.name));
+        applied.is_some_and(|applied| matches!(applied.outcome, Outcome::Built { .. }))
+            && !standstills.iter().any(|standstill| standstill.applied.id == ***id)
+    };
+    failed_before.iter().filter(builds).copied().collect()
 }
 
 fn effect(pair: &Pair<'_>, standstill: &Standstill<'_>) -> Option<Effect> {
@@ -237,6 +268,11 @@ fn substitution(object: &Effective, strict: bool) -> Option<Failure> {
 }
 
 impl Standstill<'_> {
+    /// Whether it is the standstill of a Kustomization whose build fails.
+    pub(super) fn fails(&self, id: &ObjectId) -> bool {
+        matches!(self.why, Why::Fails(..)) && self.applied.id == *id
+    }
+
     /// Whether an object stays as it is because of it.
     pub(super) fn keeps(&self, key: &Key<'_>) -> bool {
         self.kept.contains(key)

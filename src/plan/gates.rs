@@ -62,8 +62,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         };
         let (was, is) = (names(old), names(new));
         for (list, other, name, words) in [
-            (&is, &was, EffectKind::Gated, "it waits until the gate is open"),
-            (&was, &is, EffectKind::Released, "it no longer waits for the gate"),
+            (&is, &was, EffectKind::Gated, "it waits for"),
+            (&was, &is, EffectKind::Released, "it no longer waits for"),
         ] {
             let changed: Vec<&String> = list.difference(other).collect();
             if changed.is_empty() {
@@ -73,7 +73,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             effect.field = "/spec/gates".to_owned();
             effect.before = json!(was);
             effect.after = json!(is);
-            effect.reason = words.to_owned();
+            let names = changed.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+            effect.reason = format!("{words} {names}");
             effect.details.insert("gates".to_owned(), json!(changed));
             let place = new.location_at("/spec/gates");
             out.push(effect.at(Side::Head, place));

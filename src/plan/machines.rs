@@ -16,7 +16,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         // A Cluster that only is no longer looked after calls no hook.
         .filter(|change| {
             let gone = change.effect.effect.category() == Category::Hook && change.head.is_none();
-            !gone || super::objects::deletes(pair, &change.target, &change.object)
+            !gone || super::fate::deletes(pair, &change.target, &change.object)
         })
         .map(|change| {
             // What is lost until an upgrade is over is a disruption.

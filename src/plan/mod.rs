@@ -8,14 +8,24 @@
 
 mod builds;
 mod events;
+mod fate;
 mod fields;
 mod gates;
+mod held;
 mod machines;
+mod moves;
 mod objects;
+mod operator;
+mod reach;
+mod refused;
+mod removal;
 mod suspend;
+mod unknowns;
 mod waits;
 
 pub use fields::{FieldChange, compare};
+pub use reach::{Reach, reach};
+pub use removal::counted_kinds;
 
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
@@ -174,6 +184,8 @@ pub struct Pair<'w> {
     standstills: Vec<builds::Standstill<'w>>,
     /// Kustomizations whose builds failed before the change.
     failed_before: BTreeSet<&'w ObjectId>,
+    /// Those of them that build now.
+    repaired: BTreeSet<&'w ObjectId>,
 }
 
 impl Pair<'_> {
@@ -244,6 +256,29 @@ pub fn only_in<'f>(here: &'f [Finding], there: &[Finding]) -> Vec<&'f Finding> {
         .collect()
 }
 
+/// Whether a finding of one world could have been made in the other one: not where
+/// all its objects come from builds that fail there.
+pub fn comparable(here: &World, there: &World) -> impl Fn(&Finding) -> bool {
+    let mut hidden: BTreeSet<ObjectId> = BTreeSet::new();
+    for cluster in &here.clusters {
+        let Some(other) = there.clusters.iter().find(|other| other.name == cluster.name) else { continue };
+        let failing = builds::failing(there, other);
+        if failing.is_empty() {
+            continue;
+        }
+        let inside = here.members(cluster).filter(|(member, _)| {
+            let by = member.applied_by.map(|index| &cluster.applied[index as usize].id);
+            by.is_some_and(|by| failing.contains(by))
+        });
+        hidden.extend(inside.map(|(_, object)| object.id.clone()));
+    }
+    move |finding| {
+        hidden.is_empty()
+            || finding.objects.is_empty()
+            || !finding.objects.iter().all(|object| hidden.contains(object))
+    }
+}
+
 /// All effects, the worst first within each cluster, clusters by name.
 pub fn plan(base: &World, head: &World) -> Vec<Effect> {
     let mut effects = Vec::new();
@@ -254,8 +289,11 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
         own.extend(gates::effects(&pair));
         own.extend(events::effects(&pair));
         own.extend(waits::effects(&pair));
+        own.extend(unknowns::effects(&pair));
         own.extend(machines);
         own.retain(|effect| !pair.stays(effect));
+        own.extend(operator::root_deleted(&pair));
+        held::apply(&pair, &mut own);
         own.extend(builds::effects(&pair));
         for effect in &mut own {
             effect.when = pair.when(effect);
@@ -313,7 +351,19 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
             let (before, mut after) = one_each(placed(base_world, base), placed(head_world, head));
             let standstills = builds::keep(base, head_world, head, &before, &mut after);
             let failed_before = base.map(|base| builds::failing(base_world, base)).unwrap_or_default();
-            Pair { name, base_world, head_world, base, head, before, after, standstills, failed_before }
+            let repaired = builds::repaired_ones(&failed_before, &standstills, head);
+            Pair {
+                name,
+                base_world,
+                head_world,
+                base,
+                head,
+                before,
+                after,
+                standstills,
+                failed_before,
+                repaired,
+            }
         })
         .collect()
 }

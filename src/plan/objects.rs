@@ -4,15 +4,18 @@
 //! (ssa/manager_delete.go); helm-controller `reconcileDelete`; the API server's
 //! immutable fields.
 
+use super::fate::{is_suspended, text_at};
 use super::fields::{FieldChange, compare};
 use super::machines::Told;
-use super::{Effect, Key, Objects, Pair, Placed, Side};
+use super::removal::{emptied, removal, rename, renames};
+use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
 use crate::model::{EffectKind, ObjectId, Severity};
 use crate::simulate::suspend::consumers;
+use crate::simulate::takeover::helm::{Release, TargetChange};
 use crate::world::{Applied, ApplyTarget};
-use crate::yaml::{Known, NodeRef, pointer_join};
+use crate::yaml::{NodeRef, pointer_join};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,376 +34,250 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
         .filter(|(key, placed)| *key.0 == ApplyTarget::Local && kinds::is_kustomization(&placed.object.id))
         .map(|(_, placed)| &placed.object.id)
         .collect();
+    let empty = emptied_ones(pair, &removed);
     for (key, before) in base {
         if let Some(after) = head.get(key) {
             both(pair, before, after, told, &mut out);
             out.extend(values_from(pair, before, after));
         }
     }
+    out.extend(moves::effects(pair));
+    let taken = operator::taken_over(pair, &removed);
+    let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
     for (_, before) in &removed {
-        if renamed.values().any(|old| std::ptr::eq(old.object, before.object)) {
+        if is_taken(&before.object.id) || renamed.values().any(|old| std::ptr::eq(old.object, before.object))
+        {
             continue;
         }
         // What a removed Kustomization applied is told with it.
-        let by_gone = before.applied_by.is_some_and(|by| gone.contains(&by.id) && by.id != before.object.id);
-        if !by_gone {
+        let told = before.applied_by.is_some_and(|by| {
+            by.id != before.object.id && (gone.contains(&by.id) || empty.contains_key(&by.id))
+        });
+        if !told {
             out.push(removal(pair, before, base, head));
         }
+    }
+    out.extend(taken.as_ref().map(|(effect, _)| effect.clone()));
+    for (applied, inside) in empty.values() {
+        out.push(emptied(pair, applied, inside));
     }
     for (key, after) in &added {
         match renamed.get(*key) {
             Some(before) => out.push(rename(pair, before, after)),
+            None if is_below_repaired(pair, after) => {}
             None => out.push(addition(pair, after)),
         }
     }
     out
 }
 
-/// Added objects that are removed ones under another name: a generated name
-/// with another hash, or equal content.
-fn renames<'p, 'w>(
+/// Kustomizations of both sides of which nothing is left, with what they applied
+/// before and nothing applies now.
+fn emptied_ones<'p, 'w>(
+    pair: &'p Pair<'w>,
     removed: &[(&Key<'w>, &'p Placed<'w>)],
-    added: &[(&'p Key<'w>, &'p Placed<'w>)],
-) -> BTreeMap<&'p Key<'w>, &'p Placed<'w>> {
-    let mut renamed: BTreeMap<&Key<'w>, &Placed<'w>> = BTreeMap::new();
-    let mut used: BTreeSet<usize> = BTreeSet::new();
-    for (key, after) in added {
-        let found = removed.iter().enumerate().find(|(index, (old, before))| {
-            let same_kind = (old.0, old.1, old.2, old.3) == (key.0, key.1, key.2, key.3);
-            let hashed = generated_stem(old.4).is_some() && generated_stem(old.4) == generated_stem(key.4);
-            same_kind && !used.contains(index) && (hashed || same_but_name(before, after))
-        });
-        if let Some((index, (_, before))) = found {
-            used.insert(index);
-            renamed.insert(key, before);
+) -> BTreeMap<&'w ObjectId, (&'w Applied, Vec<&'p Placed<'w>>)> {
+    let mut found: BTreeMap<&ObjectId, (&Applied, Vec<&Placed<'_>>)> = BTreeMap::new();
+    for (_, before) in removed {
+        let Some(by) = before.applied_by.filter(|by| by.id != before.object.id) else { continue };
+        let now = pair.head.and_then(|head| head.applied(by.id.namespace.as_deref(), &by.id.name));
+        if let Some(now) = now.filter(|now| now.target == by.target) {
+            found.entry(&now.id).or_insert_with(|| (now, Vec::new())).1.push(before);
         }
     }
-    renamed
-}
-
-/// The name without kustomize's hash suffix, when it has one.
-fn generated_stem(name: &str) -> Option<&str> {
-    let (stem, hash) = name.rsplit_once('-')?;
-    let hashed = hash.len() == 10
-        && hash.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-        && hash.bytes().any(|byte| byte.is_ascii_digit());
-    hashed.then_some(stem)
-}
-
-fn same_but_name(before: &Placed<'_>, after: &Placed<'_>) -> bool {
-    let (a, b) = (before.object.node.get_ref(), after.object.node.get_ref());
-    let rest = |node: NodeRef<'_>, other: NodeRef<'_>| {
-        node.entries().all(|entry| {
-            entry.key == "metadata"
-                || other
-                    .get(&entry.key)
-                    .is_some_and(|value| entry.value.same_value(value) == Known::Value(true))
-        })
-    };
-    // An object of nothing but metadata says too little to be recognised.
-    a.entries().any(|entry| !matches!(&*entry.key, "apiVersion" | "kind" | "metadata"))
-        && rest(a, b)
-        && rest(b, a)
-}
-
-fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Effect {
-    let hashed = generated_stem(&before.object.id.name).is_some();
-    let mut effect = Effect::new(pair, EffectKind::Renamed, &after.object.id);
-    if hashed {
-        effect.severity = Severity::Routine;
+    found.retain(|_, (_, inside)| inside.len() > 1);
+    if found.is_empty() {
+        return found;
     }
-    effect.target = after.target.clone();
-    effect.field = "/metadata/name".to_owned();
-    effect.before = json!(&*before.object.id.name);
-    effect.after = json!(&*after.object.id.name);
-    effect.reason = if hashed {
-        "its generated content changed".to_owned()
-    } else {
-        "created anew; the old one is removed".to_owned()
-    };
-    if hashed {
-        let changes = compare(before.object.node.get_ref(), after.object.node.get_ref());
-        effect.details.insert("fields".to_owned(), fields(&changes, &after.object.id));
-    } else {
-        effect.consequences.push(fate(pair, before).words(&before.object.id));
+    for after in pair.after.values() {
+        if let Some(by) = after.applied_by.filter(|by| by.id != after.object.id) {
+            found.remove(&by.id);
+        }
     }
-    effect
-        .at(Side::Head, after.object.node.get_ref().location_at("/metadata/name"))
-        .at(Side::Base, before.object.node.get_ref().location_at("/metadata/name"))
+    found
+}
+
+/// Whether an object comes through a Kustomization whose build failed before: it may
+/// well be in the cluster.
+fn is_below_repaired(pair: &Pair<'_>, after: &Placed<'_>) -> bool {
+    let mut by = after.applied_by;
+    for _ in 0..64 {
+        let Some(applied) = by else { return false };
+        if pair.repaired.contains(&applied.id) {
+            return true;
+        }
+        let parent = applied.applied_by;
+        by = parent.and_then(|index| pair.head?.applied.get(index as usize));
+        if by.is_some_and(|by| by.id == applied.id) {
+            return false;
+        }
+    }
+    false
 }
 
 fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
     let mut effect = Effect::new(pair, EffectKind::Added, &after.object.id);
     effect.target = after.target.clone();
     effect.reason = match after.applied_by {
-        Some(by) if pair.failed_before.contains(&by.id) => {
-            format!("applied by {}, whose build failed before", by.id)
-        }
         Some(by) => format!("applied by {}", by.id),
         None => "created".to_owned(),
     };
-    effect.consequences.extend(held_back(after));
+    effect.consequences.extend(held_back(pair, after));
     let place = after.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Head, place)
 }
 
-/// Whether an object of the base is deleted by the change, not only no longer
-/// looked after.
-pub(super) fn deletes(pair: &Pair<'_>, target: &ApplyTarget, id: &ObjectId) -> bool {
-    let key = (target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
-    pair.before.get(&key).is_some_and(|before| fate(pair, before) == Fate::Deleted)
-}
-
-/// What becomes of an object that is no longer wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Fate {
-    Deleted,
-    /// It stays, and nothing looks after it any more.
-    Orphaned(&'static str),
-    /// It stays because it says so.
-    Kept(&'static str),
-}
-
-impl Fate {
-    fn effect(&self) -> EffectKind {
-        match self {
-            Fate::Deleted => EffectKind::Deleted,
-            Fate::Orphaned(_) => EffectKind::Orphaned,
-            Fate::Kept(_) => EffectKind::Kept,
-        }
-    }
-
-    fn words(&self, id: &ObjectId) -> String {
-        match self {
-            Fate::Deleted => format!("{id} is deleted"),
-            Fate::Orphaned(why) | Fate::Kept(why) => format!("{id} stays in the cluster: {why}"),
-        }
-    }
-}
-
-fn text_at<'n>(node: NodeRef<'n>, map: &str, key: &str) -> Option<std::borrow::Cow<'n, str>> {
-    node.at(map)?.get(key)?.text()
-}
-
-/// `prune: disabled` and its kin on the object as it is in the cluster now.
-fn protected(node: NodeRef<'_>) -> Option<&'static str> {
-    let has = |key: &str, value: &str| {
-        ["/metadata/labels", "/metadata/annotations"]
-            .iter()
-            .any(|map| text_at(node, map, key).is_some_and(|text| text.eq_ignore_ascii_case(value)))
-    };
-    if has("kustomize.toolkit.fluxcd.io/prune", "disabled") {
-        Some("prune: disabled")
-    } else if has("kustomize.toolkit.fluxcd.io/reconcile", "disabled") {
-        Some("reconcile: disabled")
-    } else if has("kustomize.toolkit.fluxcd.io/ssa", "ignore") {
-        Some("ssa: Ignore")
-    } else {
-        None
-    }
-}
-
-fn is_suspended(node: NodeRef<'_>) -> bool {
-    node.at("/spec/suspend").and_then(NodeRef::as_bool) == Some(true)
-}
-
-fn prunes(node: NodeRef<'_>) -> bool {
-    node.at("/spec/prune").and_then(NodeRef::as_bool) == Some(true)
-}
-
-/// The fate of an object that the head no longer applies.
-fn fate(pair: &Pair<'_>, before: &Placed<'_>) -> Fate {
-    if let Some(why) = protected(before.object.node.get_ref()) {
-        return Fate::Kept(why);
-    }
-    let Some(by) = before.applied_by else {
-        return Fate::Orphaned("nothing here applied it");
-    };
-    let still = pair.head.and_then(|cluster| cluster.applied(by.id.namespace.as_deref(), &by.id.name));
-    match still {
-        Some(still) if is_suspended(still.node.get_ref()) => {
-            Fate::Orphaned("its Kustomization is suspended; it is pruned after a resume")
-        }
-        Some(still) if !prunes(still.node.get_ref()) => Fate::Orphaned("its Kustomization has prune: false"),
-        Some(_) => Fate::Deleted,
-        None => fate_with(pair, by, 0),
-    }
-}
-
-/// The fate of what a removed Kustomization applied.
-fn fate_with(pair: &Pair<'_>, by: &Applied, depth: u32) -> Fate {
-    let node = by.node.get_ref();
-    // It goes only if what applied it deletes it.
-    let own = match by.applied_by.and_then(|index| pair.base.map(|cluster| &cluster.applied[index as usize]))
-    {
-        _ if protected(node).is_some() => Fate::Kept("its Kustomization is protected from pruning"),
-        Some(parent) if parent.id != by.id && depth < 64 => {
-            match pair
-                .head
-                .and_then(|cluster| cluster.applied(parent.id.namespace.as_deref(), &parent.id.name))
-            {
-                Some(still) if is_suspended(still.node.get_ref()) => {
-                    Fate::Orphaned("the parent of its Kustomization is suspended")
-                }
-                Some(still) if !prunes(still.node.get_ref()) => {
-                    Fate::Orphaned("the parent of its Kustomization has prune: false")
-                }
-                Some(_) => Fate::Deleted,
-                None => fate_with(pair, parent, depth + 1),
-            }
-        }
-        _ => Fate::Deleted,
-    };
-    if own != Fate::Deleted {
-        return own;
-    }
-    if is_suspended(node) {
-        return Fate::Orphaned("its Kustomization is suspended: deleting that prunes nothing");
-    }
-    match node.str_at("/spec/deletionPolicy").as_deref() {
-        Some("Orphan") => Fate::Orphaned("deletionPolicy: Orphan"),
-        Some("Delete" | "WaitForTermination") => Fate::Deleted,
-        _ if prunes(node) => Fate::Deleted,
-        _ => Fate::Orphaned("its Kustomization has prune: false"),
-    }
-}
-
-fn removal(pair: &Pair<'_>, before: &Placed<'_>, base: &Objects<'_>, head: &Objects<'_>) -> Effect {
-    let id = &before.object.id;
-    let fate = fate(pair, before);
-    let hashed = generated_stem(&id.name).is_some();
-    let mut effect = Effect::new(pair, fate.effect(), id);
-    if hashed && fate == Fate::Deleted {
-        effect.severity = Severity::Routine;
-    }
-    effect.target = before.target.clone();
-    effect.reason = "removed from Git".to_owned();
-    match &fate {
-        Fate::Deleted => {}
-        Fate::Orphaned(why) | Fate::Kept(why) => {
-            effect.consequences.push(format!("it stays in the cluster: {why}"))
-        }
-    }
-    if fate == Fate::Deleted && added_protection_too_late(pair, id) {
-        effect.consequences.push(
-            "prune: disabled was added in the same change: it never reaches the cluster, so it does not protect"
-                .to_owned(),
-        );
-    }
-    if kinds::is_kustomization(id) && *before.target == ApplyTarget::Local {
-        let inside: Vec<&Placed<'_>> = base
-            .iter()
-            .filter(|(key, placed)| !head.contains_key(*key) && placed.object.id != *id)
-            .filter(|(_, placed)| {
-                placed.applied_by.is_some_and(|by| by.id.name == id.name && by.id.namespace == id.namespace)
-            })
-            .map(|(_, placed)| placed)
-            .collect();
-        inventory(pair, &inside, &fate, &mut effect);
-    }
-    if kinds::is_helm_release(id) {
-        effect.consequences.push(match (&fate, is_suspended(before.object.node.get_ref())) {
-            (Fate::Deleted, false) => "its release is uninstalled".to_owned(),
-            (Fate::Deleted, true) => {
-                "suspended: its release stays installed, its HelmChart is left behind".to_owned()
-            }
-            _ => "its release stays installed".to_owned(),
-        });
-    }
-    let place = before.object.node.get_ref().location_at("/metadata/name");
-    effect.at(Side::Base, place)
-}
-
-/// The objects of a removed Kustomization, by fate and kind.
-fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fate, effect: &mut Effect) {
-    let mut deleted: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut stay = 0;
-    for placed in inside {
-        if *fate_of_it == Fate::Deleted && fate(pair, placed) == Fate::Deleted {
-            *deleted.entry(&*placed.object.id.kind).or_default() += 1;
-        } else {
-            stay += 1;
-        }
-    }
-    let total: usize = deleted.values().sum();
-    let first = ["PersistentVolumeClaim", "Namespace", "CustomResourceDefinition"];
-    if total > 0 {
-        let mut parts: Vec<String> = first
-            .iter()
-            .filter_map(|kind| {
-                deleted.get(kind).map(|count| format!("{count} {kind}{}", if *count == 1 { "" } else { "s" }))
-            })
-            .collect();
-        let named: usize = first.iter().filter_map(|kind| deleted.get(kind)).sum();
-        if total > named && named > 0 {
-            parts.push(format!("{} others", total - named));
-        }
-        let list = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-        effect.consequences.push(format!("{total} objects go with it{list}"));
-    }
-    if stay > 0 {
-        effect.consequences.push(format!("{stay} of its objects stay in the cluster"));
-    }
-    effect.details.insert("deleted".to_owned(), json!(deleted));
-    effect.details.insert("deletedObjects".to_owned(), json!(total));
-    effect.details.insert("remainingObjects".to_owned(), json!(stay));
-    if total == 0 && effect.severity == Severity::Disruptive && stay > 0 {
-        effect.severity = Severity::Notable;
-    }
-}
-
-/// Whether the head still writes the object, no longer applied, with a fresh
-/// `prune: disabled`.
-fn added_protection_too_late(pair: &Pair<'_>, id: &ObjectId) -> bool {
-    pair.head_world.snapshot.objects().iter().any(|object| {
-        object.id.kind == id.kind
-            && object.id.name == id.name
-            && protected(object.node.get_ref()) == Some("prune: disabled")
-    })
-}
-
 fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_>, out: &mut Vec<Effect>) {
     let id = &after.object.id;
-    moved(pair, before, after, out);
     if std::ptr::eq(before.object, after.object) {
         return;
     }
-    let changes = compare(before.object.node.get_ref(), after.object.node.get_ref());
+    let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
+    let all = compare(old, new);
+    if let Some(refusal) = refused::refusal(id, old, new, &all) {
+        out.push(rejected(pair, before, after, &all, &refusal));
+        return;
+    }
     // Suspension, gates, event metadata and Machines are told by their own rooms.
-    let changes: Vec<FieldChange> = changes
+    let changes: Vec<FieldChange> = all
         .into_iter()
         .filter(|change| !told_elsewhere(id, change) && !told.covers(after.target, id, change))
         .collect();
     let Some(first) = changes.first() else { return };
+    if let Some(effect) = reinstalled(pair, before, after, &changes) {
+        out.push(effect);
+        return;
+    }
     let class = class_of(id, &changes);
-    let immutable: Vec<&FieldChange> = changes.iter().filter(|change| is_immutable(id, change)).collect();
     let decisive = changes.iter().find(|change| class.decides(&change.path)).unwrap_or(first);
     let mut effect = Effect::new(pair, class.kind, id);
     effect.target = after.target.clone();
     fill(&mut effect, decisive, &changes, class.reason);
     if class.kind == EffectKind::WorkloadRollout {
-        effect.consequences.push(rollout_words(id, after.object.node.get_ref()));
+        effect.consequences.push(rollout_words(id, new));
     }
     if class.kind == EffectKind::SourceChange {
         effect.consequences.extend(followers(pair, id));
     }
-    effect.consequences.extend(held_back(after));
-    if !immutable.is_empty() {
-        let forced = forces(after);
-        let mut blocked = Effect::new(pair, EffectKind::Immutable, id);
-        blocked.target = after.target.clone();
-        fill(&mut blocked, immutable[0], &changes, "the API server refuses to change this field");
-        blocked.consequences.push(if forced {
-            "force is set: the object is deleted and created anew".to_owned()
-        } else {
-            "the apply fails until the object is deleted, or recreated by force".to_owned()
-        });
-        out.push(blocked);
-        if immutable.len() == changes.len() {
-            return;
-        }
-    }
+    pruning(&changes, &mut effect);
+    effect.consequences.extend(held_back(pair, after));
     out.push(effect);
+}
+
+/// A change that the API server refuses, or makes Flux replace the object by force.
+fn rejected(
+    pair: &Pair<'_>,
+    before: &Placed<'_>,
+    after: &Placed<'_>,
+    changes: &[FieldChange],
+    refusal: &refused::Refusal,
+) -> Effect {
+    let id = &after.object.id;
+    let by_flux = after.applied_by.is_some_and(|by| kinds::is_kustomization(&by.id));
+    let forced = by_flux && (forces(after) || forces(before));
+    let kind = if forced && refusal.immutable { EffectKind::Replaced } else { EffectKind::Refused };
+    let mut effect = Effect::new(pair, kind, id);
+    effect.target = after.target.clone();
+    fill(&mut effect, &changes[refusal.change], changes, &refusal.reason);
+    effect.consequences.push(refusal.reason.clone());
+    effect.details.insert("refusal".to_owned(), refused::details(refusal));
+    if forced && refusal.immutable {
+        effect.consequences.push("force is set: the object is deleted and created anew".to_owned());
+        effect.consequences.extend(super::removal::what_goes(pair, before));
+        effect.details.insert("deleted".to_owned(), json!({&*id.kind: 1}));
+        // Source: fluxcd/pkg ssa `Apply`: deleted during the dry run.
+    } else if forced {
+        effect
+            .consequences
+            .push("force is set: the live object is deleted for it, and can't be created anew".to_owned());
+        effect.details.insert("deleted".to_owned(), json!({&*id.kind: 1}));
+    } else {
+        effect.consequences.extend(refusal.note.map(str::to_owned));
+    }
+    effect
+}
+
+/// A HelmRelease that becomes another release: the old one is uninstalled.
+/// Source: helm-controller `internal/action/verify.go` `ReleaseTargetChanged`.
+fn reinstalled(
+    pair: &Pair<'_>,
+    before: &Placed<'_>,
+    after: &Placed<'_>,
+    changes: &[FieldChange],
+) -> Option<Effect> {
+    let id = &after.object.id;
+    if !kinds::is_helm_release(id) {
+        return None;
+    }
+    let old = Release::of(&before.object.id, before.object.node.get_ref())?;
+    let new = Release::of(id, after.object.node.get_ref())?;
+    let elsewhere = old.target != new.target;
+    let change = new.changes(&old);
+    if change.is_none() && !elsewhere {
+        return None;
+    }
+    let paths: &[&str] = match change {
+        _ if elsewhere => &["/spec/kubeConfig"],
+        Some(TargetChange::Storage) => &["/spec/storageNamespace"],
+        Some(TargetChange::Namespace) => &["/spec/targetNamespace"],
+        Some(TargetChange::Chart) => &["/spec/chart/spec/chart", "/spec/chart"],
+        Some(TargetChange::Name) | None => &["/spec/releaseName", "/spec/targetNamespace"],
+    };
+    let decisive =
+        paths.iter().find_map(|path| changes.iter().find(|change| change.path.starts_with(path)))?;
+    let mut effect = Effect::new(pair, EffectKind::Reinstalled, id);
+    effect.target = after.target.clone();
+    fill(&mut effect, decisive, changes, "the release is uninstalled, and another one installed");
+    if elsewhere {
+        effect.reason = "the release is installed in another cluster".to_owned();
+        effect
+            .consequences
+            .push("the release in the old cluster stays, and nothing looks after it".to_owned());
+        return Some(effect);
+    }
+    effect.consequences.push("the release is uninstalled, and another one installed".to_owned());
+    effect.consequences.push(match change {
+        Some(TargetChange::Storage) => {
+            format!("Helm's storage is in namespace {} instead of {}", new.storage, old.storage)
+        }
+        Some(TargetChange::Namespace) if old.name != new.name => format!(
+            "it is installed as {} in namespace {} instead of {} in {}",
+            new.name, new.namespace, old.name, old.namespace
+        ),
+        Some(TargetChange::Namespace) => {
+            format!("it is installed in namespace {} instead of {}", new.namespace, old.namespace)
+        }
+        Some(TargetChange::Name) => format!("the release is called {} instead of {}", new.name, old.name),
+        Some(TargetChange::Chart) | None => {
+            "another chart's name is another release; upgrade.chartNameChangeStrategy: InPlaceUpdate (Flux 2.9) \
+             upgrades instead"
+                .to_owned()
+        }
+    });
+    effect.consequences.push(
+        "claims that are templates of the chart go; those of volumeClaimTemplates and the CRDs of crds/ stay"
+            .to_owned(),
+    );
+    effect.details.insert("releaseBefore".to_owned(), json!(format!("{}/{}", old.namespace, old.name)));
+    effect.details.insert("releaseAfter".to_owned(), json!(format!("{}/{}", new.namespace, new.name)));
+    effect.consequences.extend(held_back(pair, after));
+    Some(effect)
+}
+
+/// What switching `prune` means for what leaves.
+/// Source: kustomize-controller `reconcile`, `prune`: the inventory is written first.
+fn pruning(changes: &[FieldChange], effect: &mut Effect) {
+    if !kinds::is_kustomization(&effect.object) {
+        return;
+    }
+    let Some(change) = changes.iter().find(|change| change.path == "/spec/prune") else { return };
+    effect.severity = effect.severity.max(Severity::Notable);
+    let text = if change.after == json!(true) {
+        "what left it before is forgotten, and is not deleted now"
+    } else {
+        "what leaves it from now on is forgotten: prune: true later deletes nothing of it"
+    };
+    effect.consequences.push(text.to_owned());
 }
 
 /// Who takes manifests or charts from a source that points elsewhere now.
@@ -418,12 +295,15 @@ fn followers(pair: &Pair<'_>, id: &ObjectId) -> Option<String> {
 
 /// Why a change stays in Git for now: what would apply it, or the release itself,
 /// is suspended.
-fn held_back(after: &Placed<'_>) -> Option<String> {
-    let by = after.applied_by.filter(|by| by.id != after.object.id && is_suspended(by.node.get_ref()));
+fn held_back(pair: &Pair<'_>, after: &Placed<'_>) -> Option<String> {
+    let by = after
+        .applied_by
+        .filter(|by| by.id != after.object.id && is_suspended(pair.head, &by.id, by.node.get_ref()));
     if let Some(by) = by {
         return Some(format!("{} is suspended: applied when it is resumed", by.id));
     }
-    let release = kinds::is_helm_release(&after.object.id) && is_suspended(after.object.node.get_ref());
+    let id = &after.object.id;
+    let release = kinds::is_helm_release(id) && is_suspended(pair.head, id, after.object.node.get_ref());
     release.then(|| "it is suspended: upgraded when it is resumed".to_owned())
 }
 
@@ -458,7 +338,7 @@ fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Opti
         effect.target = after.target.clone();
         effect.field = format!("/spec/valuesFrom/{index}");
         effect.reason = format!("the release is upgraded: its values in {} changed", is.object.id);
-        effect.consequences.extend(held_back(after));
+        effect.consequences.extend(held_back(pair, after));
         let place = change.head.or(change.base);
         return Some(effect.at(Side::Head, place));
     }
@@ -483,7 +363,7 @@ fn fill(effect: &mut Effect, decisive: &FieldChange, changes: &[FieldChange], re
     effect.causes.extend(place.map(|location| super::Cause { location, side }));
 }
 
-fn fields(changes: &[FieldChange], id: &ObjectId) -> Value {
+pub(super) fn fields(changes: &[FieldChange], id: &ObjectId) -> Value {
     let secret = id.is("", "Secret");
     let list = changes.iter().map(|change| {
         json!({
@@ -510,36 +390,6 @@ fn told_elsewhere(id: &ObjectId, change: &FieldChange) -> bool {
         || path.starts_with("/metadata/annotations/event.toolkit.fluxcd.io~1")
         || path.starts_with("/metadata/annotations/open.gate.fluxcd.io~1")
         || path.starts_with("/metadata/annotations/close.gate.fluxcd.io~1")
-}
-
-/// The same object, applied by another Kustomization.
-fn moved(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, out: &mut Vec<Effect>) {
-    let (Some(from), Some(to)) = (before.applied_by, after.applied_by) else { return };
-    if (&from.id.name, &from.id.namespace) == (&to.id.name, &to.id.namespace) {
-        return;
-    }
-    let id = &after.object.id;
-    let mut effect = Effect::new(pair, EffectKind::Moved, id);
-    effect.target = after.target.clone();
-    effect.before = json!(from.id.to_string());
-    effect.after = json!(to.id.to_string());
-    effect.reason = format!("applied by {} instead of {}", to.id.name, from.id.name);
-    let leaving = pair.head.and_then(|cluster| cluster.applied(from.id.namespace.as_deref(), &from.id.name));
-    let prunes_it = leaving.map_or(prunes(from.node.get_ref()), |still| prunes(still.node.get_ref()));
-    if is_suspended(to.node.get_ref()) && prunes_it {
-        effect.severity = Severity::Disruptive;
-        effect.consequences.push(format!(
-            "{} is suspended and does not take it over; {} prunes it: it is deleted",
-            to.id.name, from.id.name
-        ));
-    } else if prunes_it {
-        effect.consequences.push(format!(
-            "if {} reconciles before {} has applied it, it is deleted and created anew",
-            from.id.name, to.id.name
-        ));
-    }
-    let place = after.object.node.get_ref().location_at("/metadata/name");
-    out.push(effect.at(Side::Head, place));
 }
 
 /// What the controllers make of a change.
@@ -620,52 +470,6 @@ fn rollout_words(id: &ObjectId, node: NodeRef<'_>) -> String {
         Some(count) if &*id.kind != "DaemonSet" => format!("{count} Pods are replaced"),
         _ => "its Pods are replaced".to_owned(),
     }
-}
-
-/// Fields that the API server refuses to change on existing objects.
-/// Source: `ValidateXUpdate` functions of the built-in kinds.
-fn is_immutable(id: &ObjectId, change: &FieldChange) -> bool {
-    let fields: &[&str] = match (id.group(), &*id.kind) {
-        ("apps", "Deployment" | "DaemonSet" | "ReplicaSet") => &["/spec/selector"],
-        ("apps", "StatefulSet") => {
-            // Everything but these.
-            let mutable = [
-                "/spec/replicas",
-                "/spec/template",
-                "/spec/updateStrategy",
-                "/spec/persistentVolumeClaimRetentionPolicy",
-                "/spec/minReadySeconds",
-                "/spec/ordinals",
-                "/spec/revisionHistoryLimit",
-            ];
-            return change.path.starts_with("/spec/")
-                && !mutable.iter().any(|path| change.path.starts_with(path));
-        }
-        ("batch", "Job") => {
-            &["/spec/selector", "/spec/template", "/spec/completions", "/spec/completionMode"]
-        }
-        ("", "Service") => {
-            // A cluster IP may be set, not changed.
-            return change.path == "/spec/clusterIP" && !change.before.is_null() && !change.after.is_null();
-        }
-        ("", "PersistentVolumeClaim") => &[
-            "/spec/accessModes",
-            "/spec/storageClassName",
-            "/spec/selector",
-            "/spec/volumeName",
-            "/spec/volumeMode",
-            "/spec/dataSource",
-        ],
-        ("", "Secret") => &["/type"],
-        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => &["/roleRef"],
-        ("storage.k8s.io", "StorageClass") => {
-            &["/provisioner", "/parameters", "/reclaimPolicy", "/volumeBindingMode"]
-        }
-        ("scheduling.k8s.io", "PriorityClass") => &["/value", "/preemptionPolicy"],
-        ("networking.k8s.io", "IngressClass") => &["/spec/controller"],
-        _ => &[],
-    };
-    fields.iter().any(|field| change.path == *field || change.path.starts_with(&format!("{field}/")))
 }
 
 /// `force` of the Kustomization, or on the object.

@@ -13,4 +13,5 @@ pub mod rollout;
 pub mod schedule;
 pub mod ssa;
 pub mod suspend;
+pub mod takeover;
 pub mod topology;

@@ -43,6 +43,7 @@ mod kustomize_stress;
 mod migrate_alert_summary;
 mod oracle;
 mod origins;
+mod plan_acts;
 mod plan_history;
 mod plan_machines;
 mod plan_properties;

@@ -42,7 +42,12 @@ fn plan_under(config: &str, base: &[Value], head: &[Value]) -> Vec<Value> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let Value::Array(effects) = answer["effects"].take() else { return Vec::new() };
-    effects.into_iter().filter(|e| e["category"] == "machines" || e["category"] == "hook").collect()
+    effects.into_iter().filter(told).collect()
+}
+
+/// Effects on Machines, hooks, and what a webhook refuses.
+fn told(effect: &Value) -> bool {
+    effect["category"] == "machines" || effect["category"] == "hook" || effect["effect"] == "rejected"
 }
 
 fn words(effects: &[Value]) -> Vec<&str> {
@@ -106,7 +111,7 @@ fn rows_of_machine_deployments() {
         ("/spec/deletion/order".to_owned(), json!("Oldest"), "object-only"),
         ("/spec/machineNaming".to_owned(), json!({"template": "x"}), "object-only"),
         ("/spec/paused".to_owned(), json!(true), "object-only"),
-        ("/spec/selector/matchLabels".to_owned(), json!({"x": "y"}), "object-only"),
+        ("/spec/selector/matchLabels".to_owned(), json!({"x": "y"}), "rejected"),
         ("/metadata/annotations/c".to_owned(), json!("d"), "object-only"),
         ("/metadata/labels/c".to_owned(), json!("d"), "object-only"),
         ("/spec/clusterName".to_owned(), json!("other"), "rejected"),
@@ -245,12 +250,13 @@ fn rows_of_topologies_and_templates() {
             &["rollout"],
         ),
         (CLUSTER, "/spec/topology/variables".to_owned(), json!([{"name": "image", "value": "v1"}]), &[]),
-        (MACHINES, "/spec/template/spec/x".to_owned(), json!(1), &["rollout"]),
+        // Its webhook refuses it.
+        (MACHINES, "/spec/template/spec/x".to_owned(), json!(1), &["rejected"]),
         (MACHINES, "/spec/template/metadata/labels".to_owned(), json!({"a": "b"}), &["rollout"]),
         (MACHINES, "/metadata/labels".to_owned(), json!({"a": "b"}), &["object-only"]),
         (BOOTSTRAP, "/spec/template/spec/files".to_owned(), json!([1]), &["rollout"]),
         (1, "/spec/template/spec/x".to_owned(), json!(1), &["provider-defined"]),
-        (2, "/spec/template/spec/kubeadmConfigSpec".to_owned(), json!({"files": [1]}), &["rollout"]),
+        (2, "/spec/template/spec/kubeadmConfigSpec".to_owned(), json!({"files": [1]}), &["rejected"]),
         (
             CLASS,
             "/spec/workers/machineDeployments/0/metadata".to_owned(),
@@ -325,11 +331,16 @@ fn chained_upgrades_need_their_version() {
 
 #[test]
 fn editing_a_referenced_template_rolls_nothing() {
-    let template = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevMachineTemplate",
-        "metadata": {"name": "i", "namespace": "fleet"}, "spec": {"template": {"spec": {"a": 1}}}});
-    let head = set(&template, "/spec/template/spec/a", json!(2));
-    let effects = plan(&[machine_deployment(), template], &[machine_deployment(), head]);
-    assert_eq!(words(&effects), ["new-machines-only"]);
+    for (kind, expected) in
+        [("DevMachineTemplate", "rejected"), ("OtherMachineTemplate", "new-machines-only")]
+    {
+        let template = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": kind,
+            "metadata": {"name": "i", "namespace": "fleet"}, "spec": {"template": {"spec": {"a": 1}}}});
+        let used = set(&machine_deployment(), "/spec/template/spec/infrastructureRef/kind", json!(kind));
+        let head = set(&template, "/spec/template/spec/a", json!(2));
+        let effects = plan(&[used.clone(), template], &[used, head]);
+        assert_eq!(words(&effects), [expected], "{kind}");
+    }
 }
 
 /// The topology with a MachinePool beside its MachineDeployment.
@@ -772,7 +783,7 @@ fn plan_substituted(base: &[Value], head: &[Value]) -> Vec<Value> {
         .expect("the command runs");
     let mut answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let Value::Array(effects) = answer["effects"].take() else { return Vec::new() };
-    effects.into_iter().filter(|e| e["category"] == "machines" || e["category"] == "hook").collect()
+    effects.into_iter().filter(told).collect()
 }
 
 /// What only a cluster knows makes an effect unknown, or in place where only its

@@ -31,6 +31,9 @@ pub fn render(plan: &Plan<'_>) -> String {
             let _ = writeln!(out, "::{word} {}title={title}::{}", place.unwrap_or_default(), data(&text));
         }
     }
+    if let Some(text) = super::not_followed(plan) {
+        let _ = writeln!(out, "::warning title=forebay plan::{}", data(&text));
+    }
     let more = if left_out > 0 { format!(", {left_out} more not shown here") } else { String::new() };
     let _ = writeln!(out, "::notice title=forebay plan::{}", data(&format!("{}{more}", tally(plan))));
     out

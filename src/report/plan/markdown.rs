@@ -1,7 +1,8 @@
 //! The plan for a pull-request comment or a job summary: a marker for the sticky
 //! comment, a headline, one table, details folded, a graph when it is small.
 
-use super::{Plan, consequences, phrase, tally};
+use super::groups::{Entry, sections};
+use super::{Plan, consequences, not_followed, phrases, places, tally};
 use crate::model::{EffectKind, Severity};
 use crate::plan::Effect;
 use crate::text::clean;
@@ -25,31 +26,37 @@ pub fn render(plan: &Plan<'_>) -> String {
         Some(headline) => drop(writeln!(out, "**{headline}.** {ends}\n")),
         None => drop(writeln!(out, "{ends}\n")),
     }
+    if let Some(text) = not_followed(plan) {
+        let _ = writeln!(out, "⚠️ {}\n", escape(&text));
+    }
     let mut left_out = 0;
-    let shown = |effect: &&Effect| effect.severity > Severity::Routine && effect.when.is_none();
-    let (table, folded): (Vec<&Effect>, Vec<&Effect>) = plan.effects.iter().partition(|effect| shown(effect));
+    let all = sections(plan);
+    let several = plan.cluster_names().len() > 1;
+    let entries: Vec<(&[&str], &Entry<'_>)> = all
+        .iter()
+        .flat_map(|section| section.entries.iter().map(|entry| (&section.clusters[..], entry)))
+        .collect();
+    let shown =
+        |entry: &Entry<'_>| entry.effects[0].severity > Severity::Routine && entry.effects[0].when.is_none();
+    let (mut table, folded): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, entry)| shown(entry));
+    table.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.effects[0].severity));
     let (rows, more) = table.split_at(table.len().min(ROWS));
     if !rows.is_empty() {
-        let several = plan.cluster_names().len() > 1;
         out.push_str(if several {
             "| | Cluster | Object | What happens | Cause |\n|---|---|---|---|---|\n"
         } else {
             "| | Object | What happens | Cause |\n|---|---|---|---|\n"
         });
-        for effect in rows {
+        for (clusters, entry) in rows {
+            let effect = entry.effects[0];
             let mark =
                 if effect.severity == Severity::Disruptive { "🔴 disruptive" } else { "🟡 notable" };
-            let cluster =
-                effect.cluster.as_deref().map_or(String::new(), |name| format!(" {} |", escape(name)));
-            let mut what = format!("{}: {}", effect.effect, escape(&phrase(effect)));
-            for consequence in consequences(effect) {
-                let _ = write!(what, "; {}", escape(&consequence));
-            }
+            let cluster = if several { format!(" {} |", escape(&where_to(clusters))) } else { String::new() };
             let row = format!(
-                "| {mark} |{} {} | {what} | {} |\n",
-                if several { cluster } else { String::new() },
-                object(effect),
-                causes(plan, effect)
+                "| {mark} |{cluster} {} | {} | {} |\n",
+                escape(&entry.subject(20)),
+                what(effect),
+                causes(plan, entry)
             );
             if out.len() + row.len() > LIMIT {
                 left_out += 1;
@@ -59,21 +66,19 @@ pub fn render(plan: &Plan<'_>) -> String {
         }
         out.push('\n');
     }
-    let rest: Vec<&&Effect> = more.iter().chain(&folded).collect();
+    let rest: Vec<&(&[&str], &Entry<'_>)> = more.iter().chain(&folded).collect();
     if !rest.is_empty() {
-        let word = if rest.len() == 1 { "effect" } else { "effects" };
+        let count: usize = rest.iter().map(|(_, entry)| entry.effects.len()).sum();
+        let word = if count == 1 { "effect" } else { "effects" };
         let lead = if rows.is_empty() { "" } else { "more " };
-        let _ = writeln!(out, "<details><summary>{} {lead}{word}</summary>\n", rest.len());
-        for effect in rest {
-            let cluster =
-                effect.cluster.as_deref().map_or(String::new(), |name| format!("{}: ", escape(name)));
+        let _ = writeln!(out, "<details><summary>{count} {lead}{word}</summary>\n");
+        for (clusters, entry) in rest {
+            let cluster = if several { format!("{}: ", escape(&where_to(clusters))) } else { String::new() };
             let line = format!(
-                "- {cluster}{} {}: {}{} {}\n",
-                object(effect),
-                effect.effect,
-                escape(&phrase(effect)),
-                consequences(effect).iter().map(|text| format!("; {}", escape(text))).collect::<String>(),
-                causes(plan, effect)
+                "- {cluster}{}: {} {}\n",
+                escape(&entry.subject(20)),
+                what(entry.effects[0]),
+                causes(plan, entry)
             );
             if out.len() + line.len() > LIMIT {
                 left_out += 1;
@@ -114,18 +119,33 @@ pub fn render(plan: &Plan<'_>) -> String {
     out
 }
 
-fn object(effect: &Effect) -> String {
-    let id = &effect.object;
-    let name = match &id.namespace {
-        Some(namespace) => format!("{namespace}/{}", id.name),
-        None => id.name.to_string(),
-    };
-    format!("{} `{}`", escape(&id.kind), code(&name))
+/// The clusters of an entry, in a few words.
+fn where_to(clusters: &[&str]) -> String {
+    match clusters.len() {
+        0..=4 => clusters.join(", "),
+        count => format!("{count} clusters: {}", clusters.join(", ")),
+    }
 }
 
-fn causes(plan: &Plan<'_>, effect: &Effect) -> String {
-    let places = effect.causes.iter().take(2).map(|cause| format!("`{}`", code(&plan.place(cause))));
-    places.collect::<Vec<_>>().join(", ")
+/// Effect, fields and consequences in one table cell.
+fn what(effect: &Effect) -> String {
+    let mut text = effect.effect.to_string();
+    for (index, told) in phrases(effect).iter().enumerate() {
+        let lead = if index == 0 { ": " } else { "<br>" };
+        let _ = write!(text, "{lead}{}", escape(&told.line));
+        for side in &told.sides {
+            let _ = write!(text, "<br>`{}`", code(side));
+        }
+    }
+    for consequence in consequences(effect) {
+        let _ = write!(text, "; {}", escape(&consequence));
+    }
+    text
+}
+
+fn causes(plan: &Plan<'_>, entry: &Entry<'_>) -> String {
+    let places = places(plan, entry, 2);
+    places.iter().map(|place| format!("`{}`", code(place))).collect::<Vec<_>>().join(", ")
 }
 
 /// Who waits for whom, when that is small enough to read.

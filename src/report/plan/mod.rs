@@ -2,20 +2,24 @@
 //! annotations.
 
 mod github;
+mod groups;
 mod json;
 mod markdown;
 mod text;
+mod values;
 
 pub use github::render as github;
 pub use json::render as json;
 pub use markdown::render as markdown;
 pub use text::render as text;
 
+use values::Told;
+
 use crate::config::Level;
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::{Category, EffectKind};
-use crate::plan::{Cause, Effect, Side};
+use crate::plan::{Cause, Effect, Reach, Side};
 use crate::world::{ApplyTarget, World};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -39,6 +43,8 @@ pub struct Plan<'a> {
     pub fixed_findings: Vec<&'a Finding>,
     /// What could not be known.
     pub not_checked: &'a NotChecked,
+    /// How much of the change was followed.
+    pub reach: &'a Reach,
     /// Only these clusters; empty for all.
     pub clusters: &'a [String],
     /// Lowest level of findings that is printed.
@@ -87,32 +93,93 @@ impl Plan<'_> {
         format!("{}:{line}{side}", cause.location.path)
     }
 
-    /// The counts that matter: Machines replaced, objects deleted.
+    /// The counts that matter: Machines replaced, objects deleted and what is lost
+    /// with them. What waits behind a refused object is not counted.
     fn headline(&self) -> Option<String> {
         let number =
             |effect: &Effect, key: &str| effect.details.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let machines: u64 = self
-            .counted()
+        let now = || self.counted().filter(|effect| !effect.details.contains_key("heldBy"));
+        let replaced: u64 = now()
             .filter(|effect| effect.effect == EffectKind::Rollout)
             .map(|effect| number(effect, "machines"))
             .sum();
-        let deleted: u64 = self
-            .counted()
-            .filter(|effect| effect.effect == EffectKind::Deleted)
-            .map(|effect| 1 + number(effect, "deletedObjects"))
-            .sum();
+        let mut machines: u64 = now().map(|effect| number(effect, "machinesDeleted")).sum();
+        let gone = |effect: &&Effect| effect.details.get("deleted") == Some(&Value::Bool(true));
+        machines += now().filter(gone).map(|effect| number(effect, "machines")).sum::<u64>();
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for effect in now() {
+            if effect.effect == EffectKind::Deleted {
+                *kinds.entry(effect.object.kind.to_string()).or_default() += 1;
+            }
+            let listed = effect.details.get("deleted").and_then(Value::as_object);
+            for (kind, count) in listed.into_iter().flatten() {
+                *kinds.entry(kind.clone()).or_default() += count.as_u64().unwrap_or(0);
+            }
+        }
+        let deleted: u64 = kinds.values().sum();
+        let reinstalled = now().filter(|effect| effect.effect == EffectKind::Reinstalled).count() as u64;
         let plural = |count: u64, one: &str, many: &str| {
             if count == 1 { one.to_owned() } else { format!("{count} {many}") }
         };
         let mut parts = Vec::new();
+        if replaced > 0 {
+            parts.push(plural(replaced, "1 Machine is replaced", "Machines are replaced"));
+        }
         if machines > 0 {
-            parts.push(plural(machines, "1 Machine is replaced", "Machines are replaced"));
+            parts.push(plural(machines, "1 Machine is deleted", "Machines are deleted"));
         }
         if deleted > 0 {
-            parts.push(plural(deleted, "1 object is deleted", "objects are deleted"));
+            let list = crate::plan::counted_kinds(&kinds);
+            let list = if list.is_empty() { list } else { format!(" ({list})") };
+            parts.push(format!("{}{list}", plural(deleted, "1 object is deleted", "objects are deleted")));
+        }
+        let mut maybe: BTreeMap<String, u64> = BTreeMap::new();
+        for effect in now() {
+            let listed = effect.details.get("mayBeDeleted").and_then(Value::as_object);
+            for (kind, count) in listed.into_iter().flatten() {
+                *maybe.entry(kind.clone()).or_default() += count.as_u64().unwrap_or(0);
+            }
+        }
+        let in_doubt: u64 = maybe.values().sum();
+        if in_doubt > 0 {
+            let list = crate::plan::counted_kinds(&maybe);
+            let list = if list.is_empty() { list } else { format!(" ({list})") };
+            parts.push(format!(
+                "{}{list}",
+                plural(in_doubt, "1 object may be deleted", "objects may be deleted")
+            ));
+        }
+        if reinstalled > 0 {
+            parts.push(plural(reinstalled, "1 HelmRelease is reinstalled", "HelmReleases are reinstalled"));
         }
         (!parts.is_empty()).then(|| parts.join(", "))
     }
+}
+
+/// What was not followed, in a phrase; nothing where everything was.
+fn not_followed(plan: &Plan<'_>) -> Option<String> {
+    let Reach { not_followed: (count, all), changed, unread } = plan.reach;
+    if *count == 0 && unread.is_empty() {
+        return None;
+    }
+    let mut text = match (*count, *all) {
+        (0, _) => String::new(),
+        (count, all) => format!("{count} of {all} Kustomizations were not followed"),
+    };
+    let lead = if text.is_empty() { "" } else { "; " };
+    match unread.len() {
+        0 => text.push_str(", and no changed file lies there"),
+        1 if *changed == 1 => {
+            text.push_str(&format!("{lead}nothing that was followed reads the changed file"))
+        }
+        count => text
+            .push_str(&format!("{lead}nothing that was followed reads {count} of {changed} changed files")),
+    }
+    if let Some(first) = unread.first() {
+        let more = if unread.len() > 1 { ", …" } else { "" };
+        text.push_str(&format!(" ({}{more})", crate::text::clean(first)));
+    }
+    Some(text)
 }
 
 /// How many effects there are where, in a phrase.
@@ -122,7 +189,10 @@ fn tally(plan: &Plan<'_>) -> String {
         *by_cluster.entry(effect.cluster.as_deref().unwrap_or("")).or_default() += 1;
     }
     if by_cluster.is_empty() {
-        return "no effect".to_owned();
+        return match plan.reach.is_whole() {
+            true => "no effect".to_owned(),
+            false => "no effect in what was followed".to_owned(),
+        };
     }
     let count = |number: usize| if number == 1 { "1 effect".to_owned() } else { format!("{number} effects") };
     let mut parts: Vec<String> = by_cluster
@@ -151,7 +221,12 @@ fn verb(effect: &Effect) -> &'static str {
         EffectKind::Added => "adds",
         EffectKind::Renamed => "renames",
         EffectKind::Moved => "moves",
-        EffectKind::Immutable => "blocks",
+        EffectKind::Refused => "rejects",
+        EffectKind::Replaced => "replaces",
+        EffectKind::Reinstalled => "reinstalls",
+        EffectKind::Emptied => "empties",
+        EffectKind::TakenOver => "takes over",
+        EffectKind::BuildsAgain => "repairs",
         EffectKind::BuildFails => "breaks",
         EffectKind::WorkloadRollout => "rolls",
         EffectKind::ReleaseUpgrade => "upgrades",
@@ -183,45 +258,52 @@ fn verb(effect: &Effect) -> &'static str {
         | EffectKind::KeyOverridden
         | EffectKind::NotificationGained => "notifies",
         EffectKind::HooksCalled => "calls",
-        EffectKind::Unseen | EffectKind::ProviderDefined | EffectKind::Unknown => "changes",
+        EffectKind::Unseen | EffectKind::MayChange | EffectKind::ProviderDefined | EffectKind::Unknown => {
+            "changes"
+        }
     }
 }
 
-/// What happens, in a phrase without the object: `chart 6.5.4 -> 6.6.0`.
-fn phrase(effect: &Effect) -> String {
-    let line = match (&effect.before, &effect.after) {
-        (Value::String(before), Value::String(after)) => first_difference(before, after),
-        _ => 0,
-    };
-    let value = |value: &Value| match value {
-        Value::String(text) => short(text, line),
-        Value::Null => "nothing".to_owned(),
-        other => other.to_string(),
-    };
-    let field = effect.field.trim_start_matches("/spec/").trim_start_matches('/').replace("~1", "/");
-    let listed = effect.details.get("fields").and_then(Value::as_array).map_or(0, Vec::len);
-    let more = match listed {
-        0 | 1 => String::new(),
-        count => format!(" and {} more", count - 1),
-    };
+/// Fields of one effect that are shown; the rest is counted.
+const FIELDS: usize = 6;
+
+/// What happens, without the object: the fields that changed, or why.
+fn phrases(effect: &Effect) -> Vec<Told> {
     let target = match &effect.target {
         ApplyTarget::Local => String::new(),
         ApplyTarget::Remote(name) => format!(" (in the cluster of {name})"),
     };
     let told_by_field = effect.category() == Category::Object
         && effect.effect != EffectKind::Renamed
-        && !effect.field.is_empty();
-    if !told_by_field || effect.before == effect.after {
-        return format!("{}{target}", effect.reason);
+        && !effect.field.is_empty()
+        && effect.before != effect.after;
+    if !told_by_field {
+        return vec![Told { line: format!("{}{target}", effect.reason), sides: Vec::new() }];
     }
-    let is_collection = |value: &Value| value.is_object() || value.is_array();
-    let change = match (&effect.before, &effect.after) {
-        (Value::Null, after) if is_collection(after) => "added".to_owned(),
-        (before, Value::Null) if is_collection(before) => "removed".to_owned(),
-        (before, after) if is_collection(before) || is_collection(after) => "changed".to_owned(),
-        (before, after) => format!("{} -> {}", value(before), value(after)),
+    let mut told = vec![values::told(&effect.field, &effect.before, &effect.after)];
+    told[0].line.push_str(&target);
+    let listed = effect.details.get("fields").and_then(Value::as_array);
+    let others: Vec<&Value> =
+        listed.into_iter().flatten().filter(|field| field["path"] != effect.field).collect();
+    told.extend(others.iter().take(FIELDS - 1).map(|field| {
+        values::told(field["path"].as_str().unwrap_or_default(), &field["before"], &field["after"])
+    }));
+    match others.len().saturating_sub(FIELDS - 1) {
+        0 => {}
+        1 => told.push(Told { line: "and 1 more field".to_owned(), sides: Vec::new() }),
+        count => told.push(Told { line: format!("and {count} more fields"), sides: Vec::new() }),
+    }
+    told
+}
+
+/// What happens, on one line.
+fn phrase(effect: &Effect) -> String {
+    let told = phrases(effect);
+    let text = |told: &Told| match told.sides.len() {
+        0 => told.line.clone(),
+        _ => format!("{}: {}", told.line, told.sides.join(" ")),
     };
-    format!("{field} {change}{more}{target}")
+    told.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// What follows, first of all when.
@@ -230,15 +312,25 @@ fn consequences(effect: &Effect) -> Vec<String> {
     when.into_iter().chain(effect.consequences.iter().cloned()).collect()
 }
 
-/// The first line in which two texts differ, from zero.
-fn first_difference(before: &str, after: &str) -> usize {
-    before.lines().zip(after.lines()).take_while(|(before, after)| before == after).count()
-}
-
-/// A line of a text, cut where it is long.
-fn short(text: &str, line: usize) -> String {
-    let whole = line == 0 && text.lines().nth(1).is_none();
-    let line = text.lines().nth(line).unwrap_or("").trim();
-    let cut: String = line.chars().take(39).collect();
-    if whole && line.chars().count() <= 40 { line.to_owned() } else { format!("{cut}…") }
+/// Where the causes of an entry are, each once; the rest is counted.
+fn places(plan: &Plan<'_>, entry: &groups::Entry<'_>, at_most: usize) -> Vec<String> {
+    let mut places: Vec<String> = Vec::new();
+    for effect in &entry.effects {
+        for cause in effect.causes.iter().take(2) {
+            let place = plan.place(cause);
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+    let more = places.len().saturating_sub(at_most);
+    places.truncate(at_most);
+    if more > 0 {
+        places.push(if more == 1 {
+            "and 1 more place".to_owned()
+        } else {
+            format!("and {more} more places")
+        });
+    }
+    places
 }

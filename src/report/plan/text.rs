@@ -1,10 +1,10 @@
 //! The plan for a terminal: the counts that matter, then per cluster the worst
 //! first, one line per effect, consequences indented, the cause at the end.
 
-use super::{Plan, consequences, phrase, tally, verb};
+use super::groups::{Entry, sections};
+use super::{Plan, consequences, not_followed, phrases, places, tally, verb};
 use crate::model::Severity;
-use crate::plan::Effect;
-use crate::report::parts::WIDTH;
+use crate::report::parts::{WIDTH, paragraph};
 use crate::text::clean;
 use std::fmt::Write as _;
 
@@ -14,17 +14,26 @@ const INDENT: usize = 12;
 /// The whole answer.
 pub fn render(plan: &Plan<'_>) -> String {
     let mut out = String::new();
+    if let Some(text) = not_followed(plan) {
+        paragraph(&mut out, &text, "");
+    }
     let _ = writeln!(out, "{} -> {}: {}", clean(plan.base), clean(plan.head), tally(plan));
     if let Some(headline) = plan.headline() {
         let _ = writeln!(out, "{headline}");
     }
-    for (name, effects) in plan.by_cluster() {
+    for section in sections(plan) {
         out.push('\n');
-        if !name.is_empty() {
-            let _ = writeln!(out, "{}", clean(name));
+        match &section.clusters[..] {
+            [] => {}
+            [name] => drop(writeln!(out, "{}", clean(name))),
+            names if names.len() <= 4 => drop(writeln!(out, "in {}", clean(&names.join(", ")))),
+            names => {
+                let text = format!("in {} clusters: {}", names.len(), names.join(", "));
+                wrapped(&mut out, &clean(&text), 2);
+            }
         }
-        for effect in effects {
-            one(&mut out, plan, effect);
+        for entry in &section.entries {
+            one(&mut out, plan, entry);
         }
     }
     let new: Vec<&str> = plan.shown(&plan.new_findings).map(|finding| finding.rule.id).collect();
@@ -49,18 +58,39 @@ pub fn render(plan: &Plan<'_>) -> String {
     out
 }
 
-fn one(out: &mut String, plan: &Plan<'_>, effect: &Effect) {
+/// Objects of an entry that are named: of what is routine, a few.
+fn named(severity: Severity) -> usize {
+    if severity == Severity::Routine { 6 } else { 40 }
+}
+
+fn one(out: &mut String, plan: &Plan<'_>, entry: &Entry<'_>) {
+    let effect = entry.effects[0];
     let verb = verb(effect);
     let verb = if effect.severity == Severity::Disruptive { verb.to_uppercase() } else { verb.to_owned() };
-    let head = format!("{}: {}", effect.object, phrase(effect));
+    let told = phrases(effect);
+    let subject = entry.subject(named(effect.severity));
+    let head = match &told[..] {
+        [first, ..] if first.line.is_empty() => subject,
+        [first, ..] => format!("{subject}: {}", first.line),
+        [] => subject,
+    };
     let _ = write!(out, "  {verb:9} ");
     wrapped(out, &clean(&head), INDENT);
+    for (index, told) in told.iter().enumerate() {
+        if index > 0 {
+            out.push_str(&" ".repeat(INDENT));
+            wrapped(out, &clean(&told.line), INDENT);
+        }
+        for side in &told.sides {
+            let _ = writeln!(out, "{}{}", " ".repeat(INDENT), clean(side));
+        }
+    }
     for consequence in consequences(effect) {
         out.push_str(&" ".repeat(INDENT));
         wrapped(out, &clean(&consequence), INDENT);
     }
-    for cause in effect.causes.iter().take(2) {
-        let _ = writeln!(out, "{}{}", " ".repeat(INDENT), clean(&plan.place(cause)));
+    for place in places(plan, entry, 3) {
+        let _ = writeln!(out, "{}{}", " ".repeat(INDENT), clean(&place));
     }
 }
 

@@ -7,4 +7,5 @@ pub(crate) mod kustomize;
 pub(crate) mod random;
 pub(crate) mod recordings;
 pub(crate) mod scratch;
+pub(crate) mod sides;
 pub(crate) mod skip;

@@ -1,0 +1,148 @@
+//! What becomes of an object that is no longer wanted.
+//! Source: kustomize-controller `prune`, `finalize` and
+//! `finalizerShouldDeleteResources` (kustomization_controller.go), fluxcd/pkg ssa
+//! `manager_delete.go`; helm-controller `reconcileDelete`.
+
+use super::{Pair, Placed};
+use crate::model::{EffectKind, ObjectId};
+use crate::simulate::suspend::suspension;
+use crate::world::{Applied, ApplyTarget, Cluster};
+use crate::yaml::NodeRef;
+use std::borrow::Cow;
+
+/// Whether an object of the base is deleted by the change, not only no longer
+/// looked after.
+pub(super) fn deletes(pair: &Pair<'_>, target: &ApplyTarget, id: &ObjectId) -> bool {
+    let key = (target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+    pair.before.get(&key).is_some_and(|before| fate(pair, before) == Fate::Deleted)
+}
+
+/// What becomes of an object that is no longer wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Deleted from the cluster.
+    Deleted,
+    /// It stays, and nothing looks after it any more.
+    Orphaned(&'static str),
+    /// It stays because it says so.
+    Kept(&'static str),
+}
+
+impl Fate {
+    /// The effect's name.
+    pub(super) fn effect(&self) -> EffectKind {
+        match self {
+            Fate::Deleted => EffectKind::Deleted,
+            Fate::Orphaned(_) => EffectKind::Orphaned,
+            Fate::Kept(_) => EffectKind::Kept,
+        }
+    }
+
+    /// A sentence about the object.
+    pub(super) fn words(&self, id: &ObjectId) -> String {
+        match self {
+            Fate::Deleted => format!("{id} is deleted"),
+            Fate::Orphaned(why) | Fate::Kept(why) => format!("{id} stays in the cluster: {why}"),
+        }
+    }
+}
+
+/// A label or annotation.
+pub(super) fn text_at<'n>(node: NodeRef<'n>, map: &str, key: &str) -> Option<Cow<'n, str>> {
+    node.at(map)?.get(key)?.text()
+}
+
+/// `prune: disabled` and its kin on the object as it is in the cluster now.
+pub(super) fn protected(node: NodeRef<'_>) -> Option<&'static str> {
+    let has = |key: &str, value: &str| {
+        ["/metadata/labels", "/metadata/annotations"]
+            .iter()
+            .any(|map| text_at(node, map, key).is_some_and(|text| text.eq_ignore_ascii_case(value)))
+    };
+    if has("kustomize.toolkit.fluxcd.io/prune", "disabled") {
+        Some("prune: disabled")
+    } else if has("kustomize.toolkit.fluxcd.io/reconcile", "disabled") {
+        Some("reconcile: disabled")
+    } else if has("kustomize.toolkit.fluxcd.io/ssa", "ignore") {
+        Some("ssa: Ignore")
+    } else {
+        None
+    }
+}
+
+/// Whether an object of Flux is suspended in effect: by its field, or by the
+/// annotation where the cluster's controllers read that.
+pub(super) fn is_suspended(cluster: Option<&Cluster>, id: &ObjectId, node: NodeRef<'_>) -> bool {
+    let effective = cluster.and_then(|cluster| suspension(id, node, &cluster.settings)?.suspended);
+    effective.unwrap_or_else(|| node.at("/spec/suspend").and_then(NodeRef::as_bool) == Some(true))
+}
+
+/// Whether a Flux Kustomization prunes.
+pub(super) fn prunes(node: NodeRef<'_>) -> bool {
+    node.at("/spec/prune").and_then(NodeRef::as_bool) == Some(true)
+}
+
+/// The fate of an object that the head no longer applies.
+pub(super) fn fate(pair: &Pair<'_>, before: &Placed<'_>) -> Fate {
+    if let Some(why) = protected(before.object.node.get_ref()) {
+        return Fate::Kept(why);
+    }
+    let Some(by) = before.applied_by else {
+        return Fate::Orphaned("nothing here applied it");
+    };
+    let still = pair.head.and_then(|cluster| cluster.applied(by.id.namespace.as_deref(), &by.id.name));
+    match still {
+        Some(still) if is_suspended(pair.head, &still.id, still.node.get_ref()) => {
+            Fate::Orphaned("its Kustomization is suspended; it is pruned after a resume")
+        }
+        Some(still) if still.target != by.target => Fate::Orphaned(
+            "its Kustomization applies to another cluster now, and prunes nothing in the old one",
+        ),
+        Some(still) if !prunes(still.node.get_ref()) => Fate::Orphaned(
+            "its Kustomization has prune: false, and forgets it: prune: true later does not delete it",
+        ),
+        Some(_) => Fate::Deleted,
+        None => fate_with(pair, by, 0),
+    }
+}
+
+/// The fate of what a removed Kustomization applied.
+fn fate_with(pair: &Pair<'_>, by: &Applied, depth: u32) -> Fate {
+    let node = by.node.get_ref();
+    // It goes only if what applied it deletes it.
+    let own = match by.applied_by.and_then(|index| pair.base.map(|cluster| &cluster.applied[index as usize]))
+    {
+        _ if protected(node).is_some() => Fate::Kept("its Kustomization is protected from pruning"),
+        Some(parent) if parent.id != by.id && depth < 64 => {
+            match pair
+                .head
+                .and_then(|cluster| cluster.applied(parent.id.namespace.as_deref(), &parent.id.name))
+            {
+                Some(still) if is_suspended(pair.head, &still.id, still.node.get_ref()) => {
+                    Fate::Orphaned("the parent of its Kustomization is suspended")
+                }
+                Some(still) if !prunes(still.node.get_ref()) => {
+                    Fate::Orphaned("the parent of its Kustomization has prune: false")
+                }
+                Some(_) => Fate::Deleted,
+                None => fate_with(pair, parent, depth + 1),
+            }
+        }
+        _ => Fate::Deleted,
+    };
+    if own != Fate::Deleted {
+        return own;
+    }
+    if is_suspended(pair.base, &by.id, node) {
+        return Fate::Orphaned("its Kustomization is suspended: deleting that prunes nothing");
+    }
+    match node.str_at("/spec/deletionPolicy").as_deref() {
+        Some("Orphan") => Fate::Orphaned("deletionPolicy: Orphan"),
+        Some("Delete" | "WaitForTermination") => Fate::Deleted,
+        Some(other) if !matches!(other, "" | "MirrorPrune") => {
+            Fate::Orphaned("its deletionPolicy is one that the controller does not know")
+        }
+        _ if prunes(node) => Fate::Deleted,
+        _ => Fate::Orphaned("its Kustomization has prune: false"),
+    }
+}

@@ -1,0 +1,335 @@
+//! Objects that are gone, or have another name: what goes with them.
+
+use super::fate::{Fate, fate, is_suspended, protected};
+use super::fields::compare;
+use super::objects::fields;
+use super::{Effect, Key, Objects, Pair, Placed, Side};
+use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
+use crate::model::{EffectKind, ObjectId, Severity, kinds};
+use crate::world::{Applied, ApplyTarget};
+use crate::yaml::{Known, NodeRef};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Added objects that are removed ones under another name: a generated name
+/// with another hash, or equal content.
+pub(super) fn renames<'p, 'w>(
+    removed: &[(&Key<'w>, &'p Placed<'w>)],
+    added: &[(&'p Key<'w>, &'p Placed<'w>)],
+) -> BTreeMap<&'p Key<'w>, &'p Placed<'w>> {
+    let mut renamed: BTreeMap<&Key<'w>, &Placed<'w>> = BTreeMap::new();
+    let mut used: BTreeSet<usize> = BTreeSet::new();
+    for (key, after) in added {
+        let found = removed.iter().enumerate().find(|(index, (old, before))| {
+            let same_kind = (old.0, old.1, old.2, old.3) == (key.0, key.1, key.2, key.3);
+            let hashed = generated_stem(old.4).is_some() && generated_stem(old.4) == generated_stem(key.4);
+            same_kind && !used.contains(index) && (hashed || same_but_name(before, after))
+        });
+        if let Some((index, (_, before))) = found {
+            used.insert(index);
+            renamed.insert(key, before);
+        }
+    }
+    renamed
+}
+
+/// The name without kustomize's hash suffix, when it has one.
+pub(super) fn generated_stem(name: &str) -> Option<&str> {
+    let (stem, hash) = name.rsplit_once('-')?;
+    let hashed = hash.len() == 10
+        && hash.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        && hash.bytes().any(|byte| byte.is_ascii_digit());
+    hashed.then_some(stem)
+}
+
+fn same_but_name(before: &Placed<'_>, after: &Placed<'_>) -> bool {
+    let (a, b) = (before.object.node.get_ref(), after.object.node.get_ref());
+    let rest = |node: NodeRef<'_>, other: NodeRef<'_>| {
+        node.entries().all(|entry| {
+            entry.key == "metadata"
+                || other
+                    .get(&entry.key)
+                    .is_some_and(|value| entry.value.same_value(value) == Known::Value(true))
+        })
+    };
+    // An object of nothing but metadata says too little to be recognised.
+    a.entries().any(|entry| !matches!(&*entry.key, "apiVersion" | "kind" | "metadata"))
+        && rest(a, b)
+        && rest(b, a)
+}
+
+pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Effect {
+    let (id, old) = (&after.object.id, &before.object.id);
+    let hashed = generated_stem(&old.name).is_some();
+    let fate = fate(pair, before);
+    let loses = !hashed && fate == Fate::Deleted && what_goes(pair, before).is_some();
+    let mut effect = Effect::new(pair, EffectKind::Renamed, id);
+    if hashed {
+        effect.severity = Severity::Routine;
+    } else if loses {
+        effect.severity = Severity::Disruptive;
+    }
+    effect.target = after.target.clone();
+    effect.field = "/metadata/name".to_owned();
+    effect.before = json!(&*old.name);
+    effect.after = json!(&*id.name);
+    effect.reason = if hashed {
+        "its generated content changed".to_owned()
+    } else {
+        "created anew; the old one is removed".to_owned()
+    };
+    if hashed {
+        let changes = compare(before.object.node.get_ref(), after.object.node.get_ref());
+        effect.details.insert("fields".to_owned(), fields(&changes, id));
+    } else {
+        effect.consequences.push(fate.words(old));
+        if fate == Fate::Deleted {
+            effect.consequences.extend(what_goes(pair, before));
+            effect.details.insert("deleted".to_owned(), json!({&*old.kind: 1}));
+            machines_of(pair, before, &mut effect);
+        }
+    }
+    effect
+        .at(Side::Head, after.object.node.get_ref().location_at("/metadata/name"))
+        .at(Side::Base, before.object.node.get_ref().location_at("/metadata/name"))
+}
+
+pub(super) fn removal(
+    pair: &Pair<'_>,
+    before: &Placed<'_>,
+    base: &Objects<'_>,
+    head: &Objects<'_>,
+) -> Effect {
+    let id = &before.object.id;
+    let fate = fate(pair, before);
+    let hashed = generated_stem(&id.name).is_some();
+    let mut effect = Effect::new(pair, fate.effect(), id);
+    if hashed && fate == Fate::Deleted {
+        effect.severity = Severity::Routine;
+    }
+    effect.target = before.target.clone();
+    effect.reason = "removed from Git".to_owned();
+    match &fate {
+        Fate::Deleted => effect.consequences.extend(what_goes(pair, before)),
+        Fate::Orphaned(why) | Fate::Kept(why) => {
+            effect.consequences.push(format!("it stays in the cluster: {why}"))
+        }
+    }
+    if fate == Fate::Deleted && added_protection_too_late(pair, id) {
+        effect.consequences.push(
+            "prune: disabled was added in the same change: it never reaches the cluster, so it does not protect"
+                .to_owned(),
+        );
+    }
+    if fate == Fate::Deleted {
+        machines_of(pair, before, &mut effect);
+    }
+    if matches!(&fate, Fate::Orphaned(why) if why.contains("another cluster")) {
+        effect.severity = Severity::Disruptive;
+        effect.reason = "applied to another cluster from now on".to_owned();
+    }
+    if kinds::is_kustomization(id) && *before.target == ApplyTarget::Local {
+        let inside: Vec<&Placed<'_>> = base
+            .iter()
+            .filter(|(key, placed)| !head.contains_key(*key) && placed.object.id != *id)
+            .filter(|(_, placed)| {
+                placed.applied_by.is_some_and(|by| by.id.name == id.name && by.id.namespace == id.namespace)
+            })
+            .map(|(_, placed)| placed)
+            .collect();
+        inventory(pair, &inside, &fate, &mut effect);
+    }
+    if kinds::is_helm_release(id) {
+        let suspended = is_suspended(pair.base, id, before.object.node.get_ref());
+        effect.consequences.push(match (&fate, suspended) {
+            (Fate::Deleted, false) => {
+                "its release is uninstalled; what its chart's crds/ brought and claims of \
+                                       volumeClaimTemplates stay"
+                    .to_owned()
+            }
+            (Fate::Deleted, true) => {
+                "suspended: its release stays installed, its HelmChart is left behind".to_owned()
+            }
+            _ => "its release stays installed".to_owned(),
+        });
+    }
+    let place = before.object.node.get_ref().location_at("/metadata/name");
+    effect.at(Side::Base, place)
+}
+
+/// A Kustomization whose build holds nothing any more, and which therefore prunes
+/// all that it applied.
+/// Source: kustomize-controller, test `PruneEmpty`.
+pub(super) fn emptied(pair: &Pair<'_>, now: &Applied, inside: &[&Placed<'_>]) -> Effect {
+    let mut effect = Effect::new(pair, EffectKind::Emptied, &now.id);
+    effect.reason = "its build holds no object any more, and is ready".to_owned();
+    effect.field = "/spec/path".to_owned();
+    let going: Vec<&&Placed<'_>> =
+        inside.iter().filter(|placed| fate(pair, placed) == Fate::Deleted).collect();
+    let fate = if going.is_empty() { Fate::Orphaned("") } else { Fate::Deleted };
+    inventory(pair, inside, &fate, &mut effect);
+    if going.is_empty() {
+        effect.severity = Severity::Notable;
+    }
+    effect.at(Side::Head, now.node.get_ref().location_at("/spec/path"))
+}
+
+/// Kinds that are named in a count, the worst first.
+const NAMED: [&str; 9] = [
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "Namespace",
+    "CustomResourceDefinition",
+    "Cluster",
+    "MachineDeployment",
+    "HelmRelease",
+    "Kustomization",
+    "StatefulSet",
+];
+
+/// `2 PersistentVolumeClaims, 1 Namespace, 20 others`.
+pub fn counted_kinds(kinds: &BTreeMap<String, u64>) -> String {
+    let plural = |count: u64, kind: &str| format!("{count} {kind}{}", if count == 1 { "" } else { "s" });
+    let named = |kind: &str| NAMED.contains(&kind);
+    let mut parts: Vec<String> =
+        NAMED.iter().filter_map(|kind| kinds.get(*kind).map(|count| plural(*count, kind))).collect();
+    let others: u64 = kinds.iter().filter(|(kind, _)| !named(kind)).map(|(_, count)| count).sum();
+    if others > 0 && parts.is_empty() {
+        return String::new();
+    }
+    if others > 0 {
+        parts.push(if others == 1 { "1 other".to_owned() } else { format!("{others} others") });
+    }
+    parts.join(", ")
+}
+
+/// The objects of a removed Kustomization, by fate and kind.
+pub(super) fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fate, effect: &mut Effect) {
+    let mut deleted: BTreeMap<String, u64> = BTreeMap::new();
+    let mut stay = 0;
+    let mut machines = 0;
+    for placed in inside {
+        if *fate_of_it == Fate::Deleted && fate(pair, placed) == Fate::Deleted {
+            *deleted.entry(placed.object.id.kind.to_string()).or_default() += 1;
+            machines += own_machines(pair, placed).unwrap_or(0);
+        } else {
+            stay += 1;
+        }
+    }
+    let total: u64 = deleted.values().sum();
+    if total > 0 {
+        let kinds = counted_kinds(&deleted);
+        let list = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
+        effect.consequences.push(match (effect.effect, stay) {
+            (EffectKind::Emptied, 0) => format!("all {total} objects that it applied are pruned{list}"),
+            (EffectKind::Emptied, _) => format!("{total} objects that it applied are pruned{list}"),
+            _ if total == 1 => format!("1 object goes with it{list}"),
+            _ => format!("{total} objects go with it{list}"),
+        });
+        let mut words: BTreeSet<String> = BTreeSet::new();
+        for placed in inside {
+            let namespaced = matches!(&*placed.object.id.kind, "Namespace" | "CustomResourceDefinition");
+            if namespaced && fate(pair, placed) == Fate::Deleted {
+                words.extend(what_goes(pair, placed).map(|what| format!("{}: {what}", placed.object.id)));
+            }
+        }
+        let more = words.len().saturating_sub(3);
+        effect.consequences.extend(words.into_iter().take(3));
+        if more > 0 {
+            effect.consequences.push(format!("and {more} more like these"));
+        }
+    }
+    if machines > 0 {
+        effect.details.insert("machinesDeleted".to_owned(), json!(machines));
+        effect.consequences.push(format!("{machines} Machines go with it"));
+    }
+    if stay > 0 {
+        effect.consequences.push(format!("{stay} of its objects stay in the cluster"));
+    }
+    effect.details.insert("deleted".to_owned(), json!(deleted));
+    effect.details.insert("deletedObjects".to_owned(), json!(total));
+    effect.details.insert("remainingObjects".to_owned(), json!(stay));
+    if total == 0 && effect.severity == Severity::Disruptive && stay > 0 {
+        effect.severity = Severity::Notable;
+    }
+}
+
+/// Whether the head still writes the object, no longer applied, with a fresh
+/// `prune: disabled`.
+fn added_protection_too_late(pair: &Pair<'_>, id: &ObjectId) -> bool {
+    pair.head_world.snapshot.objects().iter().any(|object| {
+        object.id.kind == id.kind
+            && object.id.name == id.name
+            && protected(object.node.get_ref()) == Some("prune: disabled")
+    })
+}
+
+/// What a deletion takes along that Git does not bring back.
+pub(super) fn what_goes(pair: &Pair<'_>, before: &Placed<'_>) -> Option<String> {
+    let id = &before.object.id;
+    let node = before.object.node.get_ref();
+    let text = match (id.group(), &*id.kind) {
+        ("", "Namespace") => "everything in it goes, also what Git does not know",
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+            "all objects of its kind in the cluster go with it, also what Git does not know"
+        }
+        ("", "PersistentVolumeClaim") => "its volume and data go with it where the reclaim policy is Delete",
+        ("", "Service") if node.str_at("/spec/type").as_deref() == Some("LoadBalancer") => {
+            "its load balancer and address go with it"
+        }
+        ("networking.k8s.io", "Ingress") | ("gateway.networking.k8s.io", "Gateway") => {
+            "its address goes with it, and certificates that were issued for it"
+        }
+        ("external-secrets.io", "ExternalSecret")
+            if node.str_at("/spec/target/creationPolicy").is_none_or(|policy| policy == "Owner") =>
+        {
+            "the Secret that it made goes with it"
+        }
+        ("bitnami.com", "SealedSecret") => "the Secret that it made goes with it",
+        ("fluxcd.controlplane.io", "FluxInstance") => {
+            "Flux is uninstalled, its CRDs and every Flux object with it; what they applied stays"
+        }
+        (CORE, "Cluster" | "MachineDeployment" | "MachineSet" | "MachinePool")
+        | (CONTROL_PLANE, "KubeadmControlPlane") => {
+            return Some(match own_machines(pair, before) {
+                Some(1) => "1 Machine goes with it".to_owned(),
+                Some(count) if count > 0 => format!("{count} Machines go with it"),
+                _ => "its Machines go with it".to_owned(),
+            });
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+fn machines_of(pair: &Pair<'_>, before: &Placed<'_>, effect: &mut Effect) {
+    if let Some(count) = own_machines(pair, before).filter(|count| *count > 0) {
+        effect.details.insert("machinesDeleted".to_owned(), json!(count));
+    }
+}
+
+/// How many Machines an object of Cluster API has by its text: replicas that are
+/// not stated are one.
+fn own_machines(_pair: &Pair<'_>, before: &Placed<'_>) -> Option<u64> {
+    let id = &before.object.id;
+    let node = before.object.node.get_ref();
+    let replicas = |node: NodeRef<'_>, pointer: &str| match node.at(pointer) {
+        None => Some(1),
+        Some(count) => count.as_int().and_then(|count| u64::try_from(count).ok()),
+    };
+    match (id.group(), &*id.kind) {
+        (CORE, "Cluster") => {
+            let topology = node.at("/spec/topology")?;
+            let mut count = replicas(topology, "/controlPlane/replicas")?;
+            for list in ["/workers/machineDeployments", "/workers/machinePools"] {
+                for entry in topology.items_at(list) {
+                    count += replicas(entry, "/replicas")?;
+                }
+            }
+            Some(count)
+        }
+        (CORE, "MachineDeployment" | "MachineSet" | "MachinePool")
+        | (CONTROL_PLANE, "KubeadmControlPlane") => replicas(node, "/spec/replicas"),
+        _ => None,
+    }
+}

@@ -1,0 +1,139 @@
+//! Everything that a commit sets off, in every order.
+//! Source: kustomize-controller `internal/controller/kustomization_manager.go`: all
+//! Kustomizations of a source are triggered by one artifact and run in parallel,
+//! ordered by nothing but `dependsOn`.
+
+use super::{Builds, Event, Id, Place, Role, State};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What became of an object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It stays, with the owner that it had.
+    Kept,
+    /// It stays; another Kustomization owns it.
+    Adopted(Id),
+    /// It stays, in no inventory.
+    Orphaned,
+    /// It was not there, and is.
+    Created,
+    /// It was deleted and is there again, as a new object.
+    Recreated,
+    /// It was deleted and comes back only when its applier looks again.
+    RecreatedLater,
+    /// It is deleted.
+    Deleted,
+}
+
+impl Outcome {
+    /// Whether the object that was there is lost.
+    pub fn loses(&self) -> bool {
+        matches!(self, Outcome::Recreated | Outcome::RecreatedLater | Outcome::Deleted)
+    }
+}
+
+/// What all orders come to.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// For each object of the start or of an end: its outcomes, each with the events
+    /// of one order that leads there.
+    pub outcomes: BTreeMap<Place, BTreeMap<Outcome, Vec<Event>>>,
+    /// How many ends were reached.
+    pub ends: usize,
+    /// Whether every order was followed.
+    pub complete: bool,
+}
+
+impl Answer {
+    /// Whether some order loses an object that is in the start and in the end.
+    pub fn loses(&self) -> impl Iterator<Item = (&Place, &Outcome, &[Event])> {
+        self.outcomes.iter().flat_map(|(place, outcomes)| {
+            outcomes
+                .iter()
+                .filter(|(outcome, _)| outcome.loses())
+                .map(move |(outcome, events)| (place, outcome, &events[..]))
+        })
+    }
+
+    /// The outcomes of one object.
+    pub fn of(&self, place: &Place) -> Vec<&Outcome> {
+        self.outcomes.get(place).into_iter().flat_map(BTreeMap::keys).collect()
+    }
+}
+
+/// States after which no further order is followed.
+pub const STATES: usize = 4096;
+
+/// Follows every order from a state. `pending` of the state says what begins.
+pub fn explore(start: &State, builds: &Builds) -> Answer {
+    let start = &start.clone().settled();
+    let mut answer = Answer { complete: true, ..Answer::default() };
+    let mut seen: BTreeSet<State> = BTreeSet::from([start.clone()]);
+    let mut open: Vec<(State, Vec<Event>)> = vec![(start.clone(), Vec::new())];
+    while let Some((state, path)) = open.pop() {
+        let events = state.enabled(builds);
+        if events.is_empty() {
+            answer.ends += 1;
+            judge(start, &state, builds, &path, &mut answer);
+            continue;
+        }
+        for event in events {
+            let next = state.after(&event, builds);
+            if seen.len() >= STATES {
+                answer.complete = false;
+                continue;
+            }
+            if seen.insert(next.clone()) {
+                let mut path = path.clone();
+                path.push(event);
+                open.push((next, path));
+            }
+        }
+    }
+    answer
+}
+
+/// The state when every applier has looked once more, at its interval.
+fn next_interval(end: &State, builds: &Builds) -> State {
+    let mut state = end.clone();
+    let appliers: Vec<Id> = state
+        .objects
+        .values()
+        .filter(|live| live.manifest.role != Role::Plain)
+        .map(|live| live.manifest.id.clone())
+        .collect();
+    for id in appliers {
+        state.pending.insert(id.clone());
+        if state.reconciles(&id, builds) {
+            state = state.after(&Event::Reconcile(id), builds);
+        }
+    }
+    state
+}
+
+fn judge(start: &State, end: &State, builds: &Builds, path: &[Event], answer: &mut Answer) {
+    let later = next_interval(end, builds);
+    let tracked: BTreeSet<&Id> = later.inventories.values().flatten().collect();
+    let places: BTreeSet<&Place> = start.objects.keys().chain(end.objects.keys()).collect();
+    for place in places {
+        let outcome = match (start.objects.get(place), end.objects.get(place)) {
+            (None, _) => Outcome::Created,
+            (Some(_), None) if later.objects.contains_key(place) => Outcome::RecreatedLater,
+            (Some(_), None) => Outcome::Deleted,
+            (Some(before), Some(after)) if before.fresh != after.fresh => Outcome::Recreated,
+            (Some(before), Some(after)) => {
+                let is_release = &*place.1.group == "helm.sh";
+                let was_tracked = start.inventories.values().any(|inventory| inventory.contains(&place.1));
+                if !is_release && was_tracked && !tracked.contains(&place.1) {
+                    Outcome::Orphaned
+                } else if before.owner == after.owner {
+                    Outcome::Kept
+                } else {
+                    after.owner.clone().map_or(Outcome::Kept, Outcome::Adopted)
+                }
+            }
+        };
+        let known = answer.outcomes.entry(place.clone()).or_default();
+        known.entry(outcome).or_insert_with(|| path.to_vec());
+    }
+}

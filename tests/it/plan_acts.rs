@@ -1,0 +1,156 @@
+//! What an operator does, and what `forebay plan` must say of it:
+//! `tests/plan/acts.md` says how its sections are read.
+
+use crate::support::sides::same_sides;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+type Files = BTreeMap<String, String>;
+
+/// A fenced block: its language, what stands behind it, its lines.
+struct Block<'t> {
+    language: &'t str,
+    argument: &'t str,
+    lines: Vec<&'t str>,
+}
+
+fn blocks(part: &str) -> (Vec<Block<'_>>, Vec<&str>) {
+    let (mut blocks, mut items) = (Vec::new(), Vec::new());
+    let mut lines = part.lines();
+    while let Some(line) = lines.next() {
+        if let Some(fence) = line.strip_prefix("```") {
+            let (language, argument) = fence.split_once(' ').unwrap_or((fence, ""));
+            let lines = lines.by_ref().take_while(|line| *line != "```").collect();
+            blocks.push(Block { language, argument, lines });
+        } else if let Some(item) = line.strip_prefix("- ") {
+            items.push(item);
+        }
+    }
+    (blocks, items)
+}
+
+fn joined(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn edit(files: &mut Files, path: &str, lines: &[&str]) {
+    let side = |sign: char| {
+        let lines: Vec<&str> = lines
+            .iter()
+            .filter(|line| line.starts_with(sign))
+            .map(|line| line.get(2..).unwrap_or(""))
+            .collect();
+        joined(&lines)
+    };
+    let text = files.get_mut(path).unwrap_or_else(|| panic!("no file {path}"));
+    assert!(text.contains(&side('-')), "{path} has no such lines: {lines:?}");
+    *text = text.replacen(&side('-'), &side('+'), 1);
+}
+
+fn sides(common: &Files, blocks: &[Block<'_>]) -> (Files, Files) {
+    let mut base = common.clone();
+    for block in blocks {
+        let text = joined(&block.lines);
+        match (block.language, block.argument.split_once('=')) {
+            ("yaml", Some(("both" | "base", path))) => drop(base.insert(path.to_owned(), text)),
+            ("yaml", Some(("absent", path))) => drop(base.remove(path)),
+            _ => {
+                if let Some(path) = block.argument.strip_prefix("both ") {
+                    edit(&mut base, path, &block.lines);
+                }
+            }
+        }
+    }
+    let mut head = base.clone();
+    for block in blocks {
+        let text = joined(&block.lines);
+        match (block.language, block.argument.split_once('=')) {
+            ("yaml", Some(("head", path))) => drop(head.insert(path.to_owned(), text)),
+            ("yaml", Some(("deleted", path))) => drop(head.remove(path)),
+            ("edit", _) => match block.argument.split_once(' ') {
+                None => edit(&mut head, block.argument, &block.lines),
+                Some(("base", path)) => edit(&mut base, path, &block.lines),
+                Some(_) => {}
+            },
+            _ => {}
+        }
+    }
+    (base, head)
+}
+
+fn write(directory: &Path, files: &Files) {
+    for (path, text) in files {
+        let path = directory.join(path);
+        std::fs::create_dir_all(path.parent().expect("a file is in a directory"))
+            .expect("temporary directory");
+        std::fs::write(path, text).expect("temporary directory");
+    }
+}
+
+fn plan(root: &Path, format: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .current_dir(root)
+        .env_remove("GITHUB_REF")
+        .args([
+            "plan",
+            "--base",
+            "./base",
+            "--head",
+            "./head",
+            "--root",
+            ".",
+            "--no-config",
+            "--format",
+            format,
+        ])
+        .output()
+        .expect("the binary was built");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn acts_of_an_operator() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan/acts.md");
+    let text = std::fs::read_to_string(path).expect("it is part of the project");
+    let mut parts = text.split("\n## ");
+    let (shared, _) = blocks(parts.next().expect("a file has a beginning"));
+    let common: Files = shared
+        .iter()
+        .filter_map(|block| Some((block.argument.strip_prefix("file=")?.to_owned(), joined(&block.lines))))
+        .collect();
+    let mut problems = Vec::new();
+    let mut count = 0;
+    for part in parts {
+        let title = part.lines().next().unwrap_or_default();
+        let (blocks, items) = blocks(part);
+        let (base, head) = sides(&common, &blocks);
+        let directory = tempfile::tempdir().expect("temporary directory");
+        write(&directory.path().join("base"), &base);
+        write(&directory.path().join("head"), &head);
+        let answer = plan(directory.path(), "text");
+        let markdown = plan(directory.path(), "markdown");
+        let found = words(&answer);
+        count += 1;
+        assert!(!items.is_empty(), "{title}: nothing must be said");
+        for item in items {
+            let (wanted, text) = match item.strip_prefix("not: ") {
+                Some(text) => (false, text),
+                None => (true, item),
+            };
+            if found.contains(&words(text)) != wanted {
+                problems.push(format!("{title}: {item}\n{answer}"));
+            }
+        }
+        for answer in [&answer, &markdown] {
+            problems.extend(same_sides(answer).map(|line| format!("{title}: nothing differs in: {line}")));
+        }
+    }
+    assert!(count >= 25, "{count} acts");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
