@@ -322,8 +322,8 @@ fn check_case(rule: &Rule, case: &Case) -> Result<(), Failed> {
                 finding.help
             )),
         }
-        if finding.title.chars().count() > 80 {
-            problems.push(format!("title is longer than 80 columns: {}", finding.title));
+        if finding.title.contains('…') {
+            problems.push(format!("a title is cut: {}", finding.title));
         }
         if finding.why.is_empty() {
             problems.push(format!("no reason given: {}", finding.title));

@@ -74,5 +74,7 @@ fn terminal(common: &Common) -> Terminal {
         _ => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
     };
     let links = color && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout);
-    Terminal { color, links }
+    // Zero where the terminal does not tell.
+    let size = terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0);
+    Terminal { color, links, columns: size.filter(|columns| *columns > 0) }
 }

@@ -205,10 +205,10 @@ pub fn clipped(text: &str, limit: usize) -> String {
     text.chars().take(limit.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A title `Kind namespace/name: before` + `text` in backticks + `after`, the
-/// text shortened so that the whole fits 80 columns.
+/// A title `Kind namespace/name: before` + `text` in backticks + `after`.
 pub fn title(id: &ObjectId, before: &str, text: &str, after: &str) -> String {
-    let id = id.to_string();
-    let taken = [&id, before, after].iter().map(|part| part.chars().count()).sum::<usize>() + ": ``".len();
-    format!("{id}: {before}`{}`{after}", clipped(text, 80usize.saturating_sub(taken).max(12)))
+    format!("{id}: {before}`{}`{after}", clipped(text, QUOTED))
 }
+
+/// Characters of a file that a title quotes: a value may be a document of its own.
+const QUOTED: usize = 300;

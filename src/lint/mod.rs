@@ -344,6 +344,11 @@ pub struct Reporter<'f> {
     not_checked: Vec<(&'static str, String)>,
 }
 
+/// A title about an object.
+pub fn title(id: &ObjectId, what: &str) -> String {
+    format!("{id}: {what}")
+}
+
 impl<'f> Reporter<'f> {
     /// A reporter for one rule that appends to `findings`.
     pub fn new(rule: &'static Rule, findings: &'f mut Vec<Finding>) -> Self {
@@ -357,7 +362,8 @@ impl<'f> Reporter<'f> {
     }
 
     /// Report a finding at the bytes that the user must change. The title is
-    /// `Kind namespace/name: what is wrong`, in lower case, at most 80 columns.
+    /// `Kind namespace/name: what is wrong`, in lower case, and whole: to wrap it is
+    /// the renderers' business.
     /// Chain [`Finding`]'s methods on the result to say why, what to do and
     /// where else to look.
     pub fn report(&mut self, location: Location, title: impl Into<String>) -> &mut Finding {

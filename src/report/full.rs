@@ -13,9 +13,6 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Se
 use std::fmt;
 use std::io::{self, Write};
 
-/// Columns of everything but paths.
-const WIDTH: usize = 80;
-
 /// Write the findings and the summary.
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>, terminal: Terminal) -> io::Result<()> {
     let handler = handler(terminal);
@@ -23,7 +20,7 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>, terminal: Terminal) -> io::Re
     for finding in lint.shown() {
         head(out, finding.rule, finding.level, terminal)?;
         let mut text = String::new();
-        let block = Block::of(finding, lint.snapshot(), &mut masks);
+        let block = Block::of(finding, lint.snapshot(), &mut masks, terminal.width());
         handler.render_report(&mut text, &block).map_err(io::Error::other)?;
         out.write_all(text.trim_start_matches('\n').as_bytes())?;
         tail(out, lint.snapshot(), finding)?;
@@ -36,16 +33,18 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>, terminal: Terminal) -> io::Re
 pub fn mistake(mistake: &Mistake, text: &str) -> String {
     let stream = Stream::parse(text);
     let location = &mistake.location;
+    let terminal = Terminal::default();
+    let width = terminal.width();
     let block = Block {
-        title: lines(&mistake.message, "  × "),
+        title: lines(&mistake.message, "  × ", width),
         why: None,
-        help: lines(&mistake.help, "  help: "),
+        help: lines(&mistake.help, "  help: ", width),
         level: Level::Error,
         label: String::new(),
         snippet: Some(Snippet::new(location.path.to_string(), &stream, location.start..location.end, &[])),
     };
     let mut shown = String::new();
-    match handler(Terminal::default()).render_report(&mut shown, &block) {
+    match handler(terminal).render_report(&mut shown, &block) {
         Ok(()) => shown,
         Err(_) => format!("{}: {}\n", clean(&location.path), block.title),
     }
@@ -55,12 +54,15 @@ fn handler(terminal: Terminal) -> GraphicalReportHandler {
     let theme = if terminal.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     // Lines are wrapped here and not there, where words break at hyphens: names
     // and paths stay whole so that they can be copied.
-    GraphicalReportHandler::new_themed(theme).with_width(WIDTH).with_wrap_lines(false).with_links(false)
+    GraphicalReportHandler::new_themed(theme)
+        .with_width(terminal.width())
+        .with_wrap_lines(false)
+        .with_links(false)
 }
 
-/// Text cleaned and wrapped for the columns that a lead leaves.
-fn lines(text: &str, lead: &str) -> String {
-    wrap(&clean(text), WIDTH - lead.chars().count()).join("\n")
+/// Text cleaned and wrapped for the columns that a lead leaves of the width.
+fn lines(text: &str, lead: &str, width: usize) -> String {
+    wrap(&clean(text), width - lead.chars().count()).join("\n")
 }
 
 /// `rule-id (level)`, linked to the rule's page where that works.
@@ -116,7 +118,7 @@ struct Block {
 struct Why(String);
 
 impl Block {
-    fn of(finding: &Finding, snapshot: &Snapshot, masks: &mut Masks) -> Block {
+    fn of(finding: &Finding, snapshot: &Snapshot, masks: &mut Masks, width: usize) -> Block {
         let location = &finding.location;
         let stream = snapshot.file(&location.path).and_then(|file| snapshot.stream(file));
         let snippet = stream.map(|stream| {
@@ -124,9 +126,9 @@ impl Block {
             Snippet::new(clean(&location.path).into_owned(), stream, location.start..location.end, masks)
         });
         Block {
-            title: lines(&finding.title, "  × "),
-            why: (!finding.why.is_empty()).then(|| Why(lines(&finding.why, "  ╰─▶ "))),
-            help: lines(&finding.help, "  help: "),
+            title: lines(&finding.title, "  × ", width),
+            why: (!finding.why.is_empty()).then(|| Why(lines(&finding.why, "  ╰─▶ ", width))),
+            help: lines(&finding.help, "  help: ", width),
             level: finding.level,
             label: clean(&finding.label).into_owned(),
             snippet,

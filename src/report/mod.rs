@@ -41,6 +41,15 @@ pub struct Terminal {
     pub color: bool,
     /// OSC 8 hyperlinks.
     pub links: bool,
+    /// Its columns, where it is a terminal.
+    pub columns: Option<u16>,
+}
+
+impl Terminal {
+    /// Columns to wrap prose at: those of the terminal, within what reads well.
+    pub fn width(self) -> usize {
+        self.columns.map_or(80, |columns| usize::from(columns).clamp(40, 120))
+    }
 }
 
 /// The findings of a run, for every format of `lint`.
@@ -163,6 +172,13 @@ mod tests {
     use super::*;
     use crate::repo::Store;
     use std::sync::Arc;
+
+    #[test]
+    fn prose_is_as_wide_as_the_terminal_within_reason() {
+        for (columns, width) in [(None, 80), (Some(20), 40), (Some(100), 100), (Some(300), 120)] {
+            assert_eq!(Terminal { columns, ..Terminal::default() }.width(), width);
+        }
+    }
 
     #[test]
     fn bytes_are_those_of_the_file() {

@@ -172,3 +172,43 @@ fn hostile_strings_come_out_inert() {
         }
     }
 }
+
+#[test]
+fn titles_are_whole_in_every_format() {
+    let (namespace, name) = ("n".repeat(60), format!("{}z", "a".repeat(120)));
+    let faulty = FAULTY
+        .replace("Namespace", "ConfigMap")
+        .replace("podinfo\n", &format!("{name}\n  namespace: {namespace}\n"));
+    let scratch = Scratch::new(&[("a.yaml", &faulty)]);
+    let lint = |format: &str| {
+        scratch.forebay(&["lint", "--format", format, "--select", "malformed-label-value"]).out
+    };
+    let json: Value = serde_json::from_str(&lint("json")).expect("JSON");
+    let found = json["findings"].as_array().expect("a list");
+    let title = found
+        .iter()
+        .find(|finding| finding["rule"] == "malformed-label-value")
+        .and_then(|finding| finding["message"].as_str())
+        .expect("a title");
+    assert!(title.chars().count() >= 200, "{title}");
+    assert!(title.starts_with(&format!("ConfigMap {namespace}/{name}: ")) && !title.contains('…'), "{title}");
+    for format in ["json", "sarif", "gitlab", "junit", "markdown", "github", "concise"] {
+        let out = lint(format);
+        // Each escapes quotes its own way.
+        let plain = out.replace("\\`", "`").replace("%3A", ":");
+        assert!(plain.contains(title), "{format} has not the whole of {title}:\n{out}");
+    }
+    let full = lint("full");
+    let words: Vec<&str> = title.split(' ').collect();
+    let start = full.lines().position(|line| line.contains('×')).expect("a title");
+    let block: Vec<&str> = full.lines().skip(start).take_while(|line| !line.contains('╰')).collect();
+    let told: Vec<&str> = block
+        .iter()
+        .flat_map(|line| line.split_whitespace())
+        .filter(|word| !matches!(*word, "×" | "│"))
+        .collect();
+    assert_eq!(told, words);
+    assert!(block.len() > 1, "nothing is wrapped: {full}");
+    let too_long = block.iter().find(|line| line.chars().count() > 80 && line.split_whitespace().count() > 2);
+    assert_eq!(too_long, None);
+}

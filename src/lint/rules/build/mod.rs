@@ -17,8 +17,8 @@ pub mod unsubstituted_variable;
 pub mod untracked_resource;
 
 use crate::kustomize::Class;
+use crate::lint::title;
 use crate::lint::{ClusterView, Finding, ObjectView, Reporter};
-use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::repo::{Snapshot, join};
 use crate::world::build::{BuildFailure, FailureKind};
@@ -34,23 +34,6 @@ fn appliers<'a>(view: &ObjectView<'a>) -> Vec<(&'a Cluster, &'a Applied)> {
         }
     }
     found
-}
-
-/// `Kind namespace/name: what`, where the name gives way to the width of a
-/// title.
-fn title(id: &ObjectId, what: &str) -> String {
-    let name = id.to_string();
-    let space = 78usize.saturating_sub(what.chars().count()).max(20);
-    let whole = if name.chars().count() <= space {
-        format!("{name}: {what}")
-    } else {
-        let start: String = name.chars().take(space - 1).collect();
-        format!("{start}…: {what}")
-    };
-    match whole.char_indices().nth(80) {
-        None => whole,
-        Some(_) => whole.chars().take(79).chain(['…']).collect(),
-    }
 }
 
 /// Where a Kustomization defines variables, to be shown beside what misses one.
@@ -181,7 +164,7 @@ fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: S
     } else {
         format!("the build of {} fails", applied.path)
     };
-    let finding = report.report(failed.location.clone(), failure_title(&failed.failure.message));
+    let finding = report.report(failed.location.clone(), failed.failure.message.as_str());
     finding.why(why).help(help).field("", failed.failure.message.clone());
     if kinds::is_kustomization(&applied.id) {
         finding.object(&applied.id);
@@ -190,9 +173,4 @@ fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: S
         finding.related(message.clone(), location.clone());
     }
     finding
-}
-
-/// A message of the builder as a title.
-fn failure_title(message: &str) -> String {
-    crate::text::shorten(message, 80)
 }

@@ -2,7 +2,7 @@
 //! Source: kustomize `api/internal/builtins/PatchTransformer.go`: a target that
 //! selects nothing is no error, a patch that names its object is one.
 
-use super::{Matter, failure_title, failures, report_failure};
+use super::{Matter, failures, report_failure};
 use crate::kustomize::WarningKind;
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
@@ -47,8 +47,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         if !useless {
             continue;
         }
-        let finding =
-            report.report(location.clone(), failure_title("the target of this patch selects nothing"));
+        let finding = report.report(location.clone(), "the target of this patch selects nothing");
         finding
             .level(Level::Warning)
             .why(match kinds::is_kustomization(&applied.id) {

@@ -33,9 +33,9 @@ pub mod unskippable_version;
 pub mod worker_version_skew;
 
 use crate::config::Feature;
-use crate::lint::metadata::{clipped, has_hole};
+use crate::lint::metadata::has_hole;
+use crate::lint::title;
 use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
-use crate::model::ObjectId;
 use crate::simulate::references::{Object, Scope, scopes_of};
 use crate::text::suggest;
 use crate::world::{ApplyTarget, Lookup, Opener, OpenerCause};
@@ -67,11 +67,6 @@ fn change_scopes<'a>(view: &ChangeView<'a>) -> Vec<(Scope<'a>, Scope<'a>)> {
         }
     }
     pairs
-}
-
-/// A title of at most 80 columns.
-fn title(id: &ObjectId, words: &str) -> String {
-    clipped(&format!("{id}: {words}"), 80)
 }
 
 /// A known text without `${…}`.

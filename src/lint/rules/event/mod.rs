@@ -15,7 +15,7 @@ pub mod overwritten_by_provider;
 pub mod secret_in_event_metadata;
 pub mod unsupported_alert_source_kind;
 
-use crate::lint::metadata::clipped;
+use crate::lint::title;
 use crate::lint::{ClusterView, Finding};
 use crate::model::ObjectId;
 use crate::model::kinds::{NOTIFICATION, SOURCE};
@@ -31,11 +31,6 @@ use crate::yaml::{EntryRef, Known, Location, NodeRef};
 /// Whether an object is an Alert of any API version.
 fn is_alert(id: &ObjectId) -> bool {
     id.is(NOTIFICATION, "Alert")
-}
-
-/// A title of at most 80 columns.
-fn title(id: &ObjectId, rest: &str) -> String {
-    clipped(&format!("{id}: {rest}"), 80)
 }
 
 /// Related places that a finding names; more are counted by its reason.

@@ -1,7 +1,6 @@
 //! `cross-namespace-gate`: a reference to a gate of another namespace.
 //! Source: the gating RFC, whose `spec.gates[]` holds names only.
 
-use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::objects::is_gateable;
 use crate::yaml::NodeRef;
@@ -42,7 +41,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             continue;
         };
         report
-            .report(location, title(format!("{}: gates[{index}] names another namespace", view.id)))
+            .report(location, format!("{}: gates[{index}] names another namespace", view.id))
             .why("a gate is looked up in the object's own namespace; this one counts as missing and blocks")
             .help(format!(
                 "define the Gate in namespace {} and name it without a namespace",

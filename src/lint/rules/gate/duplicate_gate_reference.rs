@@ -1,7 +1,6 @@
 //! `duplicate-gate-reference`: one gate twice in `spec.gates[]`.
 //! Source: the gating RFC; an object proceeds when all its gates are opened.
 
-use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::objects::is_gateable;
 
@@ -31,7 +30,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             Some((_, first)) => {
                 let first: &crate::yaml::Location = first;
                 report
-                    .report(location, title(format!("{}: gate {name} is named twice", view.id)))
+                    .report(location, format!("{}: gate {name} is named twice", view.id))
                     .why("the second entry changes nothing; another gate may have been meant")
                     .help("remove it, or name the gate that was meant")
                     .object(view.id)

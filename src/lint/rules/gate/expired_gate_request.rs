@@ -1,7 +1,6 @@
 //! `expired-gate-request`: a request of a Gate whose window is over.
 //! Source: the gating RFC, story 1: a gate goes back to its default.
 
-use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::objects::{Gating, is_gate};
 use crate::simulate::gates::{format_time, state};
@@ -38,7 +37,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         let verb = request.position.verb();
         let key = request.position.annotation().replace('/', "~1");
         report
-            .report(location, title(format!("{}: the {verb} request is over", view.id)))
+            .report(location, format!("{}: the {verb} request is over", view.id))
             .why(format!("the gate went back to {} at {}", gate.spec.default.name(), format_time(reset)))
             .help(format!("remove the annotation, or ask again with `forebay gate {verb}`"))
             .object(view.id)

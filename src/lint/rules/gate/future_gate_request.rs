@@ -2,7 +2,6 @@
 //! Source: the gating RFC does not speak of such requests; here they are
 //! scheduled ones.
 
-use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::format_time;
 use crate::simulate::gates::objects::{Gating, is_gate};
@@ -29,7 +28,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         let verb = request.position.verb();
         let key = request.position.annotation().replace('/', "~1");
         report
-            .report(location, title(format!("{}: the {verb} request is for later", view.id)))
+            .report(location, format!("{}: the {verb} request is for later", view.id))
             .why(format!(
                 "it counts from {} on; the proposal does not speak of scheduled requests, so a controller \
                  may act on it at once",

@@ -2,7 +2,7 @@
 //! Source: the gating RFC, closed without being merged (flux2 pull request 3158);
 //! no field `gates` in any Flux API up to 2.9.
 
-use super::{gates, local, title, waits};
+use super::{gates, local, waits};
 use crate::config::Feature;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::gates::objects::is_gateable;
@@ -43,7 +43,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             "the gating RFC is a proposal, no released Flux controller implements it: nothing is held back",
         ),
     };
-    let finding = report.report(first.clone(), title(format!("{id}: no controller here has gates")));
+    let finding = report.report(first.clone(), format!("{id}: no controller here has gates"));
     finding
         .level(level)
         .why(why)

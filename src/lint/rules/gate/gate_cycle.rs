@@ -2,7 +2,7 @@
 //! Source: as `self-gated-gate`, through several Kustomizations.
 
 use super::self_gated_gate::{blockers, is_opened_by_default};
-use super::{Wait, full_name, gate_of, gates, title};
+use super::{Wait, full_name, gate_of, gates};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::world::Effective;
 use std::collections::BTreeMap;
@@ -58,8 +58,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let first = edge(path[0]);
         let Some(location) = first.node.location() else { continue };
         let opens = path.iter().any(|&(from, _)| is_opened_by_default(graph[from].gate));
-        let finding =
-            report.report(location, title(format!("{}: its gates wait for each other", first.object.id)));
+        let finding = report.report(location, format!("{}: its gates wait for each other", first.object.id));
         finding
             .level(if opens { Level::Warning } else { Level::Error })
             .why(format!(

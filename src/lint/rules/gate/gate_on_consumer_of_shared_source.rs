@@ -3,7 +3,7 @@
 //! Source: flux2 pull request 3158, where maintainers wanted gates on sources
 //! only, as gating consumers leaves a cluster in a mixed state.
 
-use super::{Wait, local, title, waits};
+use super::{Wait, local, waits};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::references::Role;
@@ -80,8 +80,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 1 => "1 other that shares".into(),
                 count => format!("{count} others that share"),
             };
-            let finding =
-                report.report(location, title(format!("{}: gated apart from its source", object.id)));
+            let finding = report.report(location, format!("{}: gated apart from its source", object.id));
             finding
                 .why(format!(
                     "{free_count} {target} without the gate: while it is closed, the revisions differ, and what depends \

@@ -2,7 +2,6 @@
 //! Source: the gating RFC, which gates sources and syncs; source-controller
 //! `HelmRepositoryReconciler.migrationToStatic` for HelmRepositories of type oci.
 
-use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::objects::{GATED_KINDS, is_gateable};
 
@@ -33,7 +32,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         let is_oci = view.node.str_at("/spec/type").as_deref() == Some("oci");
         if &*view.id.kind == "HelmRepository" && is_oci {
             report
-                .report(location, title(format!("{}: type oci is never reconciled, so not gated", view.id)))
+                .report(location, format!("{}: type oci is never reconciled, so not gated", view.id))
                 .level(Level::Warning)
                 .why("source-controller does nothing for it; charts are fetched whatever the gate says")
                 .help("gate the HelmReleases that use it")
@@ -55,7 +54,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         ),
     };
     report
-        .report(location, title(format!("{}: spec.gates has no effect here", view.id)))
+        .report(location, format!("{}: spec.gates has no effect here", view.id))
         .why(why)
         .help(help)
         .object(view.id)

@@ -1,7 +1,6 @@
 //! `gate-request-tie`: a request to open and one to close for the same moment.
 //! Source: the gating RFC compares the two and does not say what a tie means.
 
-use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::objects::is_gate;
 use crate::simulate::gates::{CLOSE_ANNOTATION, OPEN_ANNOTATION, format_time, parse_request_time};
@@ -35,7 +34,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     report
-        .report(open, title(format!("{}: asked to open and to close at one moment", view.id)))
+        .report(open, format!("{}: asked to open and to close at one moment", view.id))
         .why("the proposal does not say which request wins; forebay takes the gate to be closed")
         .help("give the request that is to win the later time, or remove the other")
         .object(view.id)

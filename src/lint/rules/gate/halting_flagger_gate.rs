@@ -2,7 +2,6 @@
 //! Source: flagger `pkg/controller/webhook.go` (`callWebhook`,
 //! `runRollbackHooks`) and its loadtester's `/gate/halt` and `/gate/approve`.
 
-use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
 /// See the module.
@@ -43,7 +42,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             continue;
         };
         report
-            .report(location, title(format!("{}: {kind} {defect}", view.id)))
+            .report(location, format!("{}: {kind} {defect}", view.id))
             .why(why)
             .help("call /gate/check, which is opened and closed with /gate/open and /gate/close")
             .object(view.id)

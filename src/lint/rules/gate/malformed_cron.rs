@@ -2,7 +2,6 @@
 //! Source: robfig/cron v3 `parser.go`; flux-operator `internal/schedule`
 //! `Parse`; Kubernetes `pkg/apis/batch/validation` for CronJobs.
 
-use super::title;
 use crate::go::cron::{CronError, CronSchedule};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::yaml::NodeRef;
@@ -59,7 +58,7 @@ fn check_entry(
             return;
         };
         report
-            .report(location, title(format!("{}: {defect}", view.id)))
+            .report(location, format!("{}: {defect}", view.id))
             .why(format!("{why}; {consequence}"))
             .help(help)
             .object(view.id)

@@ -1,7 +1,6 @@
 //! `malformed-gate-request`: a request annotation of a Gate that is no time.
 //! Source: the gating RFC, story 1; Go's `time.RFC3339`.
 
-use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::objects::is_gate;
 use crate::simulate::gates::{Position, parse_request_time};
@@ -34,7 +33,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         }
         let verb = position.verb();
         report
-            .report(location, title(format!("{}: the time of the {verb} request can't be read", view.id)))
+            .report(location, format!("{}: the time of the {verb} request can't be read", view.id))
             .why(format!("`{text}` is no RFC 3339 time, so the request is ignored"))
             .help("write a time such as 2026-03-26T10:00:00Z; `forebay gate` does")
             .object(view.id)

@@ -1,7 +1,6 @@
 //! `malformed-gate-spec`: a Gate whose default, window or interval is unusable.
 //! Source: the gating RFC, story 1; its prototype controller requires all three.
 
-use super::title;
 use crate::go::duration::{GoDuration, matches_interval_pattern};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::objects::is_gate;
@@ -55,7 +54,7 @@ fn check_default(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         _ => "set spec.default to `closed` or `opened`",
     };
     report
-        .report(location, title(format!("{}: {defect}", view.id)))
+        .report(location, format!("{}: {defect}", view.id))
         .why("the default is the position without a request; without one it is simulated as closed")
         .help(help)
         .object(view.id)
@@ -109,7 +108,7 @@ fn check_duration(view: &ObjectView<'_>, report: &mut Reporter<'_>, field: &str)
         }
     };
     report
-        .report(location, title(format!("{}: {defect}", view.id)))
+        .report(location, format!("{}: {defect}", view.id))
         .level(level)
         .why(why)
         .help(help)

@@ -1,7 +1,7 @@
 //! `missing-gate`: an object waits for a Gate that the cluster does not have.
 //! Source: the gating RFC does not say what a missing gate means; it blocks here.
 
-use super::{gates, local, title, waits};
+use super::{gates, local, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::gates::objects::GATE_GROUP;
 use crate::text::suggest;
@@ -54,8 +54,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 continue;
             }
             let Some(location) = wait.node.location() else { continue };
-            let finding =
-                report.report(location, title(format!("{id}: waits for a Gate that does not exist")));
+            let finding = report.report(location, format!("{id}: waits for a Gate that does not exist"));
             finding
                 .claims_absence()
                 .level(if openers.is_empty() { Level::Error } else { Level::Warning })

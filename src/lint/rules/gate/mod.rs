@@ -18,7 +18,6 @@ pub mod schedule_window_too_short;
 pub mod self_gated_gate;
 pub mod unused_gate;
 
-use super::reference::title;
 use crate::lint::ClusterView;
 use crate::lint::metadata::has_hole;
 use crate::model::ObjectId;

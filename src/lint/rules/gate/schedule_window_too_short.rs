@@ -1,7 +1,6 @@
 //! `schedule-window-too-short`: a window that can't hold two reconciliations.
 //! Source: flux-operator `internal/schedule` `NewScheduler`.
 
-use super::title;
 use crate::go::duration::GoDuration;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gates::objects::provider_timeout;
@@ -39,7 +38,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         }
         let annotation = "fluxcd.controlplane.io/reconcileTimeout";
         report
-            .report(location, title(format!("{}: a window of {text} is too short", view.id)))
+            .report(location, format!("{}: a window of {text} is too short", view.id))
             .why(format!(
                 "a window must be at least twice the timeout of {}: flux-operator stalls the provider \
                  with reason InvalidSchedule",

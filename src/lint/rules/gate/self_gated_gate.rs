@@ -2,7 +2,7 @@
 //! Source: the gating RFC, in which a gated Kustomization is not reconciled and
 //! a gated source not fetched; kustomize-controller applies Gates like anything.
 
-use super::{Wait, full_name, gates, title, waits};
+use super::{Wait, full_name, gates, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::SOURCE;
 use crate::world::{Applied, ApplyTarget, Effective};
@@ -41,8 +41,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         } else {
             format!("{} applies the gate from this source", applied.id)
         };
-        let finding =
-            report.report(location, title(format!("{}: gated by a gate that it brings", wait.object.id)));
+        let finding = report.report(location, format!("{}: gated by a gate that it brings", wait.object.id));
         finding
             .level(level)
             .why(format!("{how}: {when} a request to open it that is committed to Git never arrives"))

@@ -1,7 +1,7 @@
 //! `unused-gate`: a Gate that nothing waits for.
 //! Source: the gating RFC; a gate holds back only what names it.
 
-use super::{gates, has_unknown_wait, local, title, waits};
+use super::{gates, has_unknown_wait, local, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::gates::objects::GATED_KINDS;
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let Some(location) = gate.node.get_ref().location_at("/metadata/name") else { continue };
         report
-            .report(location, title(format!("{}: nothing waits for this gate", gate.id)))
+            .report(location, format!("{}: nothing waits for this gate", gate.id))
             .why("opening and closing it changes nothing: no object of its namespace names it in spec.gates")
             .help("name it in spec.gates of what it is to hold back, or remove it")
             .object(&gate.id)

@@ -3,7 +3,7 @@
 //! Source: each controller's ACL check (`pkg/runtime/acl`); dependsOn and
 //! healthChecks are not checked.
 
-use super::{field_name, known_name, local_references, target_name, title};
+use super::{field_name, known_name, local_references, target_name};
 use crate::config::Feature;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
@@ -33,7 +33,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(location) = object.node.get_ref().location_at(&pointer) else { continue };
         let field = field_name(&reference.pointer);
         let words = format!("{}: {field} crosses namespaces, which is forbidden here", object.id);
-        let finding = report.report(location, title(words));
+        let finding = report.report(location, words);
         finding
             .why("the controllers run with --no-cross-namespace-refs and deny access to other namespaces")
             .help(format!(

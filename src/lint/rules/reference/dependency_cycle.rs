@@ -2,7 +2,7 @@
 //! Source: kustomize-controller `checkDependencies` (no cycle detection) and
 //! `sortAndEnqueue` (a cycle stops event-driven reconciliation of a source).
 
-use super::{known_name, local_references, title};
+use super::{known_name, local_references};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::references::{Role, has_ready_expression};
@@ -75,7 +75,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(location) = first.location.clone() else { continue };
         let mut names: Vec<&str> = path.iter().map(|edge| &*edge.from.id.name).collect();
         names.push(&first.from.id.name);
-        let finding = report.report(location, title(format!("{}: dependsOn forms a cycle", first.from.id)));
+        let finding = report.report(location, format!("{}: dependsOn forms a cycle", first.from.id));
         finding
             .why(format!("{}: none of them is ever applied{}", names.join(" -> "), victims(view, first.from)))
             .help("remove one of these dependencies")

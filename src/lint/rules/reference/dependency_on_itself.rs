@@ -2,7 +2,6 @@
 //! Source: kustomize-controller and helm-controller `checkDependencies`.
 
 use super::dependency_cycle::{edges, victims};
-use super::title;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
@@ -26,7 +25,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let Some(location) = edge.location.clone() else { continue };
         report
-            .report(location, title(format!("{id}: depends on itself")))
+            .report(location, format!("{id}: depends on itself"))
             .why(format!(
                 "it is never ready before it is applied, and never applied{}",
                 victims(view, edge.from)

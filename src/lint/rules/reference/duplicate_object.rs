@@ -2,7 +2,6 @@
 //! Source: kustomize-controller `apply` and garbage collection by inventory:
 //! the appliers overwrite each other, and one prunes what the other applied.
 
-use super::title;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::world::{Applied, Effective};
 use crate::yaml::{Known, NodeRef};
@@ -53,7 +52,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 _ => Level::Info,
             };
             let words = format!("{}: applied by {} and {}", object.id, first_by.id.name, by.id.name);
-            let finding = report.report(location, title(words));
+            let finding = report.report(location, words);
             finding
                 .level(level)
                 .why(match level {

@@ -2,7 +2,6 @@
 //! Source: the validation patterns of each CRD; kustomize-controller
 //! `GetTimeout` (floor of 30s).
 
-use super::title;
 use crate::go::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
@@ -78,14 +77,14 @@ fn field(
     let name = pointer.trim_start_matches("/spec/").replace('/', ".");
     if node.as_str().is_none() {
         report
-            .report(location, title(format!("{}: {name} is a number, not a duration", view.id)))
+            .report(location, format!("{}: {name} is a number, not a duration", view.id))
             .why("the API server rejects a value that is no string")
             .help(format!("write a string with a unit of {units}"))
             .object(view.id)
             .field(pointer, &*text);
     } else if !matches(&text) {
         report
-            .report(location, title(format!("{}: {name} `{text}` is no duration here", view.id)))
+            .report(location, format!("{}: {name} `{text}` is no duration here", view.id))
             .why("it does not match the pattern of the field, so the API server rejects the object")
             .help(format!("write numbers with units of {units}"))
             .object(view.id)
@@ -103,7 +102,7 @@ fn short_timeout(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let short = GoDuration::parse(&text).is_ok_and(|timeout| timeout.nanoseconds() < 30_000_000_000);
     if let Some(location) = node.location().filter(|_| short) {
         report
-            .report(location, title(format!("{}: timeout {text} becomes 30s", view.id)))
+            .report(location, format!("{}: timeout {text} becomes 30s", view.id))
             .level(Level::Info)
             .why("kustomize-controller raises timeouts below 30s to 30s")
             .help("write 30s or more")

@@ -2,7 +2,7 @@
 //! Source: kustomize-controller `getSource`, `checkDependencies`; helm-controller
 //! `getSource`; flux-operator `checkDependencies`.
 
-use super::{field_name, known_name, local_references, target_name, title};
+use super::{field_name, known_name, local_references, target_name};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::kinds;
@@ -56,7 +56,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(location) = reference.name_node.location() else { continue };
         let wanted = target_name(reference, name);
         let words = format!("{}: {} names no known {kind}", object.id, field_name(&reference.pointer));
-        let finding = report.report(location, title(words));
+        let finding = report.report(location, words);
         finding
             .claims_absence()
             .level(level)
@@ -121,7 +121,7 @@ fn missing_namespace(
 ) {
     let Some(location) = reference.name_node.location() else { return };
     report
-        .report(location, title(format!("{}: a health check has no namespace", object.id)))
+        .report(location, format!("{}: a health check has no namespace", object.id))
         .why(format!(
             "healthChecks have no default namespace: {} {name} is looked up as a cluster-scoped object \
              and never found, so the Kustomization waits until its timeout",

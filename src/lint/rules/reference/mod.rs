@@ -53,12 +53,3 @@ pub(super) fn field_name(pointer: &str) -> &str {
         None => pointer,
     }
 }
-
-/// A title of at most 80 columns: the middle is cut with `…` where it must be.
-pub(in crate::lint::rules) fn title(text: String) -> String {
-    if text.chars().count() <= 80 {
-        return text;
-    }
-    let head: String = text.chars().take(79).collect();
-    format!("{head}…")
-}

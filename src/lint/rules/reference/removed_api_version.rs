@@ -1,7 +1,6 @@
 //! `removed-api-version`: a version that the cluster's Flux no longer serves.
 //! Source: CHANGELOG of each controller; the table in `flux/kinds`.
 
-use super::title;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::kinds::FluxKind;
@@ -49,7 +48,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         Level::Error => format!("{}: {version} is no longer served", view.id),
         _ => format!("{}: {version} is not served since Flux 2.{removed}", view.id),
     };
-    let finding = report.report(location.clone(), title(words));
+    let finding = report.report(location.clone(), words);
     finding
         .level(level)
         .why(match level {

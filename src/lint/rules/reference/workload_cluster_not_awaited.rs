@@ -4,7 +4,7 @@
 //! fails the reconcile), Cluster API `util/secret`.
 
 use super::dependency_cycle::edges;
-use super::{known_name, local_references, title};
+use super::{known_name, local_references};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::references::Role;
 use crate::world::{ApplyTarget, Cluster, Lookup};
@@ -65,8 +65,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let Some(location) = reference.name_node.location() else { continue };
-        let finding =
-            report.report(location, title(format!("{}: does not wait for Cluster {cluster}", object.id)));
+        let finding = report.report(location, format!("{}: does not wait for Cluster {cluster}", object.id));
         finding
             .why(format!(
                 "Secret {name} appears when the control plane of Cluster {cluster} has an endpoint; until then \

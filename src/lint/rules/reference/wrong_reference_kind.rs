@@ -2,7 +2,7 @@
 //! Source: kustomize-controller and helm-controller `checkDependencies` (each
 //! looks only for its own kind), CRD enums of the `kind` fields.
 
-use super::{field_name, known_name, local_references, target_name, title};
+use super::{field_name, known_name, local_references, target_name};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::kinds::{HELM, KUSTOMIZE};
@@ -34,7 +34,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let node = object.node.get_ref();
             let Some(location) = node.location_at(&pointer) else { continue };
             report
-                .report(location, title(format!("{}: {field} can't be a {}", object.id, reference.kind)))
+                .report(location, format!("{}: {field} can't be a {}", object.id, reference.kind))
                 .why("the API server rejects the object")
                 .help(format!("use one of {}", reference.accepted.join(", ")))
                 .object(&object.id)
@@ -45,8 +45,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(other) = other_kind(view, &object.id, reference, name) else { continue };
         let Some(location) = reference.name_node.location() else { continue };
         let wanted = target_name(reference, name);
-        let finding =
-            report.report(location, title(format!("{}: {field} names a {}", object.id, other.id.kind)));
+        let finding = report.report(location, format!("{}: {field} names a {}", object.id, other.id.kind));
         finding
             .claims_absence()
             .why(format!(

@@ -2,7 +2,7 @@
 //! Source: no released controller reads `reconcile.fluxcd.io/suspended`; the proposal of an
 //! alternative suspend control describes the version skew.
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
@@ -43,7 +43,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             why.push_str("; with prune: true, what is moved away from it in the meantime is deleted");
         }
         report
-            .report(location, title(format!("{}: suspended by annotation only, so not suspended", object.id)))
+            .report(location, format!("{}: suspended by annotation only, so not suspended", object.id))
             .why(why)
             .help("set spec.suspend: true (`forebay migrate suspend --to spec`)")
             .object(&object.id)

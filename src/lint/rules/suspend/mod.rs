@@ -17,8 +17,6 @@ use crate::lint::ClusterView;
 use crate::simulate::suspend::{Suspension, suspension};
 use crate::world::{ApplyTarget, Effective};
 
-pub(super) use super::reference::title;
-
 /// The suspendable objects of a cluster.
 pub(super) fn suspendable_objects<'a>(
     view: &ClusterView<'a>,

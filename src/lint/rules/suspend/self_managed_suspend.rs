@@ -2,7 +2,7 @@
 //! Source: kustomize-controller `Reconcile`: resumed by hand, it applies `suspend: true`
 //! from Git to itself again.
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_kustomization;
 
@@ -34,7 +34,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let Some(location) = suspension.location() else { continue };
         report
-            .report(location, title(format!("{id}: suspends itself again after each resume")))
+            .report(location, format!("{id}: suspends itself again after each resume"))
             .why(
                 "it applies its own definition: once resumed in the cluster, its first reconciliation sets \
                  suspend: true again",

@@ -1,7 +1,7 @@
 //! `suspend-annotation-value`: a suspend annotation whose value reads as not suspended.
 //! Source: the proposal of an alternative suspend control: presence decides, with any value.
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
@@ -28,7 +28,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let Some(location) = entry.value.location().or_else(|| entry.key_location()) else { continue };
         report
-            .report(location, title(format!("{}: `{text}` suspends it all the same", object.id)))
+            .report(location, format!("{}: `{text}` suspends it all the same", object.id))
             .why("the annotation suspends by its presence, whatever its value")
             .help("remove the annotation, or write the reason of the suspension as its value")
             .object(&object.id)

@@ -2,7 +2,7 @@
 //! Source: the proposal of an alternative suspend control (a logical OR); flux-operator
 //! `internal/web/resource_action.go` (`suspendedBy`).
 
-use super::{suspendable_objects, title};
+use super::suspendable_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::suspend::SUSPENDED_BY;
 
@@ -30,8 +30,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 Some(false) => "the field wins: released controllers do not read the annotation",
                 None => "whether it is suspended depends on whether the controllers read the annotation",
             };
-            let finding = report
-                .report(location, title(format!("{}: annotated as suspended, `suspend: false`", object.id)));
+            let finding =
+                report.report(location, format!("{}: annotated as suspended, `suspend: false`", object.id));
             finding.why(why).help("keep one of the two").object(&object.id).field("/spec/suspend", "false");
             if let Some(place) = entry.key_location() {
                 finding.related("annotated as suspended", place);
@@ -45,10 +45,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if let Some(entry) = stale {
             let Some(location) = entry.key_location() else { continue };
             report
-                .report(
-                    location,
-                    title(format!("{}: suspendedBy names somebody, nothing is suspended", object.id)),
-                )
+                .report(location, format!("{}: suspendedBy names somebody, nothing is suspended", object.id))
                 .why("the annotation is only information; the object is reconciled")
                 .help("remove the annotation")
                 .object(&object.id)

@@ -1,7 +1,7 @@
 //! `suspend-without-reason`: a suspension that says no reason.
 //! Source: flux2 PRs on `--reason`: who resumes must know why it was suspended.
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
@@ -24,7 +24,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let Some(location) = suspension.location() else { continue };
         report
-            .report(location, title(format!("{}: suspended without a reason", object.id)))
+            .report(location, format!("{}: suspended without a reason", object.id))
             .why("whoever finds it later can't tell whether it may be resumed")
             .help("add a comment on the line: `suspend: true # INC-4711, ask sre`")
             .object(&object.id)

@@ -2,7 +2,7 @@
 //! Source: kustomize-controller and helm-controller `checkDependencies` (no suspend check;
 //! the revision rule for one source).
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::suspend::dependants;
 
@@ -39,8 +39,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 )
             };
             let id = &dependant.object.id;
-            let finding = report
-                .report(location, title(format!("{id}: depends on {}, which is suspended", object.id.name)));
+            let finding =
+                report.report(location, format!("{id}: depends on {}, which is suspended", object.id.name));
             finding
                 .level(level)
                 .why(why)

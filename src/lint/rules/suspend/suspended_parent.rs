@@ -1,7 +1,7 @@
 //! `suspended-parent`: a suspended Kustomization whose children keep reconciling.
 //! Source: kustomize-controller `Reconcile`: suspension is not handed down.
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_kustomization;
 use crate::simulate::suspend::{children, suspension as state_of};
@@ -31,7 +31,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         });
         let Some(location) = suspension.location().filter(|_| !children.is_empty()) else { continue };
         report
-            .report(location, title(format!("{}: suspended, its children are not", object.id)))
+            .report(location, format!("{}: suspended, its children are not", object.id))
             .why(format!(
                 "{} that it applied keep reconciling; only changes to themselves stop arriving",
                 if children.len() == 1 {

@@ -1,7 +1,7 @@
 //! `suspended-provider`: a suspended Provider: notifications are silently off.
 //! Source: notification-controller `internal/server/event_handlers.go`.
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::NOTIFICATION;
 
@@ -25,7 +25,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let Some(location) = suspension.location() else { continue };
         report
-            .report(location, title(format!("{}: suspended, notifications are off", object.id)))
+            .report(location, format!("{}: suspended, notifications are off", object.id))
             .why("what its alerts send is dropped without a trace")
             .help("remove `suspend: true`, or the Provider if it is not wanted")
             .object(&object.id)

@@ -2,7 +2,7 @@
 //! Source: source-controller (the artifact stays served); kustomize-controller `getSource`,
 //! helm-controller `isReady`.
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::SOURCE;
 use crate::simulate::suspend::consumers;
@@ -27,7 +27,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let consumers = consumers(view.context.world, view.cluster, &object.id);
         let Some(location) = suspension.location().filter(|_| !consumers.is_empty()) else { continue };
-        let finding = report.report(location, title(format!("{}: suspended, but still used", object.id)));
+        let finding = report.report(location, format!("{}: suspended, but still used", object.id));
         finding
             .why(format!(
                 "{} keep reconciling its last artifact: drift is corrected, new revisions never arrive",

@@ -2,7 +2,7 @@
 //! Source: fluxcd/cli-utils kstatus (observedGeneration -1 is InProgress),
 //! kustomize-controller `checkHealth`.
 
-use super::{suspended_objects, title};
+use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::world::ApplyTarget;
 
@@ -47,8 +47,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 && check.str_at("/namespace").as_deref() == id.namespace.as_deref()
         });
         let (Some(by), Some(location)) = (waits.or(checked), suspension.location()) else { continue };
-        let finding = report
-            .report(location, title(format!("{id}: suspended under {}, which waits for it", parent.id.name)));
+        let finding =
+            report.report(location, format!("{id}: suspended under {}, which waits for it", parent.id.name));
         finding
             .why("created suspended it never gets ready, and its parent fails at its timeout; one that was ready before is fine")
             .help("resume it before the first apply, or leave it out of wait and healthChecks")
