@@ -1,8 +1,9 @@
 //! `forebay build`.
 
 use super::common::Common;
+use super::output::{self, Formats};
 use super::session::{Session, cluster_filter};
-use super::{Answer, Failure, Status, output};
+use super::{Answer, Failure, Status};
 use crate::kustomize::{self, BuildError, Memo, Options};
 use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
@@ -19,13 +20,11 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Formats, the default first.
-const FORMATS: [&str; 2] = ["yaml", "json"];
+output::formats!(Yaml = "yaml", Json = "json");
 
 /// Flags of `build`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: yaml (default), json.\n\
-    Exit codes: 0 built, 1 something had to be left out, 2 usage, 3 can't be built.")]
+#[command(after_help = format!("{}\nExit codes: 0 built, 1 something had to be left out, 2 usage, 3 can't be built.", Format::HELP))]
 pub(crate) struct Arguments {
     /// Directory to build as kustomize does
     #[arg(value_name = "DIR", required_unless_present_any = ["kustomization", "all"])]
@@ -64,7 +63,7 @@ struct BuiltObject {
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let paths: Vec<PathBuf> = arguments.directory.iter().cloned().collect();
     let session = Session::open(common, &paths)?;
     let mut built = match (&arguments.directory, &arguments.kustomization) {
@@ -264,8 +263,8 @@ fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Buil
     let nodes = nodes(built);
     let origins = arguments.origin.then_some(&*session.snapshot);
     let yaml = objects::yaml(&nodes, origins).map_err(broken)?;
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => {
+    output::emit(common, |format, out, _| match format {
+        Format::Json => {
             let mut not_checked = NotChecked::default();
             for line in &built.partial {
                 not_checked.add("partial-build", line.clone());
@@ -280,7 +279,7 @@ fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Buil
             }
             report::json::write(out, &report::json::answer(header, body))
         }
-        _ => out.write_all(yaml.as_bytes()),
+        Format::Yaml => out.write_all(yaml.as_bytes()),
     })
 }
 

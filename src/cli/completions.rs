@@ -27,7 +27,7 @@ pub(crate) struct Man {
 pub(crate) fn completions(common: &Common, arguments: &Completions) -> Answer {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "forebay", &mut script);
-    output::emit(common, &["text"], |_, out, _| out.write_all(&script))?;
+    output::emit(common, |_: output::TextOnly, out, _| out.write_all(&script))?;
     Ok(Status::Clean)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn man(common: &Common, arguments: &Man) -> Answer {
             let written = std::fs::create_dir_all(directory).and_then(|()| pages(&root, &command, directory));
             written.map_err(|error| Failure::Work(format!("{}: {error}", directory.display())))?;
         }
-        None => output::emit(common, &["text"], |_, mut out, _| {
+        None => output::emit(common, |_: output::TextOnly, mut out, _| {
             clap_mangen::Man::new(Cli::command()).render(&mut out)
         })?,
     }

@@ -1,8 +1,9 @@
 //! `forebay config`.
 
 use super::common::Common;
+use super::output::{self, Formats};
 use super::session::{Session, cluster_filter, load_config, root_and_focus};
-use super::{Answer, Failure, Status, output};
+use super::{Answer, Failure, Status};
 use crate::config::{Config, FILE_NAME, SCHEMA, TEMPLATE};
 use crate::lint::engine::NotChecked;
 use crate::model::kinds;
@@ -15,14 +16,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Formats of `config show`, the default first.
-const FORMATS: [&str; 2] = ["text", "json"];
+output::formats!(Text = "text", Json = "json");
 
 /// Commands about the configuration.
 #[derive(clap::Subcommand)]
 pub(crate) enum Arguments {
     /// Print every value in force and where it was read
-    #[command(after_help = "Formats: text (default), json.")]
+    #[command(after_help = Format::HELP)]
     Show,
     /// Print the JSON Schema of .forebay.yaml
     Schema,
@@ -35,7 +35,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     match arguments {
         Arguments::Show => show(common),
         Arguments::Schema => {
-            output::emit(common, &["json"], |_, out, _| out.write_all(SCHEMA.as_bytes()))?;
+            output::emit(common, |_: output::JsonOnly, out, _| out.write_all(SCHEMA.as_bytes()))?;
             Ok(Status::Clean)
         }
         Arguments::Init => init(common),
@@ -48,7 +48,7 @@ fn init(common: &Common) -> Answer {
     let written = std::fs::File::create_new(&path).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
     match written {
         Ok(()) => {
-            output::emit(common, &["text"], |_, out, _| writeln!(out, "{FILE_NAME} written"))?;
+            output::emit(common, |_: output::TextOnly, out, _| writeln!(out, "{FILE_NAME} written"))?;
             Ok(Status::Clean)
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -70,7 +70,7 @@ struct Row {
 }
 
 fn show(common: &Common) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
@@ -78,8 +78,8 @@ fn show(common: &Common) -> Answer {
     for cluster in world.clusters.iter().filter(|cluster| wanted(cluster)) {
         rows.extend(of_cluster(&session.config, &world, cluster));
     }
-    output::emit(common, &FORMATS, |format, out, _| {
-        if format == "text" {
+    output::emit(common, |format: Format, out, _| {
+        if format == Format::Text {
             return text(out, &rows);
         }
         let header = report::json::header("config-show", None, Some(&world), &NotChecked::default());

@@ -1,17 +1,17 @@
 //! `forebay explain`.
 
 use super::common::Common;
-use super::{Answer, Failure, Status, output};
+use super::output::{self, Formats};
+use super::{Answer, Failure, Status};
 use crate::lint::rules::{self, RULES};
 use crate::report;
 use crate::text::{clean, suggest};
 
-/// Formats, the default first.
-const FORMATS: [&str; 2] = ["text", "markdown"];
+output::formats!(Text = "text", Markdown = "markdown");
 
 /// Flags of `explain`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), markdown.")]
+#[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {
     /// The rule's id
     rule: String,
@@ -26,9 +26,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         };
         return Err(Failure::Usage(format!("no rule `{}`; {help}", clean(&arguments.rule))));
     };
-    output::emit(common, &FORMATS, |format, out, terminal| match format {
-        "markdown" => report::docs::markdown(out, rule),
-        _ => report::docs::text(out, rule, terminal),
+    output::emit(common, |format, out, terminal| match format {
+        Format::Markdown => report::docs::markdown(out, rule),
+        Format::Text => report::docs::text(out, rule, terminal),
     })?;
     Ok(Status::Clean)
 }

@@ -63,7 +63,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments, position: Position) ->
     if found.iter().any(|subject| !has_gates(subject.cluster)) {
         said.push_str("warning: no released Flux controller has gates (the gating RFC is a proposal)\n");
     }
-    output::emit(common, &["text"], |_, out, _| out.write_all(said.as_bytes()))?;
+    output::emit(common, |_: output::TextOnly, out, _| out.write_all(said.as_bytes()))?;
     Ok(Status::Clean)
 }
 

@@ -1,11 +1,12 @@
 //! `forebay lint`.
 
+use super::add_ignores;
 use super::common::Common;
 use super::fix::{FixArguments, Next};
+use super::output::{self, Formats};
 use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
-use super::{add_ignores, output};
 use crate::config::Level;
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options, Outcome, UnknownRule};
@@ -20,13 +21,20 @@ use jiff::tz::TimeZone;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Formats, the default first.
-const FORMATS: [&str; 8] = ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"];
+output::formats!(
+    Full = "full",
+    Concise = "concise",
+    Json = "json",
+    Sarif = "sarif",
+    Github = "github",
+    Gitlab = "gitlab",
+    Junit = "junit",
+    Markdown = "markdown"
+);
 
 /// Flags of `lint`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: full (default), concise, json, sarif, github, gitlab, junit, markdown.\n\
-    Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration, 3 could not work.")]
+#[command(after_help = format!("{}\nExit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration, 3 could not work.", Format::HELP))]
 pub(crate) struct Arguments {
     /// Files and directories to report on, `-` for standard input [default: the whole root]
     paths: Vec<PathBuf>,
@@ -73,7 +81,7 @@ pub(crate) struct Arguments {
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let at = common.at(&TimeZone::UTC)?;
     let session = open(common, arguments)?;
     let options = Options {
@@ -125,17 +133,17 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         stale_baseline: stale,
         prefix: session.prefix(common),
     };
-    output::emit(common, &FORMATS, |format, out, terminal| match format {
-        "json" => report::json::write(out, &report::json::lint(&lint)),
-        "sarif" => report::json::write(out, &report::sarif::log(&lint)?),
-        "github" => report::github::write(out, &lint),
-        "gitlab" => report::json::write(out, &report::gitlab::report(&lint)),
-        "junit" => report::junit::write(out, &lint),
-        "markdown" => report::markdown::write(out, &lint),
-        _ if arguments.statistics => report::summary::statistics(out, &lint)
+    output::emit(common, |format, out, terminal| match format {
+        Format::Json => report::json::write(out, &report::json::lint(&lint)),
+        Format::Sarif => report::json::write(out, &report::sarif::log(&lint)?),
+        Format::Github => report::github::write(out, &lint),
+        Format::Gitlab => report::json::write(out, &report::gitlab::report(&lint)),
+        Format::Junit => report::junit::write(out, &lint),
+        Format::Markdown => report::markdown::write(out, &lint),
+        Format::Full | Format::Concise if arguments.statistics => report::summary::statistics(out, &lint)
             .and_then(|()| if lint.summary { report::summary::write(out, &lint) } else { Ok(()) }),
-        "concise" => report::concise::write(out, &lint),
-        _ => report::full::write(out, &lint, terminal),
+        Format::Concise => report::concise::write(out, &lint),
+        Format::Full => report::full::write(out, &lint, terminal),
     })?;
     let levels = outcome.findings.iter().map(|finding| finding.level);
     Ok(common.status(levels, outcome.not_checked.is_empty()))

@@ -1,20 +1,20 @@
 //! `forebay locate`.
 
 use super::common::Common;
+use super::output::{self, Formats};
 use super::selector::Selector;
 use super::session::{Session, one_object};
-use super::{Answer, Failure, Status, output};
+use super::{Answer, Failure, Status};
 use crate::lint::engine::NotChecked;
 use crate::report::{self, objects, parts};
 use crate::yaml::NodeRef;
 use serde_json::json;
 
-/// Formats, the default first.
-const FORMATS: [&str; 2] = ["text", "json"];
+output::formats!(Text = "text", Json = "json");
 
 /// Flags of `locate`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), json.")]
+#[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {
     /// The object: KIND/[NAMESPACE/]NAME
     object: String,
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let selector = Selector::parse(&arguments.object)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
@@ -40,8 +40,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         return Err(Failure::Usage(format!("{} has no {}; {help}", first.object.id, arguments.pointer)));
     };
     let location = value.location().or_else(|| node.location_at(&arguments.pointer));
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => {
+    output::emit(common, |format, out, _| match format {
+        Format::Json => {
             let header = report::json::header("locate", None, Some(&world), &NotChecked::default());
             let body = json!({
                 "location": parts::location(&session.snapshot, location.as_ref()),
@@ -49,7 +49,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             });
             report::json::write(out, &report::json::answer(header, body))
         }
-        _ => match &location {
+        Format::Text => match &location {
             Some(location) => writeln!(out, "{}", objects::place(&session.snapshot, location)),
             None => writeln!(out, "no file states this value"),
         },

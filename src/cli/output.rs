@@ -7,15 +7,57 @@ use crate::rewrite::write::file;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Write an answer: in `--format`, else the first of `formats`, to standard
-/// output, and in every format of `--output-file` to its file. `write` gets the
-/// format's name. A reader that went away is no failure.
-pub(crate) fn emit(
+/// The formats of a command. [`formats!`] makes one.
+pub(crate) trait Formats: Copy + 'static {
+    /// All, the default first.
+    const ALL: &'static [Self];
+    /// The line of `--help`.
+    const HELP: &'static str;
+    /// The word of `--format`.
+    fn name(self) -> &'static str;
+}
+
+/// An enumeration of the formats of a command, the default first: its words for
+/// `--format` and `--help`, and a match that must have an arm for each.
+macro_rules! formats {
+    ($first:ident = $default:literal $(, $format:ident = $word:literal)*) => {
+        crate::cli::output::formats!(Format: $first = $default $(, $format = $word)*);
+    };
+    ($type:ident: $first:ident = $default:literal $(, $format:ident = $word:literal)*) => {
+        #[doc = "Formats, the default first."]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $type {
+            $first,
+            $($format,)*
+        }
+
+        impl crate::cli::output::Formats for $type {
+            const ALL: &'static [Self] = &[$type::$first, $($type::$format,)*];
+            const HELP: &'static str = concat!("Formats: ", $default, " (default)" $(, ", ", $word)*, ".");
+            fn name(self) -> &'static str {
+                match self {
+                    $type::$first => $default,
+                    $($type::$format => $word,)*
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use formats;
+
+formats!(TextOnly: Text = "text");
+formats!(JsonOnly: Json = "json");
+formats!(DiffOnly: Diff = "diff");
+
+/// Write an answer: in `--format`, else the first format, to standard output, and
+/// in every format of `--output-file` to its file. A reader that went away is no
+/// failure.
+pub(crate) fn emit<F: Formats>(
     common: &Common,
-    formats: &[&'static str],
-    mut write: impl FnMut(&'static str, &mut dyn Write, Terminal) -> io::Result<()>,
+    mut write: impl FnMut(F, &mut dyn Write, Terminal) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let (main, files) = chosen(common, formats)?;
+    let (main, files) = chosen::<F>(common)?;
     progress::stop();
     for (format, path) in files {
         let mut bytes = Vec::new();
@@ -43,22 +85,23 @@ pub(crate) fn went_away(error: io::Error) -> io::Result<()> {
 }
 
 /// The format of standard output, and those of files.
-type Chosen<'c> = (&'static str, Vec<(&'static str, &'c Path)>);
+type Chosen<'c, F> = (F, Vec<(F, &'c Path)>);
 
 /// The formats that the flags ask for; to be checked before any work is done.
-pub(crate) fn chosen<'c>(common: &'c Common, formats: &[&'static str]) -> Result<Chosen<'c>, Failure> {
-    let known = |name: &str| {
-        let found = formats.iter().copied().find(|format| *format == name);
+pub(crate) fn chosen<F: Formats>(common: &Common) -> Result<Chosen<'_, F>, Failure> {
+    let known = |word: &str| {
+        let found = F::ALL.iter().copied().find(|format| format.name() == word);
         found.ok_or_else(|| {
-            let near = crate::text::suggest(name, formats.iter().copied());
-            let help = near.map_or_else(|| formats.join(", "), |near| format!("did you mean `{near}`?"));
-            Failure::Usage(format!("no format `{name}` for this command: {help}"))
+            let names = || F::ALL.iter().map(|format| format.name());
+            let near = crate::text::suggest(word, names());
+            let help = near.map_or_else(
+                || names().collect::<Vec<_>>().join(", "),
+                |near| format!("did you mean `{near}`?"),
+            );
+            Failure::Usage(format!("no format `{word}` for this command: {help}"))
         })
     };
-    let main = match &common.format {
-        Some(name) => known(name)?,
-        None => formats.first().copied().unwrap_or("text"),
-    };
+    let main = common.format.as_deref().map_or(Ok(F::ALL[0]), known)?;
     let files = common.output_file.iter().map(|(name, path)| Ok((known(name)?, path.as_path())));
     Ok((main, files.collect::<Result<_, Failure>>()?))
 }

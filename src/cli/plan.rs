@@ -1,7 +1,7 @@
 //! `forebay plan`.
 
 use super::common::Common;
-use super::output;
+use super::output::{self, Formats};
 use super::revisions::{self, Revision};
 use super::session::{self, Session};
 use super::{Answer, Status};
@@ -13,13 +13,11 @@ use crate::report::plan::{Plan, github, json, markdown, text};
 use crate::text::{suggest, wrap};
 use crate::world::World;
 
-const FORMATS: [&str; 4] = ["text", "json", "markdown", "github"];
-
-const FORMATS_HELP: &str = "Formats: text (default), json, markdown, github.";
+output::formats!(Text = "text", Json = "json", Markdown = "markdown", Github = "github");
 
 /// Flags of `plan`.
 #[derive(clap::Args)]
-#[command(after_help = FORMATS_HELP, after_long_help = effects_help())]
+#[command(after_help = Format::HELP, after_long_help = effects_help())]
 pub(crate) struct Arguments {
     /// Revision or directory (./DIR) before the change [default: the merge base with the main branch]
     #[arg(long, value_name = "REV|./DIR")]
@@ -69,7 +67,7 @@ fn fatal(word: &str) -> Result<Fatal, String> {
 
 /// The end of `plan --help`: every effect by family.
 fn effects_help() -> String {
-    let mut help = FORMATS_HELP.to_owned();
+    let mut help = Format::HELP.to_owned();
     help.push_str("\n\nEffects, with how bad they are:");
     let width = EffectKind::ALL.iter().map(|kind| kind.name().len()).max().unwrap_or(0);
     for category in Category::ALL {
@@ -93,7 +91,7 @@ const HELP_WIDTH: usize = 80;
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let at = common.at(&jiff::tz::TimeZone::UTC)?;
     let session = Session::open(common, &[])?;
     let head = match &arguments.head {
@@ -156,11 +154,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         show: common.show(),
         at,
     };
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => crate::report::json::write(out, &json(&view)),
-        "markdown" => out.write_all(markdown(&view).as_bytes()),
-        "github" => out.write_all(github(&view).as_bytes()),
-        _ => out.write_all(text(&view).as_bytes()),
+    output::emit(common, |format, out, _| match format {
+        Format::Json => crate::report::json::write(out, &json(&view)),
+        Format::Markdown => out.write_all(markdown(&view).as_bytes()),
+        Format::Github => out.write_all(github(&view).as_bytes()),
+        Format::Text => out.write_all(text(&view).as_bytes()),
     })?;
     let failing = |effect: &Effect| arguments.fail_on_effect.iter().any(|fatal| fatal.matches(effect));
     let mut counted = effects.iter().filter(|effect| effect.when.is_none());

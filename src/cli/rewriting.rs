@@ -82,7 +82,7 @@ pub(crate) fn show(
 ) -> Result<(), Failure> {
     let texts = changes.iter().map(|change| (&*change.path, change.after.clone().into_bytes()));
     let after = session.snapshot.with_files(texts);
-    output::emit(common, &["diff"], |_, out, terminal| {
+    output::emit(common, |_: output::DiffOnly, out, terminal| {
         let look = report::diff::Look { color: terminal.color, secrets };
         report::diff::write(out, &session.snapshot, &after, changes, look)
     })

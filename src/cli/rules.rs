@@ -1,7 +1,8 @@
 //! `forebay rules`.
 
 use super::common::Common;
-use super::{Answer, Status, output};
+use super::output::{self, Formats};
+use super::{Answer, Status};
 use crate::lint::engine::NotChecked;
 use crate::lint::rules::RULES;
 use crate::lint::{Group, Rule};
@@ -9,20 +10,19 @@ use crate::report;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Formats, the default first.
-const FORMATS: [&str; 3] = ["text", "markdown", "json"];
+output::formats!(Text = "text", Markdown = "markdown", Json = "json");
 
 /// Flags of `rules`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), markdown, json.")]
+#[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {}
 
 /// Run the command.
 pub(crate) fn run(common: &Common, _: &Arguments) -> Answer {
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => report::json::write(out, &as_json()),
-        "markdown" => markdown(out),
-        _ => text(out),
+    output::emit(common, |format, out, _| match format {
+        Format::Json => report::json::write(out, &as_json()),
+        Format::Markdown => markdown(out),
+        Format::Text => text(out),
     })?;
     Ok(Status::Clean)
 }

@@ -1,9 +1,10 @@
 //! `forebay simulate events`.
 
 use super::common::Common;
+use super::output::{self, Formats};
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
-use super::{Answer, Failure, output};
+use super::{Answer, Failure};
 use crate::lint::engine::{NotChecked, not_built};
 use crate::model::ObjectId;
 use crate::model::text::Text;
@@ -21,12 +22,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Formats, the default first.
-const FORMATS: [&str; 2] = ["text", "json"];
+output::formats!(Text = "text", Json = "json");
 
 /// Flags of `simulate events`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), json.")]
+#[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {
     /// Only events about these objects: KIND/[NAMESPACE/]NAME, with globs
     #[arg(long, value_name = "OBJECT")]
@@ -83,7 +83,7 @@ struct PostedObject {
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let posted = arguments.event.as_deref().map(|file| read_event(common, file)).transpose()?;
     let session = Session::open(common, &[])?;
     let world = session.world();
@@ -127,12 +127,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let mut not_checked = NotChecked::default();
     not_built(&world, &mut not_checked);
     let view = events::View { snapshot: &session.snapshot, clusters: &clusters, explain: arguments.explain };
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => {
+    output::emit(common, |format, out, _| match format {
+        Format::Json => {
             let header = report::json::header("simulate-events", None, Some(&world), &not_checked);
             report::json::write(out, &report::json::answer(header, events::json::body(&view)))
         }
-        _ => out.write_all(events::text::render(&view).as_bytes()),
+        Format::Text => out.write_all(events::text::render(&view).as_bytes()),
     })?;
     Ok(common.status(std::iter::empty(), not_checked.is_empty()))
 }

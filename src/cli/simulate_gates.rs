@@ -1,9 +1,10 @@
 //! `forebay simulate gates`.
 
 use super::common::{Common, time};
+use super::output::{self, Formats};
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
-use super::{Answer, Failure, Status, output};
+use super::{Answer, Failure, Status};
 use crate::config::Feature;
 use crate::lint::engine::{self, NotChecked};
 use crate::model::ObjectId;
@@ -21,12 +22,11 @@ use std::io::{self, Write};
 /// Days of which the transitions are shown where no range is asked for.
 const AHEAD: i64 = 7;
 
-/// Formats, the default first.
-const FORMATS: [&str; 4] = ["text", "json", "mermaid", "svg"];
+output::formats!(Text = "text", Json = "json", Mermaid = "mermaid", Svg = "svg");
 
 /// Flags of `simulate gates`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), json, mermaid, svg.")]
+#[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {
     /// Start of a range to chart
     #[arg(long, value_name = "TIME", requires = "to")]
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let zone = TimeZoneDatabase::bundled()
         .get(&arguments.time_zone)
         .map_err(|_| Failure::Usage(format!("--time-zone: no zone is called `{}`", arguments.time_zone)))?;
@@ -67,15 +67,17 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     };
     if let Some(object) = &arguments.why {
         let sentences = explain(&view, &world, &chosen, object)?;
-        output::emit(common, &FORMATS[..1], |_, out, _| out.write_all(sentences.as_bytes()))?;
+        output::emit(common, |_: output::TextOnly, out, _| out.write_all(sentences.as_bytes()))?;
         return Ok(Status::Clean);
     }
     let header = || report::json::header("simulate-gates", Some(range.from), Some(&world), &not_checked);
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => report::json::write(out, &report::json::answer(header(), json::body(&view))),
-        "mermaid" => out.write_all(mermaid::render(&view).as_bytes()),
-        "svg" => out.write_all(svg::render(&view).as_bytes()),
-        _ => out.write_all(text::render(&view).as_bytes()).and_then(|()| unapplied(out, &not_checked)),
+    output::emit(common, |format, out, _| match format {
+        Format::Json => report::json::write(out, &report::json::answer(header(), json::body(&view))),
+        Format::Mermaid => out.write_all(mermaid::render(&view).as_bytes()),
+        Format::Svg => out.write_all(svg::render(&view).as_bytes()),
+        Format::Text => {
+            out.write_all(text::render(&view).as_bytes()).and_then(|()| unapplied(out, &not_checked))
+        }
     })?;
     Ok(common.status(std::iter::empty(), not_checked.is_empty()))
 }

@@ -1,10 +1,11 @@
 //! `forebay simulate hooks`.
 
 use super::common::Common;
+use super::output::{self, Formats};
 use super::selector::Selector;
 use super::session::Session;
 use super::simulate_propagation::wanted;
-use super::{Answer, Failure, Status, output};
+use super::{Answer, Failure, Status};
 use crate::config::{Feature, Target};
 use crate::lint::engine::NotChecked;
 use crate::model::cluster_api_kinds as kinds;
@@ -21,12 +22,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Formats, the default first.
-const FORMATS: [&str; 2] = ["text", "json"];
+output::formats!(Text = "text", Json = "json");
 
 /// Flags of `simulate hooks`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), json.")]
+#[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {
     /// The Cluster: Cluster/NAMESPACE/NAME
     #[arg(value_name = "OBJECT", required_unless_present = "input")]
@@ -77,12 +77,12 @@ fn response(text: &str) -> Result<(Hook, hooks::Answer), String> {
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let header = |world| report::json::header("simulate-hooks", None, world, &NotChecked::default());
     if let Some(file) = &arguments.input {
         let result = input::answer(&read_input(common, file)?).map_err(Failure::Usage)?;
         let document = report::json::answer(header(None), json!({ "result": result }));
-        output::emit(common, &FORMATS, |_, out, _| report::json::write(out, &document))?;
+        output::emit(common, |_: Format, out, _| report::json::write(out, &document))?;
         return Ok(Status::Clean);
     }
     let session = Session::open(common, &[])?;
@@ -96,12 +96,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let request = request(arguments, on, scope, &session.config.target_of(name));
     let simulation = simulate(&cluster, &scope.objects, &request).map_err(Failure::Usage)?;
     let id = cluster.object.id;
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => {
+    output::emit(common, |format, out, _| match format {
+        Format::Json => {
             let body = report::hooks::json(name, id, &simulation);
             report::json::write(out, &report::json::answer(header(Some(&world)), body))
         }
-        _ => out.write_all(report::hooks::text(name, id, &simulation).as_bytes()),
+        Format::Text => out.write_all(report::hooks::text(name, id, &simulation).as_bytes()),
     })?;
     Ok(Status::Clean)
 }

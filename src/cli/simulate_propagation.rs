@@ -1,9 +1,10 @@
 //! `forebay simulate propagation`.
 
 use super::common::Common;
+use super::output::{self, Formats};
 use super::selector::Selector;
 use super::session::Session;
-use super::{Answer, Failure, Status, output};
+use super::{Answer, Failure, Status};
 use crate::config::{Config, Feature};
 use crate::go::regexp::GoRegexp;
 use crate::lint::engine::NotChecked;
@@ -13,12 +14,11 @@ use crate::report::propagation::{Cluster, json, text};
 use crate::simulate::propagation::simulate::{Missing, Settings, simulate};
 use crate::simulate::references::{Scope, scopes};
 
-/// Formats, the default first.
-const FORMATS: [&str; 2] = ["text", "json"];
+output::formats!(Text = "text", Json = "json");
 
 /// Flags of `simulate propagation`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), json.")]
+#[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {
     /// Only what is made of these objects: KIND/[NAMESPACE/]NAME, with globs
     #[arg(value_name = "OBJECT")]
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let selector = arguments.object.as_deref().map(Selector::parse).transpose()?;
     let session = Session::open(common, &[])?;
     let world = session.world();
@@ -59,12 +59,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         }
     }
     let snapshot = &world.snapshot;
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => {
+    output::emit(common, |format, out, _| match format {
+        Format::Json => {
             let header = report::json::header("simulate-propagation", None, Some(&world), &not_checked);
             report::json::write(out, &report::json::answer(header, json(snapshot, &clusters)))
         }
-        _ => {
+        Format::Text => {
             let mut answer = text(snapshot, &clusters);
             for (what, places) in not_checked.iter() {
                 answer.push_str(&format!("not checked: {} {what}: {}\n", places.len(), places.join(", ")));

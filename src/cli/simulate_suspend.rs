@@ -7,7 +7,7 @@ use super::{Answer, Status};
 use crate::lint::engine::NotChecked;
 use crate::report::{json, suspend};
 
-const FORMATS: [&str; 2] = ["text", "json"];
+output::formats!(Text = "text", Json = "json");
 
 /// Flags of `simulate suspend`.
 #[derive(clap::Args)]
@@ -15,18 +15,18 @@ pub(crate) struct Arguments {}
 
 /// Run the command.
 pub(crate) fn run(common: &Common, _: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let at = common.at(&jiff::tz::TimeZone::UTC)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
     let states = suspend::states(&world, wanted);
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => {
+    output::emit(common, |format, out, _| match format {
+        Format::Json => {
             let header = json::header("simulate-suspend", at, Some(&world), &NotChecked::default());
             json::write(out, &json::answer(header, suspend::json(&world, &states)))
         }
-        _ => out.write_all(suspend::text(&world, &states).as_bytes()),
+        Format::Text => out.write_all(suspend::text(&world, &states).as_bytes()),
     })?;
     Ok(Status::Clean)
 }

@@ -1,9 +1,10 @@
 //! `forebay why`.
 
 use super::common::Common;
+use super::output::{self, Formats};
 use super::selector::Selector;
 use super::session::{Found, Session, one_object};
-use super::{Answer, Status, output};
+use super::{Answer, Status};
 use crate::lint::engine::NotChecked;
 use crate::repo::{Snapshot, join};
 use crate::report::{self, objects, parts};
@@ -13,12 +14,11 @@ use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
-/// Formats, the default first.
-const FORMATS: [&str; 2] = ["text", "json"];
+output::formats!(Text = "text", Json = "json");
 
 /// Flags of `why`.
 #[derive(clap::Args)]
-#[command(after_help = "Formats: text (default), json.")]
+#[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {
     /// The object: KIND/[NAMESPACE/]NAME
     object: String,
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
-    output::chosen(common, &FORMATS)?;
+    output::chosen::<Format>(common)?;
     let selector = Selector::parse(&arguments.object)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
@@ -35,8 +35,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         return Err(selector.not_found([]));
     };
     let files = files(first.object, &session.snapshot);
-    output::emit(common, &FORMATS, |format, out, _| match format {
-        "json" => {
+    output::emit(common, |format, out, _| match format {
+        Format::Json => {
             let header = report::json::header("why", None, Some(&world), &NotChecked::default());
             let listed = files.iter().map(|(role, location)| {
                 json!({"role": role, "location": parts::location(&session.snapshot, Some(location))})
@@ -49,7 +49,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             });
             report::json::write(out, &report::json::answer(header, body))
         }
-        _ => out.write_all(text(&found, &files, &session.snapshot).as_bytes()),
+        Format::Text => out.write_all(text(&found, &files, &session.snapshot).as_bytes()),
     })?;
     Ok(Status::Clean)
 }
