@@ -88,7 +88,7 @@ impl Common {
     /// directory for a name that is relative to it, when the root is a part of it.
     pub(crate) fn boundary(&self, named: &Path) -> Result<PathBuf, Failure> {
         if self.known_root.get().is_none() {
-            self.works_on(&super::session::root_and_focus(self.root.as_deref(), &[])?.0);
+            self.works_on(&super::root::root_and_focus(self.root.as_deref(), &[])?.0);
         }
         let root = self.known_root.get().cloned().unwrap_or_default();
         let here = std::env::current_dir().and_then(|here| here.canonicalize());

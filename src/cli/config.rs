@@ -2,7 +2,8 @@
 
 use super::common::Common;
 use super::output::{self, Formats};
-use super::session::{Session, cluster_filter, load_config, root_and_focus};
+use super::root::root_and_focus;
+use super::session::{Session, cluster_filter, load_config};
 use super::{Answer, Failure, Status};
 use crate::config::{Config, FILE_NAME, SCHEMA, TEMPLATE};
 use crate::lint::engine::NotChecked;

@@ -17,6 +17,7 @@ mod plan;
 mod progress;
 mod revisions;
 mod rewriting;
+mod root;
 mod rules;
 mod selector;
 mod session;

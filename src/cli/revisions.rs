@@ -1,7 +1,8 @@
 //! The two snapshots of `plan` and `lint --since`: git revisions or directories.
 
 use super::Failure;
-use super::session::{Session, real};
+use super::root::real;
+use super::session::Session;
 use crate::repo::{Snapshot, git};
 use std::path::Path;
 use std::sync::Arc;
