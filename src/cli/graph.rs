@@ -8,7 +8,7 @@ use crate::lint::engine::NotChecked;
 use crate::report;
 use crate::world::graph::Graph;
 
-output::formats!(Text = "text", Mermaid = "mermaid", Dot = "dot", Json = "json");
+output::formats!(Text = "text", Mermaid = "mermaid", Dot = "dot", Svg = "svg", Json = "json");
 
 /// Flags of `graph`.
 #[derive(clap::Args)]
@@ -28,6 +28,7 @@ pub(crate) fn run(common: &Common, _: &Arguments) -> Answer {
             report::json::write(out, &report::json::answer(header, report::graph::json(&graph)))
         }
         Format::Mermaid => out.write_all(report::graph::mermaid(&graph).as_bytes()),
+        Format::Svg => out.write_all(report::graph_svg::render(&graph).as_bytes()),
         Format::Dot => out.write_all(report::graph::dot(&graph).as_bytes()),
         Format::Text => out.write_all(report::graph::text(&graph).as_bytes()),
     })?;

@@ -11,6 +11,7 @@ mod gate;
 mod graph;
 mod lint;
 mod locate;
+mod map;
 mod migrate;
 mod output;
 mod plan;
@@ -76,6 +77,8 @@ enum Command {
     Locate(locate::Arguments),
     /// Show who applies whom, from which source, after what
     Graph(graph::Arguments),
+    /// Draw the fleet on one page
+    Map(map::Arguments),
     /// List all rules
     Rules(rules::Arguments),
     /// Show, describe or begin the configuration
@@ -172,6 +175,7 @@ fn run() -> ExitCode {
         Command::Config(arguments) => config::run(&common, &arguments),
         Command::Completions(arguments) => completions::completions(&common, &arguments),
         Command::Man(arguments) => completions::man(&common, &arguments),
+        Command::Map(arguments) => map::run(&common, &arguments),
         Command::Rules(arguments) => rules::run(&common, &arguments),
     });
     progress::stop();

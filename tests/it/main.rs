@@ -40,6 +40,7 @@ mod kustomize_cases;
 mod kustomize_goldens;
 mod kustomize_origins;
 mod kustomize_stress;
+mod map;
 mod migrate_alert_summary;
 mod oracle;
 mod origins;

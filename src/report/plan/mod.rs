@@ -306,6 +306,11 @@ fn phrase(effect: &Effect) -> String {
     told.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
+/// The verb of an effect and what happens, as every answer words it.
+pub fn sentence(effect: &Effect) -> (&'static str, String) {
+    (verb(effect), phrase(effect))
+}
+
 /// What follows, first of all when.
 fn consequences(effect: &Effect) -> Vec<String> {
     let when = effect.when.as_ref().map(|tracked| format!("not now: when `{tracked}` moves"));

@@ -1,0 +1,90 @@
+//! `forebay map`.
+
+use super::common::Common;
+use super::revisions::{self, Revision};
+use super::session::{Session, cluster_filter};
+use super::{Answer, Failure, Status};
+use crate::lint::engine::{self, Options};
+use crate::plan;
+use crate::repo::git;
+use crate::report::map::{Change, Map, render};
+use crate::simulate::gates::objects::Gating;
+use crate::simulate::gates::timeline::{Range, simulate};
+use crate::world::{ApplyTarget, World};
+use jiff::{SignedDuration, Timestamp};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Flags of `map`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Revision or directory (./DIR) before a change that the map then shows
+    #[arg(long, value_name = "REV|./DIR")]
+    base: Option<String>,
+    /// Revision or directory (./DIR) after the change [default: the working tree]
+    #[arg(long, value_name = "REV|./DIR", requires = "base")]
+    head: Option<String>,
+}
+
+/// Days that the timeline covers.
+const AHEAD: i64 = 7;
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    let at = common.at(&jiff::tz::TimeZone::UTC)?;
+    let session = Session::open(common, &[])?;
+    let remotes = git::remotes(&session.root);
+    let head = match &arguments.head {
+        Some(name) => revisions::read(&session, name)?,
+        None => Revision { snapshot: session.snapshot.clone(), label: "working tree".to_owned() },
+    };
+    let base = arguments.base.as_deref().map(|name| revisions::read(&session, name)).transpose()?;
+    let base = base.map(|base| (World::new(&base.snapshot, &session.config, &remotes), base.label));
+    let world = match &base {
+        Some((base, _)) => base.like(&head.snapshot, &session.config, &remotes),
+        None => World::new(&head.snapshot, &session.config, &remotes),
+    };
+    let wanted = cluster_filter(common, &world)?;
+    let clusters: Vec<usize> =
+        (0..world.clusters.len()).filter(|index| wanted(&world.clusters[*index])).collect();
+    let outcome = engine::run(&world, &session.config, &Options::default());
+    let from = at.unwrap_or_else(now);
+    let to = from.checked_add(SignedDuration::from_hours(24 * AHEAD)).unwrap_or(Timestamp::MAX);
+    let simulations: Vec<_> = clusters
+        .iter()
+        .map(|index| {
+            let local = world
+                .members(&world.clusters[*index])
+                .filter(|(member, _)| member.target == ApplyTarget::Local)
+                .map(|(_, object)| (&object.id, object.node.get_ref()));
+            simulate(&Gating::read(local), Range { from, to })
+        })
+        .collect();
+    let effects = base.as_ref().map(|(base, _)| plan::plan(base, &world)).unwrap_or_default();
+    let change =
+        base.as_ref().map(|(base_world, label)| Change { base: label, base_world, effects: &effects });
+    let page = render(&Map {
+        world: &world,
+        clusters: &clusters,
+        outcome: &outcome,
+        simulations: &simulations,
+        change,
+    });
+    let written = match &arguments.output {
+        Some(file) => std::fs::write(file, page).map_err(|error| format!("{}: {error}", file.display())),
+        None => std::io::stdout()
+            .write_all(page.as_bytes())
+            .or_else(super::output::went_away)
+            .map_err(|error| format!("standard output: {error}")),
+    };
+    written.map_err(Failure::Work)?;
+    Ok(Status::Clean)
+}
+
+/// Gates know whole seconds.
+fn now() -> Timestamp {
+    Timestamp::from_second(Timestamp::now().as_second()).unwrap_or(Timestamp::UNIX_EPOCH)
+}

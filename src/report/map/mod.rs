@@ -1,0 +1,117 @@
+//! The fleet on one page: clusters, who applies whom, what waits, what is marked,
+//! and a change on it. The page is one file without any request; everything that
+//! came from a repository reaches it as JSON and is only ever set as text.
+
+mod data;
+
+use crate::lint::engine::Outcome;
+use crate::plan::Effect;
+use crate::simulate::gates::timeline::Simulation;
+use crate::world::World;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+/// What to draw.
+pub struct Map<'a> {
+    /// The clusters; after the change where there is one.
+    pub world: &'a World,
+    /// Places in [`World::clusters`] of those to draw.
+    pub clusters: &'a [usize],
+    /// What `lint` says of it.
+    pub outcome: &'a Outcome,
+    /// Gates, schedules and suspensions of each drawn cluster over a week.
+    pub simulations: &'a [Simulation],
+    /// The change, if one is shown.
+    pub change: Option<Change<'a>>,
+}
+
+/// A change that the map shows.
+pub struct Change<'a> {
+    /// What the base is called.
+    pub base: &'a str,
+    /// The clusters before: what is deleted is drawn from them.
+    pub base_world: &'a World,
+    /// Its effects.
+    pub effects: &'a [Effect],
+}
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page.
+pub fn render(map: &Map<'_>) -> String {
+    let digest = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+    let policy = format!(
+        "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+        digest(STYLE),
+        digest(SCRIPT)
+    );
+    let data = inert(&data::data(map).to_string());
+    // In the order of the page, so that no text is looked through for the next mark.
+    let mut page = String::with_capacity(PAGE.len() + STYLE.len() + SCRIPT.len() + data.len());
+    let mut rest = PAGE;
+    for (mark, text) in
+        [("%CSP%", policy.as_str()), ("%CSS%", STYLE), ("%DATA%", data.as_str()), ("%JS%", SCRIPT)]
+    {
+        let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
+        page.push_str(before);
+        page.push_str(text);
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+/// JSON that can't end the element it stands in, nor begin another one.
+fn inert(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_ends_no_element() {
+        let hostile = serde_json::json!({"name": "</script><script>alert(1)</script>\u{2028}&lt;<!--"});
+        let text = inert(&hostile.to_string());
+        assert!(!text.contains(['<', '>', '&', '\u{2028}']), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), hostile);
+    }
+
+    #[test]
+    fn every_mark_is_replaced_once_and_in_order() {
+        let places: Vec<usize> = ["%CSP%", "%CSS%", "%DATA%", "%JS%"]
+            .iter()
+            .map(|mark| {
+                assert_eq!(PAGE.matches(mark).count(), 1, "{mark}");
+                PAGE.find(mark).expect("in the page")
+            })
+            .collect();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+
+    #[test]
+    fn the_page_asks_for_nothing_from_elsewhere() {
+        for text in [PAGE, STYLE, SCRIPT] {
+            for word in [
+                "src=\"http",
+                "href=",
+                "@import",
+                "url(",
+                "fetch(",
+                "XMLHttpRequest",
+                "innerHTML",
+                "style=\"",
+            ] {
+                assert!(!text.contains(word), "{word}");
+            }
+        }
+    }
+}
