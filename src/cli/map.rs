@@ -8,6 +8,7 @@ use crate::lint::engine::{self, Options};
 use crate::plan;
 use crate::repo::git;
 use crate::report::map::{Change, Map, render};
+use crate::rewrite::write;
 use crate::simulate::gates::objects::Gating;
 use crate::simulate::gates::timeline::{Range, simulate};
 use crate::world::{ApplyTarget, World};
@@ -74,7 +75,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         change,
     });
     let written = match &arguments.output {
-        Some(file) => std::fs::write(file, page).map_err(|error| format!("{}: {error}", file.display())),
+        Some(file) => write::file(&session.root, file, page.as_bytes())
+            .map_err(|error| format!("{}: {error}", file.display())),
         None => std::io::stdout()
             .write_all(page.as_bytes())
             .or_else(super::output::went_away)
