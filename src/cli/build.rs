@@ -52,6 +52,8 @@ struct Built {
     objects: Vec<BuiltObject>,
     /// Lines about what was left out.
     partial: Vec<String>,
+    /// The clusters, where all of them were built.
+    world: Option<World>,
 }
 
 struct BuiltObject {
@@ -93,6 +95,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     for line in &built.partial {
         let _ = writeln!(complaints, "partial: {line}");
     }
+    if let Some(world) = built.world.as_ref().filter(|_| !common.quiet) {
+        let _ = output::followed(&mut complaints, world);
+    }
     Ok(if built.partial.is_empty() { Status::Clean } else { Status::Findings })
 }
 
@@ -101,7 +106,7 @@ fn everything(common: &Common, session: &Session) -> Result<Built, Failure> {
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
     let mut built = Built::default();
-    for cluster in world.clusters.iter().filter(|cluster| wanted(cluster)) {
+    for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
         for (index, applied) in cluster.applied.iter().enumerate() {
             if let Some(why) = failure(session, applied) {
                 built.partial.push(format!("{}: {why}", clean(&applied.id.to_string())));
@@ -109,6 +114,9 @@ fn everything(common: &Common, session: &Session) -> Result<Built, Failure> {
             built.add(session, &world, cluster, index);
         }
     }
+    output::warn_if_nothing_followed(&world);
+    drop(wanted);
+    built.world = Some(world);
     Ok(built)
 }
 
@@ -269,7 +277,7 @@ fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Buil
             for line in &built.partial {
                 not_checked.add("partial-build", line.clone());
             }
-            let header = report::json::header("build", None, None, &not_checked);
+            let header = report::json::header("build", None, built.world.as_ref(), &not_checked);
             let listed: Vec<_> =
                 nodes.iter().map(|node| objects::json(*node).unwrap_or(serde_json::Value::Null)).collect();
             let mut body = json!({"objects": listed});

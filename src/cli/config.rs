@@ -7,13 +7,14 @@ use super::session::{Session, cluster_filter, load_config};
 use super::{Answer, Failure, Status};
 use crate::config::{Config, FILE_NAME, SCHEMA, TEMPLATE};
 use crate::lint::engine::NotChecked;
-use crate::model::kinds;
+use crate::model::{Certainty, kinds};
+use crate::report::coverage::{name_of, quoted};
 use crate::report::{self};
 use crate::text::clean;
-use crate::world::{ApplyTarget, Cluster, World, target_of};
+use crate::world::{ApplyTarget, Cluster, Form, Outcome, World, suggestions, target_of};
 use crate::yaml::Location;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -46,7 +47,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 fn init(common: &Common) -> Answer {
     let (root, _) = root_and_focus(common.root.as_deref(), &[])?;
     let path = root.join(FILE_NAME);
-    let written = std::fs::File::create_new(&path).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
+    let text = match path.exists() {
+        true => String::new(),
+        false => filled(&Session::open(common, &[])?.world()),
+    };
+    let written = std::fs::File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
     match written {
         Ok(()) => {
             output::emit(common, |_: output::TextOnly, out, _| writeln!(out, "{FILE_NAME} written"))?;
@@ -58,6 +63,85 @@ fn init(common: &Common) -> Answer {
         }
         Err(error) => Err(Failure::Work(format!("{FILE_NAME}: {error}"))),
     }
+}
+
+/// The template with the clusters, trees and sources that were found; what could
+/// not be resolved stays commented.
+fn filled(world: &World) -> String {
+    let place =
+        |location: &Location| format!("{}:{}", clean(&location.path), world.snapshot.positions(location).0.0);
+    let item = |name: &str, path: &str| {
+        let path = if path.is_empty() { "." } else { path };
+        format!("- {{name: {}, path: {}}}", quoted(name), quoted(path))
+    };
+    let (mut found, mut open) = (Vec::new(), Vec::new());
+    let (mut trees, mut sources) = (BTreeSet::new(), BTreeSet::new());
+    for cluster in world.applied_clusters() {
+        let Some(name) = &cluster.name else { continue };
+        let line = item(name, &cluster.root);
+        if cluster.certainty == Certainty::Guessed {
+            open.push(line);
+            continue;
+        }
+        let says =
+            cluster.location.as_ref().map_or(String::new(), |location| format!("  # {}", place(location)));
+        found.push(format!("{line}{says}"));
+        if let Some((kind, namespace, name)) = cluster.source.as_ref().filter(|_| !cluster.tree.is_empty()) {
+            trees.insert(source(
+                kind,
+                namespace.as_deref(),
+                name,
+                &format!("path: {}", quoted(&cluster.tree)),
+            ));
+        }
+        for applied in
+            cluster.applied.iter().filter(|applied| matches!(applied.outcome, Outcome::External(_)))
+        {
+            let node = applied.node.get_ref();
+            let text = |pointer: &str| node.str_at(pointer).map(|text| text.into_owned());
+            let (Some(kind), Some(name)) = (text("/spec/sourceRef/kind"), text("/spec/sourceRef/name"))
+            else {
+                continue;
+            };
+            let own = applied.id.namespace.as_deref().map(str::to_owned);
+            let namespace = text("/spec/sourceRef/namespace").or(own);
+            let directory = format!("dir: {}", quoted(&format!("../{name}")));
+            sources.insert(source(&kind, namespace.as_deref(), &name, &directory));
+        }
+    }
+    if found.is_empty() && open.is_empty() {
+        open = suggestions(&world.snapshot).iter().map(|path| item(name_of(path), path)).collect();
+    }
+    let mut out = String::new();
+    let mut skipping = false;
+    for line in TEMPLATE.lines() {
+        skipping &= line.starts_with("#  ");
+        let lists: Option<(&str, Vec<String>, Vec<String>)> = match line {
+            "#clusters:" => Some(("clusters", found.clone(), open.clone())),
+            "#sources:" => {
+                Some(("sources", trees.iter().cloned().collect(), sources.iter().cloned().collect()))
+            }
+            _ => None,
+        };
+        match lists {
+            Some((key, sure, unsure)) if !sure.is_empty() || !unsure.is_empty() => {
+                skipping = true;
+                let mark = if sure.is_empty() { "#" } else { "" };
+                out.push_str(&format!("{mark}{key}:\n"));
+                sure.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
+                unsure.iter().for_each(|line| out.push_str(&format!("#  {line}\n")));
+            }
+            _ if skipping => {}
+            _ => out.push_str(&format!("{line}\n")),
+        }
+    }
+    out
+}
+
+fn source(kind: &str, namespace: Option<&str>, name: &str, tree: &str) -> String {
+    let namespace =
+        namespace.map_or(String::new(), |namespace| format!(", namespace: {}", quoted(namespace)));
+    format!("- {{kind: {kind}, name: {}{namespace}, {tree}}}", quoted(name))
 }
 
 /// One value in force. `from` is a place, or words where no file says it.
@@ -151,8 +235,8 @@ fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<Row> {
         key: key("known"),
         value: json!(cluster.certainty.name()),
         from: match &cluster.location {
-            Some(location) => format!("{}, {}", cluster.evidence, place(location)),
-            None => cluster.evidence.to_owned(),
+            Some(location) => format!("{}, {}", cluster.form.map_or("", Form::words), place(location)),
+            None => cluster.form.map_or("", Form::words).to_owned(),
         },
     });
     for (target, location) in targets(world, cluster) {
@@ -171,7 +255,12 @@ fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<Row> {
         ("target.clusterApi", &settings.cluster_api),
         ("target.kubernetes", &settings.kubernetes),
     ] {
-        let value = version.value.map(|version| json!(version.to_string()));
+        let known =
+            what == "target.flux" && (version.value.is_some() || settings.flux_between != (None, None));
+        let value = match known {
+            true => Some(report::json::flux(settings)),
+            false => version.value.map(|version| json!(version.to_string())),
+        };
         rows.push(setting(name, what, value, report::json::from(&world.snapshot, version)));
     }
     for (feature, state) in settings.features() {
@@ -243,7 +332,10 @@ fn words(value: &Value) -> String {
         Value::String(text) => clean(text).into_owned(),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
         Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
-        Value::Object(_) => "unknown".to_owned(),
+        Value::Object(unknown) => match unknown.get("$unknown").and_then(Value::as_str) {
+            Some(bounds) if bounds.starts_with("2.") || bounds.starts_with("from ") => bounds.to_owned(),
+            _ => "unknown".to_owned(),
+        },
         other => other.to_string(),
     }
 }

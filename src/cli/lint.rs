@@ -115,6 +115,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     if outcome.files == 0 && outcome.not_checked.is_empty() && !common.allow_empty {
         return Err(Failure::Work("no manifest to read here (--allow-empty makes that fine)".to_owned()));
     }
+    output::warn_if_nothing_followed(&world);
     let wanted = cluster_filter(common, &world)?;
     if !common.cluster.is_empty() {
         keep_clusters(&mut outcome, world.clusters.iter().filter(|cluster| wanted(cluster)));

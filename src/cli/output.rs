@@ -2,8 +2,9 @@
 
 use super::common::Common;
 use super::{Failure, progress};
-use crate::report::Terminal;
+use crate::report::{self, Terminal};
 use crate::rewrite::write::file;
+use crate::world::World;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -77,6 +78,22 @@ pub(crate) fn emit<F: Formats>(
         .and_then(|()| out.flush())
         .or_else(went_away)
         .map_err(|error| Failure::Work(format!("standard output: {error}")))
+}
+
+/// The last line of an answer for people: what it rests on.
+pub(crate) fn followed(out: &mut dyn Write, world: &World) -> io::Result<()> {
+    match report::coverage::line(world) {
+        Some(line) => writeln!(out, "{line}"),
+        None => Ok(()),
+    }
+}
+
+/// On standard error, in every format: that an answer rests on nothing.
+pub(crate) fn warn_if_nothing_followed(world: &World) {
+    if let Some(warning) = report::coverage::nothing_followed(world) {
+        progress::stop();
+        let _ = io::stderr().lock().write_all(warning.as_bytes());
+    }
 }
 
 /// A reader that went away is no failure.

@@ -108,6 +108,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let base = base?;
     let base_world = World::new(&base.snapshot, &session.config, &remotes);
     let head_world = base_world.like(&head.snapshot, &session.config, &remotes);
+    output::warn_if_nothing_followed(&head_world);
     let wanted = |effect: &Effect| {
         common.cluster.is_empty()
             || effect

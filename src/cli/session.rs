@@ -139,8 +139,7 @@ pub(crate) fn one_object<'w>(
 ) -> Result<Vec<Found<'w>>, Failure> {
     let wanted = cluster_filter(common, world)?;
     let found: Vec<Found<'w>> = world
-        .clusters
-        .iter()
+        .applied_clusters()
         .filter(|cluster| wanted(cluster))
         .flat_map(|cluster| {
             world.members(cluster).map(move |(member, object)| Found { cluster, member, object })

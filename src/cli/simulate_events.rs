@@ -89,7 +89,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let world = session.world();
     let mut places: Vec<Place<'_>> = Vec::new();
     let wanted = cluster_filter(common, &world)?;
-    for cluster in world.clusters.iter().filter(|cluster| wanted(cluster)) {
+    for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
         let mut targets: BTreeSet<&ApplyTarget> =
             cluster.members.iter().map(|member| &member.target).collect();
         targets.insert(&ApplyTarget::Local);
@@ -127,12 +127,16 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let mut not_checked = NotChecked::default();
     not_built(&world, &mut not_checked);
     let view = events::View { snapshot: &session.snapshot, clusters: &clusters, explain: arguments.explain };
+    output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("simulate-events", None, Some(&world), &not_checked);
             report::json::write(out, &report::json::answer(header, events::json::body(&view)))
         }
-        Format::Text => out.write_all(events::text::render(&view).as_bytes()),
+        Format::Text => {
+            out.write_all(events::text::render(&view).as_bytes())?;
+            output::followed(out, &world)
+        }
     })?;
     Ok(common.status(std::iter::empty(), not_checked.is_empty()))
 }

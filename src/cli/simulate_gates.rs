@@ -55,7 +55,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let session = Session::open(common, &[])?;
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
-    let chosen: Vec<&cluster::Cluster> = world.clusters.iter().filter(|cluster| wanted(cluster)).collect();
+    let chosen: Vec<&cluster::Cluster> = world.applied_clusters().filter(|cluster| wanted(cluster)).collect();
     let clusters: Vec<Cluster> = chosen.iter().map(|cluster| simulated(&world, cluster, range)).collect();
     let not_checked = not_checked(&world);
     let view = View {
@@ -70,13 +70,16 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         output::emit(common, |_: output::TextOnly, out, _| out.write_all(sentences.as_bytes()))?;
         return Ok(Status::Clean);
     }
+    output::warn_if_nothing_followed(&world);
     let header = || report::json::header("simulate-gates", Some(range.from), Some(&world), &not_checked);
     output::emit(common, |format, out, _| match format {
         Format::Json => report::json::write(out, &report::json::answer(header(), json::body(&view))),
         Format::Mermaid => out.write_all(mermaid::render(&view).as_bytes()),
         Format::Svg => out.write_all(svg::render(&view).as_bytes()),
         Format::Text => {
-            out.write_all(text::render(&view).as_bytes()).and_then(|()| unapplied(out, &not_checked))
+            out.write_all(text::render(&view).as_bytes())?;
+            unapplied(out, &not_checked)?;
+            output::followed(out, &world)
         }
     })?;
     Ok(common.status(std::iter::empty(), not_checked.is_empty()))

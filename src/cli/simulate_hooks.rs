@@ -96,12 +96,16 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let request = request(arguments, on, scope, &session.config.target_of(name));
     let simulation = simulate(&cluster, &scope.objects, &request).map_err(Failure::Usage)?;
     let id = cluster.object.id;
+    output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let body = report::hooks::json(name, id, &simulation);
             report::json::write(out, &report::json::answer(header(Some(&world)), body))
         }
-        Format::Text => out.write_all(report::hooks::text(name, id, &simulation).as_bytes()),
+        Format::Text => {
+            out.write_all(report::hooks::text(name, id, &simulation).as_bytes())?;
+            output::followed(out, &world)
+        }
     })?;
     Ok(Status::Clean)
 }

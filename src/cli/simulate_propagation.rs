@@ -59,6 +59,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         }
     }
     let snapshot = &world.snapshot;
+    output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("simulate-propagation", None, Some(&world), &not_checked);
@@ -72,7 +73,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             if answer.is_empty() {
                 answer.push_str("nothing here propagates metadata\n");
             }
-            out.write_all(answer.as_bytes())
+            out.write_all(answer.as_bytes())?;
+            output::followed(out, &world)
         }
     })?;
     Ok(Status::Clean)

@@ -21,12 +21,16 @@ pub(crate) fn run(common: &Common, _: &Arguments) -> Answer {
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
     let states = suspend::states(&world, wanted);
+    output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = json::header("simulate-suspend", at, Some(&world), &NotChecked::default());
             json::write(out, &json::answer(header, suspend::json(&world, &states)))
         }
-        Format::Text => out.write_all(suspend::text(&world, &states).as_bytes()),
+        Format::Text => {
+            out.write_all(suspend::text(&world, &states).as_bytes())?;
+            output::followed(out, &world)
+        }
     })?;
     Ok(Status::Clean)
 }

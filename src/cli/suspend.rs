@@ -186,7 +186,7 @@ fn nothing_named(world: &World, selector: &Selector) -> Failure {
         Failure::Usage(format!("{}: {why}; nothing was written", clean(&id.to_string())))
     };
     let mut elsewhere = None;
-    for cluster in &world.clusters {
+    for cluster in world.applied_clusters() {
         for (member, object) in world.members(cluster).filter(|(_, object)| selector.matches(&object.id)) {
             if !is_suspendable(&object.id) {
                 return usage(&object.id, "objects of this kind can't be suspended");

@@ -239,10 +239,6 @@ fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Che
         let (id, node) = (&effective.id, effective.node.get_ref());
         object(&ObjectView::new(context, id, node, Some(effective)))
     });
-    let orphans = world.orphans.par_iter().with_min_len(16).map(|index| {
-        let orphan = &snapshot.objects()[*index as usize];
-        object(&ObjectView::new(context, &orphan.id, orphan.node.get_ref(), None))
-    });
     // Patches that change nothing here are read all the same, by their schema.
     let patches = match rules.iter().any(|rule| rule.group == Group::Schema) {
         true => patches::unused(world),
@@ -271,7 +267,7 @@ fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Che
         }
         checked
     });
-    let objects = documents.chain(effective).chain(orphans).chain(patches);
+    let objects = documents.chain(effective).chain(patches);
     let mut all = objects.chain(clusters).reduce(Checked::default, Checked::and);
     for rule in rules {
         if let Check::Repository(check) = rule.check {

@@ -321,7 +321,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
     // What is read without an entry point is nothing that a cluster gains or loses
     // when the first comes or the last goes.
     let compared =
-        |cluster: &&Cluster| cluster.name.is_some() || base_world.has_entry == head_world.has_entry;
+        |cluster: &&Cluster| cluster.name.is_some() || !(base_world.has_entry || head_world.has_entry);
     for cluster in base_world.clusters.iter().filter(compared) {
         pairs.entry(key(cluster)).or_default().0 = Some(cluster);
     }

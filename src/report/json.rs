@@ -8,7 +8,7 @@ use crate::lint::engine::NotChecked;
 use crate::repo::Snapshot;
 use crate::text::clean;
 use crate::world::World;
-use crate::world::versions::Setting;
+use crate::world::versions::{Setting, Settings};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -55,7 +55,10 @@ fn target(world: &World) -> Value {
             ("clusterApi", &settings.cluster_api),
             ("kubernetes", &settings.kubernetes),
         ] {
-            let value = version.value.map_or_else(unstated, |version| json!(version.to_string()));
+            let value = match key {
+                "flux" => flux(settings),
+                _ => version.value.map_or_else(unstated, |version| json!(version.to_string())),
+            };
             values.insert(key.to_owned(), json!({"value": value, "from": from(&world.snapshot, version)}));
         }
         for (feature, setting) in settings.features() {
@@ -86,6 +89,18 @@ fn coverage(world: Option<&World>) -> Value {
         "clusters": clusters,
         "notFollowed": not_followed.collect::<Value>(),
     })
+}
+
+/// The version of Flux, or what bounds it.
+pub fn flux(settings: &Settings) -> Value {
+    match (settings.flux.value, settings.flux_between) {
+        (Some(version), _) if version.major < 2 => json!("older than 2.0"),
+        (Some(version), _) => json!(version.to_string()),
+        (None, (None, None)) => unstated(),
+        (None, (Some(low), None)) => super::parts::unknown(&format!("2.{low} or later")),
+        (None, (None, Some(high))) => super::parts::unknown(&format!("2.{high} or earlier")),
+        (None, (Some(low), Some(high))) => super::parts::unknown(&format!("from 2.{low} to 2.{high}")),
+    }
 }
 
 /// The value of what the repository does not state.

@@ -43,6 +43,9 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     }
     text.push_str(&looked);
     text.push_str(".\n");
+    if let Some(line) = super::coverage::line(lint.world) {
+        text.push_str(&format!("{}.\n", prose(&line)));
+    }
     let reasons = outcome.not_checked.iter().map(|(reason, places)| unchecked(places.len(), reason));
     let reasons: Vec<String> = reasons.collect();
     if !reasons.is_empty() {

@@ -3,6 +3,7 @@
 //! (time of day, duration, absolute paths) is.
 
 pub mod concise;
+pub mod coverage;
 pub mod diff;
 pub mod docs;
 pub mod events;

@@ -21,6 +21,15 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     }
     writeln!(out, "{looked}")?;
     writeln!(out, "{}", found(lint))?;
+    unchecked_reasons(out, lint)?;
+    match super::coverage::line(lint.world) {
+        Some(line) => writeln!(out, "{line}"),
+        None => Ok(()),
+    }
+}
+
+fn unchecked_reasons(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
+    let outcome = lint.outcome;
     let reasons = outcome.not_checked.iter().map(|(reason, places)| unchecked(places.len(), reason));
     let reasons: Vec<String> = reasons.collect();
     if reasons.is_empty() {

@@ -19,7 +19,7 @@ pub struct State<'w> {
 /// Every suspendable object of the wanted clusters.
 pub fn states<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> Vec<State<'w>> {
     let mut states = Vec::new();
-    for cluster in world.clusters.iter().filter(|cluster| wanted(cluster)) {
+    for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
         let mut own: Vec<State<'w>> = world
             .members(cluster)
             .filter(|(member, _)| member.target == ApplyTarget::Local)

@@ -94,7 +94,7 @@ pub struct Scope<'w> {
 /// The scopes of a world that hold anything of Cluster API, orphans last.
 pub fn scopes(world: &World) -> Vec<Scope<'_>> {
     let mut scopes = Vec::new();
-    for cluster in &world.clusters {
+    for cluster in world.applied_clusters() {
         scopes.extend(scopes_of(world, cluster));
     }
     let orphans = world.orphans().map(|o| Object { id: &o.id, node: o.node.get_ref() });

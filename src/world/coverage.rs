@@ -45,7 +45,7 @@ impl World {
     /// What was followed, and what was not.
     pub fn coverage(&self) -> Coverage {
         let mut coverage = Coverage::default();
-        for cluster in &self.clusters {
+        for cluster in self.applied_clusters() {
             let Some(name) = &cluster.name else { continue };
             coverage.clusters.insert(name.clone(), cluster.certainty);
             for applied in &cluster.applied {
@@ -74,14 +74,31 @@ impl World {
             true => self.orphans().collect(),
             false => self.snapshot.objects().iter().filter(is_object).collect(),
         };
+        let key = |place: &Option<Location>| place.as_ref().map(|place| (place.path.clone(), place.start));
+        let unsettled = |object: &crate::model::Object| {
+            let place = key(&object.node.get_ref().location());
+            self.unsettled.iter().find(|one| place.is_some() && key(&one.location) == place)
+        };
         coverage.orphans = unapplied.len();
         coverage.in_clusters = coverage.objects - coverage.orphans;
         for orphan in unapplied.into_iter().filter(|orphan| kinds::is_kustomization(&orphan.id)) {
             coverage.kustomizations += 1;
             coverage.not_followed.push(NotFollowed {
                 object: orphan.id.clone(),
-                why: UNAPPLIED.to_owned(),
+                why: unsettled(orphan).map_or(UNAPPLIED, |one| one.why.as_str()).to_owned(),
                 location: orphan.node.get_ref().location(),
+            });
+        }
+        let written: Vec<_> = coverage.not_followed.iter().filter_map(|one| key(&one.location)).collect();
+        for one in &self.unsettled {
+            if key(&one.location).is_some_and(|place| written.contains(&place)) {
+                continue;
+            }
+            coverage.kustomizations += 1;
+            coverage.not_followed.push(NotFollowed {
+                object: one.id.clone(),
+                why: one.why.clone(),
+                location: one.location.clone(),
             });
         }
         coverage

@@ -3,6 +3,7 @@
 
 use super::earlier::{Builds, Built, Earlier, Identity, Inputs};
 use super::entry::{self, Entry, source_of};
+use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
 use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
@@ -41,10 +42,12 @@ pub(super) fn world(
     earlier: Option<&World>,
 ) -> World {
     let shared = Shared::default();
-    let entries = entry::find(snapshot, config, &shared.memo);
+    let pushes = super::pushes::find(snapshot);
+    let entry::Found { entries, unsettled } = entry::find(snapshot, config, &pushes, &shared.memo);
     let repository = Repository {
         snapshot,
         shared: &shared,
+        pushes: &pushes,
         config,
         urls: remotes.iter().map(|url| normalise(url)).collect(),
         earlier: earlier.map(|world| Earlier::new(world, snapshot)),
@@ -55,10 +58,10 @@ pub(super) fn world(
         entries
             .par_iter()
             .zip(names.par_iter())
-            .map(|(entry, name)| grow(&repository, entry, name.clone()))
+            .map(|(entry, name)| grow_placed(&repository, entry, name.clone()))
             .collect()
     } else {
-        without_entries(snapshot, &shared)
+        Vec::new()
     };
     for cluster in config.clusters.iter().filter(|_| has_entry) {
         if cluster.kube_config.is_none() {
@@ -84,11 +87,59 @@ pub(super) fn world(
             None => grown.push(again),
         }
     }
-    assemble(snapshot, config, grown, has_entry)
+    assemble(&repository, grown, unsettled, has_entry)
 }
 
-/// Names: the configuration's, else the last component of the root path, on
-/// collision the shortest unique suffix of the path.
+/// Grows a cluster, and once more where the object that states its entry point
+/// turns out to be of another namespace: there the operator makes the pair.
+fn grow_placed(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
+    let grown = grow(repository, entry, name.clone());
+    let Some((kind, object, file)) = entry.stated_by.as_ref().filter(|_| entry.owned) else { return grown };
+    let placed = grown.objects.iter().find(|(id, built, target, _)| {
+        let is_it = id.kind == *kind && id.name == *object && *target == ApplyTarget::Local;
+        is_it && built.node.get_ref().location().is_some_and(|location| location.path == *file)
+    });
+    let namespace = placed.and_then(|(id, built, _, _)| {
+        let target =
+            built.node.get_ref().str_at("/spec/targetNamespace").filter(|_| kinds::is_helm_release(id));
+        target.map(|text| text.into_owned()).or_else(|| id.namespace.as_deref().map(str::to_owned))
+    });
+    let before = entry.kustomizations.first().and_then(|(id, _)| id.namespace.as_deref());
+    match namespace.filter(|namespace| !namespace.contains('?')) {
+        Some(namespace) if Some(namespace.as_str()) != before => {
+            grow(repository, &instance::in_namespace(entry, &namespace), name)
+        }
+        _ => grown,
+    }
+}
+
+/// Components of a root that say what lies there, not which cluster it is.
+const PLAIN: [&str; 5] = ["flux", "cluster", "bootstrap", "config", "apps"];
+
+/// Components above which there is no cluster's name.
+const TOPS: [&str; 3] = ["kubernetes", "k8s", "flux"];
+
+/// The name of an entry point by itself: the configuration's, else the last
+/// component of its root that is more than the word for what lies there, else
+/// the repository's.
+fn own_name(entry: &Entry) -> String {
+    if let Some(name) = &entry.name {
+        return name.clone();
+    }
+    let segments: Vec<&str> = entry.root.split('/').filter(|segment| !segment.is_empty()).collect();
+    let Some(last) = segments.last() else { return ".".to_owned() };
+    if !PLAIN.contains(last) {
+        return (*last).to_owned();
+    }
+    let above = segments.iter().rev().find(|segment| !PLAIN.contains(segment) && !TOPS.contains(segment));
+    let repository = || {
+        let url = entry.url.as_deref().filter(|_| entry.tree.is_empty())?;
+        url.rsplit('/').next().filter(|name| !name.is_empty() && !name.contains(['$', '{']))
+    };
+    above.copied().or_else(repository).unwrap_or(last).to_owned()
+}
+
+/// Names, on collision the shortest unique suffix of the root path.
 fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
     let suffix = |root: &str, count: usize| {
         let segments: Vec<&str> = root.split('/').filter(|segment| !segment.is_empty()).collect();
@@ -97,10 +148,12 @@ fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
             length => segments[length.saturating_sub(count)..].join("/"),
         }
     };
+    let own: Vec<String> = entries.iter().map(own_name).collect();
     entries
         .iter()
-        .map(|entry| {
-            if let Some(name) = &entry.name {
+        .zip(&own)
+        .map(|(entry, name)| {
+            if entry.name.is_some() || own.iter().filter(|other| *other == name).count() == 1 {
                 return name.as_str().into();
             }
             let depth = entry.root.split('/').count();
@@ -117,6 +170,7 @@ fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
 struct Repository<'a> {
     snapshot: &'a Arc<Snapshot>,
     shared: &'a Shared,
+    pushes: &'a [super::pushes::Push],
     config: &'a Config,
     /// URLs of the git remotes, normalised.
     urls: Vec<String>,
@@ -133,25 +187,20 @@ struct Grown {
     /// Paths of the files that its builds read.
     read: FxHashSet<Arc<str>>,
     certainty: Certainty,
-    evidence: &'static str,
+    form: Option<entry::Form>,
     location: Option<Location>,
+    tree: String,
+    source: Option<(String, Option<String>, String)>,
     is_sent: bool,
     expanded: Vec<ObjectId>,
     builds: FxHashMap<Identity, Built>,
 }
 
 fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
-    let Repository { snapshot, shared, config, urls, .. } = repository;
+    let Repository { snapshot, shared, pushes, config, urls, .. } = repository;
     let mut urls = urls.clone();
     urls.extend(entry.url.clone());
-    let sources = Sources {
-        snapshot,
-        shared,
-        config,
-        urls,
-        entry: entry.source.clone(),
-        entry_ref: entry.reference.clone(),
-    };
+    let sources = Sources { snapshot, shared, config, urls, entry, pushes };
     let mut known: FxHashMap<Identity, Built> = FxHashMap::default();
     let placed = entry.overlay.iter().filter_map(|object| {
         let id = ObjectId::of(object.node.get_ref())?;
@@ -183,8 +232,10 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         generated: entry.generated.iter().map(|(id, _)| id.clone()).collect(),
         read: FxHashSet::default(),
         certainty: entry.certainty,
-        evidence: entry.evidence,
+        form: Some(entry.form),
         location: entry.location.clone(),
+        tree: entry.tree.clone(),
+        source: entry.source.clone(),
         is_sent: entry.is_sent,
         expanded: Vec::new(),
         builds: FxHashMap::default(),
@@ -215,6 +266,19 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         }
     }
     grown.builds = known;
+    // What the operator makes of an instance is there beside what Git holds, and
+    // before it: copies in Git are left alone.
+    if entry.owned {
+        let sources = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
+        let pair = sources.chain(entry.kustomizations.iter().map(|(id, node)| (id, node)));
+        for (at, (id, node)) in pair.enumerate() {
+            let files =
+                node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
+            let built = BuiltObject { node: node.clone(), files, problems: Vec::new() };
+            grown.objects.insert(at, (id.clone(), built, ApplyTarget::Local, None));
+        }
+        grown.generated.clear();
+    }
     for object in &entry.overlay {
         if let Some(id) = ObjectId::of(object.node.get_ref()) {
             grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
@@ -567,13 +631,17 @@ fn holds_unknown_keys(node: NodeRef<'_>) -> bool {
     ["/data", "/stringData"].iter().any(|field| node.at(field).is_some_and(NodeRef::is_unknown))
 }
 
-/// Without entry points: one nameless cluster for each overlay that no other
-/// kustomization includes, and one for the loose objects.
-fn without_entries(snapshot: &Arc<Snapshot>, shared: &Shared) -> Vec<Grown> {
+/// What no cluster reaches: one nameless cluster for each overlay that no other
+/// kustomization includes, and one for the loose objects. `used` are the files
+/// that clusters read.
+fn beside(snapshot: &Arc<Snapshot>, shared: &Shared, mut used: FxHashSet<Arc<str>>) -> Vec<Grown> {
     let tree = FileTree::root(snapshot.clone());
     let overlays = Overlays::of(snapshot);
-    let leaves: Vec<&String> = overlays.leaves().collect();
-    let mut used: FxHashSet<Arc<str>> = FxHashSet::default();
+    let is_used = |leaf: &&String| {
+        let file = |name: &&str| if leaf.is_empty() { (*name).to_owned() } else { format!("{leaf}/{name}") };
+        crate::kustomize::FILE_NAMES.iter().any(|name| used.contains(&*file(name)))
+    };
+    let leaves: Vec<&String> = overlays.leaves().filter(|leaf| !is_used(leaf)).collect();
     let mut all: Vec<Grown> =
         leaves.into_par_iter().map(|directory| overlay(&tree, directory, shared)).collect();
     for grown in &all {
@@ -601,8 +669,10 @@ fn without_entries(snapshot: &Arc<Snapshot>, shared: &Shared) -> Vec<Grown> {
             generated: Vec::new(),
             read: FxHashSet::default(),
             certainty: Certainty::Guessed,
-            evidence: "",
+            form: None,
             location: None,
+            tree: String::new(),
+            source: None,
             is_sent: false,
             expanded: Vec::new(),
             builds: FxHashMap::default(),
@@ -623,6 +693,7 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
             let outcome = built_outcome(&build);
             (build.objects, outcome)
         }
+        // Its objects are looked at where they are written.
         Err(failure) => (Vec::new(), Outcome::Failed(failure)),
     };
     let objects = objects
@@ -656,8 +727,10 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
         generated: Vec::new(),
         read: FxHashSet::default(),
         certainty: Certainty::Guessed,
-        evidence: "",
+        form: None,
         location: None,
+        tree: String::new(),
+        source: None,
         is_sent: false,
         expanded: Vec::new(),
         builds: FxHashMap::default(),
@@ -665,18 +738,60 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
 }
 
 /// One list of distinct objects for all clusters; indices, openers, orphans.
-fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_entry: bool) -> World {
+fn assemble(
+    repository: &Repository<'_>,
+    grown: Vec<Grown>,
+    unsettled: Vec<entry::Unsettled>,
+    has_entry: bool,
+) -> World {
+    let Repository { snapshot, shared, .. } = *repository;
     let mut world = World {
         snapshot: snapshot.clone(),
         objects: Vec::new(),
         clusters: Vec::new(),
         orphans: Vec::new(),
         has_entry,
+        unsettled,
         builds: Builds::default(),
     };
-    let mut distinct: FxHashMap<(usize, u32), u32> = FxHashMap::default();
-    let mut used: FxHashSet<Arc<str>> = FxHashSet::default();
+    let mut joined = Joined { world: &mut world, distinct: FxHashMap::default(), used: FxHashSet::default() };
     for one in grown {
+        joined.add(repository, one);
+    }
+    let mut used = std::mem::take(&mut joined.used);
+    if has_entry {
+        for applied in joined.world.clusters.iter().flat_map(|cluster| &cluster.applied) {
+            used.extend(applied.files_read.iter().cloned());
+            if let Outcome::Failed(BuildFailure { location: Some(location), .. }) = &applied.outcome {
+                used.insert(location.path.clone());
+            }
+        }
+        joined.world.orphans = (0..snapshot.objects().len() as u32)
+            .filter(|index| {
+                let object = &snapshot.objects()[*index as usize];
+                !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+            })
+            .collect();
+    }
+    for one in beside(snapshot, shared, used) {
+        joined.add(repository, one);
+    }
+    world
+}
+
+/// A world that clusters are added to.
+struct Joined<'w> {
+    world: &'w mut World,
+    /// Objects that are known, by their nodes.
+    distinct: FxHashMap<(usize, u32), u32>,
+    /// Files that the clusters read.
+    used: FxHashSet<Arc<str>>,
+}
+
+impl Joined<'_> {
+    fn add(&mut self, repository: &Repository<'_>, one: Grown) {
+        let Joined { world, distinct, used } = self;
+        let (snapshot, config) = (repository.snapshot, repository.config);
         world.builds.entry(one.root.clone()).or_default().extend(one.builds);
         let settings = Settings::read(
             one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
@@ -688,8 +803,10 @@ fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_en
             name: one.name,
             root: one.root,
             certainty: one.certainty,
-            evidence: one.evidence,
+            form: one.form,
             location: one.location,
+            tree: one.tree,
+            source: one.source,
             settings,
             members: Vec::new(),
             applied: one.applied,
@@ -734,19 +851,4 @@ fn assemble(snapshot: &Arc<Snapshot>, config: &Config, grown: Vec<Grown>, has_en
         super::inventory::fill(&mut cluster, &world.objects, snapshot);
         world.clusters.push(cluster);
     }
-    if has_entry {
-        for applied in world.clusters.iter().flat_map(|cluster| &cluster.applied) {
-            used.extend(applied.files_read.iter().cloned());
-            if let Outcome::Failed(BuildFailure { location: Some(location), .. }) = &applied.outcome {
-                used.insert(location.path.clone());
-            }
-        }
-        world.orphans = (0..snapshot.objects().len() as u32)
-            .filter(|index| {
-                let object = &snapshot.objects()[*index as usize];
-                !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
-            })
-            .collect();
-    }
-    world
 }

@@ -85,7 +85,7 @@ impl Graph {
     /// Flux and Gates; other objects are counted where they are applied.
     pub fn of(world: &World, wanted: impl Fn(&Cluster) -> bool) -> Graph {
         let mut graph = Graph::default();
-        for cluster in world.clusters.iter().filter(|cluster| wanted(cluster)) {
+        for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
             ClusterGraph { graph: &mut graph, world, cluster, known: FxHashMap::default() }.add();
         }
         graph.edges.sort_by_key(|edge| (edge.from, edge.kind, edge.to));

@@ -3,10 +3,10 @@
 //! Source: flux-operator `internal/builder` (`syncTmpl`, `Build`), the
 //! flux-instance chart (`templates/instance.yaml`).
 
-use super::entry::{Entry, path_of, source_of};
+use super::entry::{Entry, Form, path_of, source_of};
 use super::source::{normalise, reference};
 use crate::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
-use crate::model::{Certainty, Object, ObjectId};
+use crate::model::{Object, ObjectId};
 use crate::repo::{FileTree, Snapshot, Store};
 use crate::world::build::{Memo, build_overlay};
 use crate::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
@@ -30,7 +30,20 @@ impl<'n> Layers<'n> {
 /// The entry point of a FluxInstance.
 pub(super) fn of_instance(object: &Object) -> Option<Entry> {
     let node = object.node.get_ref();
-    pair(object.id.namespace.as_deref(), &Layers(vec![node.at("/spec")?]))
+    let entry = pair(object.id.namespace.as_deref(), &Layers(vec![node.at("/spec")?]))?;
+    Some(Entry { form: Form::Instance, stated_by: Some(stated_by(object)), ..entry })
+}
+
+fn stated_by(object: &Object) -> (Arc<str>, Arc<str>, Arc<str>) {
+    (object.id.kind.clone(), object.id.name.clone(), object.source.path.clone())
+}
+
+/// The entry point that values of the chart state (`instance` of them), in a
+/// file that installs it.
+pub(super) fn of_values(namespace: Option<&str>, instance: NodeRef<'_>, file: &str) -> Option<Entry> {
+    let entry = pair(namespace, &Layers(vec![instance]))?;
+    let by = ("helmfile".into(), "flux-instance".into(), file.into());
+    Some(Entry { form: Form::Helmfile, stated_by: Some(by), ..entry })
 }
 
 /// The entry point of a release of the flux-instance chart: its values, and
@@ -39,18 +52,89 @@ pub(super) fn of_chart(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -
     let node = object.node.get_ref();
     let target = node.str_at("/spec/targetNamespace");
     let namespace = target.as_deref().or(object.id.namespace.as_deref());
-    let files = config_maps(snapshot, object, memo);
+    let mut files = config_maps(snapshot, object, memo);
     let inline = node.at("/spec/values/instance");
+    let says = |node: NodeRef<'_>| node.at("/instance/sync/url").is_some();
+    let is_inline = node.at("/spec/values/instance/sync/url").is_some();
+    if !is_inline && !files.iter().any(|values| says(values.get_ref())) {
+        files.extend(beside(snapshot, &object.source.path));
+    }
     let layers = inline.into_iter().chain(files.iter().filter_map(|values| values.get_ref().at("/instance")));
-    pair(namespace, &Layers(layers.collect()))
+    let entry = pair(namespace, &Layers(layers.collect()))?;
+    Some(Entry { form: Form::Chart, stated_by: Some(stated_by(object)), ..entry })
 }
 
-/// Whether a HelmRelease installs the flux-instance chart.
-pub(super) fn is_chart(node: NodeRef<'_>) -> bool {
-    let chart = node.str_at("/spec/chart/spec/chart");
-    let reference = node.str_at("/spec/chartRef/name");
-    chart.is_some_and(|chart| chart.rsplit('/').next() == Some("flux-instance"))
-        || reference.is_some_and(|name| name == "flux-instance")
+/// Whether a HelmRelease installs the flux-instance chart: by the chart's name,
+/// that of the OCIRepository's url, else by its values.
+pub(super) fn is_chart(snapshot: &Snapshot, object: &Object) -> bool {
+    let node = object.node.get_ref();
+    let is_instance = |text: &str| text.trim_end_matches('/').rsplit('/').next() == Some("flux-instance");
+    if let Some(chart) = node.str_at("/spec/chart/spec/chart") {
+        return is_instance(&chart);
+    }
+    if node.at("/spec/values/instance/sync/url").is_some() {
+        return true;
+    }
+    node.str_at("/spec/chartRef/name").is_some_and(|name| {
+        name == "flux-instance"
+            || snapshot.objects().iter().any(|other| {
+                *other.id.kind == *"OCIRepository"
+                    && *other.id.name == *name
+                    && other.node.get_ref().str_at("/spec/url").is_some_and(|url| is_instance(&url))
+            })
+    })
+}
+
+/// Values of the chart in files beside or below a release, where no generator
+/// that can be built says which ones it takes.
+fn beside(snapshot: &Snapshot, release: &str) -> Option<Node> {
+    let directory = release.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let values = |name: &str| name.contains("values") && (name.ends_with(".yaml") || name.ends_with(".yml"));
+    let mut found = snapshot.files_below(directory).iter().filter_map(|file| {
+        let name = file.path.rsplit('/').next().unwrap_or_default();
+        let source = snapshot.sources(file).first().filter(|_| values(name))?;
+        let node = (!source.document().tokens.is_empty()).then(|| Node::Source(source.clone(), 0))?;
+        node.get_ref().at("/instance/sync/url").is_some().then_some(node)
+    });
+    let first = found.next();
+    first.filter(|_| found.next().is_none())
+}
+
+/// The pair of an entry point in the namespace that the object which states it
+/// has in the cluster.
+pub(super) fn in_namespace(entry: &Entry, namespace: &str) -> Entry {
+    let mut entry = entry.clone();
+    let old = entry.kustomizations.first().and_then(|(id, _)| id.namespace.clone());
+    let renamed = |name: &Arc<str>| match &old {
+        Some(old) if !entry.is_named && name == old => namespace.into(),
+        _ => name.clone(),
+    };
+    let change = |id: &ObjectId, node: &Node| {
+        let (name, mut node) = (renamed(&id.name), node.clone());
+        let place = node.get_ref().location();
+        if let Some(metadata) = node.get_mut("metadata") {
+            metadata.set("name", Node::string(&name, place.clone()), place.clone());
+            metadata.set("namespace", Node::string(namespace, place.clone()), place.clone());
+        }
+        if let Some(reference) = node.get_mut("spec").and_then(|spec| spec.get_mut("sourceRef")) {
+            reference.set("name", Node::string(&name, place.clone()), place);
+        }
+        (ObjectId { namespace: Some(namespace.into()), name, ..id.clone() }, node)
+    };
+    let kustomizations = entry.kustomizations.iter().map(|(id, node)| change(id, node)).collect();
+    let generated = entry.generated.iter().map(|(id, node)| match node {
+        Some(node) => {
+            let (id, node) = change(id, node);
+            (id, Some(node))
+        }
+        None => (id.clone(), None),
+    });
+    let generated = generated.collect();
+    let source = entry.source.as_ref().map(|(kind, _, name)| {
+        (kind.clone(), Some(namespace.to_owned()), renamed(&name.as_str().into()).to_string())
+    });
+    (entry.kustomizations, entry.generated, entry.source) = (kustomizations, generated, source);
+    entry
 }
 
 /// The values that `valuesFrom` names, as far as the directory of the release
@@ -93,13 +177,14 @@ fn config_maps(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -> Vec<No
 /// that an overlay completes, a text with a variable.
 fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
     let location = instance.at("/sync").and_then(NodeRef::location);
-    let url = instance.text("/sync/url")?;
+    instance.text("/sync/url")?;
     let namespace = namespace.unwrap_or("flux-system");
-    let name = instance.text("/sync/name").unwrap_or_else(|| namespace.to_owned());
+    let own_name = instance.text("/sync/name");
+    let is_named = own_name.is_some();
+    let name = own_name.unwrap_or_else(|| namespace.to_owned());
     let kind = instance.text("/sync/kind").unwrap_or_else(|| "GitRepository".to_owned());
     let path = instance.at("/sync/path");
-    let written = path.and_then(NodeRef::as_str).unwrap_or_default();
-    if [&*url, &*name, &*kind, &*written].iter().any(|text| text.contains("${")) {
+    if [&*name, &*kind].iter().any(|text| text.contains("${")) {
         return None;
     }
 
@@ -157,19 +242,14 @@ fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
     let (source_id, id) = (ObjectId::of(source.get_ref())?, ObjectId::of(kustomization.get_ref())?);
     let Known::Value(root) = path_of(kustomization.get_ref()) else { return None };
     Some(Entry {
-        name: None,
-        root,
         source: source_of(&id, kustomization.get_ref()),
         url: source.get_ref().str_at("/spec/url").map(|url| normalise(&url)),
         reference: reference(source.get_ref()),
         kustomizations: vec![(id, kustomization)],
-        overlay: Vec::new(),
         generated: vec![(source_id, Some(source))],
-        location,
-        certainty: Certainty::Stated,
-        evidence: "FluxInstance",
-        is_sent: false,
         owned: true,
+        is_named,
+        ..Entry::stated(root, Form::Instance, location)
     })
 }
 

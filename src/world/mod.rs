@@ -16,6 +16,7 @@ pub mod graph;
 mod instance;
 mod inventory;
 mod overlays;
+mod pushes;
 mod resource_set;
 pub mod schemas;
 mod source;
@@ -23,6 +24,7 @@ pub mod substitution;
 pub mod versions;
 
 pub use coverage::{Coverage, NotFollowed};
+pub use entry::{Form, Unsettled, suggestions};
 pub use inventory::{Kinds, Lookup, Opener, OpenerCause};
 pub use source::{SourceState, TreeOf};
 
@@ -44,14 +46,16 @@ pub struct World {
     pub snapshot: Arc<Snapshot>,
     /// Distinct effective objects.
     pub objects: Vec<Effective>,
-    /// Clusters in order of their root paths. Without any entry point: one
+    /// Clusters in order of their root paths, then what none of them reaches: one
     /// nameless cluster per leaf overlay and one for the loose objects.
     pub clusters: Vec<Cluster>,
-    /// Objects of the source view that nothing applies, as indices of
+    /// Objects of the source view that no cluster takes in, as indices of
     /// [`Snapshot::objects`]. Empty without entry points.
     pub orphans: Vec<u32>,
     /// Whether an entry point was found.
     pub has_entry: bool,
+    /// What would be an entry point if its root could be found.
+    pub unsettled: Vec<Unsettled>,
     /// What was built, for a world like this one.
     builds: earlier::Builds,
 }
@@ -80,10 +84,14 @@ pub struct Cluster {
     pub root: String,
     /// How it is known; guessed where there is no entry point.
     pub certainty: Certainty,
-    /// What says so, in words; empty where there is no entry point.
-    pub evidence: &'static str,
+    /// What says so; `None` where there is no entry point.
+    pub form: Option<Form>,
     /// Where it is written.
     pub location: Option<Location>,
+    /// The directory that its source stands for; empty for the repository's top.
+    pub tree: String,
+    /// Its source: kind, namespace, name.
+    pub source: Option<(String, Option<String>, String)>,
     /// Versions, flags and features.
     pub settings: Settings,
     /// Its objects.
@@ -194,6 +202,12 @@ impl World {
     /// same files in the same way is shared, so that its nodes are the same too.
     pub fn like(&self, snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
         fixpoint::world(snapshot, config, remotes, Some(self))
+    }
+
+    /// The clusters of the entry points; where there is none, what stands for
+    /// them: a nameless one per leaf overlay, and one for the loose objects.
+    pub fn applied_clusters(&self) -> impl Iterator<Item = &Cluster> {
+        self.clusters.iter().filter(|cluster| cluster.name.is_some() || !self.has_entry)
     }
 
     /// An object by its index.

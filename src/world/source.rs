@@ -1,5 +1,7 @@
 //! Which file tree a Flux source stands for.
 
+use super::entry::Entry;
+use super::pushes::{self, Push};
 use super::{ApplyTarget, artifact};
 use crate::config::{Config, SourceTree};
 use crate::model::ObjectId;
@@ -85,10 +87,10 @@ pub(super) struct Sources<'a> {
     pub config: &'a Config,
     /// Normalised URLs of this repository.
     pub urls: Vec<String>,
-    /// The entry point's own source: kind, namespace, name.
-    pub entry: Option<(String, Option<String>, String)>,
-    /// The entry's ref, as text, when its source is written.
-    pub entry_ref: Option<String>,
+    /// The entry point.
+    pub entry: &'a Entry,
+    /// What the repository pushes as artifacts.
+    pub pushes: &'a [Push],
 }
 
 /// Objects by identity on the local target.
@@ -145,35 +147,61 @@ impl Sources<'_> {
         if kind == "ExternalArtifact" {
             return self.external_artifact(objects, namespace, name, depth);
         }
-        let root = || FileTree::root(self.snapshot.clone());
-        if let Some((entry_kind, entry_namespace, entry_name)) = &self.entry
+        let tree = |directory: &str| match directory {
+            "" => FileTree::root(self.snapshot.clone()),
+            directory => FileTree::directory(self.snapshot.clone(), directory),
+        };
+        let root = || tree(&self.entry.tree);
+        let pushed = matches!(kind, "OCIRepository" | "Bucket");
+        if let Some((entry_kind, entry_namespace, entry_name)) = &self.entry.source
             && entry_kind == kind
             && entry_name == name
             && entry_namespace.as_deref() == namespace
         {
             // The root of what is pushed elsewhere may be any directory.
-            let pushed = matches!(kind, "OCIRepository" | "Bucket");
-            let state = if pushed { SourceState::Assumed } else { SourceState::Here };
+            let is_known = !pushed || self.entry.is_tree_known;
+            let state = if is_known { SourceState::Here } else { SourceState::Assumed };
             return Ok(TreeOf { tree: artifact(root()), state });
         }
         match objects.get(&key) {
             Some((_, node)) => {
                 let node = node.get_ref();
-                let url = node.str_at("/spec/url").map(|url| normalise(&url));
+                let written = node.str_at("/spec/url");
+                if let Some(push) = written
+                    .as_ref()
+                    .filter(|_| pushed)
+                    .and_then(|url| pushes::root_of(self.pushes, url, path, self.snapshot))
+                {
+                    return here(tree(&push.directory));
+                }
+                let url = written.map(|url| normalise(&url));
+                if let Some(sibling) = url.as_deref().and_then(|url| self.sibling(url)) {
+                    return here(tree(&sibling));
+                }
                 match url {
                     Some(url) if self.urls.contains(&url) => {
-                        let same_ref = self.entry_ref.is_none() || self.entry_ref == reference(node);
+                        let same_ref =
+                            self.entry.reference.is_none() || self.entry.reference == reference(node);
                         let state = if same_ref { SourceState::Here } else { SourceState::Later };
                         Ok(TreeOf { tree: artifact(root()), state })
                     }
-                    _ => Err(format!("{kind} {name} is another repository")),
+                    _ => Err(format!("{kind} {} is not in this repository", named(namespace, name))),
                 }
             }
             None if kind != "Bucket" && !path.is_empty() && root().is_directory(path) => {
                 Ok(TreeOf { tree: artifact(root()), state: SourceState::Assumed })
             }
-            None => Err(format!("nothing here defines {kind} {name}")),
+            None => Err(format!("nothing here defines {kind} {}", named(namespace, name))),
         }
+    }
+
+    /// Where several repositories lie in one, the directory beside the entry
+    /// point's that a url ends in.
+    fn sibling(&self, url: &str) -> Option<String> {
+        let (above, own) = self.entry.tree.rsplit_once('/')?;
+        let last = url.rsplit('/').next()?;
+        let found = format!("{above}/{last}");
+        (last != own && !last.is_empty() && self.snapshot.has_directory(&found)).then_some(found)
     }
 
     fn external_artifact(
@@ -210,6 +238,10 @@ impl Sources<'_> {
         }
         Err(format!("no ArtifactGenerator here makes ExternalArtifact {name}"))
     }
+}
+
+fn named(namespace: Option<&str>, name: &str) -> String {
+    namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
 
 /// A URL without scheme, user, port, `.git` and case of the host:

@@ -4,6 +4,8 @@
 //! gotk-components.yaml), flux-operator `internal/builder`, each controller's
 //! `main.go` and `internal/features`.
 
+mod distribution;
+
 use crate::config::{Feature, Target, Written};
 use crate::kustomize::FILE_NAMES;
 use crate::model::ObjectId;
@@ -11,6 +13,7 @@ use crate::model::Version;
 use crate::model::kinds;
 use crate::repo::Snapshot;
 use crate::yaml::{Location, Node, NodeRef};
+use distribution::{Answer, Distribution};
 
 /// A value that the repository or the configuration states, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,9 @@ impl<T> Setting<T> {
 pub struct Settings {
     /// The version of Flux.
     pub flux: Setting<Version>,
+    /// Where the version of Flux isn't known, the minors of Flux 2 that it lies
+    /// between, as far as they are.
+    pub flux_between: (Option<u32>, Option<u32>),
     /// The version of Cluster API.
     pub cluster_api: Setting<Version>,
     /// The version of Kubernetes.
@@ -52,6 +58,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             flux: Setting::unknown(),
+            flux_between: (None, None),
             cluster_api: Setting::unknown(),
             kubernetes: Setting::unknown(),
             features: Feature::ALL.into_iter().map(|feature| (feature, Setting::unknown())).collect(),
@@ -75,7 +82,15 @@ impl Settings {
 
     /// Whether Flux is at least 2.`minor`; unknown without a version.
     pub fn flux_at_least(&self, minor: u32) -> Option<bool> {
-        self.flux.value.map(|version| version.at_least(2, minor))
+        if let Some(version) = self.flux.value {
+            return Some(version.at_least(2, minor));
+        }
+        let (low, high) = self.flux_between;
+        match (low.is_some_and(|low| low >= minor), high.is_some_and(|high| high < minor)) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
     }
 
     fn set(&mut self, feature: Feature, value: bool, from: Option<Location>) {
@@ -106,6 +121,7 @@ impl Settings {
         for (id, node) in objects.clone() {
             settings.instance(id, node);
         }
+        settings.distribution(objects.clone(), snapshot, root);
         for (id, node) in objects.clone() {
             settings.evidence(id, node);
             settings.core_provider(id, node);
@@ -174,11 +190,64 @@ impl Settings {
         }
     }
 
+    /// A version outside of what is known is judged as the nearest one that is.
     fn found_flux(&mut self, version: Version, from: Option<Location>) {
-        if version.within(&crate::model::FLUX) {
-            self.flux = Setting::read(version, from);
-        } else if let Some(from) = from {
+        self.flux = Setting::read(version, from.clone());
+        if !version.within(&crate::model::FLUX)
+            && let Some(from) = from
+        {
             self.unsupported.push((format!("Flux {version} is outside of 2.0 to 2.9"), from));
+        }
+    }
+
+    /// What installs and keeps Flux, where its components don't say it: tagged
+    /// manifests, the operator's instance, `gotk-components.yaml` that no build
+    /// lists, then what bootstraps it.
+    fn distribution<'o>(
+        &mut self,
+        objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
+        snapshot: &Snapshot,
+        root: &str,
+    ) {
+        if self.flux.value.is_some() {
+            return;
+        }
+        let mut distribution = Distribution::default();
+        let all = objects.clone();
+        let config_map = |name: &str| {
+            let mut maps = all.clone().filter(|(id, _)| id.is("", "ConfigMap") && *id.name == *name);
+            maps.next().map(|(_, node)| node)
+        };
+        for (id, node) in objects {
+            distribution.read(id, node, &config_map);
+        }
+        if let Some(first) = distribution.manifests.first() {
+            // Two that disagree: which one runs is not known.
+            if distribution.manifests.iter().all(|other| other.version == first.version) {
+                self.found_flux(first.version, first.from.clone());
+            }
+            return;
+        }
+        if !distribution.is_stated()
+            && let Some(found) = distribution::components_head(snapshot, root)
+        {
+            return self.found_flux(found.version, found.from);
+        }
+        let (base, operator) = distribution::bootstrap(snapshot, root);
+        if let Some(operator) = operator {
+            distribution.operator_of_bootstrap(operator);
+        }
+        match distribution.answer() {
+            Some(Answer::Is(version, from)) => self.found_flux(version, from),
+            Some(Answer::Within(low, high, from)) => {
+                self.flux_between = (low, high);
+                self.flux = Setting { value: None, from };
+            }
+            None => {
+                if let Some(base) = base.filter(|_| !distribution.is_stated()) {
+                    self.found_flux(base.version, base.from);
+                }
+            }
         }
     }
 
@@ -188,18 +257,6 @@ impl Settings {
             return;
         }
         self.operator = true;
-        if self.flux.value.is_none()
-            && let Some(value) = node.at("/spec/distribution/version")
-            && let Some(text) = value.text()
-        {
-            // `2.7.3`, `2.7.x`, `~2.7`, `2.7`; a wider range is bounded by the
-            // operator's own version, which the repository rarely states.
-            let exact =
-                text.trim_start_matches(['v', '=', '~']).trim_end_matches(".x").trim_end_matches(".*");
-            if let Some(version) = Version::parse(exact) {
-                self.found_flux(version, value.location());
-            }
-        }
         if let Some(value) = node.at("/spec/cluster/multitenant")
             && let Some(multitenant) = value.as_bool()
         {

@@ -105,13 +105,13 @@ fn a_broken_root_keeps_its_files() {
 fn overlays_that_nothing_applies_are_clusters() {
     let bare = kustomization("web", "path: ./web").replace(", namespace: flux-system", "");
     let scratch = Scratch::git(&[
-        ("fleet/base/web.yaml", &bare),
-        ("fleet/base/kustomization.yaml", &overlay("web.yaml", "")),
+        ("clusters/base/web.yaml", &bare),
+        ("clusters/base/kustomization.yaml", &overlay("web.yaml", "")),
         (
-            "fleet/staging/kustomization.yaml",
+            "clusters/staging/kustomization.yaml",
             &overlay("../base", "namespace: flux-system\nnamePrefix: staging-\n"),
         ),
-        ("fleet/production/kustomization.yaml", &overlay("../base", "namespace: flux-system\n")),
+        ("clusters/production/kustomization.yaml", &overlay("../base", "namespace: flux-system\n")),
         ("web/a.yaml", &config_map("web")),
     ]);
     assert_eq!(clusters(&scratch), json!({"staging": ["staging-web"], "production": ["web"]}));

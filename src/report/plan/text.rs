@@ -55,6 +55,9 @@ pub fn render(plan: &Plan<'_>) -> String {
     if !unchecked.is_empty() && !plan.effects.is_empty() {
         let _ = writeln!(out, "\nnot checked: {}", unchecked.join(", "));
     }
+    if let Some(line) = crate::report::coverage::line(plan.head_world) {
+        let _ = writeln!(out, "\n{line}");
+    }
     out
 }
 

@@ -27,7 +27,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         Outcome::Failed(_) | Outcome::Unknown(_) => false,
     };
     let world = context.world;
-    if !world.has_entry || !world.clusters.iter().flat_map(|cluster| &cluster.applied).all(built) {
+    if !world.has_entry || !world.applied_clusters().flat_map(|cluster| &cluster.applied).all(built) {
         return;
     }
     let mut directories: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();

@@ -1,0 +1,91 @@
+//! What an answer rests on: which Flux Kustomizations were followed, and why the
+//! others were not.
+
+use crate::text::{clean, counted};
+use crate::world::{World, suggestions};
+use std::collections::BTreeMap;
+
+/// Reasons that the line names; the rest is counted.
+const REASONS: usize = 3;
+
+/// `followed 112 of 145 Kustomizations in 3 clusters; not followed: 33 (…)`.
+/// Nothing where there are none.
+pub fn line(world: &World) -> Option<String> {
+    let coverage = world.coverage();
+    if coverage.kustomizations == 0 {
+        return None;
+    }
+    let mut line = format!(
+        "followed {} of {} in {}",
+        coverage.followed,
+        counted(coverage.kustomizations, "Kustomization"),
+        counted(coverage.clusters.len(), "cluster")
+    );
+    if coverage.not_followed.is_empty() {
+        return Some(line);
+    }
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &coverage.not_followed {
+        let why = clean(&one.why);
+        // The rest of a long one is in JSON.
+        let short: String = why.lines().next().unwrap_or_default().chars().take(100).collect();
+        *reasons.entry(short).or_default() += 1;
+    }
+    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
+    reasons.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let only = reasons.len() == 1;
+    let more: usize = reasons.iter().skip(REASONS).map(|(_, count)| count).sum();
+    let mut named: Vec<String> = reasons
+        .iter()
+        .take(REASONS)
+        .map(|(why, count)| if only { why.clone() } else { format!("{count}: {why}") })
+        .collect();
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    line.push_str(&format!("; not followed: {} ({})", coverage.not_followed.len(), named.join("; ")));
+    Some(line)
+}
+
+/// What to say where nothing at all is followed: the answer rests on nothing
+/// that Flux applies. With the lines of `.forebay.yaml` that would change it.
+pub fn nothing_followed(world: &World) -> Option<String> {
+    let coverage = world.coverage();
+    if coverage.kustomizations == 0 || coverage.followed > 0 {
+        return None;
+    }
+    let mut text = format!(
+        "warning: {} here, none of them followed: nothing says what Flux applies first. Say it in .forebay.yaml:\n  \
+         version: 1\n  clusters:\n",
+        match coverage.kustomizations {
+            1 => "there is 1 Flux Kustomization".to_owned(),
+            count => format!("there are {count} Flux Kustomizations"),
+        }
+    );
+    let found = suggestions(&world.snapshot);
+    if found.is_empty() {
+        text.push_str("    - {name: NAME, path: DIRECTORY}\n");
+    }
+    for path in found {
+        text.push_str(&format!("    - {{name: {}, path: {}}}\n", quoted(name_of(&path)), quoted(&path)));
+    }
+    Some(text)
+}
+
+/// The name that a suggested cluster gets.
+pub fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("cluster")
+}
+
+/// A text as a scalar of YAML's flow style.
+pub fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let starts = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
+    if starts
+        && text.chars().all(plain)
+        && !matches!(text, "true" | "false" | "null" | "yes" | "no" | "on" | "off")
+    {
+        return text.to_owned();
+    }
+    format!("'{}'", clean(text).replace('\'', "''"))
+}
