@@ -1,4 +1,4 @@
-//! `forebay explain`.
+//! `forebay explain` of a rule; that of a field is in `schema`.
 
 use super::common::Common;
 use super::output::{self, Formats};
@@ -13,12 +13,17 @@ output::formats!(Text = "text", Markdown = "markdown");
 #[derive(clap::Args)]
 #[command(after_help = Format::HELP)]
 pub(crate) struct Arguments {
-    /// The rule's id
+    /// The rule's id, or a field of a kind: `ks.spec.postBuild.substituteFrom`
     rule: String,
 }
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    // No id of a rule has a dot or begins with a capital letter.
+    let is_known = rules::find(&arguments.rule).is_some();
+    if !is_known && (arguments.rule.contains('.') || super::schema::is_kind(&arguments.rule)) {
+        return super::schema::explain(common, &arguments.rule);
+    }
     let Some(rule) = rules::find(&arguments.rule) else {
         let help = match suggest(&arguments.rule, RULES.iter().map(|rule| rule.id)) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -20,6 +20,7 @@ mod revisions;
 mod rewriting;
 mod root;
 mod rules;
+mod schema;
 mod selector;
 mod session;
 mod simulate_events;
@@ -69,7 +70,7 @@ enum Command {
     Suspend(suspend::SuspendArguments),
     /// Resume suspended objects in their files
     Resume(suspend::ResumeArguments),
-    /// Explain a rule: what it does, why it matters, what to do instead
+    /// Explain a rule, or a field of a kind: what it takes, since and until when
     Explain(explain::Arguments),
     /// Say who applies an object, through which files, patches and substitutions
     Why(why::Arguments),
@@ -81,6 +82,9 @@ enum Command {
     Map(map::Arguments),
     /// List all rules
     Rules(rules::Arguments),
+    /// Print what the API server takes for a kind
+    #[command(subcommand)]
+    Schema(schema::Arguments),
     /// Show, describe or begin the configuration
     #[command(subcommand)]
     Config(config::Arguments),
@@ -177,6 +181,7 @@ fn run() -> ExitCode {
         Command::Man(arguments) => completions::man(&common, &arguments),
         Command::Map(arguments) => map::run(&common, &arguments),
         Command::Rules(arguments) => rules::run(&common, &arguments),
+        Command::Schema(arguments) => schema::run(&common, &arguments),
     });
     progress::stop();
     match answer {

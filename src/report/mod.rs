@@ -25,6 +25,7 @@ pub mod parts;
 pub mod plan;
 pub mod propagation;
 pub mod sarif;
+pub mod schema;
 mod snippet;
 pub mod summary;
 pub mod suspend;

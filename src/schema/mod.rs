@@ -4,6 +4,8 @@
 mod catalogue;
 mod cel;
 mod crd;
+pub mod explain;
+mod export;
 mod format;
 pub mod table;
 mod tree;
@@ -11,10 +13,12 @@ mod validate;
 
 pub use catalogue::Catalogue;
 pub use crd::{Defined, defined, json};
+pub use export::json_schema;
 pub use table::{Product, Release, TableKind};
 pub use tree::{Additional, Child, Dialect, Schema, Text, Types, Written};
 pub use validate::{
-    Fault, Malformed, Options, Report, Violation, is_placeholder, type_name, validate, validate_value,
+    Fault, Malformed, Options, Report, Violation, is_placeholder, type_name, validate, validate_update,
+    validate_value,
 };
 
 /// A schema of the table by its number.

@@ -97,8 +97,9 @@ impl Schemas {
         let place = &world.clusters[cluster];
         let by_hand = place.name.is_none() && place.applied.is_empty();
         let definitions = self.clusters[cluster].get_or_init(|| definitions(world, place));
-        let (group, kind): (Arc<str>, Arc<str>) = (id.group().into(), id.kind.clone());
-        let own = definitions.get(&(target.clone(), group.clone(), kind.clone())).filter(|_| !by_hand);
+        let key = || (target.clone(), Arc::<str>::from(id.group()), id.kind.clone());
+        let has_own = !definitions.is_empty() && !by_hand;
+        let own = if has_own { definitions.get(&key()) } else { None };
         if let Some(found) = own.and_then(|own| version_in(own, id.version())) {
             return judge(found, Basis::Cluster);
         }

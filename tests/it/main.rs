@@ -52,6 +52,7 @@ mod plan_properties;
 mod projects;
 mod rewrite_properties;
 mod rewrites;
+mod schema_mistakes;
 mod schemas;
 mod seeded_faults;
 mod shared_builds;

@@ -35,7 +35,7 @@ fn answers_obey_their_schemas() {
     let scratch = Scratch::new(&[("fleet.yaml", FLEET)]);
     let (demo, fleet) = (demo(), ".".to_owned());
     let object = "HelmRelease/podinfo/podinfo";
-    let cases: [(&str, &str, &[&str]); 17] = [
+    let cases: [(&str, &str, &[&str]); 19] = [
         ("lint", &demo, &["lint", "--show", "info"]),
         ("lint", &fleet, &["lint", "--show", "info"]),
         ("rules", &demo, &["rules"]),
@@ -44,6 +44,8 @@ fn answers_obey_their_schemas() {
         ("locate", &demo, &["locate", object, "/spec/values", "--cluster", "production"]),
         ("locate", &demo, &["locate", object, "/spec/interval", "--cluster", "production"]),
         ("graph", &demo, &["graph"]),
+        ("explain", &demo, &["explain", "ks.spec.deletionPolicy"]),
+        ("explain", &fleet, &["explain", "Deployment.spec.template.spec.containers.ports"]),
         ("build", &demo, &["build", "--all", "--origin", "--cluster", "production"]),
         ("build", &fleet, &["build", "--all"]),
         ("plan", &fleet, &["plan", "--base", &demo]),

@@ -33,28 +33,9 @@ pub(crate) fn dotted(pointer: &str) -> String {
     text
 }
 
-/// A title about a field, of at most 80 columns: of a long path the end is shown, the
-/// field itself in any case, and of a long name the beginning.
+/// A title about a field: `Kind namespace/name: before` + its path + `after`.
 fn title(id: &ObjectId, before: &str, pointer: &str, after: &str) -> String {
-    const WIDTH: usize = 80;
-    let count = |text: &str| text.chars().count();
-    let (mut id, path) = (id.to_string(), dotted(pointer));
-    let own = pointer.rsplit_once('/').map_or(pointer, |(parent, _)| &pointer[parent.len()..]);
-    let fixed = count(before) + count(after) + ": ``".len();
-    let room = WIDTH.saturating_sub(fixed + count(&id)).max(count(&dotted(own)) + 1);
-    let path = match count(&path) > room {
-        true => std::iter::once('…').chain(path.chars().skip(count(&path) + 1 - room)).collect(),
-        false => path,
-    };
-    let left = WIDTH.saturating_sub(fixed + count(&path)).max(8);
-    if count(&id) > left {
-        id = id.chars().take(left - 1).chain(['…']).collect();
-    }
-    let text = format!("{id}: {before}`{path}`{after}");
-    match count(&text) > WIDTH {
-        true => text.chars().take(WIDTH - 1).chain(['…']).collect(),
-        false => text,
-    }
+    crate::lint::metadata::title(id, before, &dotted(pointer), after)
 }
 
 /// Whether another rule tells more about a place, whatever is wrong there.
