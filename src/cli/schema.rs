@@ -37,7 +37,7 @@ pub(crate) struct Export {
 /// Run `schema`.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let Arguments::Export(export) = arguments;
-    let kind = one_kind(&export.kind)?;
+    let kind = one_kind(&export.kind, export.version.as_deref())?;
     let releases = kind.releases();
     let names = kind.product.releases();
     let release = match &export.version {
@@ -78,8 +78,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     Ok(Status::Clean)
 }
 
-/// The kind that a word names: its newest version, or the one that is written.
-fn one_kind(word: &str) -> Result<&'static TableKind, Failure> {
+/// The kind that a word names: its newest version that the release has, or the one
+/// that is written.
+fn one_kind(word: &str, release: Option<&str>) -> Result<&'static TableKind, Failure> {
     let parts: Vec<&str> = word.split('/').collect();
     let found = match *parts {
         [group, version, kind] => table::find(group, version, kind).into_iter().collect(),
@@ -94,7 +95,12 @@ fn one_kind(word: &str) -> Result<&'static TableKind, Failure> {
         names.dedup();
         return Err(Failure::Usage(format!("several kinds are called so; write {}", names.join(" or "))));
     }
-    Ok(first)
+    let wanted = release.and_then(Version::parse);
+    let has = |kind: &&&'static TableKind| {
+        let release = wanted.and_then(|version| kind.product.release(version));
+        release.is_some_and(|release| kind.releases()[release].schema().is_some())
+    };
+    Ok(found.iter().find(has).unwrap_or(first))
 }
 
 fn unknown_kind(word: &str) -> Failure {
