@@ -7,7 +7,7 @@ use super::output::{self, Formats};
 use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
-use crate::config::Level;
+use crate::config::{Level, Written};
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options, Outcome, UnknownRule};
 use crate::lint::rules::TIME_DEPENDENT;
@@ -16,6 +16,7 @@ use crate::repo::git;
 use crate::report::{self, Lint};
 use crate::text::clean;
 use crate::world::{Cluster, World};
+use crate::yaml::Location;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::io::{self, Read};
@@ -47,12 +48,12 @@ pub(crate) struct Arguments {
     /// Do not run these rules or groups
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// What standard input is: a path inside the root
+    /// What standard input is: a path relative to the working directory, else to the root
     #[arg(long, value_name = "FILE")]
     stdin_filename: Option<PathBuf>,
     #[command(flatten)]
     fix: FixArguments,
-    /// Print how many findings each rule has instead of the findings
+    /// Print how many findings each rule and each directory has instead of the findings
     #[arg(long)]
     statistics: bool,
     /// List everything that was not checked
@@ -68,14 +69,14 @@ pub(crate) struct Arguments {
         conflicts_with_all = ["fix", "diff", "since", "baseline", "stdin_filename"]
     )]
     add_ignores: Option<String>,
-    /// Accept the findings that this file holds
+    /// Accept the findings that this file holds [default: `baseline` of the configuration]
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// Write the findings of this run to the baseline
-    #[arg(long, requires = "baseline", conflicts_with = "prune_baseline")]
+    #[arg(long, conflicts_with = "prune_baseline")]
     update_baseline: bool,
     /// Remove from the baseline what is not found any more
-    #[arg(long, requires = "baseline")]
+    #[arg(long)]
     prune_baseline: bool,
 }
 
@@ -83,7 +84,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let at = common.at(&TimeZone::UTC)?;
-    let session = open(common, arguments)?;
+    let mut session = open(common, arguments)?;
+    let baseline = baseline(arguments, &mut session)?;
     let options = Options {
         select: arguments.select.clone(),
         ignore: arguments.ignore.clone(),
@@ -120,7 +122,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     if !common.cluster.is_empty() {
         keep_clusters(&mut outcome, world.clusters.iter().filter(|cluster| wanted(cluster)));
     }
-    let stale = match &arguments.baseline {
+    let stale = match &baseline {
         Some(file) => apply_baseline(common, arguments, file, &mut outcome)?,
         None => 0,
     };
@@ -132,6 +134,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         summary: !common.quiet,
         list_unchecked: arguments.list_unchecked,
         stale_baseline: stale,
+        begins: baseline.is_none() && arguments.since.is_none() && session.focus.is_empty(),
         prefix: session.prefix(common),
     };
     output::emit(common, |format, out, terminal| match format {
@@ -158,6 +161,26 @@ fn keep_clusters<'w>(outcome: &mut Outcome, wanted: impl Iterator<Item = &'w Clu
     outcome.findings.retain(|finding| {
         finding.clusters.is_empty() || finding.clusters.iter().any(|name| wanted.contains(&&**name))
     });
+}
+
+/// The baseline: the flag's, else the configuration's. The session's configuration
+/// names it after that, so that it is no manifest.
+fn baseline(arguments: &Arguments, session: &mut Session) -> Result<Option<PathBuf>, Failure> {
+    let Some(file) = &arguments.baseline else {
+        let stated = session.config.baseline.as_ref().map(|file| session.root.join(&file.value));
+        if stated.is_none() && (arguments.update_baseline || arguments.prune_baseline) {
+            let message =
+                "which baseline? name it by --baseline FILE, or by `baseline: FILE` in .forebay.yaml";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        return Ok(stated);
+    };
+    // One outside of the root is no file of the repository anyway.
+    if let Ok(value) = session.inside(file) {
+        let location = Location { path: "--baseline".into(), start: 0, end: 0, via: Vec::new() };
+        session.config.baseline = Some(Written { value, location });
+    }
+    Ok(Some(file.clone()))
 }
 
 /// Accept what the baseline holds, after bringing it up to date where that was
@@ -247,7 +270,12 @@ fn open(common: &Common, arguments: &Arguments) -> Result<Session, Failure> {
     }
     let mut session = Session::open(common, &[])?;
     let name = arguments.stdin_filename.clone().unwrap_or_else(|| PathBuf::from("stdin.yaml"));
-    let path = session.inside(&name)?;
+    let path = match session.inside(&name) {
+        Ok(path) => path,
+        // A path of the root, as every answer writes it, while the work is done
+        // somewhere else.
+        Err(refusal) => session.inside(&session.root.join(&name)).map_err(|_| refusal)?,
+    };
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()

@@ -5,7 +5,7 @@ use super::{Failure, progress};
 use crate::report::{self, Terminal};
 use crate::rewrite::write::file;
 use crate::world::World;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 /// The formats of a command. [`formats!`] makes one.
@@ -134,7 +134,18 @@ fn terminal(common: &Common) -> Terminal {
         _ => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
     };
     let links = color && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout);
-    // Zero where the terminal does not tell.
-    let size = terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0);
-    Terminal { color, links, columns: size.filter(|columns| *columns > 0) }
+    Terminal { color, links, columns: columns(&stdout) }
+}
+
+/// Columns of a terminal that does not tell its size.
+const COLUMNS: u16 = 100;
+
+/// The width of standard output: `COLUMNS` where it is exported, which also asks for
+/// wrapped lines in a pipe; else the terminal's own.
+fn columns(stdout: &io::Stdout) -> Option<u16> {
+    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse::<u16>().ok());
+    asked.filter(|columns| *columns > 0).or_else(|| {
+        let size = || terminal_size::terminal_size_of(stdout).map(|(width, _)| width.0);
+        stdout.is_terminal().then(|| size().filter(|columns| *columns > 0).unwrap_or(COLUMNS))
+    })
 }

@@ -81,6 +81,8 @@ pub struct Config {
     /// Directories of schemas, relative to the root: CustomResourceDefinitions, or
     /// JSON Schemas as catalogues lay them out.
     pub schemas: Vec<Written<String>>,
+    /// The baseline, relative to the root. It is no manifest.
+    pub baseline: Option<Written<String>>,
     /// Levels of rules or groups, in order; a rule's own entry wins over its
     /// group's.
     pub rules: Vec<RuleLevel>,

@@ -64,13 +64,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-const ROOT: [&str; 10] = [
+const ROOT: [&str; 11] = [
     "version",
     "target",
     "clusters",
     "sources",
     "exclude",
     "schemas",
+    "baseline",
     "rules",
     "overrides",
     "requireReason",
@@ -113,6 +114,7 @@ impl Reader {
         config.sources = self.list(fields.get("sources"), "sources", Reader::source);
         config.exclude = self.list(fields.get("exclude"), "exclude", Reader::pattern);
         config.schemas = self.list(fields.get("schemas"), "schemas", Reader::written);
+        config.baseline = fields.get("baseline").and_then(|node| self.written(node));
         config.rules = self.rules(fields.get("rules"));
         config.overrides = self.list(fields.get("overrides"), "overrides", Reader::r#override);
         config.require_reason = fields.get("requireReason").and_then(|node| {
@@ -485,6 +487,7 @@ sources:
   - {kind: GitRepository, name: flux-system, namespace: flux-system, path: ., dir: null}
   - {kind: OCIRepository, name: shared, dir: ../shared}
 exclude: ["**/charts/**"]
+baseline: .forebay-baseline.json
 rules: {suspend-without-reason: warning, orphan-object: off}
 overrides: [{paths: ["clusters/dev/**"], rules: {suspend: info}}]
 requireReason: true
@@ -515,6 +518,7 @@ plan: {base: origin/main}
         assert!(
             config.require_reason.is_some_and(|asks| asks.value)
                 && config.plan_base.is_some()
+                && config.baseline.is_some_and(|file| file.value == ".forebay-baseline.json")
                 && config.exclude.len() == 1
         );
     }

@@ -104,7 +104,8 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
         outcome.not_checked.add("path-not-utf8", path.clone());
     }
     for file in snapshot.files().iter().map(|file| &**file).filter(|file| is_manifest_path(&file.path)) {
-        if scope.excluded(&file.path) {
+        let is_baseline = config.baseline.as_ref().is_some_and(|baseline| *baseline.value == *file.path);
+        if is_baseline || scope.excluded(&file.path) {
             continue;
         }
         match skip_reason(snapshot, file) {

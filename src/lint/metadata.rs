@@ -59,7 +59,7 @@ fn standing(key: &str) -> Standing {
 /// Whether a text holds a `${…}` that a substitution may replace, or a `<<…>>` of
 /// a ResourceSet's template.
 pub fn has_hole(text: &str) -> bool {
-    text.contains("${") || text.contains("<<")
+    text.contains("${") || text.split_once("<<").is_some_and(|(_, rest)| rest.contains(">>"))
 }
 
 /// The known text of a scalar without `${…}`, whatever its type.

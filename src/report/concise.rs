@@ -1,18 +1,33 @@
-//! `concise`: one line per finding.
+//! `concise`: one line per place.
 
+use super::entries::{self, by_place};
 use super::{Lint, place, summary};
-use crate::text::{clean, line_start};
+use crate::text::{clean, counted, line_start};
 use std::io::{self, Write};
 
 /// Write `path:line:column: level[rule] title`; without line and column where
 /// the file is no text.
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
-    for finding in lint.shown() {
+    for entry in by_place(lint) {
+        let finding = entry.first;
         write!(out, "{}", line_start(&finding.location.path))?;
         if let Some(place) = place(lint.snapshot(), &finding.location) {
             write!(out, ":{}:{}", place.from.0, place.from.1)?;
         }
-        writeln!(out, ": {}[{}] {}", finding.level.name(), finding.rule.id, clean(&finding.title))?;
+        write!(out, ": {}[{}] {}", finding.level.name(), finding.rule.id, clean(&finding.title))?;
+        if let Some(clusters) = entries::clusters(lint, finding) {
+            write!(out, " (in {})", clean(&clusters))?;
+        }
+        if finding.objects.len() > 1 && !finding.clusters.is_empty() {
+            write!(out, " (and {})", counted(finding.objects.len() - 1, "more object"))?;
+        }
+        for other in &entry.here {
+            write!(out, "; {}", clean(&other.title))?;
+            if let Some(clusters) = entries::clusters(lint, other) {
+                write!(out, " (in {})", clean(&clusters))?;
+            }
+        }
+        writeln!(out)?;
     }
     if lint.summary { summary::write(out, lint) } else { Ok(()) }
 }

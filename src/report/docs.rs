@@ -6,9 +6,6 @@ use crate::text::wrap;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::io::{self, Write};
 
-/// Columns of text.
-const WIDTH: usize = 80;
-
 /// Write the page of a rule.
 pub fn markdown(out: &mut dyn Write, rule: &Rule) -> io::Result<()> {
     let (title, rest) = rule.docs.split_once('\n').unwrap_or((rule.docs, ""));
@@ -21,7 +18,14 @@ pub fn text(out: &mut dyn Write, rule: &Rule, terminal: Terminal) -> io::Result<
     let mut page = Vec::new();
     markdown(&mut page, rule)?;
     let page = String::from_utf8(page).map_err(io::Error::other)?;
-    let mut renderer = Renderer { out, bold: terminal.color, line: String::new(), indent: 0, item: false };
+    let mut renderer = Renderer {
+        out,
+        bold: terminal.color,
+        width: terminal.width(),
+        line: String::new(),
+        indent: 0,
+        item: false,
+    };
     for event in Parser::new_ext(&page, Options::ENABLE_TABLES) {
         renderer.event(event)?;
     }
@@ -47,6 +51,8 @@ fn facts(rule: &Rule) -> String {
 struct Renderer<'o> {
     out: &'o mut dyn Write,
     bold: bool,
+    /// Columns of text.
+    width: usize,
     /// The paragraph, heading, item or row that is being read.
     line: String,
     /// Depth of lists.
@@ -115,7 +121,7 @@ impl Renderer<'_> {
             (_, false) => (format!("{margin}  "), format!("{margin}  ")),
         };
         self.item = false;
-        for line in wrap(&text, WIDTH - rest.chars().count()) {
+        for line in wrap(&text, self.width - rest.chars().count()) {
             writeln!(self.out, "{}{line}", std::mem::replace(&mut lead, rest.clone()))?;
         }
         Ok(())

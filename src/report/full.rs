@@ -1,5 +1,6 @@
 //! `full`: a block per finding with the bytes to change.
 
+use super::entries::{self, Entry, by_text};
 use super::mask::Masks;
 use super::snippet::Snippet;
 use super::{Lint, Terminal, place, rule_url, summary};
@@ -7,7 +8,7 @@ use crate::config::{Level, Mistake};
 use crate::lint::{Finding, Rule};
 use crate::repo::Snapshot;
 use crate::text::clean;
-use crate::text::wrap;
+use crate::text::{counted, line_start, wrap};
 use crate::yaml::{Location, Stream};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Severity, SourceCode};
 use std::fmt;
@@ -17,13 +18,15 @@ use std::io::{self, Write};
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>, terminal: Terminal) -> io::Result<()> {
     let handler = handler(terminal);
     let mut masks = Masks::default();
-    for finding in lint.shown() {
+    for entry in by_text(lint) {
+        let finding = entry.first;
         head(out, finding.rule, finding.level, terminal)?;
         let mut text = String::new();
         let block = Block::of(finding, lint.snapshot(), &mut masks, terminal.width());
         handler.render_report(&mut text, &block).map_err(io::Error::other)?;
         out.write_all(text.trim_start_matches('\n').as_bytes())?;
         tail(out, lint.snapshot(), finding)?;
+        others(out, lint, &entry, terminal.width())?;
         writeln!(out)?;
     }
     if lint.summary { summary::write(out, lint) } else { Ok(()) }
@@ -33,7 +36,7 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>, terminal: Terminal) -> io::Re
 pub fn mistake(mistake: &Mistake, text: &str) -> String {
     let stream = Stream::parse(text);
     let location = &mistake.location;
-    let terminal = Terminal::default();
+    let terminal = Terminal { columns: Some(80), ..Terminal::default() };
     let width = terminal.width();
     let block = Block {
         title: lines(&mistake.message, "  × ", width),
@@ -54,10 +57,7 @@ fn handler(terminal: Terminal) -> GraphicalReportHandler {
     let theme = if terminal.color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     // Lines are wrapped here and not there, where words break at hyphens: names
     // and paths stay whole so that they can be copied.
-    GraphicalReportHandler::new_themed(theme)
-        .with_width(terminal.width())
-        .with_wrap_lines(false)
-        .with_links(false)
+    GraphicalReportHandler::new_themed(theme).with_width(200).with_wrap_lines(false).with_links(false)
 }
 
 /// Text cleaned and wrapped for the columns that a lead leaves of the width.
@@ -98,6 +98,29 @@ fn tail(out: &mut dyn Write, snapshot: &Snapshot, finding: &Finding) -> io::Resu
     }
     for related in &finding.related {
         writeln!(out, "   see: {} ({})", clean(&related.message), named(&related.location))?;
+    }
+    Ok(())
+}
+
+/// The clusters and objects of an entry, and the findings that it stands for.
+fn others(out: &mut dyn Write, lint: &Lint<'_>, entry: &Entry<'_>, width: usize) -> io::Result<()> {
+    let mut names = |lead: &str, text: Option<String>| -> io::Result<()> {
+        let Some(text) = text else { return Ok(()) };
+        writeln!(out, "{lead}{}", lines(&text, lead, width).replace('\n', "\n        "))
+    };
+    names("    in: ", entries::clusters(lint, entry.first))?;
+    names("   and: ", entries::more_objects(entry.first))?;
+    for other in &entry.here {
+        let clusters = entries::clusters(lint, other).map_or(String::new(), |text| format!(" (in {text})"));
+        names("  also: ", Some(format!("{}{clusters}", other.title)))?;
+    }
+    if entry.elsewhere.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  also: {}", counted(entry.elsewhere.len(), "other place"))?;
+    for other in &entry.elsewhere {
+        let at = line_start(&entries::at(lint, other));
+        writeln!(out, "        {at}  {}", clean(entries::subject(other)))?;
     }
     Ok(())
 }

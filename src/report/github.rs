@@ -1,8 +1,8 @@
 //! `github`: workflow commands that become annotations.
 
+use super::entries::{self, Entry, by_place, by_text};
 use super::{Lint, place};
 use crate::config::Level;
-use crate::lint::Finding;
 use crate::text::{clean, counted};
 use std::io::{self, Write};
 
@@ -12,21 +12,29 @@ const CAP: usize = 10;
 /// Write annotations, errors first; above the cap, how many more there are.
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     for (level, command) in [(Level::Error, "error"), (Level::Warning, "warning"), (Level::Info, "notice")] {
-        let findings: Vec<&Finding> = lint.shown().filter(|finding| finding.level == level).collect();
-        // The last place is kept for saying how many are left out.
-        let shown = if findings.len() > CAP { CAP - 1 } else { findings.len() };
-        for finding in &findings[..shown] {
-            annotation(out, lint, finding, command)?;
+        let mut entries = by_place(lint);
+        entries.retain(|entry| entry.first.level == level);
+        // A note at each of its lines serves best, as long as there is room.
+        if entries.len() > CAP {
+            entries = by_text(lint);
+            entries.retain(|entry| entry.first.level == level);
         }
-        if findings.len() > shown {
-            let more = counted(findings.len() - shown, &format!("more {}", level.name()));
+        // The last place is kept for saying how many are left out.
+        let shown = if entries.len() > CAP { CAP - 1 } else { entries.len() };
+        for entry in &entries[..shown] {
+            annotation(out, lint, entry, command)?;
+        }
+        if entries.len() > shown {
+            let left: usize = entries[shown..].iter().map(Entry::count).sum();
+            let more = counted(left, &format!("more {}", level.name()));
             writeln!(out, "::{command} title=forebay::{more} of forebay in the log and the summary")?;
         }
     }
     Ok(())
 }
 
-fn annotation(out: &mut dyn Write, lint: &Lint<'_>, finding: &Finding, command: &str) -> io::Result<()> {
+fn annotation(out: &mut dyn Write, lint: &Lint<'_>, entry: &Entry<'_>, command: &str) -> io::Result<()> {
+    let finding = entry.first;
     write!(out, "::{command} file={}", property(&lint.in_repository(&finding.location.path)))?;
     if let Some(place) = place(lint.snapshot(), &finding.location) {
         write!(out, ",line={},endLine={}", place.from.0, place.to.0)?;
@@ -41,6 +49,21 @@ fn annotation(out: &mut dyn Write, lint: &Lint<'_>, finding: &Finding, command: 
             message.push_str(lead);
             message.push_str(&clean(text));
         }
+    }
+    for (lead, text) in
+        [("\nin ", entries::clusters(lint, finding)), ("\nand ", entries::more_objects(finding))]
+    {
+        if let Some(text) = text {
+            message.push_str(lead);
+            message.push_str(&clean(&text));
+        }
+    }
+    for other in &entry.here {
+        message.push_str(&format!("\nalso: {}", clean(&other.title)));
+    }
+    for other in &entry.elsewhere {
+        let at = lint.in_repository(&entries::at(lint, other));
+        message.push_str(&format!("\nalso: {} ({})", clean(entries::subject(other)), clean(&at)));
     }
     writeln!(out, ",title={}::{}", property(finding.rule.id), data(&message))
 }

@@ -1,8 +1,8 @@
 //! `markdown`: for a job summary or a comment on a pull request.
 
-use super::{Lint, place, rule_url};
+use super::entries::{self, Entry, by_text};
+use super::{Lint, rule_url};
 use crate::config::Level;
-use crate::lint::Finding;
 use crate::text::unchecked;
 use crate::text::{clean, counted};
 use std::io::{self, Write};
@@ -13,19 +13,19 @@ const LIMIT: usize = 60_000;
 /// Write the headline, a table of the findings, and what was not checked. The
 /// marker in the first line lets a job find its own comment again.
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
-    let findings: Vec<&Finding> = lint.shown().collect();
+    let entries = by_text(lint);
     let mut text = format!("<!-- forebay:lint -->\n### forebay: {}\n\n", headline(lint));
-    let mut left = findings.len();
+    let mut left: usize = entries.iter().map(Entry::count).sum();
     if left > 0 {
         text.push_str("| | Rule | Where | What |\n|---|---|---|---|\n");
         for level in [Level::Error, Level::Warning, Level::Info] {
-            for finding in findings.iter().filter(|finding| finding.level == level) {
-                let row = row(lint, finding);
+            for entry in entries.iter().filter(|entry| entry.first.level == level) {
+                let row = row(lint, entry);
                 if text.len() + row.len() > LIMIT {
                     continue;
                 }
                 text.push_str(&row);
-                left -= 1;
+                left -= entry.count();
             }
         }
         text.push('\n');
@@ -64,15 +64,23 @@ fn headline(lint: &Lint<'_>) -> String {
     if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") }
 }
 
-fn row(lint: &Lint<'_>, finding: &Finding) -> String {
+/// Places that a row names before it counts the rest.
+const PLACES: usize = 20;
+
+fn row(lint: &Lint<'_>, entry: &Entry<'_>) -> String {
+    let finding = entry.first;
     let mark = match finding.level {
         Level::Error => "🔴 error",
         Level::Warning => "🟡 warning",
         Level::Info | Level::Off => "⚪ info",
     };
-    let line =
-        place(lint.snapshot(), &finding.location).map_or(String::new(), |place| format!(":{}", place.from.0));
-    let place = code(&format!("{}{line}", lint.in_repository(&finding.location.path)));
+    let mut place = code(&lint.in_repository(&entries::at(lint, finding)));
+    for other in entry.elsewhere.iter().take(PLACES) {
+        place.push_str(&format!("<br>{}", code(&lint.in_repository(&entries::at(lint, other)))));
+    }
+    if entry.elsewhere.len() > PLACES {
+        place.push_str(&format!("<br>and {}", counted(entry.elsewhere.len() - PLACES, "more place")));
+    }
     let mut what = prose(&finding.title);
     for (lead, text) in [("", &finding.why), ("help: ", &finding.help)] {
         if !text.is_empty() {
@@ -80,6 +88,21 @@ fn row(lint: &Lint<'_>, finding: &Finding) -> String {
             what.push_str(lead);
             what.push_str(&prose(text));
         }
+    }
+    for (lead, text) in [("in ", entries::clusters(lint, finding)), ("and ", entries::more_objects(finding))]
+    {
+        if let Some(text) = text {
+            what.push_str(&format!("<br>{lead}{}", prose(&text)));
+        }
+    }
+    if !entry.elsewhere.is_empty() {
+        let mut names: Vec<&str> =
+            entry.elsewhere.iter().take(PLACES).map(|other| entries::subject(other)).collect();
+        names.dedup();
+        what.push_str(&format!("<br>the same of {}", prose(&names.join(", "))));
+    }
+    for other in &entry.here {
+        what.push_str(&format!("<br>also: {}", prose(&other.title)));
     }
     format!("| {mark} | [`{}`]({}) | {place} | {what} |\n", finding.rule.id, rule_url(finding.rule))
 }

@@ -6,6 +6,7 @@ pub mod concise;
 pub mod coverage;
 pub mod diff;
 pub mod docs;
+mod entries;
 pub mod events;
 pub mod full;
 pub mod gates;
@@ -46,14 +47,15 @@ pub struct Terminal {
     pub color: bool,
     /// OSC 8 hyperlinks.
     pub links: bool,
-    /// Its columns, where it is a terminal.
+    /// Its columns; none where nobody looks: a file, or a pipe to another program.
     pub columns: Option<u16>,
 }
 
 impl Terminal {
-    /// Columns to wrap prose at: those of the terminal, within what reads well.
+    /// Columns to wrap prose at: those of the terminal, within what reads well. Lines
+    /// of a pipe stay whole.
     pub fn width(self) -> usize {
-        self.columns.map_or(80, |columns| usize::from(columns).clamp(40, 120))
+        self.columns.map_or(usize::MAX, |columns| usize::from(columns).clamp(40, 120))
     }
 }
 
@@ -71,6 +73,9 @@ pub struct Lint<'a> {
     pub summary: bool,
     /// Whether to list the places that were not checked.
     pub list_unchecked: bool,
+    /// Whether nothing yet chooses among the findings: no baseline, no revision, no
+    /// PATH.
+    pub begins: bool,
     /// How many findings of the baseline are not found any more.
     pub stale_baseline: usize,
     /// Where the root lies in its git repository: empty, or a path that ends
@@ -180,7 +185,7 @@ mod tests {
 
     #[test]
     fn prose_is_as_wide_as_the_terminal_within_reason() {
-        for (columns, width) in [(None, 80), (Some(20), 40), (Some(100), 100), (Some(300), 120)] {
+        for (columns, width) in [(None, usize::MAX), (Some(20), 40), (Some(100), 100), (Some(300), 120)] {
             assert_eq!(Terminal { columns, ..Terminal::default() }.width(), width);
         }
     }

@@ -5,6 +5,7 @@ use crate::config::Level;
 use crate::lint::{Applicability, Finding};
 use crate::text::unchecked;
 use crate::text::{clean, counted};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Write what was looked at, what was found and what was not checked.
@@ -22,10 +23,10 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     writeln!(out, "{looked}")?;
     writeln!(out, "{}", found(lint))?;
     unchecked_reasons(out, lint)?;
-    match super::coverage::line(lint.world) {
-        Some(line) => writeln!(out, "{line}"),
-        None => Ok(()),
+    if let Some(line) = super::coverage::line(lint.world) {
+        writeln!(out, "{line}")?;
     }
+    first_steps(out, lint)
 }
 
 fn unchecked_reasons(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
@@ -45,6 +46,22 @@ fn unchecked_reasons(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Findings above which a first run ends with ways to begin.
+const MANY: usize = 50;
+
+/// How to begin with a repository that has many findings.
+fn first_steps(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
+    if !lint.begins || lint.shown().count() <= MANY {
+        return Ok(());
+    }
+    out.write_all(
+        b"many at once? these help to begin:\n\
+          \x20 forebay lint --since main                                             what a branch adds\n\
+          \x20 forebay lint --baseline .forebay-baseline.json --update-baseline      accept those of today\n\
+          \x20 forebay config init                                                   choose rules and paths\n",
+    )
 }
 
 fn found(lint: &Lint<'_>) -> String {
@@ -94,7 +111,7 @@ pub(super) fn with_fix(findings: &[Finding], applicability: Applicability) -> us
 
 /// Write how many findings each rule has, the most first.
 pub fn statistics(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
-    let mut counts: std::collections::BTreeMap<(&str, Level), usize> = Default::default();
+    let mut counts: BTreeMap<(&str, Level), usize> = BTreeMap::new();
     for finding in lint.shown() {
         *counts.entry((finding.rule.id, finding.level)).or_default() += 1;
     }
@@ -104,5 +121,25 @@ pub fn statistics(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     for ((rule, level), count) in rows {
         writeln!(out, "{count:>width$}  {:<7}  {rule}", level.name())?;
     }
+    let mut directories: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in lint.shown() {
+        *directories.entry(directory(&finding.location.path)).or_default() += 1;
+    }
+    let mut rows: Vec<_> = directories.into_iter().collect();
+    rows.sort_by_key(|(directory, count)| (std::cmp::Reverse(*count), *directory));
+    if rows.len() > 1 {
+        writeln!(out)?;
+        for (directory, count) in rows {
+            writeln!(out, "{count:>width$}  {}", clean(directory))?;
+        }
+    }
     Ok(())
+}
+
+/// The first two directories of a path: as deep as most repositories part teams,
+/// clusters and applications.
+fn directory(path: &str) -> &str {
+    let mut slashes = path.match_indices('/').map(|(at, _)| at);
+    let first = slashes.next();
+    slashes.next().or(first).map_or(".", |at| &path[..at])
 }

@@ -24,6 +24,7 @@ mod documentation;
 mod edits;
 mod effects;
 mod emit;
+mod entries;
 mod entry_points;
 mod examples;
 mod flux_build;

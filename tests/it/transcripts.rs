@@ -2,5 +2,5 @@
 
 #[test]
 fn transcripts_show_what_the_commands_print() {
-    trycmd::TestCases::new().case("README.md").case("docs/*.md");
+    trycmd::TestCases::new().env("COLUMNS", "80").case("README.md").case("docs/*.md");
 }

@@ -105,6 +105,7 @@ pub(crate) fn forebay() -> Command {
         command.env_remove(name);
     }
     command.env("TERM", "dumb");
+    command.env("COLUMNS", "80");
     command
 }
 

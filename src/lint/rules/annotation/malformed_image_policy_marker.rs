@@ -23,8 +23,7 @@ pub static RULE: Rule = Rule {
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     let Some(stream) = view.context.snapshot.stream(view.file) else { return };
-    if view.file.path.ends_with(".json")
-        || memchr::memmem::find(stream.text.as_bytes(), b"$imagepolicy").is_none()
+    if view.file.path.ends_with(".json") || memchr::memmem::find(stream.text.as_bytes(), b"$image").is_none()
     {
         return;
     }
@@ -34,13 +33,15 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
         for comment in &document.comments {
             let written = &stream.text[comment.start as usize..comment.end as usize];
             let body = written.trim_start_matches('#').trim();
-            if !body.contains("$imagepolicy") || has_hole(body) {
+            let lower = body.to_ascii_lowercase();
+            if !lower.contains("$imagepolicy") || has_hole(body) {
                 continue;
             }
             let own_line = is_own_line(&stream.text, comment.start);
             // Prose about markers, and marked lines that are commented out.
             let commented_out = body.starts_with('#');
-            if commented_out || !body.contains('{') || (own_line && !body.starts_with('{')) {
+            let bare = !own_line && lower.trim_start_matches(['"', '\'']).starts_with("$imagepolicy");
+            if commented_out || (!body.contains('{') && !bare) || (own_line && !body.starts_with('{')) {
                 continue;
             }
             let (level, fault, help) = match (
@@ -79,7 +80,9 @@ fn fault(body: &str) -> Option<(&'static str, &'static str)> {
         return Some(("the comment must be a JSON object of strings and nothing else", SHAPE));
     };
     let Some(policy) = fields.get("$imagepolicy") else {
-        return Some(("it has no key `$imagepolicy`", SHAPE));
+        let other = fields.keys().any(|key| key.eq_ignore_ascii_case("$imagepolicy"));
+        let fault = if other { "its key is read in lower case only" } else { "it has no key `$imagepolicy`" };
+        return Some((fault, SHAPE));
     };
     let parts: Vec<&str> = policy.split(':').collect();
     match parts[..] {

@@ -43,6 +43,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         };
         let what = match objects.len() {
             1 => "no Kustomization applies it".to_owned(),
+            2 => "no Kustomization applies it, nor 1 other here".to_owned(),
             count => format!("no Kustomization applies it, nor {} others here", count - 1),
         };
         let finding = report.report(location, title(&first.id, &what));

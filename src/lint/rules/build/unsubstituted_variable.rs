@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 pub static RULE: Rule = Rule {
     id: "unsubstituted-variable",
     group: Group::Build,
-    level: Level::Warning,
+    level: Level::Error,
     default: true,
     since: "0.1.0",
     summary: "a ${VARIABLE} in an object whose Kustomization substitutes nothing",
@@ -53,15 +53,21 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let Ok(template) = parse(text) else { return };
             for expression in template.expressions() {
                 let known = names.contains(expression.name.as_str());
-                let meant = known || (flux_or_capi && is_reference(pointer));
-                if !meant {
+                let names = flux_or_capi && is_reference(pointer);
+                if !known && !names {
                     continue;
                 }
                 let Some(location) = part_location(node, text, expression.range.clone()) else { continue };
                 let what = format!("${{{}}} is not substituted", expression.name);
                 let finding = report.report(location, title(&object.id, &what));
+                // A name is never found as it is written; other text may be meant so.
                 finding
-                    .why(format!("{} has no variables, so the text reaches the cluster as it is", applied.id))
+                    .level(if names { Level::Error } else { Level::Warning })
+                    .why(format!(
+                        "{} has no variables, so the text reaches the cluster as it is{}",
+                        applied.id,
+                        if names { ", and names nothing there" } else { "" }
+                    ))
                     .help(format!(
                         "give {} a postBuild, or escape the text where it is substituted elsewhere",
                         applied.id

@@ -32,17 +32,17 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let finding = if text.is_empty() && !entry.value.is_unknown() {
         report
             .report(location, title(view.id, "spec.summary is deprecated, and empty"))
-            .why("an empty summary adds nothing to notifications, and Alert v1 has no such field")
+            .why("an empty summary adds nothing to notifications, and the field is to go")
             .help("delete it")
     } else {
         let why = match newer {
             Some(_) => {
                 "it overrides spec.eventMetadata.summary, with a conflict reported for each event; \
-                 Alert v1 has no such field"
+                 the field is to go"
             }
             None => {
-                "notification-controller logs a deprecation with each event, and Alert v1 has no \
-                 such field"
+                "notification-controller logs a deprecation with each event: \
+                 the field is to go"
             }
         };
         report

@@ -1,0 +1,233 @@
+//! What is said once is not said again: findings of a fleet, as people read them.
+
+use crate::support::scratch::Scratch;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+const CLUSTERS: usize = 34;
+
+fn kustomization(name: &str, path: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: {name}\n  \
+         namespace: flux-system\nspec:\n  interval: 10m\n  path: {path}\n  prune: true\n  sourceRef:\n    \
+         kind: GitRepository\n    name: flux-system\n"
+    )
+}
+
+/// One base for all clusters, a second one for five of them, and forty objects that
+/// one component labels.
+fn fleet() -> Scratch {
+    let mut config = "version: 1\nclusters:\n".to_owned();
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata:\n  \
+                  name: flux-system\n  namespace: flux-system\nspec:\n  interval: 1m\n  \
+                  url: https://example.com/fleet\n  ref:\n    branch: main\n";
+    let mut files: Vec<(String, String)> = Vec::new();
+    for number in 0..CLUSTERS {
+        let _ = writeln!(config, "  - {{name: c{number:02}, path: clusters/c{number:02}}}");
+        let mut text = format!(
+            "{source}---\n{}---\n{}",
+            kustomization("base", "./base"),
+            kustomization("many", "./many")
+        );
+        if number < 5 {
+            let _ = write!(text, "---\n{}", kustomization("edge", "./edge"));
+        }
+        files.push((format!("clusters/c{number:02}/apps.yaml"), text));
+    }
+    let namespace = |name: &str| {
+        format!(
+            "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {name}\n  labels:\n    contact: sre@example.com\n"
+        )
+    };
+    files.push(("base/namespace.yaml".to_owned(), namespace("base")));
+    files.push(("edge/namespace.yaml".to_owned(), namespace("edge")));
+    let mut list = String::new();
+    for number in 0..40 {
+        let name = format!("config-{number:02}");
+        files.push((
+            format!("many/{name}.yaml"),
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: default\n"),
+        ));
+        let _ = writeln!(list, "  - {name}.yaml");
+    }
+    files.push((
+        "many/kustomization.yaml".to_owned(),
+        format!(
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n{list}labels:\n  \
+             - pairs:\n      team: team a\n"
+        ),
+    ));
+    files.push((".forebay.yaml".to_owned(), config));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    Scratch::git(&files)
+}
+
+fn lint(scratch: &Scratch, format: &str) -> String {
+    let run = scratch.forebay(&[
+        "lint",
+        "--format",
+        format,
+        "--select",
+        "malformed-label-value",
+        "--fail-on",
+        "never",
+    ]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    run.out
+}
+
+#[test]
+fn one_text_of_a_fleet_is_one_entry_with_the_names() {
+    let scratch = fleet();
+    for format in ["full", "concise", "markdown", "github"] {
+        let out = lint(&scratch, format);
+        for (path, clusters) in [
+            ("base/namespace.yaml", "all 34 clusters"),
+            ("edge/namespace.yaml", "5 clusters: c00, c01, c02, c03, c04"),
+        ] {
+            assert_eq!(out.matches(path).count(), 1, "{format}: {path}\n{out}");
+            assert!(out.contains(clusters), "{format}: {clusters}\n{out}");
+        }
+        assert_eq!(out.matches("many/kustomization.yaml").count(), 1, "{format}\n{out}");
+        assert!(out.contains("39 more objects"), "{format}\n{out}");
+    }
+    let report: serde_json::Value = serde_json::from_str(&lint(&scratch, "json")).expect("JSON");
+    let findings = report["findings"].as_array().expect("a list");
+    let many = findings.iter().find(|finding| finding["location"]["path"] == "many/kustomization.yaml");
+    assert_eq!(many.and_then(|many| many["objects"].as_array()).map(Vec::len), Some(40), "{findings:?}");
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding["clusters"].as_array().is_some_and(|all| all.len() == CLUSTERS))
+    );
+}
+
+#[test]
+fn no_line_is_printed_twice() {
+    let out = lint(&fleet(), "concise");
+    let lines: Vec<&str> = out.lines().collect();
+    let distinct: BTreeSet<&str> = lines.iter().copied().collect();
+    assert_eq!(lines.len(), distinct.len(), "{out}");
+}
+
+#[test]
+fn the_same_sentence_at_many_places_is_one_block() {
+    let text = |name: &str| {
+        format!(
+            "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {name}\n  labels:\n    contact: sre@example.com\n"
+        )
+    };
+    let names = ["a", "b", "c", "d"];
+    let files: Vec<(String, String)> = names.map(|name| (format!("{name}.yaml"), text(name))).into();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let scratch = Scratch::new(&files);
+    let out = lint(&scratch, "full");
+    assert_eq!(out.matches("malformed-label-value (error)").count(), 1, "{out}");
+    assert!(
+        out.contains("also: 3 other places\n        b.yaml:6  Namespace b\n        c.yaml:6  Namespace c\n"),
+        "{out}"
+    );
+    // Editors and `grep` want a line for each.
+    assert_eq!(lint(&scratch, "concise").matches("malformed-label-value").count(), 4);
+    // An annotation at each line, as long as the service shows them.
+    assert_eq!(lint(&scratch, "github").lines().count(), 4);
+    let row = lint(&scratch, "markdown");
+    assert_eq!(row.matches("| 🔴 error |").count(), 1, "{row}");
+    assert!(row.contains("`d.yaml:6`"), "{row}");
+    // Two are shown one by one.
+    let scratch = Scratch::new(&files[..2]);
+    assert_eq!(lint(&scratch, "full").matches("malformed-label-value (error)").count(), 2);
+}
+
+#[test]
+fn many_findings_end_with_ways_to_begin() {
+    let labels: String = (0..60).map(|n| format!("    l{n}: \"b {n}\"\n")).collect();
+    let text = format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels:\n{labels}");
+    let scratch = Scratch::new(&[("apps/a/x/a.yaml", &text), ("infra/b.yaml", &text)]);
+    let out = lint(&scratch, "full");
+    for command in ["forebay lint --since main", "--update-baseline", "forebay config init"] {
+        assert!(out.contains(command), "{out}");
+    }
+    let run = scratch.forebay(&["lint", "apps/a/x/a.yaml", "--fail-on", "never"]);
+    assert!(!run.out.contains("config init"), "{}", run.out);
+    let run = scratch.forebay(&["lint", "--statistics", "--fail-on", "never"]);
+    assert!(run.out.contains("\n 60  apps/a\n 60  infra\n"), "{}", run.out);
+}
+
+#[test]
+fn the_configuration_names_the_baseline() {
+    let text =
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels:\n    contact: sre@example.com\n";
+    let scratch = Scratch::new(&[("a.yaml", text), (".forebay.yaml", "version: 1\nbaseline: known.json\n")]);
+    let run = scratch.forebay(&["lint", "--update-baseline"]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let run = scratch.forebay(&["lint"]);
+    assert_eq!(run.code, 0, "{}", run.out);
+    assert!(run.out.contains("1 in the baseline") && run.out.starts_with("1 file, "), "{}", run.out);
+    let run = scratch.forebay(&["lint", "--no-config", "--prune-baseline"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("name it by --baseline FILE"), "{}", run.err);
+}
+
+#[test]
+fn standard_input_is_named_from_here_or_from_the_root() {
+    let text =
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels:\n    contact: sre@example.com\n";
+    let scratch =
+        Scratch::git(&[("apps/a.yaml", "apiVersion: v1\nkind: List\n"), ("other/b.yaml", "a: 1\n")]);
+    for (root, name) in [(".", "apps/a.yaml"), ("apps/..", "./apps/a.yaml")] {
+        let run = scratch.forebay_with(
+            &["lint", "--root", root, "--stdin-filename", name, "--format", "concise", "--quiet"],
+            &[],
+            text.as_bytes(),
+        );
+        assert!(
+            run.out.starts_with("apps/a.yaml:6:14: error[malformed-label-value]"),
+            "{}{}",
+            run.out,
+            run.err
+        );
+    }
+    let run = scratch.forebay_with(
+        &["lint", "--root", "apps", "--stdin-filename", "a.yaml", "--format", "concise", "--quiet"],
+        &[],
+        text.as_bytes(),
+    );
+    assert!(run.out.starts_with("a.yaml:6:14: "), "{}{}", run.out, run.err);
+}
+
+#[test]
+fn words_wrap_at_the_width_and_stay_whole_in_a_pipe() {
+    let name = "a-name-that-is-rather-long-and-has-many-hyphens";
+    let text = format!(
+        "apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata:\n  name: {name}\n  \
+         namespace: flux-system\nspec:\n  summary: a\n  providerRef: {{name: {name}}}\n  eventSources: []\n"
+    );
+    let scratch = Scratch::new(&[("a.yaml", &text)]);
+    let run = |columns: &str| {
+        let arguments = ["lint", "--select", "deprecated-alert-summary", "--fail-on", "never"];
+        scratch.forebay_with(&arguments, &[("COLUMNS", columns)], b"").out
+    };
+    for (columns, width) in [("60", 60), ("100", 100), ("200", 200)] {
+        let out = run(columns);
+        for line in out.lines() {
+            let words =
+                line.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
+            assert!(line.chars().count() <= width || words <= 2, "{columns}: {line}");
+        }
+        assert!(out.contains(name), "{columns}: {out}");
+    }
+    assert!(run("60").lines().count() > run("200").lines().count());
+    // An empty value is none: nobody said how wide the reader's place is.
+    let piped = run("");
+    assert!(
+        piped.lines().any(|line| line.contains("logs a deprecation with each event: the field is to go")),
+        "{piped}"
+    );
+    assert!(
+        piped
+            .lines()
+            .any(|line| line.contains(&format!("Alert flux-system/{name}: spec.summary is deprecated"))),
+        "{piped}"
+    );
+}
