@@ -88,7 +88,9 @@ fn one_text_of_a_fleet_is_one_entry_with_the_names() {
             assert_eq!(out.matches(path).count(), 1, "{format}: {path}\n{out}");
             assert!(out.contains(clusters), "{format}: {clusters}\n{out}");
         }
-        assert_eq!(out.matches("many/kustomization.yaml").count(), 1, "{format}\n{out}");
+        // Its place, and in `full` the transformer that it went through.
+        let places = out.matches("many/kustomization.yaml").count();
+        assert!(places == 1 || (format == "full" && places == 2), "{format}: {places}\n{out}");
         assert!(out.contains("39 more objects"), "{format}\n{out}");
     }
     let report: serde_json::Value = serde_json::from_str(&lint(&scratch, "json")).expect("JSON");
@@ -210,7 +212,7 @@ fn words_wrap_at_the_width_and_stay_whole_in_a_pipe() {
     };
     for (columns, width) in [("60", 60), ("100", 100), ("200", 200)] {
         let out = run(columns);
-        for line in out.lines() {
+        for line in out.lines().filter(|line| !line.starts_with("not checked")) {
             let words =
                 line.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
             assert!(line.chars().count() <= width || words <= 2, "{columns}: {line}");
