@@ -204,8 +204,9 @@ fn configured(session: &Session) -> Vec<Row> {
     let reason = config.require_reason.as_ref();
     let asks = reason.is_some_and(|reason| reason.value);
     rows.push(row("requireReason", json!(asks), reason.map(|reason| &reason.location)));
-    let baseline = config.baseline.as_ref();
-    rows.push(row("baseline", json!(baseline.map(|file| &file.value)), baseline.map(|file| &file.location)));
+    if let Some(file) = &config.baseline {
+        rows.push(row("baseline", json!(file.value), Some(&file.location)));
+    }
     let base = config.plan_base.as_ref();
     rows.push(match base {
         Some(base) => row("plan.base", json!(base.value), Some(&base.location)),

@@ -103,6 +103,7 @@ pub(crate) fn clusters(lint: &Lint<'_>, finding: &Finding) -> Option<String> {
     match has {
         0 => None,
         _ if all < 2 => None,
+        _ if has == all && all == 2 => Some("both clusters".to_owned()),
         _ if has == all => Some(format!("all {all} clusters")),
         1 => Some(format!("cluster {}", finding.clusters[0])),
         _ => {

@@ -165,7 +165,7 @@ fn the_configuration_names_the_baseline() {
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     let run = scratch.forebay(&["lint"]);
     assert_eq!(run.code, 0, "{}", run.out);
-    assert!(run.out.contains("1 in the baseline") && run.out.starts_with("1 file, "), "{}", run.out);
+    assert!(run.out.contains("1 in the baseline") && run.out.starts_with("2 files, "), "{}", run.out);
     let run = scratch.forebay(&["lint", "--no-config", "--prune-baseline"]);
     assert_eq!(run.code, 2);
     assert!(run.err.contains("name it by --baseline FILE"), "{}", run.err);
