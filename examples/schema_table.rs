@@ -180,8 +180,9 @@ impl Writer {
                 "t" => {
                     let one = std::slice::from_ref(value);
                     let names = value.as_array().map_or(one, |names| names.as_slice());
-                    let bits = names.iter().map(|name| table::type_bit(name.as_str().unwrap_or_default()));
-                    out.push(bits.fold(Some(0), |all, bit| Some(all? | bit?)).ok_or("an unknown type")?);
+                    let mut bits =
+                        names.iter().map(|name| table::type_bit(name.as_str().unwrap_or_default()));
+                    out.push(bits.try_fold(0, |all, bit| Some(all | bit?)).ok_or("an unknown type")?);
                     field::TYPES
                 }
                 "p" => {

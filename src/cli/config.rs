@@ -5,7 +5,7 @@ use super::output::{self, Formats};
 use super::root::root_and_focus;
 use super::session::{Session, cluster_filter, load_config};
 use super::{Answer, Failure, Status};
-use crate::config::{Config, FILE_NAME, SCHEMA, TEMPLATE};
+use crate::config::{Config, FILE_NAME, Injected, SCHEMA, TEMPLATE};
 use crate::lint::engine::NotChecked;
 use crate::model::{Certainty, kinds};
 use crate::report::coverage::{name_of, quoted};
@@ -200,6 +200,14 @@ fn configured(session: &Session) -> Vec<Row> {
             let key = format!("overrides.{index}.rules.{}", rule.name);
             rows.push(row(&key, json!(rule.level.name()), Some(&rule.location)));
         }
+    }
+    if let Some(injected) = &config.injected_variables {
+        let value = match &injected.value {
+            Injected::No => json!(false),
+            Injected::Any => json!(true),
+            Injected::Names(names) => json!(names),
+        };
+        rows.push(row("injectedVariables", value, Some(&injected.location)));
     }
     let reason = config.require_reason.as_ref();
     let asks = reason.is_some_and(|reason| reason.value);

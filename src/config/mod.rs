@@ -88,6 +88,8 @@ pub struct Config {
     pub rules: Vec<RuleLevel>,
     /// Levels for some paths, in order; the last that matches wins.
     pub overrides: Vec<Override>,
+    /// Whether something in the cluster adds substitution variables.
+    pub injected_variables: Option<Written<Injected>>,
     /// Whether a suppression without a reason is a finding.
     pub require_reason: Option<Written<bool>>,
     /// The default base revision of `plan`.
@@ -96,7 +98,23 @@ pub struct Config {
     pub allowed: Allowed,
 }
 
+/// Substitution variables that something in the cluster adds to Kustomizations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Injected {
+    /// None.
+    No,
+    /// Some, nobody knows which.
+    Any,
+    /// These.
+    Names(Vec<String>),
+}
+
 impl Config {
+    /// Which variables something in the cluster adds, where the file says so.
+    pub fn injected(&self) -> Option<&Injected> {
+        self.injected_variables.as_ref().map(|injected| &injected.value)
+    }
+
     /// The level that `rules` gives a rule: its own entry, else its group's.
     pub fn level(&self, rule: &str, group: &str) -> Option<Level> {
         level_in(&self.rules, rule, group)

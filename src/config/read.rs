@@ -1,7 +1,7 @@
 //! Text of `.forebay.yaml` to [`Config`]; every mistake with its place.
 
 use super::{
-    Cluster, Config, Extension, Feature, FluxSource, Handler, KubeConfig, Level, Override, Pattern,
+    Cluster, Config, Extension, Feature, FluxSource, Handler, Injected, KubeConfig, Level, Override, Pattern,
     RuleLevel, SourceTree, Target, Written,
 };
 use crate::model::{CLUSTER_API, FLUX, Version};
@@ -64,7 +64,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-const ROOT: [&str; 11] = [
+const ROOT: [&str; 12] = [
     "version",
     "target",
     "clusters",
@@ -72,6 +72,7 @@ const ROOT: [&str; 11] = [
     "exclude",
     "schemas",
     "baseline",
+    "injectedVariables",
     "rules",
     "overrides",
     "requireReason",
@@ -117,6 +118,7 @@ impl Reader {
         config.baseline = fields.get("baseline").and_then(|node| self.written(node));
         config.rules = self.rules(fields.get("rules"));
         config.overrides = self.list(fields.get("overrides"), "overrides", Reader::r#override);
+        config.injected_variables = fields.get("injectedVariables").and_then(|node| self.injected(node));
         config.require_reason = fields.get("requireReason").and_then(|node| {
             let value = self.boolean(node)?;
             Some(Written { value, location: place(node) })
@@ -126,6 +128,18 @@ impl Reader {
             config.plan_base = fields.get("base").and_then(|node| self.written(node));
         }
         config
+    }
+
+    fn injected(&mut self, node: NodeRef<'_>) -> Option<Written<Injected>> {
+        let value = if node.is_seq() {
+            let names = self.list(Some(node), "injectedVariables", Reader::written);
+            Injected::Names(names.into_iter().map(|name| name.value).collect())
+        } else if self.boolean(node)? {
+            Injected::Any
+        } else {
+            Injected::No
+        };
+        Some(Written { value, location: place(node) })
     }
 
     fn target(&mut self, node: NodeRef<'_>) -> Target {

@@ -37,8 +37,9 @@ pub struct Memo {
     pub(super) bases: Mutex<FxHashMap<BaseKey, Base>>,
 }
 
-/// A tree's key and the rules that it is read by; a directory.
-pub(super) type BaseKey = (Arc<str>, LoadRestriction, Links, Arc<str>);
+/// A tree's key and the rules that it is read by, with best effort or without; a
+/// directory.
+pub(super) type BaseKey = (Arc<str>, LoadRestriction, Links, bool, Arc<str>);
 
 pub(super) type Base = std::result::Result<Arc<Accumulated>, Arc<BuildError>>;
 
@@ -69,6 +70,8 @@ pub(super) struct Record {
     pub(super) unusual: bool,
     pub(super) partial: Vec<Partial>,
     pub(super) warnings: Vec<Warning>,
+    /// What was left out, with best effort.
+    pub(super) left_out: Vec<BuildError>,
 }
 
 impl Record {
@@ -89,6 +92,11 @@ impl Record {
         for warning in &other.warnings {
             if !self.warnings.contains(warning) {
                 self.warnings.push(warning.clone());
+            }
+        }
+        for error in &other.left_out {
+            if !self.left_out.contains(error) {
+                self.left_out.push(error.clone());
             }
         }
     }
@@ -122,6 +130,7 @@ pub(super) struct Builder<'b> {
     pub(super) memo: &'b Memo,
     pub(super) restriction: LoadRestriction,
     pub(super) links: Links,
+    pub(super) best_effort: bool,
     pub(super) record: Record,
     pub(super) visits: usize,
     /// Bytes of texts that generators and transformers made so far.
@@ -370,6 +379,20 @@ impl Builder<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Note what is left out, where that is asked for.
+    ///
+    /// # Errors
+    /// The same where it isn't, and what makes the whole build meaningless.
+    pub(super) fn leave_out(&mut self, error: Box<BuildError>) -> Result<()> {
+        if !self.best_effort || matches!(error.class, Class::Limit | Class::Path) {
+            return Err(error);
+        }
+        if !self.record.left_out.contains(&error) {
+            self.record.left_out.push(*error);
+        }
+        Ok(())
     }
 
     /// Append the hashes of contents to the names that want one.

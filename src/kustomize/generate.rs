@@ -20,7 +20,14 @@ pub(super) fn run(builder: &mut Builder<'_>, level: &Level, accumulator: &mut Ac
     let file = &level.file;
     for (generators, secret) in [(&file.config_maps, false), (&file.secrets, true)] {
         for generator in generators {
-            let mut resource = generate(builder, level, generator, file.generator_options.as_ref(), secret)?;
+            let made = generate(builder, level, generator, file.generator_options.as_ref(), secret);
+            let mut resource = match made {
+                Ok(resource) => resource,
+                Err(error) => {
+                    builder.leave_out(error)?;
+                    continue;
+                }
+            };
             if let Some(place) = level.origin_of(file.file_name) {
                 let kind = if secret { "SecretGenerator" } else { "ConfigMapGenerator" };
                 let text = trace::configured(&place, "builtin", kind, "", "");

@@ -35,6 +35,9 @@ pub struct Options {
     pub order: Order,
     /// How the root file is read.
     pub root: RootFile,
+    /// Leave out what can't be read or isn't there, and go on: a view of what is
+    /// refused as a whole. [`Build::left_out`] has what was left out.
+    pub best_effort: bool,
 }
 
 impl Options {
@@ -45,6 +48,7 @@ impl Options {
             links: Links::Follow,
             order: Order::Legacy,
             root: RootFile::Strict,
+            best_effort: false,
         }
     }
 }
@@ -113,6 +117,7 @@ pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) 
         memo,
         restriction: options.load_restriction,
         links: options.links,
+        best_effort: options.best_effort,
         record: Record::default(),
         visits: 0,
         copied: 0,
@@ -153,10 +158,15 @@ pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) 
     require_unique(&resources)?;
     order::sort(&mut resources, level.file.sort_options.as_ref(), options.order)?;
     trace::finish(&level.file, &mut resources)?;
-    let record = builder.record;
+    let mut unwritable = Vec::new();
     for resource in &mut resources {
-        finish(resource, record.unusual)?;
+        if let Err(error) = finish(resource, builder.record.unusual) {
+            builder.leave_out(error)?;
+            unwritable.push(resource.id.hash());
+        }
     }
+    resources.retain(|resource| !unwritable.contains(&resource.id.hash()));
+    let record = builder.record;
     let size = written_size(&resources)?;
     Ok(Build {
         resources,
@@ -164,6 +174,7 @@ pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) 
         partial: record.partial,
         files_read: record.files.into_iter().collect(),
         warnings: record.warnings,
+        left_out: record.left_out,
     })
 }
 
@@ -175,6 +186,7 @@ pub(super) fn check_resource(tree: &FileTree, directory: &str, path: &str, memo:
         memo,
         restriction: LoadRestriction::None,
         links: Links::Absent,
+        best_effort: false,
         record: Record::default(),
         visits: 0,
         copied: 0,
@@ -324,7 +336,9 @@ impl Builder<'_> {
     ) -> Result<Accumulator> {
         self.record.directories.insert(level.directory.clone());
         for entry in &level.file.resources {
-            self.resource(level, chain, entry, &mut accumulator)?;
+            if let Err(error) = self.resource(level, chain, entry, &mut accumulator) {
+                self.leave_out(error)?;
+            }
         }
         let own = self.configuration(level)?;
         accumulator.merge_config(&own, &level.file.location)?;
@@ -357,7 +371,16 @@ impl Builder<'_> {
             self.trace(level, "PatchStrategicMergeTransformer", resources);
         }
         for patch in &file.patches {
-            patch::apply(self, level, patch, resources)?;
+            if let Err(error) = patch::apply(self, level, patch, resources) {
+                if error.class != Class::PatchTarget {
+                    return Err(error);
+                }
+                // It changes nothing of what is left; its target may have been left
+                // out itself.
+                if self.record.left_out.is_empty() {
+                    self.leave_out(error)?;
+                }
+            }
             resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
             self.trace(level, "PatchTransformer", resources);
         }
@@ -523,7 +546,7 @@ impl Builder<'_> {
         origin: Option<String>,
     ) -> Result<Arc<Accumulated>> {
         let depth = self.enter(directory, chain, entry)?;
-        let key = (self.tree_key.clone(), self.restriction, self.links, directory.clone());
+        let key = (self.tree_key.clone(), self.restriction, self.links, self.best_effort, directory.clone());
         let cache = self.memo;
         // Traces and schemas belong to one build.
         let own = self.tracing || self.schemas.is_custom();

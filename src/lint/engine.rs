@@ -7,6 +7,7 @@ use super::{
 };
 use crate::config::{Config, RuleLevel};
 use crate::model::Certainty;
+use crate::model::kinds;
 use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
 use crate::text::suggest;
 use crate::world::{Outcome as BuildOutcome, World};
@@ -149,8 +150,14 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
     }
 
     let suppressions = Suppressions::collect(snapshot, files.iter().copied());
+    let mut dropped: Vec<(&'static str, String)> = Vec::new();
     let mut keep = |finding: Finding| {
-        if !reported.contains(&*finding.location.path) {
+        let path = &*finding.location.path;
+        if !reported.contains(path) {
+            // What is excluded is wanted so; what a program made is not read by all.
+            if read.contains(path) {
+                dropped.push(("generated-file", format!("{path}: {}", finding.rule.id)));
+            }
             return;
         }
         let finding = Finding { level: scope.level(&finding), ..finding };
@@ -180,6 +187,9 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
         }
     }
     own.findings.into_iter().for_each(&mut keep);
+    for (reason, what) in dropped {
+        outcome.not_checked.add(reason, what);
+    }
     sort(&mut outcome.findings);
     shared::withhold_fixes(world, &mut outcome.findings);
     let suppressed = outcome.suppressed.iter_mut().map(|suppressed| &mut suppressed.finding);
@@ -211,7 +221,9 @@ impl Checked {
 
 fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Checked {
     let (snapshot, world) = (context.snapshot, context.world);
-    let documents = files.par_iter().with_min_len(16).map(|file| {
+    // Generators take bytes: whether these are manifests is nobody's business.
+    let manifests: Vec<&&File> = files.iter().filter(|file| !world.inputs.contains(&*file.path)).collect();
+    let documents = manifests.par_iter().with_min_len(16).map(|file| {
         let mut checked = Checked::default();
         let view = DocumentView { context, file, sources: snapshot.sources(file) };
         for rule in rules {
@@ -361,6 +373,11 @@ pub fn not_built(world: &World, not_checked: &mut NotChecked) {
                     }
                 }
                 BuildOutcome::Failed(_) | BuildOutcome::MissingPath => {}
+            }
+        }
+        for (_, object) in world.members(cluster) {
+            if object.id.is(kinds::OPERATOR, "ResourceSet") && !cluster.expanded.contains(&object.id) {
+                not_checked.add("resource-set", object.id.to_string());
             }
         }
     }

@@ -100,6 +100,17 @@ impl SourceIgnore {
         SourceIgnore { patterns }
     }
 
+    /// The patterns of `.gitignore` files, each with the directory that holds it.
+    pub fn of_git<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>) -> SourceIgnore {
+        let all = files.into_iter().flat_map(|(directory, text)| patterns(text, directory, Holder::File));
+        SourceIgnore { patterns: all.collect() }
+    }
+
+    /// The text of the pattern that leaves a file out.
+    pub fn pattern(&self, path: &str) -> Option<&str> {
+        Some(self.excluding(path)?.text.trim_end())
+    }
+
     /// Whether a file, by its path in the source, is left out.
     pub fn excludes(&self, path: &str) -> bool {
         self.excluding(path).is_some()

@@ -90,8 +90,9 @@ fn tail(out: &mut dyn Write, snapshot: &Snapshot, finding: &Finding) -> io::Resu
             None => path.into_owned(),
         }
     };
-    if place(snapshot, &finding.location).is_none() {
-        writeln!(out, "    in: {}", clean(&finding.location.path))?;
+    let file = snapshot.file(&finding.location.path);
+    if file.and_then(|file| snapshot.stream(file)).is_none() {
+        writeln!(out, "    in: {}", named(&finding.location))?;
     }
     for via in &finding.location.via {
         writeln!(out, "   via: {} ({})", via.kind.name(), named(&via.location))?;

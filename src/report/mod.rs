@@ -144,8 +144,24 @@ pub struct Place {
 /// the snapshot).
 pub fn place(snapshot: &Snapshot, location: &Location) -> Option<Place> {
     let file = snapshot.file(&location.path)?;
-    let blob = snapshot.blob(file).ok()?;
-    let Content::Text(stream) = blob.content() else { return None };
+    let whole = Place { from: (1, 1), to: (1, 1), start: 0, end: 0 };
+    let Ok(blob) = snapshot.blob(file) else { return Some(whole) };
+    let Content::Text(stream) = blob.content() else {
+        // No characters are known there: lines and columns of bytes.
+        let bytes = &blob.bytes;
+        let position = |offset: u32| {
+            let before = &bytes[..(offset as usize).min(bytes.len())];
+            let line = before.iter().filter(|byte| **byte == b'\n').count();
+            let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
+            (line as u32 + 1, column as u32 + 1)
+        };
+        return Some(Place {
+            from: position(location.start),
+            to: position(location.end),
+            start: u64::from(location.start),
+            end: u64::from(location.end),
+        });
+    };
     let (from, to) = snapshot.positions(location);
     let byte = |offset: u32| {
         if !blob.is_utf16() {

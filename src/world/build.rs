@@ -36,7 +36,9 @@ pub struct FluxBuild {
     pub bad_variables: Vec<BadVariable>,
     /// Sources of variables that are known to be missing, which fails it.
     pub missing_sources: Vec<MissingSource>,
-    /// Files below a directory without a kustomization file that fail it.
+    /// What fails it, while the rest could be built: files below a directory
+    /// without a kustomization file, entries of one. The objects are then those
+    /// that Flux would apply if these weren't there.
     pub unusable: Vec<BuildFailure>,
     /// What kustomize accepts though it does nothing.
     pub warnings: Vec<Warning>,
@@ -206,36 +208,40 @@ fn accumulate(
         for path in generated_resources(tree, directory) {
             match kustomize::check_resource(tree, directory, &path, bases) {
                 Ok(()) => resources.push(path),
+                // What is left of a directory is taken in below.
+                Err(_) if !path.ends_with(".yaml") && !path.ends_with(".yml") => resources.push(path),
                 Err(error) => out.unusable.push(BuildFailure::from(error)),
             }
         }
         rewrite.generated = Some(resources);
     }
-    let run = |rewrite: Rewrite| {
+    let attempt = |rewrite: Rewrite, best_effort: bool| {
         let options = Options {
             load_restriction: LoadRestriction::None,
             links: Links::Absent,
             order: Order::Fifo,
             root: RootFile::Rewritten(Box::new(rewrite)),
+            best_effort,
         };
         kustomize::build(tree, directory, &options, bases).map_err(BuildFailure::from)
     };
+    let run = |rewrite: Rewrite| with_best_effort(|best_effort| attempt(rewrite.clone(), best_effort));
     unknown::settle(&mut rewrite, &mut out.partial);
     if !unknown::is_in(&rewrite) {
-        out.take(run(rewrite)?)?;
+        out.take(run(rewrite)?);
         return Ok(out);
     }
-    let pair = |rewrite: &Rewrite| {
+    let pair = |rewrite: &Rewrite, run: &dyn Fn(Rewrite) -> Result<kustomize::Build, BuildFailure>| {
         let [one, other] = unknown::STAND_INS;
         Ok::<_, BuildFailure>((
             run(unknown::filled_rewrite(rewrite, one))?,
             run(unknown::filled_rewrite(rewrite, other))?,
         ))
     };
-    let built = pair(&rewrite).or_else(|_| {
+    let built = pair(&rewrite, &|rewrite| attempt(rewrite, false)).or_else(|_| {
         // Nobody knows whether these would fit.
         unknown::drop_lists(&mut rewrite, &mut out.partial);
-        pair(&rewrite)
+        pair(&rewrite, &run)
     });
     let (mut one, other) = built?;
     let same = one.resources.len() == other.resources.len();
@@ -248,8 +254,25 @@ fn accumulate(
             resource.node = node;
         }
     }
-    out.take(one)?;
+    out.take(one);
     Ok(out)
+}
+
+/// A build, and where that is refused what remains of it without what is broken.
+///
+/// # Errors
+/// Nothing remains, or it can't be told what would.
+fn with_best_effort(
+    attempt: impl Fn(bool) -> Result<kustomize::Build, BuildFailure>,
+) -> Result<kustomize::Build, BuildFailure> {
+    let refused = match attempt(false) {
+        Ok(build) => return Ok(build),
+        Err(refused) => refused,
+    };
+    match attempt(true) {
+        Ok(build) if !build.resources.is_empty() && !build.left_out.is_empty() => Ok(build),
+        _ => Err(refused),
+    }
 }
 
 /// Builds a directory as kustomize does, for a repository that says nothing of
@@ -258,33 +281,38 @@ fn accumulate(
 /// # Errors
 /// What kustomize refuses to build.
 pub fn build_overlay(tree: &FileTree, directory: &str, memo: &Memo) -> Result<FluxBuild, BuildFailure> {
-    let bases = &memo.bases;
-    let options = Options {
-        load_restriction: LoadRestriction::None,
-        links: Links::Absent,
-        order: Order::Fifo,
-        root: RootFile::Strict,
+    let attempt = |best_effort: bool| {
+        let options = Options {
+            load_restriction: LoadRestriction::None,
+            links: Links::Absent,
+            order: Order::Fifo,
+            root: RootFile::Strict,
+            best_effort,
+        };
+        kustomize::build(tree, directory, &options, &memo.bases).map_err(BuildFailure::from)
     };
-    let build = kustomize::build(tree, directory, &options, bases).map_err(BuildFailure::from)?;
+    let build = with_best_effort(attempt)?;
     let mut out = FluxBuild::default();
-    out.take(build)?;
+    out.take(build);
     Ok(out)
 }
 
 impl FluxBuild {
     /// Takes what kustomize built.
-    fn take(&mut self, build: kustomize::Build) -> Result<(), BuildFailure> {
+    fn take(&mut self, build: kustomize::Build) {
         for resource in build.resources {
             let node = resource.node.get_ref();
-            for field in ["apiVersion", "kind"] {
-                if !node.get(field).is_some_and(|value| value.is_unknown() || value.as_str().is_some()) {
-                    return Err(BuildFailure {
-                        kind: FailureKind::Unbuildable(Class::NotAnObject),
-                        message: format!("an object has no {field}"),
-                        location: node.location(),
-                        related: Vec::new(),
-                    });
-                }
+            let is_there = |field: &&str| {
+                node.get(field).is_some_and(|value| value.is_unknown() || value.as_str().is_some())
+            };
+            if let Some(field) = ["apiVersion", "kind"].iter().find(|field| !is_there(field)) {
+                self.unusable.push(BuildFailure {
+                    kind: FailureKind::Unbuildable(Class::NotAnObject),
+                    message: format!("an object has no {field}"),
+                    location: node.location(),
+                    related: Vec::new(),
+                });
+                continue;
             }
             let files = resource.files.iter().map(|file| (file.role.name(), (*file.location).clone()));
             let files = files.collect();
@@ -293,10 +321,14 @@ impl FluxBuild {
         let partial =
             build.partial.into_iter().map(|partial| (partial.what.name(), partial.name, partial.location));
         self.partial.extend(partial);
+        for failure in build.left_out.into_iter().map(BuildFailure::from) {
+            if !self.unusable.contains(&failure) {
+                self.unusable.push(failure);
+            }
+        }
         self.warnings = build.warnings;
         self.size = build.size;
         self.files_read = build.files_read;
-        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
 use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
-use crate::config::{Config, Feature};
+use crate::config::{Config, Feature, Injected};
 use crate::model::kinds;
 use crate::model::{Certainty, ObjectId};
 use crate::repo::{FileTree, Snapshot};
@@ -177,11 +177,14 @@ struct Repository<'a> {
     earlier: Option<Earlier<'a>>,
 }
 
+/// An object of a cluster, where it goes and what applies it.
+type Placed = (ObjectId, BuiltObject, ApplyTarget, Option<u32>);
+
 /// A cluster with its objects still at hand.
 struct Grown {
     name: Option<Arc<str>>,
     root: String,
-    objects: Vec<(ObjectId, BuiltObject, ApplyTarget, Option<u32>)>,
+    objects: Vec<Placed>,
     applied: Vec<Applied>,
     generated: Vec<ObjectId>,
     /// Paths of the files that its builds read.
@@ -223,7 +226,8 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
     let guessed = snapshot.objects().iter().filter(|object| is_below(&object.source.path));
     let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
     let settings = Settings::read(guessed, snapshot, &entry.root, &target);
-    let mut start = Start { repository, sources, entry, settings, objects: made().collect() };
+    let injects = injects_variables(config, &[]);
+    let mut start = Start { repository, sources, entry, settings, objects: made().collect(), injects };
     let mut grown = Grown {
         name: Some(name.clone()),
         root: entry.root.clone(),
@@ -246,9 +250,15 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         grown.applied = next.applied;
         grown.read = next.read;
         grown.expanded = next.expanded;
-        start.objects = grown
-            .objects
+        // What a root applies by hand gives variables as what it builds does.
+        let beside = match entry.certainty == Certainty::Guessed && entry.name.is_none() {
+            true => by_hand(snapshot, entry, &grown),
+            false => Vec::new(),
+        };
+        let started = start.objects.len();
+        start.objects = beside
             .iter()
+            .chain(&grown.objects)
             .filter(|(id, _, target, _)| {
                 is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
             })
@@ -261,9 +271,11 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
             &entry.root,
             &target,
         );
-        if !changed {
+        let injects = injects_variables(config, &grown.objects);
+        if !changed && start.objects.len() == started && injects == start.injects {
             break;
         }
+        start.injects = injects;
     }
     grown.builds = known;
     // What the operator makes of an instance is there beside what Git holds, and
@@ -285,7 +297,8 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         }
     }
     if entry.certainty == Certainty::Guessed && entry.name.is_none() {
-        by_hand(snapshot, entry, &mut grown);
+        let placed = by_hand(snapshot, entry, &grown);
+        grown.objects.extend(placed);
     }
     grown
 }
@@ -297,7 +310,8 @@ fn key_of(id: &ObjectId) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
 
 /// Without a stated entry point, what lies beside the root Kustomizations is
 /// taken to be applied by hand.
-fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &mut Grown) {
+fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &Grown) -> Vec<Placed> {
+    let mut placed = Vec::new();
     let directory =
         |path: &str| path.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned());
     let roots: FxHashSet<String> = entry
@@ -319,8 +333,9 @@ fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &mut Grown) {
         let files =
             object.node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
         let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
-        grown.objects.push((object.id.clone(), built, ApplyTarget::Local, None));
+        placed.push((object.id.clone(), built, ApplyTarget::Local, None));
     }
+    placed
 }
 
 /// What gives a ResourceSet inputs.
@@ -349,6 +364,8 @@ struct Start<'a> {
     settings: Settings,
     /// What shapes builds, of the round before.
     objects: Objects,
+    /// Whether something in the cluster may add variables to Kustomizations.
+    injects: bool,
 }
 
 /// A Flux Kustomization that is due, and the one that applies it.
@@ -471,6 +488,17 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, b
 }
 
 impl Start<'_> {
+    /// Adds what something in the cluster may add to the variables.
+    fn inject(&self, variables: &mut Variables) {
+        if !self.injects {
+            return;
+        }
+        match self.repository.config.injected() {
+            Some(Injected::Names(names)) => names.iter().for_each(|name| variables.add_hidden(name)),
+            _ => variables.open = true,
+        }
+    }
+
     /// Builds a Flux Kustomization, unless the build that is known is the same.
     fn step(&self, due: &Due, known: &FxHashMap<Identity, Built>, applied: &[Applied]) -> Step {
         let (id, node, parent) = due;
@@ -490,7 +518,8 @@ impl Start<'_> {
             Ok(found) => (Ok(found.tree), found.state),
             Err(outcome) => (Err(outcome), SourceState::Here),
         };
-        let variables = variables(objects, id, view);
+        let mut variables = variables(objects, id, view);
+        self.inject(&mut variables);
         let strict = self.settings.feature(Feature::StrictSubstitution).value == Some(true);
         let inputs =
             Inputs { node: view, tree: tree.as_ref().ok(), path: &path, variables: &variables, strict };
@@ -510,6 +539,43 @@ impl Start<'_> {
         Step { identity, path, tree, state, built: Some(built) }
     }
 }
+
+/// Whether something among the objects of a cluster changes Flux Kustomizations
+/// when they are admitted: a webhook or policy that names their API group, or the
+/// chart of kustomize-mutating-webhook, which adds `postBuild` variables.
+fn injects_variables(config: &Config, objects: &[Placed]) -> bool {
+    let names_group = |node: NodeRef<'_>| {
+        node.items_at("/apiGroups").filter_map(NodeRef::as_str).any(|group| group == kinds::KUSTOMIZE)
+    };
+    if let Some(stated) = config.injected() {
+        return *stated != Injected::No;
+    }
+    objects.iter().filter(|(_, _, target, _)| *target == ApplyTarget::Local).any(|(id, object, ..)| {
+        let node = object.node.get_ref();
+        match (id.group(), &*id.kind) {
+            ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
+                node.items_at("/webhooks").flat_map(|hook| hook.items_at("/rules")).any(names_group)
+            }
+            ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => {
+                node.items_at("/spec/matchConstraints/resourceRules").any(names_group)
+            }
+            (kinds::HELM, "HelmRelease") => {
+                let chart = node.str_at("/spec/chart/spec/chart");
+                [chart.as_deref(), node.str_at("/spec/chartRef/name").as_deref(), Some(&*id.name)]
+                    .into_iter()
+                    .flatten()
+                    .any(|name| name.contains(MUTATING_WEBHOOK))
+            }
+            (kinds::SOURCE, "OCIRepository") => {
+                node.str_at("/spec/url").is_some_and(|url| url.contains(MUTATING_WEBHOOK))
+            }
+            _ => false,
+        }
+    })
+}
+
+/// A webhook that adds variables to every Flux Kustomization.
+const MUTATING_WEBHOOK: &str = "kustomize-mutating-webhook";
 
 /// What a ResourceSet makes of inputs that are known.
 fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<BuiltObject>> {
@@ -752,6 +818,7 @@ fn assemble(
         orphans: Vec::new(),
         has_entry,
         unsettled,
+        inputs: Overlays::of(snapshot).inputs,
         builds: Builds::default(),
     };
     let mut joined = Joined { world: &mut world, distinct: FxHashMap::default(), used: FxHashSet::default() };
@@ -762,9 +829,8 @@ fn assemble(
     if has_entry {
         for applied in joined.world.clusters.iter().flat_map(|cluster| &cluster.applied) {
             used.extend(applied.files_read.iter().cloned());
-            if let Outcome::Failed(BuildFailure { location: Some(location), .. }) = &applied.outcome {
-                used.insert(location.path.clone());
-            }
+            let places = applied.outcome.failures().iter().filter_map(|failure| failure.location.as_ref());
+            used.extend(places.map(|location| location.path.clone()));
         }
         joined.world.orphans = (0..snapshot.objects().len() as u32)
             .filter(|index| {

@@ -271,6 +271,7 @@ fn patched(pair: [Node; 2], patches: NodeRef<'_>, place: Option<&Location>) -> [
             links: Links::Absent,
             order: Order::Fifo,
             root: RootFile::Rewritten(Box::new(rewrite)),
+            best_effort: false,
         };
         kustomize::build(&tree, "", &options, &kustomize::Memo::default()).ok()
     };

@@ -1,8 +1,8 @@
 //! Whether an object that nothing here creates could exist all the same.
 
-use super::{ApplyTarget, Cluster, Effective, Member, Outcome};
+use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome};
 use crate::model::ObjectId;
-use crate::model::kinds;
+use crate::model::{kinds, references};
 use crate::repo::{Snapshot, join};
 use crate::yaml::{Holes, Location, NodeRef};
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub enum Kinds {
     All,
     /// Those of Flux.
     Flux,
+    /// Any but those of Flux.
+    NotFlux,
     /// These.
     Only(Vec<Arc<str>>),
 }
@@ -75,6 +77,7 @@ impl Opener {
         let kind_fits = match &self.kinds {
             Kinds::All => true,
             Kinds::Flux => kinds::find(group, kind).is_some(),
+            Kinds::NotFlux => kinds::find(group, kind).is_none(),
             Kinds::Only(kinds) => kinds.iter().any(|known| &**known == kind),
         };
         kind_fits
@@ -149,23 +152,36 @@ const GENERATORS: [&str; 5] = ["GitOpsSet", "GitOpsTemplate", "CAPITemplate", "F
 pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snapshot) {
     let mut openers = Vec::new();
     for applied in &cluster.applied {
-        let (cause, why) = match &applied.outcome {
+        let node = applied.node.get_ref();
+        let (cause, why, kinds) = match &applied.outcome {
             Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty() => {
                 if !applied.target.is_unknown() {
                     continue;
                 }
-                (OpenerCause::PartialBuild, "it is unknown to which cluster it goes".to_owned())
+                let why = "it is unknown to which cluster it goes".to_owned();
+                (OpenerCause::PartialBuild, why, Kinds::All)
             }
-            Outcome::Built { .. } => (OpenerCause::PartialBuild, "its build is partial".to_owned()),
-            Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned()),
-            Outcome::External(why) => (OpenerCause::ExternalTree, why.clone()),
-            Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned()),
-            Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone()),
+            Outcome::Built { partial, unusable, .. } => {
+                let what = partial.iter().map(|(_, what, _)| what.as_str());
+                let what = what.chain(unusable.iter().map(|failure| failure.message.as_str()));
+                let why = what.take(3).collect::<Vec<_>>().join(", ");
+                let kinds =
+                    match unusable.is_empty() && partial.iter().all(|left| holds_no_flux(left, applied)) {
+                        true => Kinds::NotFlux,
+                        false => Kinds::All,
+                    };
+                (OpenerCause::PartialBuild, why, kinds)
+            }
+            Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned(), Kinds::All),
+            Outcome::External(why) => {
+                (OpenerCause::ExternalTree, why.clone(), of_external(cluster, objects, applied))
+            }
+            Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned(), Kinds::All),
+            Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone(), Kinds::All),
         };
-        let node = applied.node.get_ref();
         openers.push(Opener {
             cause,
-            kinds: Kinds::All,
+            kinds,
             namespace: node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into()),
             names: None,
             target: applied.target.clone(),
@@ -239,6 +255,58 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
     }
     cluster.openers.extend(openers);
     cluster.generated.extend(generated);
+}
+
+/// What a build left out, where no object of Flux can be in it: charts that
+/// kustomize renders (they are [`FLUX_CHARTS`] where they make any), and remote
+/// bases that are there for their CustomResourceDefinitions.
+fn holds_no_flux(left: &(&'static str, String, Option<Location>), applied: &Applied) -> bool {
+    let (what, name, place) = left;
+    match *what {
+        "helm-chart" => !FLUX_CHARTS.contains(&name.as_str()),
+        "remote-base" => {
+            is_of_definitions(name)
+                || place.as_ref().is_some_and(|place| is_of_definitions(&place.path))
+                || is_of_definitions(&applied.path)
+                || is_of_definitions(&applied.id.name)
+        }
+        _ => false,
+    }
+}
+
+/// What a tree on another host can hold: nothing of Flux where it is there for
+/// its CustomResourceDefinitions, or holds the controllers of Flux itself.
+fn of_external(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Kinds {
+    let reference = applied.node.get_ref().at("/spec/sourceRef");
+    let field =
+        |name: &str| reference.and_then(|reference| Some(reference.get(name)?.as_str()?.into_owned()));
+    let namespace = field("namespace").or_else(|| applied.id.namespace.as_deref().map(str::to_owned));
+    let source = field("kind").zip(field("name")).and_then(|(kind, name)| {
+        let group = references::group_of(&kind);
+        cluster.find(&ApplyTarget::Local, group, &kind, namespace.as_deref(), &name)
+    });
+    let url = source.and_then(|member| objects[member.object as usize].node.get_ref().str_at("/spec/url"));
+    let is_flux = url.as_deref().is_some_and(|url| {
+        matches!(
+            url.trim_end_matches('/').rsplit('/').next(),
+            Some("flux-manifests" | "flux-operator-manifests")
+        )
+    });
+    let definitions = is_flux
+        || url.as_deref().is_some_and(is_of_definitions)
+        || is_of_definitions(&applied.path)
+        || is_of_definitions(&applied.id.name);
+    if definitions { Kinds::NotFlux } else { Kinds::All }
+}
+
+/// Whether a name, a path or an address says that CustomResourceDefinitions are
+/// what is there.
+fn is_of_definitions(text: &str) -> bool {
+    // The Gateway API's releases are nothing else.
+    text.contains("kubernetes-sigs/gateway-api")
+        || text.to_ascii_lowercase().split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
+            matches!(word, "crd" | "crds" | "customresourcedefinition" | "customresourcedefinitions")
+        })
 }
 
 /// The names that an identity with `?` for unknown parts may have.

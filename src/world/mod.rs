@@ -36,7 +36,7 @@ use crate::world::build::BuildFailure;
 use crate::world::substitution::{BadVariable, MissingSource, Problem};
 use crate::world::versions::Settings;
 use crate::yaml::{Location, Node, NodeRef};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// All clusters of a repository and their objects.
@@ -56,6 +56,8 @@ pub struct World {
     pub has_entry: bool,
     /// What would be an entry point if its root could be found.
     pub unsettled: Vec<Unsettled>,
+    /// Paths of the files that only generators of kustomizations read, as bytes.
+    pub inputs: FxHashSet<Arc<str>>,
     /// What was built, for a world like this one.
     builds: earlier::Builds,
 }
@@ -189,6 +191,17 @@ pub enum Outcome {
     Unknown(String),
     /// The path doesn't exist in the tree.
     MissingPath,
+}
+
+impl Outcome {
+    /// Why a build fails: as a whole, or by what had to be left out of it.
+    pub fn failures(&self) -> &[BuildFailure] {
+        match self {
+            Outcome::Failed(failure) => std::slice::from_ref(failure),
+            Outcome::Built { unusable, .. } => unusable,
+            Outcome::External(_) | Outcome::Unknown(_) | Outcome::MissingPath => &[],
+        }
+    }
 }
 
 impl World {

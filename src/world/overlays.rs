@@ -14,6 +14,8 @@ pub(super) struct Overlays {
     pub included: FxHashSet<String>,
     /// What each directory with a kustomization names, as clean paths.
     entries: FxHashMap<String, Vec<String>>,
+    /// Files that generators read, and no kustomization names as anything else.
+    pub inputs: FxHashSet<Arc<str>>,
 }
 
 impl Overlays {
@@ -23,7 +25,9 @@ impl Overlays {
             directories: Vec::new(),
             included: FxHashSet::default(),
             entries: FxHashMap::default(),
+            inputs: FxHashSet::default(),
         };
+        let mut named: FxHashSet<String> = FxHashSet::default();
         for file in snapshot.files() {
             let (directory, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
             if !matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization") {
@@ -50,10 +54,21 @@ impl Overlays {
                     if tree.is_directory(&path) {
                         overlays.included.insert(path.clone());
                     }
+                    named.insert(path.clone());
                     entries.push(path);
                 }
             }
+            for generator in root.items_at("/configMapGenerator").chain(root.items_at("/secretGenerator")) {
+                let sources = generator.items_at("/files").chain(generator.items_at("/envs"));
+                for source in sources.chain(generator.at("/env")) {
+                    let Some(written) = source.as_str() else { continue };
+                    let path = written.rsplit_once('=').map_or(&*written, |(_, path)| path);
+                    let file = join(directory, path).and_then(|path| snapshot.file(&path));
+                    overlays.inputs.extend(file.map(|file| file.path.clone()));
+                }
+            }
         }
+        overlays.inputs.retain(|path| !named.contains(&**path));
         overlays
     }
 

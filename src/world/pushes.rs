@@ -177,8 +177,7 @@ fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let (mut quote, mut depth) = (None, 0u32);
-    let mut chars = command.chars().peekable();
-    while let Some(c) = chars.next() {
+    for c in command.chars() {
         match c {
             '(' | '{' => {
                 depth += 1;

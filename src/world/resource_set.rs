@@ -11,7 +11,8 @@ use crate::model::ObjectId;
 use crate::world::build::{BuiltObject, set_common_metadata};
 use crate::world::substitution::{fits, reread};
 use crate::yaml::emit::{DEPTH_LIMIT, style_of};
-use crate::yaml::{Dialect, Known, Node, NodeRef, Scalar, ScalarStyle, Value};
+use crate::yaml::{Dialect, Embed, Known, Node, NodeRef, Scalar, ScalarStyle, Source, Stream, Value};
+use std::sync::Arc;
 
 /// Objects that one ResourceSet may make.
 const LIMIT: usize = 10_000;
@@ -45,11 +46,7 @@ pub(crate) fn expand<'n>(
     let absent = |pointer: &str| node.at(pointer).is_none_or(NodeRef::is_null);
     let strategy = node.str_at("/spec/inputStrategy/name");
     let flat = absent("/spec/inputStrategy") || strategy.is_some_and(|name| name == "Flatten");
-    if !flat
-        || !absent("/spec/resourcesTemplate")
-        || !absent("/spec/steps")
-        || is_disabled(node) != Known::Value(false)
-    {
+    if !flat || !absent("/spec/steps") || is_disabled(node) != Known::Value(false) {
         return None;
     }
     let mut sets: Vec<Inputs<'n>> = Vec::new();
@@ -84,8 +81,15 @@ pub(crate) fn expand<'n>(
 /// The objects of one set of inputs.
 fn make(set: NodeRef<'_>, inputs: &Inputs<'_>, found: &mut Vec<(ObjectId, BuiltObject)>) -> Option<()> {
     let common = set.at("/spec/commonMetadata").filter(|node| !node.is_null());
+    let mut made = Vec::new();
     for resource in set.items_at("/spec/resources") {
-        let mut node = rendered(resource, inputs, 0).ok()?.unwrap_or_else(|| resource.to_node());
+        made.push(rendered(resource, inputs, 0).ok()?.unwrap_or_else(|| resource.to_node()));
+    }
+    if let Some(template) = set.at("/spec/resourcesTemplate").filter(|node| !node.is_null()) {
+        made.extend(from_template(template, inputs)?);
+    }
+    for mut node in made {
+        let place = node.get_ref().location();
         let id = ObjectId::of(node.get_ref()).filter(|id| !id.is_unknown())?;
         match is_disabled(node.get_ref()) {
             Known::Value(true) => continue,
@@ -108,10 +112,53 @@ fn make(set: NodeRef<'_>, inputs: &Inputs<'_>, found: &mut Vec<(ObjectId, BuiltO
         if found.len() == LIMIT {
             return None;
         }
-        let files = resource.location().map(|location| ("resource", location)).into_iter().collect();
+        let files = place.map(|location| ("resource", location)).into_iter().collect();
         found.push((id, BuiltObject { node, files, problems: Vec::new() }));
     }
     Some(())
+}
+
+/// The objects of `resourcesTemplate`: a text that is filled in as it stands and
+/// read as YAML then. `None` where a value isn't known here, or anything but plain
+/// actions is in it. All that is in the objects has the template as its place.
+fn from_template(template: NodeRef<'_>, inputs: &Inputs<'_>) -> Option<Vec<Node>> {
+    if template.is_unknown() {
+        return None;
+    }
+    let Scalar::Str(text) = template.scalar(Dialect::GoYamlV3) else { return None };
+    let place = template.location()?;
+    let (mut after, mut rest) = (String::with_capacity(text.len()), &*text);
+    while let Some((before, opened)) = rest.split_once("<<") {
+        let (action, behind) = opened.split_once(">>")?;
+        let (value, quoted) = evaluate(action, inputs).ok()?;
+        // Several lines mean something else at each indentation.
+        if value.contains('\n') {
+            return None;
+        }
+        after.push_str(before);
+        if quoted {
+            after.push('"');
+            after.push_str(&value);
+            after.push('"');
+        } else {
+            after.push_str(&value);
+        }
+        rest = behind;
+    }
+    after.push_str(rest);
+    let stream = Arc::new(Stream::parse(&after));
+    if !stream.errors.is_empty() {
+        return None;
+    }
+    let documents = (0..stream.documents.len() as u32)
+        .filter(|index| !stream.documents[*index as usize].tokens.first().is_none_or(|root| root.empty));
+    let node = |index: u32| {
+        let embed = Some(Embed { lines: Vec::new(), whole: place.start..place.end });
+        let (path, via) = (place.path.clone(), place.via.clone());
+        let source = Source { path, stream: stream.clone(), index, embed, via };
+        Node::Source(Arc::new(source), 0)
+    };
+    Some(documents.map(node).collect())
 }
 
 fn is_disabled(node: NodeRef<'_>) -> Known<bool> {

@@ -100,13 +100,18 @@ fn json_tells_places_in_bytes_lines_and_columns() {
 }
 
 #[test]
-fn what_is_no_text_has_no_location() {
+fn what_is_no_text_has_a_place_all_the_same() {
     let scratch = Scratch::new(&[("b.yaml", CLEAN)]);
     scratch.write("a.yaml", b"kind: \xff\xfe\n");
     let answer = scratch.forebay(&["lint", "--format", "json"]).json();
     assert_schema("schemas/lint.json", &answer);
     assert_eq!(answer["findings"][0]["rule"], "undecodable-file");
-    assert!(answer["findings"][0]["location"].is_null());
+    let location = &answer["findings"][0]["location"];
+    let number = |field: &str| location[field].as_u64();
+    assert_eq!(
+        (location["path"].as_str(), number("line"), number("start")),
+        (Some("a.yaml"), Some(1), Some(6))
+    );
     for format in ["full", "concise", "github"] {
         let run = scratch.forebay(&["lint", "--format", format]);
         assert!(run.out.contains("a.yaml"), "{format}: {}", run.out);

@@ -96,7 +96,7 @@ fn a_broken_root_keeps_its_files() {
         ("kube/apps/web/ks.yaml", &kustomization("web", "path: ./kube/apps/web/app")),
         ("kube/apps/web/app/a.yaml", &config_map("web")),
     ]);
-    assert_eq!(clusters(&scratch), json!({"main": ["root"]}));
+    assert_eq!(clusters(&scratch), json!({"main": ["root", "web"]}));
 }
 
 /// Overlays of Flux Kustomizations that nothing here applies are clusters as
@@ -318,7 +318,7 @@ fn resource_sets_with_static_inputs_are_expanded() {
         assert_eq!(clusters(&scratch)["main"], json!(["flux-system", "waits"]), "{inputs} {path}");
         let (found, unchecked) = lint(&scratch);
         assert!(found.iter().all(|(rule, ..)| rule == "orphan-object"), "{inputs} {path}: {found:?}");
-        assert_eq!(unchecked, ["reference-into-resource-set"], "{inputs} {path}");
+        assert_eq!(unchecked, ["reference-into-resource-set", "resource-set"], "{inputs} {path}");
     }
     // An unknown value is only that.
     scratch.write("clusters/main/set.yaml", set(own, "./tenants/<< inputs.tenant | slugify >>").as_bytes());

@@ -8,11 +8,15 @@
 //!
 //! All rules run, and nothing else may be found. Rules whose page in
 //! `tests/rules` is about several files already have their repository there.
+//!
+//! `tests/projects/inventory-NAME` are about what is believed of the world: a part
+//! of the words of a finding may stand behind it in quotes, and
+//! `# not checked: [reason]` asks for what is counted as not checked.
 
 use forebay::config::Config;
 use forebay::lint::engine::{self, Options};
 use forebay::lint::rules::RULES;
-use forebay::lint::{Check, Group};
+use forebay::lint::{Check, Finding, Group};
 use forebay::repo::{Snapshot, Store};
 use forebay::world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,6 +90,94 @@ fn each_project_has_its_defect_and_no_other() {
             .collect();
         assert_eq!(found, expected, "{rule}");
     }
+}
+
+/// The parts of findings that files ask for: (path, line, words).
+fn asserted_words(files: &BTreeMap<String, String>) -> Vec<(String, u32, String)> {
+    let mut found = Vec::new();
+    for (path, text) in files {
+        for (index, line) in text.lines().enumerate() {
+            let Some((_, behind)) = line.split_once(": [").filter(|_| line.contains("# ")) else { continue };
+            if let Some((_, words)) = behind.split_once("] \"") {
+                let words = words.trim_end().trim_end_matches('"');
+                found.push((path.clone(), index as u32 + 1, words.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+fn reasons(files: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let lines = files.values().flat_map(|text| text.lines());
+    let reason = |line: &str| Some(line.split_once("# not checked: [")?.1.split_once(']')?.0.to_owned());
+    lines.filter_map(reason).collect()
+}
+
+#[test]
+fn the_inventory_is_what_a_person_sees() {
+    let entries = std::fs::read_dir(directory()).expect("projects exist").flatten();
+    let roots: BTreeSet<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("inventory-")))
+        .collect();
+    assert!(roots.len() >= 30, "{roots:?}");
+    let mut problems = Vec::new();
+    for root in roots {
+        let name = root.file_name().expect("a name").to_string_lossy().into_owned();
+        let files = read(&root);
+        let listed = files.iter().map(|(path, text)| (path.as_str(), text.clone().into_bytes()));
+        let snapshot = Arc::new(Snapshot::memory(listed, Arc::new(Store::default())));
+        let world = World::new(&snapshot, &Config::default(), &[]);
+        let outcome = engine::run(&world, &Config::default(), &Options::default());
+        let place = |finding: &Finding| {
+            let ((line, _), _) = snapshot.positions(&finding.location);
+            let level = finding.level.name().to_owned();
+            (finding.location.path.to_string(), line, level, finding.rule.id.to_owned())
+        };
+        // Objects that only one of two layouts applies are named in others.
+        let found: BTreeSet<Place> =
+            outcome.findings.iter().filter(|finding| finding.rule.id != "orphan-object").map(place).collect();
+        let expected = asserted(&files);
+        if found != expected {
+            problems.push(format!("{name}: found {found:#?}, not {expected:#?}"));
+        }
+        for (path, line, words) in asserted_words(&files) {
+            let told = outcome.findings.iter().any(|finding| {
+                let (at, number, ..) = place(finding);
+                at == path
+                    && number == line
+                    && format!("{} {} {}", finding.title, finding.why, finding.help).contains(&words)
+            });
+            if !told {
+                let all: Vec<String> = outcome
+                    .findings
+                    .iter()
+                    .map(|one| format!("{} {} {}", one.title, one.why, one.help))
+                    .collect();
+                problems.push(format!("{name}: {path}:{line} does not say `{words}`: {all:#?}"));
+            }
+        }
+        let counted: BTreeSet<String> =
+            outcome.not_checked.iter().map(|(reason, _)| reason.to_owned()).collect();
+        for reason in reasons(&files) {
+            if !counted.contains(&reason) {
+                problems.push(format!("{name}: {reason} is not among {counted:?}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// A finding about a file has its path, and the line where that is known.
+#[test]
+fn places_of_files_that_are_no_text() {
+    let files = [("apps/a.yaml", b"a: 1\nb: \xff\xfe\n".to_vec())];
+    let snapshot = Arc::new(Snapshot::memory(files, Arc::new(Store::default())));
+    let world = World::new(&snapshot, &Config::default(), &[]);
+    let outcome = engine::run(&world, &Config::default(), &Options::default());
+    let finding = outcome.findings.iter().find(|finding| finding.rule.id == "undecodable-file").expect("one");
+    let place = forebay::report::place(&snapshot, &finding.location).expect("a place");
+    assert_eq!((place.from, place.start), ((2, 4), 8));
 }
 
 /// Every rule about relations has a repository of several files, here or in its

@@ -69,6 +69,7 @@ pub static RULES: &[&Rule] = &[
     &schema::malformed_field_value::RULE,
     &gate::malformed_gate_request::RULE,
     &gate::malformed_gate_spec::RULE,
+    &reference::malformed_health_check::RULE,
     &annotation::malformed_image_policy_marker::RULE,
     &metadata::malformed_label_value::RULE,
     &metadata::malformed_metadata_key::RULE,

@@ -156,6 +156,13 @@ impl Variables {
         self.definitions.insert(name, definition);
     }
 
+    /// Add a variable whose value is known in the cluster only.
+    pub fn add_hidden(&mut self, name: &str) {
+        if !self.definitions.contains_key(name) {
+            self.definitions.insert(name.into(), Definition { value: None, location: None });
+        }
+    }
+
     /// Whether Flux substitutes at all: with at least one variable, or always.
     /// `None` where that depends on a source that need not exist; one that has
     /// to is taken to hold a variable.

@@ -5,7 +5,7 @@
 use super::title;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
-use crate::world::Outcome;
+use crate::world::build::BuildFailure;
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -49,8 +49,10 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let failing = world.clusters.iter().flat_map(|cluster| &cluster.applied).find(|applied| {
-            matches!(&applied.outcome, Outcome::Failed(failure)
-                if failure.location.as_ref().is_some_and(|location| location.path == *path))
+            let is_here = |failure: &BuildFailure| {
+                failure.location.as_ref().is_some_and(|location| location.path == *path)
+            };
+            applied.outcome.failures().iter().any(is_here)
         });
         let Some(location) = object.node.get_ref().location_at("/apiVersion") else { continue };
         let finding = report.report(location, title(&object.id, "kustomize takes it for its own file"));

@@ -22,8 +22,21 @@ pub static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let snapshot = view.context.snapshot;
+    let applies = view.cluster.name.is_some();
     for failed in failures(view, Matter::MissingResource) {
         let path = entry_path(snapshot, failed.failure);
+        if let Some((path, why)) = path.as_deref().and_then(|path| Some((path, made_later(snapshot, path)?)))
+        {
+            report.not_checked("generated-resource", format!("{path} ({why})"));
+            continue;
+        }
+        if !applies && failed.location.path.split('/').any(|segment| TEST_DIRECTORIES.contains(&segment)) {
+            report.not_checked(
+                "generated-resource",
+                format!("{} (a test may make it)", failed.failure.message),
+            );
+            continue;
+        }
         let left_out = path.as_deref().and_then(|path| failed.applied.tree.as_ref()?.left_out(path));
         let near = path.and_then(|path| near(snapshot, &path));
         let help = match (&left_out, near) {
@@ -34,11 +47,61 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let finding = report_failure(report, &failed, help);
         if let Some(pattern) = left_out {
             finding.why(format!(
-                "it exists, but {pattern} keeps it out of the artifact, so the build of {} fails",
-                failed.applied.id
+                "it exists, but {pattern} keeps it out of the artifact: {}",
+                failed.consequence()
             ));
         }
     }
+}
+
+/// Directories whose kustomizations a test completes before it builds them.
+const TEST_DIRECTORIES: [&str; 5] = ["test", "tests", "testdata", "e2e", "fixtures"];
+
+/// Why a file that is not there may be made where it is needed: the repository's
+/// own ignore rules cover it, or its name and its neighbours say so.
+fn made_later(snapshot: &Snapshot, path: &str) -> Option<String> {
+    if let Some((pattern, file)) = snapshot.git_ignores(path) {
+        return Some(format!("`{pattern}` in {file} covers it"));
+    }
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let inside =
+        |name: &str| if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
+    let exists = |name: String| snapshot.file(&inside(&name)).is_some();
+    for ending in
+        ["tmpl", "tpl", "template", "j2", "envsubst", "example", "sample", "dist", "enc", "age", "gpg"]
+    {
+        if exists(format!("{name}.{ending}")) {
+            return Some(format!("it is made of {name}.{ending}"));
+        }
+    }
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    for word in ["template", "tmpl", "example", "sample", "enc", "sops", "unsealed"] {
+        for source in [format!("{stem}.{word}.{extension}"), format!("{stem}-{word}.{extension}")] {
+            if exists(source.clone()) {
+                return Some(format!("it is made of {source}"));
+            }
+        }
+    }
+    for word in ["sealed", "sealedsecret", "sealed-secret", "encrypted", "generated", "rendered"] {
+        for (cut, plain) in [(stem.strip_suffix(word), true), (stem.strip_prefix(word), false)] {
+            let Some(rest) = cut else { continue };
+            let rest = if plain {
+                rest.trim_end_matches(['-', '.', '_'])
+            } else {
+                rest.trim_start_matches(['-', '.', '_'])
+            };
+            if rest.is_empty() {
+                return Some(format!("`{word}` in its name says that a tool makes it"));
+            }
+            if exists(format!("{rest}.{extension}")) {
+                return Some(format!("it is made of {rest}.{extension}"));
+            }
+        }
+    }
+    let made = path
+        .split('/')
+        .find(|segment| matches!(*segment, "_out" | "generated" | ".generated" | "_generated"));
+    made.map(|segment| format!("`{segment}` in its path says that a tool makes it"))
 }
 
 /// The name of a neighbour that is nearly the same.

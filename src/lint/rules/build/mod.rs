@@ -16,13 +16,14 @@ pub mod unmatched_patch_target;
 pub mod unsubstituted_variable;
 pub mod untracked_resource;
 
+use super::reference::listed;
 use crate::kustomize::Class;
 use crate::lint::title;
 use crate::lint::{ClusterView, Finding, ObjectView, Reporter};
 use crate::model::kinds;
 use crate::repo::{Snapshot, join};
-use crate::world::build::{BuildFailure, FailureKind};
-use crate::world::{Applied, Cluster, Outcome};
+use crate::world::build::{BuildFailure, FailureKind, has_kustomization};
+use crate::world::{Applied, Cluster};
 use crate::yaml::Location;
 
 /// The Kustomizations that apply an object, without repetition.
@@ -64,36 +65,90 @@ enum Matter {
     Elsewhere,
 }
 
-/// A failed build, or a file that fails it.
+/// A failed build, or a part that fails it.
 struct Failed<'a> {
+    /// The first Kustomization that it fails.
     applied: &'a Applied,
     failure: &'a BuildFailure,
     location: Location,
+    /// The other Kustomizations that fail for the same.
+    others: Vec<&'a Applied>,
+    /// Objects that are known and not applied for it, those of Kustomizations
+    /// further down included.
+    held: usize,
 }
 
-/// The failures of a cluster's builds that are the matter of one rule.
-fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> impl Iterator<Item = Failed<'a>> {
+impl Failed<'_> {
+    /// What fails, and what that holds back.
+    fn consequence(&self) -> String {
+        if !kinds::is_kustomization(&self.applied.id) {
+            return format!("the build of {} fails", self.applied.path);
+        }
+        let mut names = vec![self.applied.id.to_string()];
+        names.extend(self.others.iter().take(2).map(|other| other.id.to_string()));
+        if self.others.len() > 2 {
+            names.push(format!("{} others", self.others.len() - 2));
+        }
+        let (builds, them) = if self.others.is_empty() { ("build of", "it") } else { ("builds of", "them") };
+        let fail = if self.others.is_empty() { "fails" } else { "fail" };
+        let held = match self.held {
+            0 => String::new(),
+            1 => " (1 object)".to_owned(),
+            count => format!(" ({count} objects)"),
+        };
+        format!("the {builds} {} {fail}, so nothing of {them} is applied{held}", listed(&names))
+    }
+}
+
+/// The failures of a cluster's builds that are the matter of one rule; of one
+/// cause only one.
+fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> Vec<Failed<'a>> {
     let (snapshot, cluster) = (view.context.snapshot, view.cluster);
-    cluster
-        .applied
-        .iter()
-        .flat_map(|applied| {
-            let (one, many) = match &applied.outcome {
-                Outcome::Failed(failure) => (Some(failure), &[][..]),
-                Outcome::Built { unusable, .. } => (None, unusable.as_slice()),
-                Outcome::External(_) | Outcome::Unknown(_) | Outcome::MissingPath => (None, &[][..]),
-            };
-            one.into_iter()
-                .map(|one| (one, false))
-                .chain(many.iter().map(|one| (one, true)))
-                .map(move |(failure, generated)| (applied, failure, generated))
-        })
-        .filter(move |(_, failure, generated)| matter_of(snapshot, failure, *generated) == matter)
-        .filter_map(|(applied, failure, _)| {
+    let mut found: Vec<(Failed<'a>, Vec<usize>)> = Vec::new();
+    for (index, applied) in cluster.applied.iter().enumerate() {
+        for failure in applied.outcome.failures() {
+            let tree = applied.tree.as_ref();
+            let generated = tree.is_some_and(|tree| !has_kustomization(tree, &applied.path));
+            if matter_of(snapshot, failure, generated) != matter {
+                continue;
+            }
             let own = || applied.node.get_ref().location_at("/spec/path");
-            let location = failure.location.clone().or_else(own)?;
-            Some(Failed { applied, failure, location })
+            let Some(location) = failure.location.clone().or_else(own) else { continue };
+            let same = found.iter_mut().find(|(known, _)| {
+                known.failure.message == failure.message
+                    && (&known.location.path, known.location.start) == (&location.path, location.start)
+            });
+            match same {
+                Some((known, indices)) => {
+                    known.others.push(applied);
+                    indices.push(index);
+                }
+                None => {
+                    let failed = Failed { applied, failure, location, others: Vec::new(), held: 0 };
+                    found.push((failed, vec![index]));
+                }
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(mut failed, indices)| {
+            failed.held = held_back(view, &indices);
+            failed
         })
+        .collect()
+}
+
+/// The known objects of some Kustomizations of a cluster and of all that these
+/// apply.
+pub(in crate::lint::rules) fn held_back(view: &ClusterView<'_>, indices: &[usize]) -> usize {
+    let applied = &view.cluster.applied;
+    let holds = |start: u32| {
+        std::iter::successors(Some(start), |index| applied[*index as usize].applied_by)
+            .take(applied.len())
+            .any(|index| indices.contains(&(index as usize)))
+    };
+    view.members().filter(|(member, _)| member.applied_by.is_some_and(holds)).count()
 }
 
 fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Matter {
@@ -159,15 +214,15 @@ fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: S
             .to_owned()
     } else if matches!(failed.failure.kind, FailureKind::TooLarge | FailureKind::Unbuildable(Class::Limit)) {
         "forebay stops here, and no cluster would bear what comes of it: nothing of it is known".to_owned()
-    } else if kinds::is_kustomization(&applied.id) {
-        format!("the build of {} fails, so nothing of it is applied", applied.id)
     } else {
-        format!("the build of {} fails", applied.path)
+        failed.consequence()
     };
     let finding = report.report(failed.location.clone(), failed.failure.message.as_str());
     finding.why(why).help(help).field("", failed.failure.message.clone());
-    if kinds::is_kustomization(&applied.id) {
-        finding.object(&applied.id);
+    for applied in std::iter::once(applied).chain(failed.others.iter().copied()) {
+        if kinds::is_kustomization(&applied.id) {
+            finding.object(&applied.id);
+        }
     }
     for (message, location) in &failed.failure.related {
         finding.related(message.clone(), location.clone());

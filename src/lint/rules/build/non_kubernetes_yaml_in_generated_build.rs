@@ -30,8 +30,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let place = if failed.applied.path.is_empty() { "the root" } else { &failed.applied.path };
         let finding = report_failure(report, &failed, help);
         finding.why(format!(
-            "{place} has no kustomization.yaml, so Flux takes every YAML file below it for a manifest; {} fails",
-            failed.applied.id
+            "{place} has no kustomization.yaml, so Flux takes every YAML file below it for a manifest: {}",
+            failed.consequence()
         ));
     }
 }

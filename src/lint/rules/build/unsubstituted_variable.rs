@@ -49,8 +49,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let applied = &cluster.applied[by as usize];
         let flux_or_capi = kinds::of(&object.id).is_some() || object.id.group().ends_with("cluster.x-k8s.io");
+        let own = kinds::is_kustomization(&object.id)
+            && self::variables(world, cluster, &object.id, object.node.get_ref())
+                .is_some_and(|known| known.runs() != Some(false));
         visit(object.node.get_ref(), "", 0, &mut |node, text, pointer| {
             let Ok(template) = parse(text) else { return };
+            // What shapes a Kustomization's own build is substituted with that build.
+            if own && SHAPES_BUILD.iter().any(|field| pointer.starts_with(field)) {
+                return;
+            }
             for expression in template.expressions() {
                 let known = names.contains(expression.name.as_str());
                 let names = flux_or_capi && is_reference(pointer);
@@ -88,6 +95,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         });
     }
 }
+
+/// Fields of a Kustomization that its build writes into what it makes.
+const SHAPES_BUILD: [&str; 5] =
+    ["/spec/patches", "/spec/images", "/spec/targetNamespace", "/spec/namePrefix", "/spec/nameSuffix"];
 
 /// The variables of a Kustomization as far as the cluster's objects tell.
 fn variables(world: &World, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {

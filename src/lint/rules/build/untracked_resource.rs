@@ -23,8 +23,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let finding =
             report_failure(report, &failed, "commit the file, or take it out of .gitignore".to_owned());
         finding.why(format!(
-            "git ignores it: the build works here, and in the cluster {} fails",
-            failed.applied.id
+            "git ignores it: the build works here, and in the cluster {}",
+            failed.consequence()
         ));
     }
 }

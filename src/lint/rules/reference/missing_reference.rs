@@ -8,7 +8,7 @@ use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::text::edit_distance;
-use crate::world::{ApplyTarget, Cluster, Lookup, Opener, OpenerCause};
+use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Opener, OpenerCause};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -25,12 +25,12 @@ pub static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for (object, reference) in local_references(view) {
-        if reference.optional || !judged(&object.id, reference, object.node.get_ref()) {
+        if reference.optional || !judged(reference, object.node.get_ref()) {
             continue;
         }
         let Some(name) = known_name(reference) else { continue };
+        // `malformed-health-check` says what is wrong with it.
         if reference.role == Role::HealthCheck && reference.namespace.is_none() {
-            missing_namespace(object, reference, name, report);
             continue;
         }
         let target = match reference.role {
@@ -47,15 +47,16 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if super::wrong_reference_kind::other_kind(view, &object.id, reference, name).is_some() {
             continue;
         }
-        let near = nearest(view, reference, name);
-        let Some(level) = level(&openers, reference, near.as_ref()) else {
+        let near = Near::of(view, &target, reference, name);
+        let Some(level) = level(&openers, reference, name, &near) else {
             let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
-            report.not_checked(reason(&openers, kind), what);
+            report.not_checked(reason(&openers, reference), what);
             continue;
         };
         let Some(location) = reference.name_node.location() else { continue };
         let wanted = target_name(reference, name);
-        let words = format!("{}: {} names no known {kind}", object.id, field_name(&reference.pointer));
+        let words =
+            format!("{}: {} names no known {kind} {wanted}", object.id, field_name(&reference.pointer));
         let finding = report.report(location, words);
         finding
             .claims_absence()
@@ -64,7 +65,22 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .label(format!("no {kind} {wanted} in {}", view.cluster.label()))
             .object(&object.id)
             .field(format!("{}/name", reference.pointer), wanted.clone());
-        match near {
+        if let Some(hashed) = near.hashed {
+            finding.why(format!(
+                "its generator makes {}: kustomize adds a hash of the content to the name and writes it \
+                 into fields that it knows, of which this is none",
+                hashed.id.name
+            ));
+            finding.help(
+                "set options.disableNameSuffixHash of the generator, or add a nameReference for this field \
+                 under `configurations`",
+            );
+            if let Some(place) = hashed.node.get_ref().location_at("/metadata/name") {
+                finding.related(hashed.id.to_string(), place);
+            }
+            continue;
+        }
+        match near.best() {
             Some(near) => {
                 let place = near.node.get_ref().location_at("/metadata/name");
                 let same_name = &*near.id.name == name;
@@ -80,13 +96,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         if let Some(opener) = openers.iter().find(|opener| opener.cause == OpenerCause::ExternalTree) {
             finding.why.push_str(&format!("; unless it comes from {}", opener.what));
+        } else if is_workload(reference) {
+            finding.why.push_str("; unless a chart or an operator makes it");
         }
     }
 }
 
 /// References that this rule judges. Service accounts and credentials are made
 /// in many ways outside of Git; gates, alerts and topologies have own rules.
-fn judged(_: &ObjectId, reference: &Reference<'_>, node: crate::yaml::NodeRef<'_>) -> bool {
+fn judged(reference: &Reference<'_>, node: crate::yaml::NodeRef<'_>) -> bool {
     // A kind that the field refuses is `wrong-reference-kind`.
     if !reference.accepted.is_empty() && !reference.accepted.contains(&reference.kind.as_str()) {
         return false;
@@ -104,32 +122,13 @@ fn judged(_: &ObjectId, reference: &Reference<'_>, node: crate::yaml::NodeRef<'_
     }
 }
 
+/// Kinds that charts and operators make, which a health check beside a
+/// HelmRelease is there for.
 fn is_workload(reference: &Reference<'_>) -> bool {
     matches!(
         (reference.group.as_str(), reference.kind.as_str()),
         ("apps", "Deployment" | "StatefulSet" | "DaemonSet") | ("batch", "Job" | "CronJob") | ("", "Service")
     )
-}
-
-/// healthChecks have no namespace default: an empty one is looked up as
-/// cluster-scoped.
-fn missing_namespace(
-    object: &crate::world::Effective,
-    reference: &Reference<'_>,
-    name: &str,
-    report: &mut Reporter<'_>,
-) {
-    let Some(location) = reference.name_node.location() else { return };
-    report
-        .report(location, format!("{}: a health check has no namespace", object.id))
-        .why(format!(
-            "healthChecks have no default namespace: {} {name} is looked up as a cluster-scoped object \
-             and never found, so the Kustomization waits until its timeout",
-            reference.kind
-        ))
-        .help("write the namespace of the object")
-        .object(&object.id)
-        .field(format!("{}/namespace", reference.pointer), name);
 }
 
 fn why(reference: &Reference<'_>, id: &ObjectId, wanted: &str) -> String {
@@ -149,38 +148,50 @@ fn why(reference: &Reference<'_>, id: &ObjectId, wanted: &str) -> String {
 }
 
 /// The level by what could hold the target; `None` for not checked.
-fn level(
-    openers: &[&Opener],
-    reference: &Reference<'_>,
-    near: Option<&&crate::world::Effective>,
-) -> Option<Level> {
+fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near<'_>) -> Option<Level> {
     let flux = kinds::find(&reference.group, &reference.kind).is_some();
     let copied = reference.group.is_empty() && matches!(reference.kind.as_str(), "ConfigMap" | "Secret");
+    let misspelled = near.close.is_some_and(|(_, near)| !is_sibling(name, &near.id.name));
     if copied {
-        // Near misses in the same namespace only; a name in another one is a
-        // copy that an operator makes.
-        let same = near.is_some_and(|near| near.id.namespace.as_deref() == reference.namespace.as_deref());
-        return same.then_some(Level::Warning);
+        // A name in another namespace is a copy that an operator makes.
+        return (misspelled || near.hashed.is_some()).then_some(Level::Warning);
+    }
+    if is_workload(reference) {
+        return misspelled.then_some(Level::Warning);
     }
     if openers.is_empty() {
         return Some(Level::Error);
     }
-    if openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry) {
-        return (flux && near.is_some()).then_some(Level::Warning);
-    }
+    let caused_by = |cause: OpenerCause| openers.iter().any(|opener| opener.cause == cause);
     let only_external = openers.iter().all(|opener| opener.cause == OpenerCause::ExternalTree);
     if only_external && matches!(reference.role, Role::DependsOn | Role::Source) && flux {
         return Some(Level::Warning);
     }
-    let uncertain = openers
-        .iter()
-        .any(|opener| matches!(opener.cause, OpenerCause::PartialBuild | OpenerCause::UnknownName));
-    (flux && !uncertain && near.is_some()).then_some(Level::Warning)
+    // An object whose name is known in part only may be the one that is meant.
+    if !flux || caused_by(OpenerCause::UnknownName) {
+        return None;
+    }
+    let is_near = if caused_by(OpenerCause::PartialBuild) {
+        misspelled && near.close.is_some_and(|(distance, _)| distance == 1)
+    } else {
+        misspelled || near.elsewhere.is_some()
+    };
+    is_near.then_some(Level::Warning)
 }
 
-fn reason(openers: &[&Opener], kind: &str) -> &'static str {
+/// Whether two names differ in their numbers only: `node-1` is no misspelled
+/// `node-2`.
+fn is_sibling(one: &str, other: &str) -> bool {
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    one != other && letters(one) == letters(other)
+}
+
+fn reason(openers: &[&Opener], reference: &Reference<'_>) -> &'static str {
+    if is_workload(reference) {
+        return "reference-to-generated-object";
+    }
     match openers.first().map(|opener| opener.cause) {
-        _ if matches!(kind, "ConfigMap" | "Secret") => "reference-to-config",
+        _ if matches!(reference.kind.as_str(), "ConfigMap" | "Secret") => "reference-to-config",
         Some(OpenerCause::NoEntry) => "reference-without-entry-point",
         Some(OpenerCause::ExternalTree) => "reference-to-external-source",
         Some(OpenerCause::PartialBuild) => "reference-into-partial-build",
@@ -190,28 +201,63 @@ fn reason(openers: &[&Opener], kind: &str) -> &'static str {
     }
 }
 
-/// What may have been meant: the same name in another namespace, or a name of
-/// small edit distance in the same one.
-fn nearest<'a>(
-    view: &ClusterView<'a>,
-    reference: &Reference<'_>,
-    name: &str,
-) -> Option<&'a crate::world::Effective> {
-    let limit = if name.chars().count() <= 5 { 1 } else { 2 };
-    let cluster: &'a Cluster = view.cluster;
-    let world = view.context.world;
-    let candidates = world.members(cluster).filter(|(member, object)| {
-        member.target == ApplyTarget::Local
-            && *object.id.kind == *reference.kind
-            && object.id.group() == reference.group
-    });
-    let ranked = candidates.filter_map(|(_, object)| {
-        let same_namespace = object.id.namespace.as_deref() == reference.namespace.as_deref();
-        if &*object.id.name == name {
-            return (!same_namespace).then_some((1, &object.id, object));
+/// What may have been meant.
+struct Near<'a> {
+    /// A name of small edit distance in the same namespace, and the distance.
+    close: Option<(usize, &'a Effective)>,
+    /// The same name in another namespace.
+    elsewhere: Option<&'a Effective>,
+    /// What a generator makes under this name and a hash.
+    hashed: Option<&'a Effective>,
+}
+
+impl<'a> Near<'a> {
+    fn of(view: &ClusterView<'a>, target: &ApplyTarget, reference: &Reference<'_>, name: &str) -> Near<'a> {
+        let limit = if name.chars().count() <= 5 { 1 } else { 2 };
+        let cluster: &'a Cluster = view.cluster;
+        let mut near = Near { close: None, elsewhere: None, hashed: None };
+        for (member, object) in view.context.world.members(cluster) {
+            if member.target != *target
+                || *object.id.kind != *reference.kind
+                || object.id.group() != reference.group
+            {
+                continue;
+            }
+            let same_namespace = object.id.namespace.as_deref() == reference.namespace.as_deref();
+            let before = |known: Option<&Effective>| known.is_some_and(|known| known.id <= object.id);
+            if &*object.id.name == name {
+                if !same_namespace && !before(near.elsewhere) {
+                    near.elsewhere = Some(object);
+                }
+                continue;
+            }
+            if !same_namespace {
+                continue;
+            }
+            if is_hashed(&object.id.name, name) && !before(near.hashed) {
+                near.hashed = Some(object);
+            }
+            if let Some(distance) = edit_distance(name, &object.id.name, limit)
+                && near.close.is_none_or(|(known, best)| (known, &best.id) > (distance, &object.id))
+            {
+                near.close = Some((distance, object));
+            }
         }
-        let distance = edit_distance(name, &object.id.name, limit)?;
-        same_namespace.then_some((1 + distance, &object.id, object))
-    });
-    ranked.min_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1))).map(|(_, _, object)| object)
+        near
+    }
+
+    /// The most likely one.
+    fn best(&self) -> Option<&'a Effective> {
+        match (self.close, self.elsewhere) {
+            (Some((1, near)), _) | (_, Some(near)) | (Some((_, near)), None) => Some(near),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Whether a name is another one with the hash that kustomize's generators add:
+/// ten letters of an alphabet without vowels (`api/hasher/hasher.go`).
+fn is_hashed(name: &str, plain: &str) -> bool {
+    let hash = name.strip_prefix(plain).and_then(|rest| rest.strip_prefix('-'));
+    hash.is_some_and(|hash| hash.len() == 10 && hash.bytes().all(|byte| b"bcdfghkmt2456789".contains(&byte)))
 }

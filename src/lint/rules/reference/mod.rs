@@ -5,6 +5,7 @@ pub mod dependency_cycle;
 pub mod dependency_on_itself;
 pub mod duplicate_object;
 pub mod malformed_duration;
+pub mod malformed_health_check;
 pub mod missing_reference;
 pub mod removed_api_version;
 pub mod workload_cluster_not_awaited;
@@ -51,5 +52,14 @@ pub(super) fn field_name(pointer: &str) -> &str {
         Some("configMapRef") => "kubeConfig.configMapRef",
         Some(part) => part,
         None => pointer,
+    }
+}
+
+/// What a list names: `a`, `a and b`, `a, b and c`.
+pub(in crate::lint::rules) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
     }
 }

@@ -2,8 +2,13 @@
 //! Source: kustomize `api/resource/factory.go` (MalformedYAMLError), which fails
 //! the whole build of a directory.
 
-use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::yaml::{Location, SyntaxErrorKind};
+use crate::lint::rules::build::held_back;
+use crate::lint::rules::reference::listed;
+use crate::lint::{Check, ClusterView, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::kinds;
+use crate::text::counted;
+use crate::world::Applied;
+use crate::yaml::{Location, Stream, SyntaxErrorKind};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -27,7 +32,9 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     if view.file.path.ends_with(".json") {
         return;
     }
+    let broken = broken_builds(view);
     for error in &stream.errors {
+        let is_object = broken.is_some() || looks_like_an_object(stream, error.document);
         let end = stream.text[error.offset as usize..].chars().next().map_or(0, char::len_utf8);
         let location = Location {
             path: view.file.path.clone(),
@@ -36,7 +43,16 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
             via: Vec::new(),
         };
         let number = error.document + 1;
+        // YAML that Go alone refuses is fine for other tools.
+        if !is_object && error.kind != SyntaxErrorKind::Malformed {
+            continue;
+        }
         let (title, why, help) = match error.kind {
+            SyntaxErrorKind::Malformed if !is_object => (
+                format!("document {number} is not valid YAML"),
+                "it is no manifest that a build here takes in; whatever reads it will refuse it",
+                "correct the syntax, or exclude the file in .forebay.yaml",
+            ),
             SyntaxErrorKind::Malformed => (
                 format!("document {number} is not valid YAML"),
                 "no controller can read it; the build of its directory fails as a whole",
@@ -53,6 +69,12 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
                 "put a `---` line before it",
             ),
         };
+        let why = match &broken {
+            Some(broken) if error.kind != SyntaxErrorKind::Unread => {
+                format!("no controller can read it: {broken}")
+            }
+            _ => why.to_owned(),
+        };
         report
             .report(location, title)
             .why(why)
@@ -60,4 +82,56 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
             .label(error.message.clone())
             .field(format!("/{}", error.document), error.message.clone());
     }
+}
+
+/// What fails in which builds because of the file, in words.
+fn broken_builds(view: &DocumentView<'_>) -> Option<String> {
+    let context = view.context;
+    let mut names: Vec<String> = Vec::new();
+    let mut held = 0;
+    for cluster in &context.world.clusters {
+        let fails = |applied: &Applied| {
+            applied.outcome.failures().iter().any(|failure| {
+                failure.location.as_ref().is_some_and(|location| location.path == view.file.path)
+            })
+        };
+        let failing = cluster.applied.iter().enumerate().filter(|(_, applied)| fails(applied));
+        let indices: Vec<usize> = failing.map(|(index, _)| index).collect();
+        for index in &indices {
+            let applied = &cluster.applied[*index];
+            let name = match (kinds::is_kustomization(&applied.id), &cluster.name) {
+                (true, Some(_)) => applied.id.to_string(),
+                _ if applied.path.is_empty() => "the root".to_owned(),
+                _ => applied.path.clone(),
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        held += held_back(&ClusterView { context, cluster }, &indices);
+    }
+    let more = names.len().saturating_sub(3);
+    names.truncate(3);
+    if more > 0 {
+        names.push(counted(more, "other"));
+    }
+    let builds = match names.as_slice() {
+        [] => return None,
+        [one] => format!("the build of {one} fails"),
+        several => format!("the builds of {} fail", listed(several)),
+    };
+    Some(match held {
+        0 => builds,
+        count => format!("{builds}, which holds back {}", counted(count, "object")),
+    })
+}
+
+/// Whether the text of a document has the fields that each object begins with.
+fn looks_like_an_object(stream: &Stream, document: u32) -> bool {
+    let documents = &stream.documents;
+    let start = documents.get(document as usize).map_or(0, |document| document.start) as usize;
+    let end = documents.get(document as usize + 1).map_or(stream.text.len(), |next| next.start as usize);
+    let text = stream.text.get(start..end.max(start)).unwrap_or(&stream.text);
+    let has = |field: &str| text.lines().any(|line| line.trim_start_matches('\u{feff}').starts_with(field));
+    has("apiVersion:") && has("kind:")
 }
