@@ -12,7 +12,7 @@ use crate::report;
 use crate::report::gates::{Cluster, View, json, mermaid, svg, text, why};
 use crate::simulate::gates::objects::{Gating, is_gate, is_gateable};
 use crate::simulate::gates::timeline::{Range, simulate};
-use crate::text::clean;
+use crate::text::{clean, shorten};
 use crate::world as cluster;
 use crate::world::{ApplyTarget, Effective, World};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -57,7 +57,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let wanted = cluster_filter(common, &world)?;
     let chosen: Vec<&cluster::Cluster> = world.applied_clusters().filter(|cluster| wanted(cluster)).collect();
     let clusters: Vec<Cluster> = chosen.iter().map(|cluster| simulated(&world, cluster, range)).collect();
-    let not_checked = not_checked(&world);
+    let mut not_checked = not_checked(&world);
+    for cluster in &clusters {
+        for (job, command) in &cluster.unread {
+            not_checked.add(UNREAD, format!("{job}: {command}"));
+        }
+    }
     let view = View {
         snapshot: &session.snapshot,
         clusters: &clusters,
@@ -99,14 +104,20 @@ fn not_checked(world: &World) -> NotChecked {
 }
 
 const ORPHAN: &str = "orphan-object";
+const UNREAD: &str = "cronjob-command";
 
 fn unapplied(out: &mut dyn Write, not_checked: &NotChecked) -> io::Result<()> {
-    match not_checked.iter().find(|(reason, _)| *reason == ORPHAN) {
-        Some((_, orphans)) => {
-            writeln!(out, "\nnot simulated, as no cluster applies it: {}", clean(&orphans.join(", ")))
-        }
-        None => Ok(()),
+    let of = |wanted: &str| not_checked.iter().find(|(reason, _)| *reason == wanted);
+    if let Some((_, orphans)) = of(ORPHAN) {
+        writeln!(out, "\nnot simulated, as no cluster applies it: {}", clean(&orphans.join(", ")))?;
     }
+    if let Some((_, commands)) = of(UNREAD) {
+        writeln!(out, "\nnot read: commands about a suspension that may open or close more")?;
+        for command in commands {
+            writeln!(out, "  {}", shorten(&clean(command), 78))?;
+        }
+    }
+    Ok(())
 }
 
 /// Simulates a cluster. What a `kubeConfig` sends elsewhere is not seen by the
@@ -117,6 +128,7 @@ fn simulated(world: &World, cluster: &cluster::Cluster, range: Range) -> Cluster
         name: cluster.name.as_deref().map(str::to_owned),
         root: cluster.root.clone(),
         simulation: simulate(&gating, range),
+        unread: gating.unread.clone(),
         has_gates: cluster.settings.feature(Feature::Gates).value == Some(true),
     }
 }

@@ -145,7 +145,7 @@ impl Reader {
     fn target(&mut self, node: NodeRef<'_>) -> Target {
         let fields = self.fields(node, "target", &TARGET);
         let mut version = |key: &str, range: Option<&(u32, RangeInclusive<u32>)>| {
-            fields.get(key).and_then(|node| self.version(node, key, range))
+            fields.get(key).and_then(|node| self.version(node, range))
         };
         let mut target = Target {
             flux: version("flux", Some(&FLUX)),
@@ -173,7 +173,6 @@ impl Reader {
     fn version(
         &mut self,
         node: NodeRef<'_>,
-        key: &str,
         range: Option<&(u32, RangeInclusive<u32>)>,
     ) -> Option<Written<Version>> {
         let text = self.text(node)?;
@@ -182,7 +181,7 @@ impl Reader {
         }
         let help = match range {
             Some((major, minors)) => {
-                format!("supported are {major}.{} to {major}.{}, and auto", minors.start(), minors.end())
+                format!("known are {major}.{} to {major}.{}, and auto", minors.start(), minors.end())
             }
             None => "write MAJOR.MINOR, such as \"1.34\", or auto".to_owned(),
         };
@@ -190,10 +189,6 @@ impl Reader {
             self.wrong(node, format!("`{text}` is no version"), help);
             return None;
         };
-        if range.is_some_and(|range| !value.within(range)) {
-            self.wrong(node, format!("{key} {value} is not supported"), help);
-            return None;
-        }
         Some(Written { value, location: place(node) })
     }
 
@@ -588,14 +583,6 @@ plan: {base: origin/main}
             (
                 "target:\n  features:\n    gate: enabled\n",
                 "3:5 unknown key `gate` in features (did you mean `gates`?)",
-            ),
-            (
-                "target: {flux: 2.10}\n",
-                "1:16 flux 2.10 is not supported (supported are 2.0 to 2.9, and auto)",
-            ),
-            (
-                "target: {clusterApi: '1.4'}\n",
-                "1:22 clusterApi 1.4 is not supported (supported are 1.5 to 1.15, and auto)",
             ),
             (
                 "target: {kubernetes: new}\n",

@@ -371,6 +371,8 @@ pub fn group_of(kind: &str) -> &'static str {
         "ArtifactGenerator" => EXTENSIONS,
         "Alert" | "Provider" | "Receiver" => NOTIFICATION,
         "FluxInstance" | "ResourceSet" | "ResourceSetInputProvider" => OPERATOR,
+        // Of the gating proposal, where the cluster has it.
+        "Gate" => "gating.toolkit.fluxcd.io",
         _ => "",
     }
 }

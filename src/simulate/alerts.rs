@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::go::regexp::{GoRegexp, RegexpError};
 use crate::model::text::Text;
+use crate::simulate::behaviour;
 use crate::simulate::events::{InvolvedObject, Metadata};
+use crate::world::versions::Settings;
 use crate::yaml::Known;
 
 /// What notification-controller reads of an Alert.
@@ -30,6 +32,8 @@ pub struct Alert {
     pub event_metadata: Metadata<Text>,
     /// `spec.summary`, `None` where it is absent or empty.
     pub summary: Option<Text>,
+    /// Why the API server refuses the object, if that is certain.
+    pub refusal: Option<String>,
 }
 
 /// One item of an Alert's `spec.eventSources`. The API version is not compared
@@ -76,13 +80,32 @@ pub const SOURCE_KINDS: &[&str] = &[
     "ExternalArtifact",
 ];
 
-/// The kinds that came with Flux 2.7, which the CRDs of the removed versions
-/// `v1beta1` and `v1beta2` lack.
+/// The kinds that came later: [`behaviour::NEWER_SOURCE_KINDS`].
 pub const NEWER_SOURCE_KINDS: &[&str] = &["ArtifactGenerator", "ExternalArtifact"];
 
 /// The kinds that Flux Operator adds to the enum where it installs Flux
 /// (flux-operator `internal/builder/templates.go`).
 pub const OPERATOR_SOURCE_KINDS: &[&str] = &["FluxInstance", "ResourceSet", "ResourceSetInputProvider"];
+
+/// Whether the API server of a cluster takes an Alert of this API version with a
+/// source of this kind.
+///
+/// Mirrors the enumeration of `CrossNamespaceObjectReference` in the CRDs of each
+/// release, and what flux-operator adds to it.
+pub fn accepts_kind(version: &str, kind: &str, settings: &Settings) -> Known<bool> {
+    if OPERATOR_SOURCE_KINDS.contains(&kind) {
+        return match settings.operator {
+            true => Known::Value(true),
+            false if settings.flux.value.is_some() => Known::Value(false),
+            false => Known::Unknown,
+        };
+    }
+    match (NEWER_SOURCE_KINDS.contains(&kind), version) {
+        (true, "v1beta1") => Known::Value(false),
+        (true, _) => behaviour::NEWER_SOURCE_KINDS.of(settings),
+        (false, _) => Known::Value(SOURCE_KINDS.contains(&kind)),
+    }
+}
 
 /// Whether an alert gets an event, and the reason in words: of a match what
 /// made it, else what prevents it.

@@ -3,6 +3,7 @@
 //! topologies: propagation, rollouts, hooks.
 
 pub mod alerts;
+pub mod behaviour;
 pub mod events;
 pub mod gates;
 pub mod hooks;

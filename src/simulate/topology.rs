@@ -9,6 +9,7 @@ pub mod value;
 pub mod variables;
 
 use crate::model::cluster_api_kinds as kinds;
+use crate::model::kubernetes_version::Version;
 use crate::simulate::propagation::{Entry, Keys, Metadata, Source, WorkerKind};
 use crate::simulate::references::{Object, Objects};
 use crate::yaml::{NodeRef, pointer_join};
@@ -171,6 +172,19 @@ impl<'a> Cluster<'a> {
         self.object.node.at("/spec/paused").and_then(NodeRef::as_bool) == Some(true)
             || has_annotation(self.object.node, "cluster.x-k8s.io/paused")
     }
+}
+
+/// Why the webhook rejects a version of a topology, whatever it was before.
+/// `listed` is what the class lists, where this Cluster API reads it.
+///
+/// Mirrors cluster-api `core/webhooks/admission/cluster.go`, `validateTopology` and
+/// `ValidateClusterForClusterClass`.
+pub fn version_rejection(version: &str, listed: &[String]) -> Option<String> {
+    if !Version::is_kube_semver(version) {
+        return Some(format!("{version} is no full semantic version"));
+    }
+    (!listed.is_empty() && !listed.iter().any(|known| known == version))
+        .then(|| format!("{version} is not among the ClusterClass's kubernetesVersions"))
 }
 
 /// Whether an object has an annotation.

@@ -14,6 +14,7 @@ use crate::model::kinds;
 use crate::repo::Snapshot;
 use crate::yaml::{Location, Node, NodeRef};
 use distribution::{Answer, Distribution};
+use std::ops::RangeInclusive;
 
 /// A value that the repository or the configuration states, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,12 +193,33 @@ impl Settings {
 
     /// A version outside of what is known is judged as the nearest one that is.
     fn found_flux(&mut self, version: Version, from: Option<Location>) {
-        self.flux = Setting::read(version, from.clone());
-        if !version.within(&crate::model::FLUX)
-            && let Some(from) = from
-        {
-            self.unsupported.push((format!("Flux {version} is outside of 2.0 to 2.9"), from));
+        let judged = self.judged("Flux", version, &crate::model::FLUX, from.as_ref());
+        self.flux = Setting::read(judged, from);
+    }
+
+    /// The version to judge a stated one by: a newer one as the newest known, an
+    /// older one as the oldest, with a warning. A newer minor stays what it is,
+    /// as every comparison takes it for the newest.
+    fn judged(
+        &mut self,
+        product: &str,
+        version: Version,
+        range: &(u32, RangeInclusive<u32>),
+        from: Option<&Location>,
+    ) -> Version {
+        if version.within(range) {
+            return version;
         }
+        let judged = version.clamped(range);
+        if let Some(from) = from.filter(|from| self.unsupported.iter().all(|(_, other)| other != *from)) {
+            let side = if version > judged || version.at_least(range.0, *range.1.end()) {
+                format!("newer than {}.{}, the newest known, and judged as that", range.0, range.1.end())
+            } else {
+                format!("older than {judged}, the oldest supported, and judged as that")
+            };
+            self.unsupported.push((format!("{product} {version} is {side}"), from.clone()));
+        }
+        judged
     }
 
     /// What installs and keeps Flux, where its components don't say it: tagged
@@ -328,9 +350,10 @@ impl Settings {
                 && let Some(text) = image.as_str()
                 && let Some((_, tag)) = text.rsplit_once(':')
                 && let Some(version) = Version::parse(tag)
-                && version.within(&crate::model::CLUSTER_API)
             {
-                self.cluster_api = Setting::read(version, image.location());
+                let from = image.location();
+                let judged = self.judged("Cluster API", version, &crate::model::CLUSTER_API, from.as_ref());
+                self.cluster_api = Setting::read(judged, from);
             }
             for argument in container.items_at("/args") {
                 if let Some(text) = argument.as_str() {
@@ -393,11 +416,9 @@ impl Settings {
         if let Some(value) = node.at("/spec/version")
             && let Some(version) = value.text().and_then(|text| Version::parse(&text))
         {
-            if version.within(&crate::model::CLUSTER_API) {
-                self.cluster_api = Setting::read(version, value.location());
-            } else if let Some(from) = value.location() {
-                self.unsupported.push((format!("Cluster API {version} is outside of 1.5 to 1.15"), from));
-            }
+            let from = value.location();
+            let judged = self.judged("Cluster API", version, &crate::model::CLUSTER_API, from.as_ref());
+            self.cluster_api = Setting::read(judged, from);
         }
         for entry in node.entries_at("/spec/manager/featureGates") {
             let text = entry.value.text().unwrap_or_default();
@@ -411,8 +432,18 @@ impl Settings {
                 *setting = Setting::read(written.value, Some(written.location.clone()));
             }
         }
-        over(&mut self.flux, &target.flux);
-        over(&mut self.cluster_api, &target.cluster_api);
+        let ranges = [
+            ("Flux", &target.flux, &crate::model::FLUX),
+            ("Cluster API", &target.cluster_api, &crate::model::CLUSTER_API),
+        ];
+        let [flux, cluster_api] = ranges.map(|(product, written, range)| {
+            written.as_ref().map(|written| Written {
+                value: self.judged(product, written.value, range, Some(&written.location)),
+                location: written.location.clone(),
+            })
+        });
+        over(&mut self.flux, &flux);
+        over(&mut self.cluster_api, &cluster_api);
         over(&mut self.kubernetes, &target.kubernetes);
         for feature in Feature::ALL {
             if let Some(written) = target.feature(feature) {

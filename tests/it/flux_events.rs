@@ -14,6 +14,7 @@ use forebay::simulate::events::commit_status;
 use forebay::simulate::events::commit_status::Cel;
 use forebay::simulate::events::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
 use forebay::simulate::events::providers;
+use forebay::simulate::events::providers::CommitStatusGate;
 use forebay::simulate::events::providers::sets_commit_status;
 use forebay::simulate::events::{InvolvedObject, Metadata};
 use forebay::yaml::Known;
@@ -61,6 +62,7 @@ fn alert(name: &str, namespace: &str, spec: &Value) -> Alert {
         suspend: Known::Value(spec["suspend"] == json!(true)),
         event_metadata: texts(&spec["eventMetadata"]),
         summary: Some(text(&spec["summary"])).filter(|text| !text.is_empty()).map(Text::from),
+        refusal: None,
     }
 }
 
@@ -260,7 +262,7 @@ fn kustomization(namespace: &str) -> InvolvedObject {
 
 const CONTROLLER: Controller = Controller {
     no_cross_namespace_refs: false,
-    errors_reach_commit_status: true,
+    commit_status: CommitStatusGate::NEWEST,
     object_level_workload_identity: Known::Value(false),
 };
 
@@ -276,6 +278,7 @@ fn dispatching() {
             suspend: Known::Value(input["provider"]["suspend"] == json!(true)),
             commit_status_expr: None,
             service_account: false,
+            refusal: None,
         };
         let found = input["provider"]["namespace"] == input["alertNamespace"];
         let delivery = deliver(
@@ -307,6 +310,7 @@ fn dispatching() {
             suspend: Known::Value(input["providerSuspended"] == json!(true)),
             commit_status_expr: None,
             service_account: input["providerServiceAccount"].is_string(),
+            refusal: None,
         };
         let found = input["providerNamespace"] == input["alertNamespace"];
         let mut metadata = events::clean_up(object.group(), &texts(&input["eventMetadata"]));

@@ -60,7 +60,7 @@ fn notification(view: &View<'_>, found: &Notification<'_>) -> Value {
         Some(provider) => text(&provider.kind),
         None => unknown("the Provider is not in this repository"),
     };
-    let event = found.report.as_ref().map(|report| {
+    let event = found.report.as_ref().filter(|report| report.has_event).map(|report| {
         json!({
             "type": "Warning",
             "reason": CONFLICT_REASON,

@@ -7,7 +7,7 @@ use super::{Answer, Cluster, View};
 use crate::model::text::Text;
 use crate::repo::markers::ImagePolicyMarker;
 use crate::report::parts::paragraph;
-use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Source};
+use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, Source};
 use crate::simulate::events::controllers::RuntimeKey;
 use crate::simulate::events::delivery::Delivery;
 use crate::simulate::events::objects::Value;
@@ -149,7 +149,15 @@ fn render_notification(
 
 fn notes_of(found: &Notification<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if !found.conflicts.is_empty() {
+    if found.report.as_ref().is_some_and(|report| !report.has_event) {
+        let is_left_out = |conflict: &&Conflict| conflict.sources.contains(&Source::ControllerMetadata);
+        let keys: Vec<&str> =
+            found.conflicts.iter().filter(is_left_out).map(|conflict| conflict.key.as_str()).collect();
+        notes.push(format!(
+            "not added: {} of eventMetadata, as the event has it; notification-controller logs this",
+            keys.join(", ")
+        ));
+    } else if found.report.is_some() {
         let keys: Vec<&str> = found.conflicts.iter().map(|conflict| conflict.key.as_str()).collect();
         let plural = if keys.len() == 1 { "conflict" } else { "conflicts" };
         notes.push(format!(

@@ -25,6 +25,8 @@ pub struct Cluster {
     pub simulation: Simulation,
     /// Whether its controllers have the proposed Gate API, as far as known.
     pub has_gates: bool,
+    /// CronJobs with a command about a suspension that was not read.
+    pub unread: Vec<(ObjectId, String)>,
 }
 
 /// What to show, and how.

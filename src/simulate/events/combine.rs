@@ -89,6 +89,8 @@ pub struct ConflictReport {
     pub log: String,
     /// The annotations of the Kubernetes Event: key to sources.
     pub annotations: BTreeMap<String, String>,
+    /// Whether there is such an Event, as from notification-controller 1.5 on.
+    pub has_event: bool,
 }
 
 /// What notification-controller says about `conflicts`, if there are any.
@@ -103,7 +105,49 @@ pub fn report(conflicts: &[Conflict]) -> Option<ConflictReport> {
             (conflict.key.clone(), labels.join(", "))
         })
         .collect();
-    Some(ConflictReport { log: format!("{LOG_PREFIX}{CONFLICT_MESSAGE}"), annotations })
+    Some(ConflictReport { log: format!("{LOG_PREFIX}{CONFLICT_MESSAGE}"), annotations, has_event: true })
+}
+
+/// The line that notification-controller before 1.5 logs for a key of
+/// `spec.eventMetadata` that the event has already.
+pub const OLDER_CONFLICT_LOG: &str = "metadata key found in the existing set of metadata";
+
+/// What notification-controller before 1.5 (Flux 2.5) makes of an event's
+/// metadata and an Alert's: only the object's own group is kept, its keys beat
+/// `spec.eventMetadata`, and `spec.summary` beats all.
+///
+/// Mirrors notification-controller 1.0 `internal/server/event_handlers.go`,
+/// `cleanupMetadata` and `enhanceEventWithAlertMetadata`.
+pub fn combine_before_flux_2_5<V: Clone>(
+    group: &str,
+    event_metadata: &Metadata<V>,
+    alert_metadata: &Metadata<V>,
+    summary: Option<&V>,
+) -> Combined<V> {
+    let own_prefix = format!("{group}/");
+    let alert = alert_metadata.iter().map(|(key, value)| (Source::AlertEventMetadata, key.clone(), value));
+    let own = event_metadata.iter().filter_map(|(key, value)| {
+        Some((Source::ControllerMetadata, key.strip_prefix(&own_prefix)?.to_owned(), value))
+    });
+    let summary = summary.map(|value| (Source::AlertSummary, "summary".to_owned(), value));
+    let mut entries: BTreeMap<String, Vec<(Source, V)>> = BTreeMap::new();
+    for (source, key, value) in alert.chain(own).chain(summary) {
+        entries.entry(key).or_default().push((source, value.clone()));
+    }
+    Combined { entries }
+}
+
+/// What notification-controller before 1.5 logs about conflicts: only of keys
+/// that `spec.eventMetadata` failed to add.
+pub fn older_report(conflicts: &[Conflict]) -> Option<ConflictReport> {
+    let is_logged = |conflict: &Conflict| {
+        conflict.sources.starts_with(&[Source::AlertEventMetadata, Source::ControllerMetadata])
+    };
+    conflicts.iter().any(is_logged).then(|| ConflictReport {
+        log: OLDER_CONFLICT_LOG.to_owned(),
+        annotations: BTreeMap::new(),
+        has_event: false,
+    })
 }
 
 /// Combines an event's metadata (cleaned up and without internal keys) with an
@@ -179,6 +223,32 @@ mod tests {
                 ),
             ])
         );
+    }
+
+    #[test]
+    fn before_flux_2_5_existing_keys_and_the_summary_win() {
+        let event = Metadata::from([
+            ("event.toolkit.fluxcd.io/env".to_owned(), "object"),
+            ("helm.toolkit.fluxcd.io/revision".to_owned(), "1.0.0"),
+            ("helm.toolkit.fluxcd.io/summary".to_owned(), "controller"),
+        ]);
+        let alert = Metadata::from([("revision".to_owned(), "mine"), ("region".to_owned(), "eu")]);
+        let older = combine_before_flux_2_5("helm.toolkit.fluxcd.io", &event, &alert, Some(&"field"));
+        assert_eq!(
+            older.metadata(),
+            Metadata::from([
+                ("region".to_owned(), "eu"),
+                ("revision".to_owned(), "1.0.0"),
+                ("summary".to_owned(), "field"),
+            ])
+        );
+        let report = older_report(&older.conflicts()).expect("a key is not added");
+        assert_eq!((&*report.log, report.has_event), (OLDER_CONFLICT_LOG, false));
+        let newer = combine("helm.toolkit.fluxcd.io", &event, &alert, Some(&"field"));
+        assert_eq!(newer.metadata()["env"], "object");
+        assert_eq!(newer.metadata()["summary"], "controller");
+        let quiet = combine_before_flux_2_5("g.io", &event, &alert, Some(&"field"));
+        assert_eq!(older_report(&quiet.conflicts()), None, "the summary overrides silently");
     }
 
     #[test]

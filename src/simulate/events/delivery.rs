@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::commit_status::{self, Cel};
-use super::providers::{gate, post_failure, sets_commit_status};
+use super::providers::{CommitStatusGate, gate, post_failure, sets_commit_status};
 use super::{InvolvedObject, Metadata};
 use crate::model::text::Text;
 use crate::yaml::Known;
@@ -21,6 +21,8 @@ pub struct Provider {
     pub commit_status_expr: Option<Text>,
     /// Whether `spec.serviceAccountName` is set.
     pub service_account: bool,
+    /// Why the API server refuses the object, if that is certain.
+    pub refusal: Option<String>,
 }
 
 /// What the cluster's notification-controller is and how it runs.
@@ -28,9 +30,8 @@ pub struct Provider {
 pub struct Controller {
     /// `--no-cross-namespace-refs`.
     pub no_cross_namespace_refs: bool,
-    /// Whether commit status providers get error events that name no commit,
-    /// as they do since version 1.9 (Flux 2.9).
-    pub errors_reach_commit_status: bool,
+    /// What commit status providers get.
+    pub commit_status: CommitStatusGate,
     /// The feature gate `ObjectLevelWorkloadIdentity`.
     pub object_level_workload_identity: Known<bool>,
 }
@@ -103,6 +104,12 @@ pub fn deliver(dispatch: &Dispatch<'_>, controller: &Controller) -> Delivery {
             ));
         }
     };
+    if let Some(why) = &provider.refusal {
+        return Delivery::Dropped(format!(
+            "the API server refuses the Provider: its type {} is not accepted, as {why}",
+            provider.kind.display()
+        ));
+    }
     match provider.suspend {
         Known::Value(true) => return Delivery::Dropped("the Provider is suspended".to_owned()),
         Known::Value(false) => {}
@@ -113,8 +120,7 @@ pub fn deliver(dispatch: &Dispatch<'_>, controller: &Controller) -> Delivery {
     let Some(kind) = provider.kind.known() else {
         return Delivery::Unknown("spec.type of the Provider is unknown".to_owned());
     };
-    let errors_pass = controller.errors_reach_commit_status;
-    match gate(kind, object, dispatch.severity, dispatch.metadata, errors_pass) {
+    match gate(kind, object, dispatch.severity, dispatch.metadata, controller.commit_status) {
         Known::Value(None) => {}
         Known::Value(Some(gate)) => return Delivery::Dropped(gate.reason().to_owned()),
         Known::Unknown => {

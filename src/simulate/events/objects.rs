@@ -84,6 +84,7 @@ impl Alert {
             suspend: flag(node, "/spec/suspend"),
             event_metadata: texts(&values_at(node, "/spec/eventMetadata")),
             summary: Some(summary).filter(|summary| summary.known() != Some("")),
+            refusal: None,
         }
     }
 }
@@ -113,6 +114,7 @@ impl Provider {
             suspend: flag(node, "/spec/suspend"),
             commit_status_expr: Some(expression).filter(|text| text.known() != Some("")),
             service_account: field(node, "/spec/serviceAccountName").known() != Some(""),
+            refusal: None,
         }
     }
 }

@@ -3,45 +3,81 @@
 
 use super::{InvolvedObject, Metadata};
 use crate::model::text::Text;
+use crate::world::versions::Settings;
 use crate::yaml::Known;
 
-/// The provider types of the Provider API in Flux 2.9.
-pub const TYPES: &[&str] = &[
-    "alertmanager",
-    "azuredevops",
-    "azureeventhub",
-    "bitbucket",
-    "bitbucketserver",
-    "datadog",
-    "discord",
-    "generic",
-    "generic-hmac",
-    "gitea",
-    "giteapullrequestcomment",
-    "github",
-    "githubdispatch",
-    "githubpullrequestcomment",
-    "gitlab",
-    "gitlabmergerequestcomment",
-    "googlechat",
-    "googlepubsub",
-    "grafana",
-    "incident.io",
-    "lark",
-    "matrix",
-    "msteams",
-    "nats",
-    "opsgenie",
-    "otel",
-    "pagerduty",
-    "rocket",
-    "sentry",
-    "slack",
-    "telegram",
-    "webex",
-    "zoom",
-    "zulip",
+/// A provider type of the Provider API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderType {
+    /// The word in `spec.type`.
+    pub name: &'static str,
+    /// The first Flux 2.x minor that has it.
+    pub since: u32,
+    /// The first API version that has it: 1 for `v1beta1`.
+    pub api: u32,
+}
+
+/// Every provider type, by name: the enumeration of `spec.type` in the CRDs of
+/// each release. Those of 2.10 are in notification-controller's main branch.
+pub const TYPES: &[ProviderType] = &[
+    provider("alertmanager", 0, 1),
+    provider("azuredevops", 0, 1),
+    provider("azureeventhub", 0, 1),
+    provider("bitbucket", 0, 1),
+    provider("bitbucketserver", 2, 2),
+    provider("datadog", 1, 2),
+    provider("discord", 0, 1),
+    provider("generic", 0, 1),
+    provider("generic-hmac", 0, 1),
+    provider("gitea", 0, 2),
+    provider("giteapullrequestcomment", 8, 3),
+    provider("github", 0, 1),
+    provider("githubdispatch", 0, 1),
+    provider("githubpullrequestcomment", 8, 3),
+    provider("gitlab", 0, 1),
+    provider("gitlabmergerequestcomment", 8, 3),
+    provider("googlechat", 0, 1),
+    provider("googlepubsub", 0, 2),
+    provider("grafana", 0, 1),
+    provider("incident.io", 10, 3),
+    provider("lark", 0, 1),
+    provider("matrix", 0, 1),
+    provider("msteams", 0, 1),
+    provider("nats", 2, 3),
+    provider("opsgenie", 0, 1),
+    provider("otel", 7, 3),
+    provider("pagerduty", 0, 2),
+    provider("rocket", 0, 1),
+    provider("sentry", 0, 1),
+    provider("slack", 0, 1),
+    provider("telegram", 0, 1),
+    provider("webex", 0, 1),
+    provider("zoom", 10, 3),
+    provider("zulip", 7, 3),
 ];
+
+const fn provider(name: &'static str, since: u32, api: u32) -> ProviderType {
+    ProviderType { name, since, api }
+}
+
+/// The provider type of a name.
+pub fn provider_type(name: &str) -> Option<&'static ProviderType> {
+    TYPES.iter().find(|known| known.name == name)
+}
+
+/// Why the API server refuses a Provider of an API version with this type, as
+/// far as that is certain: a Flux that nothing states may be any.
+pub fn refusal(version: &str, name: &str, settings: &Settings) -> Option<String> {
+    let Some(known) = provider_type(name) else {
+        return Some("no Flux has such a type".to_owned());
+    };
+    let api = version.strip_prefix("v1beta").and_then(|number| number.parse().ok()).unwrap_or(u32::MAX);
+    if api < known.api {
+        return Some(format!("the type needs apiVersion v1beta{}", known.api));
+    }
+    let flux = settings.flux.value?;
+    (!flux.at_least(2, known.since)).then(|| format!("the type needs Flux 2.{}; here is {flux}", known.since))
+}
 
 /// Whether providers of this type set commit statuses.
 ///
@@ -110,10 +146,23 @@ impl Gate {
     }
 }
 
+/// What the gate of commit status providers lets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommitStatusGate {
+    /// [`crate::simulate::behaviour::COMMIT_STATUS_GATE`]
+    pub is_there: bool,
+    /// [`crate::simulate::behaviour::ERRORS_REACH_COMMIT_STATUS`]
+    pub errors_pass: bool,
+}
+
+impl CommitStatusGate {
+    /// That of the newest known Flux.
+    pub const NEWEST: CommitStatusGate = CommitStatusGate { is_there: true, errors_pass: true };
+}
+
 /// Which gate of a provider type drops the event, if any. `metadata` is the
 /// event's own, before it is combined with the Alert's: an Alert cannot open a
-/// gate. `errors_pass` is true since notification-controller 1.9: before, error
-/// events needed a commit key too.
+/// gate.
 ///
 /// Mirrors notification-controller `internal/server/event_handlers.go`,
 /// `getNotificationParams`.
@@ -122,7 +171,7 @@ pub fn gate(
     object: &InvolvedObject,
     severity: &str,
     metadata: &Metadata<Text>,
-    errors_pass: bool,
+    commit_status: CommitStatusGate,
 ) -> Known<Option<Gate>> {
     let status = metadata
         .get(&format!("{}commit_status", object.prefix()))
@@ -133,7 +182,7 @@ pub fn gate(
         Some(Known::Unknown) => Known::Unknown,
     };
     if sets_commit_status(provider_type) {
-        if errors_pass && severity == "error" {
+        if !commit_status.is_there || (commit_status.errors_pass && severity == "error") {
             return Known::Value(None);
         }
         return match (status, is_set("event.toolkit.fluxcd.io/commit")) {
@@ -252,8 +301,9 @@ mod tests {
             ("giteapullrequestcomment", "info", &[NUMBER, UPDATE], true, Some(Gate::CommitStatusUpdate)),
         ];
         for (provider, severity, metadata, errors_pass, expected) in cases {
+            let commit_status = CommitStatusGate { is_there: true, errors_pass: *errors_pass };
             assert_eq!(
-                gate(provider, &object(), severity, &map(metadata), *errors_pass),
+                gate(provider, &object(), severity, &map(metadata), commit_status),
                 Known::Value(*expected),
                 "{provider} {severity} {metadata:?}"
             );
@@ -264,7 +314,36 @@ mod tests {
     fn an_unknown_commit_decides_nothing() {
         let metadata =
             Metadata::from([("event.toolkit.fluxcd.io/commit".to_owned(), Text::Unknown("a Secret".into()))]);
-        assert_eq!(gate("github", &object(), "info", &metadata, true), Known::Unknown);
+        let gate = |gate| super::gate("github", &object(), "info", &metadata, gate);
+        assert_eq!(gate(CommitStatusGate::NEWEST), Known::Unknown);
+        let none = CommitStatusGate { is_there: false, errors_pass: false };
+        assert_eq!(gate(none), Known::Value(None), "older controllers send everything");
+    }
+
+    #[test]
+    fn types_are_refused_before_the_version_that_has_them() {
+        let flux = |minor| {
+            let mut settings = Settings::default();
+            settings.flux.value = Some(crate::model::Version { major: 2, minor, patch: None });
+            settings
+        };
+        for known in TYPES {
+            let is_taken = |minor| refusal("v1beta3", known.name, &flux(minor)).is_none();
+            if known.since > 0 {
+                assert!(!is_taken(known.since - 1), "{known:?}");
+            }
+            assert!(is_taken(known.since) && is_taken(known.since + 1), "{known:?}");
+            assert_eq!(
+                refusal("v1beta3", known.name, &Settings::default()),
+                None,
+                "an unknown Flux: {known:?}"
+            );
+            if known.api > 1 {
+                let older = format!("v1beta{}", known.api - 1);
+                assert!(refusal(&older, known.name, &flux(12)).is_some(), "{known:?}");
+            }
+        }
+        assert!(refusal("v1beta3", "carrierpigeon", &Settings::default()).is_some());
     }
 
     #[test]

@@ -8,8 +8,10 @@ use super::commit_status::Cel;
 use super::controllers::{RuntimeKey, emitter_of};
 use super::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
 use super::objects::{Value, labels_of, texts, values_at};
-use super::providers::{Gate, gets_commit_status_updates};
-use super::{DropReason, InvolvedObject, Metadata, clean_up, clean_up_reason, exclude_internal, posted};
+use super::providers::{self, CommitStatusGate, Gate, gets_commit_status_updates};
+use super::{
+    DropReason, EVENT_PREFIX, InvolvedObject, Metadata, clean_up, clean_up_reason, exclude_internal, posted,
+};
 use crate::config::Feature;
 use crate::model::ObjectId;
 use crate::model::keys::{FLUX, Standing};
@@ -17,6 +19,8 @@ use crate::model::kinds::NOTIFICATION;
 use crate::model::text::Text;
 use crate::simulate::alerts;
 use crate::simulate::alerts::{Alert, Match};
+use crate::simulate::behaviour;
+use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Lookup, OpenerCause, World};
 use crate::yaml::{Dialect, Known, NodeRef, Scalar};
 
@@ -66,6 +70,9 @@ pub struct Notifier<'a> {
     pub providers: Vec<(Item<'a>, Provider)>,
     /// How its notification-controller runs.
     pub controller: Controller,
+    /// Whether annotations of objects are event metadata
+    /// ([`behaviour::OBJECT_EVENT_METADATA`]), or may be.
+    pub sends_annotations: bool,
     /// The cluster.
     pub cluster: &'a Cluster,
     /// Where the objects are applied.
@@ -75,23 +82,36 @@ pub struct Notifier<'a> {
 impl<'a> Notifier<'a> {
     /// Collects the alerts and providers that a cluster applies to a target.
     pub fn new(world: &'a World, cluster: &'a Cluster, target: &'a ApplyTarget) -> Self {
+        // What runs in another cluster is not stated here.
+        let elsewhere = Settings::default();
+        let settings = if *target == ApplyTarget::Local { &cluster.settings } else { &elsewhere };
         let mut alerts = Vec::new();
         let mut providers = Vec::new();
         for item in items(world, cluster, target) {
             if item.id.is(NOTIFICATION, "Alert") {
-                alerts.push((item, Alert::of(item.id, item.node)));
+                let mut alert = Alert::of(item.id, item.node);
+                alert.refusal = refusal(item.id.version(), &alert, settings);
+                alerts.push((item, alert));
             } else if item.id.is(NOTIFICATION, "Provider") {
-                providers.push((item, Provider::of(item.id, item.node)));
+                let mut provider = Provider::of(item.id, item.node);
+                provider.refusal = provider
+                    .kind
+                    .known()
+                    .and_then(|kind| providers::refusal(item.id.version(), kind, settings));
+                providers.push((item, provider));
             }
         }
         alerts.sort_by(|(_, a), (_, b)| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-        let settings = &cluster.settings;
         let controller = Controller {
             no_cross_namespace_refs: settings.feature(Feature::CrossNamespaceRefs).value == Some(false),
-            errors_reach_commit_status: settings.flux_at_least(9).unwrap_or(true),
+            commit_status: CommitStatusGate {
+                is_there: behaviour::COMMIT_STATUS_GATE.of(settings) != Known::Value(false),
+                errors_pass: behaviour::ERRORS_REACH_COMMIT_STATUS.of(settings) != Known::Value(false),
+            },
             object_level_workload_identity: Known::Unknown,
         };
-        Notifier { alerts, providers, controller, cluster, target }
+        let sends_annotations = behaviour::OBJECT_EVENT_METADATA.of(settings) != Known::Value(false);
+        Notifier { alerts, providers, controller, sends_annotations, cluster, target }
     }
 
     /// The Provider that an Alert refers to. One of the same name in another
@@ -116,7 +136,11 @@ impl<'a> Notifier<'a> {
     pub fn simulate(&self, event: &Emission<'_>) -> Simulation<'_> {
         let object = &event.object;
         let group = object.group();
-        let mut metadata = clean_up(group, &event.posted);
+        let mut posted = event.posted.clone();
+        if !self.sends_annotations && !event.complete {
+            posted.retain(|key, _| !key.starts_with(EVENT_PREFIX));
+        }
+        let mut metadata = clean_up(group, &posted);
         exclude_internal(group, &mut metadata);
         let metadata_texts = texts(&metadata);
         let mut notifications = Vec::new();
@@ -140,12 +164,7 @@ impl<'a> Notifier<'a> {
             }
             considered.push(Considered { alert: item.id, answer });
         }
-        Simulation {
-            posted: event.posted.clone(),
-            dropped: dropped(object, &event.posted, &event.own_group),
-            notifications,
-            considered,
-        }
+        Simulation { dropped: self.dropped(event), posted, notifications, considered }
     }
 
     fn notify<'s>(
@@ -168,7 +187,11 @@ impl<'a> Notifier<'a> {
             .summary
             .clone()
             .map(|text| Value { text, location: item.node.at("/spec/summary").and_then(NodeRef::location) });
-        let combined = combine::combine(object.group(), metadata, &alert_metadata, summary.as_ref());
+        let combine = match self.sends_annotations {
+            true => combine::combine,
+            false => combine::combine_before_flux_2_5,
+        };
+        let combined = combine(object.group(), metadata, &alert_metadata, summary.as_ref());
         let combined_texts = texts(&combined.metadata());
         let runtime_keys = event.runtime_keys(kind);
         let provider_name = alert.provider.display();
@@ -192,14 +215,22 @@ impl<'a> Notifier<'a> {
             ),
             Known::Unknown => Delivery::Unknown(answer.reason.clone()),
         };
+        let delivery = match &alert.refusal {
+            Some(why) => Delivery::Dropped(format!("the API server refuses the Alert: {why}")),
+            None => delivery,
+        };
         let conflicts = combined.conflicts();
+        let report = match self.sends_annotations {
+            true => combine::report(&conflicts),
+            false => combine::older_report(&conflicts),
+        };
         Notification {
             alert: item,
             provider_name: provider_name.into_owned(),
             provider: provider.value().flatten().map(|(_, provider)| provider),
             matched: answer.reason.clone(),
             delivery: with_commit_status(delivery, event, &runtime_keys),
-            report: combine::report(&conflicts),
+            report,
             combined,
             conflicts,
             runtime_keys,
@@ -350,6 +381,32 @@ pub struct Notification<'a> {
     pub report: Option<ConflictReport>,
     /// Keys that the controller adds at run time. They override.
     pub runtime_keys: Vec<RuntimeKey>,
+}
+
+/// Why the API server of a cluster refuses an alert, as far as that is certain.
+fn refusal(version: &str, alert: &Alert, settings: &Settings) -> Option<String> {
+    let kinds = alert.sources.iter().map(|source| source.kind.known()).enumerate();
+    let mut refused = kinds.filter_map(|(index, kind)| {
+        let is_refused = alerts::accepts_kind(version, kind?, settings) == Known::Value(false);
+        is_refused.then(|| format!("its eventSources[{index}] cannot be a {}", kind.unwrap_or_default()))
+    });
+    refused.next()
+}
+
+impl Notifier<'_> {
+    fn dropped(&self, event: &Emission<'_>) -> Vec<Dropped> {
+        let mut dropped = dropped(&event.object, &event.posted, &event.own_group);
+        if !self.sends_annotations {
+            let before = behaviour::OBJECT_EVENT_METADATA.first();
+            let annotations = event.posted.keys().filter(|key| key.starts_with(EVENT_PREFIX));
+            dropped.extend(annotations.map(|key| Dropped {
+                key: key.clone(),
+                reason: format!("annotations are sent from {before} on"),
+            }));
+            dropped.sort_by(|a, b| a.key.cmp(&b.key));
+        }
+        dropped
+    }
 }
 
 fn dropped(object: &InvolvedObject, posted: &Metadata<Value>, own_group: &[String]) -> Vec<Dropped> {

@@ -1,10 +1,13 @@
 //! What the command of a CronJob does to gates and to suspended objects.
 //!
 //! Reads an argument vector or a shell script and finds `kubectl annotate
-//! gate/…` with a request annotation and `flux suspend|resume …`. It is no
-//! shell: what it cannot follow makes an action uncertain, never wrong.
+//! gate/…` with a request annotation, `kubectl patch … spec.suspend` and `flux
+//! suspend|resume …`. It is no shell: what it cannot follow makes an action
+//! uncertain, never wrong, and a command about a suspension that it cannot read
+//! is said to be unread.
 
 use super::Position;
+use crate::model::kinds::{KINDS, SuspendBy};
 
 /// When a request annotation that a command writes takes effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +40,13 @@ pub enum Action {
         suspend: bool,
         /// The objects' kind.
         kind: &'static str,
-        /// Their namespace.
+        /// Their namespace; empty for that of the CronJob, which `kubectl` takes.
         namespace: String,
         /// The object's name; none means all of that kind and namespace.
         name: Option<String>,
     },
+    /// Does something about a suspension that cannot be read; the command.
+    Unread(String),
 }
 
 /// An action and whether every run of the command is sure to perform it.
@@ -82,11 +87,29 @@ pub fn actions(container: &Container) -> Vec<Found> {
             .iter()
             .position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))
             .and_then(|flag| argv.get(flag + 1));
-        return script.map_or_else(Vec::new, |script| read_script(script, &container.env));
+        return match script {
+            Some(script) => or_unread(read_script(script, &container.env), script),
+            None => or_unread(Vec::new(), &argv.join(" ")),
+        };
     }
     let words: Vec<Word> = argv.iter().map(|word| Word { text: word.clone(), unknown: false }).collect();
     let mut found = Vec::new();
     read_command(&words, true, &mut found);
+    or_unread(found, &argv.join(" "))
+}
+
+/// A text that is about a Flux suspension, and of which nothing was read.
+fn or_unread(found: Vec<Found>, text: &str) -> Vec<Found> {
+    let has = |word: &str| text.contains(word);
+    let is_flux = ["toolkit.fluxcd.io", "kustomization", "helmrelease", "flux "].into_iter().any(has);
+    // Words after `echo` or in a comment are no command.
+    let is_quoted = text.lines().all(|line| {
+        let line = line.trim_start();
+        !line.contains("suspend") || line.starts_with("echo ") || line.starts_with('#')
+    });
+    if found.is_empty() && has("suspend") && is_flux && !is_quoted {
+        return vec![Found { action: Action::Unread(text.trim().to_owned()), certain: false }];
+    }
     found
 }
 
@@ -291,6 +314,8 @@ fn read_command(words: &[Word], certain: bool, found: &mut Vec<Found>) {
 /// Command-line arguments: the positional ones and the flags that matter here.
 struct Arguments<'w> {
     positional: Vec<&'w Word>,
+    /// The value of `-p` or `--patch`.
+    patch: Option<Word>,
     namespace: Option<&'w Word>,
     /// A namespace in `--namespace=…` form.
     inline_namespace: Option<(String, bool)>,
@@ -299,12 +324,19 @@ struct Arguments<'w> {
 
 impl<'w> Arguments<'w> {
     fn parse(words: &'w [Word]) -> Self {
-        let mut arguments =
-            Arguments { positional: Vec::new(), namespace: None, inline_namespace: None, flags: Vec::new() };
+        let mut arguments = Arguments {
+            positional: Vec::new(),
+            patch: None,
+            namespace: None,
+            inline_namespace: None,
+            flags: Vec::new(),
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match &*word.text {
                 "-n" | "--namespace" => arguments.namespace = words.next(),
+                "-p" | "--patch" => arguments.patch = words.next().cloned(),
+                "--type" => drop(words.next()),
                 "--context" | "--kubeconfig" | "--timeout" | "--field-manager" | "-l" | "--selector" => {
                     words.next();
                     arguments.flags.push(&word.text);
@@ -312,6 +344,10 @@ impl<'w> Arguments<'w> {
                 text => match text.strip_prefix("--namespace=").or_else(|| text.strip_prefix("-n=")) {
                     Some(namespace) => {
                         arguments.inline_namespace = Some((namespace.to_string(), word.unknown));
+                    }
+                    None if text.starts_with("--patch=") || text.starts_with("-p=") => {
+                        let text = text.split_once('=').map_or("", |(_, patch)| patch).to_owned();
+                        arguments.patch = Some(Word { text, unknown: word.unknown });
                     }
                     None if text.starts_with('-') => arguments.flags.push(text),
                     None => arguments.positional.push(word),
@@ -340,8 +376,10 @@ fn known(word: &Word) -> Option<&str> {
 fn read_kubectl(words: &[Word], certain: bool, found: &mut Vec<Found>) {
     let arguments = Arguments::parse(words);
     let mut positional = arguments.positional.iter().copied();
-    if positional.next().and_then(known) != Some("annotate") {
-        return;
+    match positional.next().and_then(known) {
+        Some("annotate") => {}
+        Some("patch") => return read_patch(&arguments, certain, found),
+        _ => return,
     }
     let Some(target) = positional.next().and_then(known) else {
         return;
@@ -373,6 +411,73 @@ fn read_kubectl(words: &[Word], certain: bool, found: &mut Vec<Found>) {
             found.push(Found { action, certain });
         }
     }
+}
+
+/// `kubectl patch KIND NAME -p PATCH`, where the patch sets `spec.suspend`.
+fn read_patch(arguments: &Arguments<'_>, certain: bool, found: &mut Vec<Found>) {
+    let Some(patch) = arguments.patch.as_ref().filter(|patch| patch.text.contains("suspend")) else { return };
+    let mut positional = arguments.positional.iter().skip(1).copied();
+    let target = positional.next().and_then(known);
+    let (resource, name) = match target.map(|target| (target, target.split_once('/'))) {
+        Some((_, Some((resource, name)))) => (Some(resource), Some(name)),
+        Some((resource, None)) => (Some(resource), positional.next().and_then(known)),
+        None => (None, None),
+    };
+    let value = known(patch).and_then(patched_suspension);
+    let action = match (resource.and_then(kind_of_resource), name, value, arguments.namespace()) {
+        (Some(kind), Some(name), Some(suspend), Ok(namespace)) => Action::Suspend {
+            suspend,
+            kind,
+            namespace: namespace.unwrap_or_default(),
+            name: Some(name.to_owned()),
+        },
+        // A Deployment or a CronJob has a suspension that is no matter of Flux.
+        (None, Some(_), ..) if resource.is_some_and(|resource| !resource.contains('$')) => return,
+        _ => {
+            let words: Vec<&str> = arguments.positional.iter().map(|word| &*word.text).collect();
+            Action::Unread(format!("kubectl {} -p {}", words.join(" "), patch.text))
+        }
+    };
+    found.push(Found { action, certain });
+}
+
+/// What a merge patch or a JSON patch makes of `spec.suspend`.
+fn patched_suspension(patch: &str) -> Option<bool> {
+    let patch: serde_json::Value = serde_json::from_str(patch).ok()?;
+    match &patch {
+        serde_json::Value::Array(operations) => operations.iter().rev().find_map(|operation| {
+            (operation["path"] == "/spec/suspend").then_some(())?;
+            match operation["op"].as_str()? {
+                "remove" => Some(false),
+                "add" | "replace" => operation["value"].as_bool(),
+                _ => None,
+            }
+        }),
+        merge => match &merge["spec"]["suspend"] {
+            serde_json::Value::Null if merge["spec"].get("suspend").is_some() => Some(false),
+            value => value.as_bool(),
+        },
+    }
+}
+
+/// The suspendable kind that a resource of kubectl's command line means: its
+/// plural, singular or short name, with or without its group.
+fn kind_of_resource(resource: &str) -> Option<&'static str> {
+    let (word, group) = match resource.split_once('.') {
+        Some((word, group)) => (word, Some(group)),
+        None => (resource, None),
+    };
+    let word = word.to_ascii_lowercase();
+    KINDS.iter().find_map(|kind| {
+        let singular = kind.kind.to_ascii_lowercase();
+        let plural = match singular.strip_suffix('y') {
+            Some(stem) => format!("{stem}ies"),
+            None => format!("{singular}s"),
+        };
+        let is_named = word == singular || word == plural || kind.short.contains(&&*word);
+        let is_of_group = group.is_none_or(|group| group.trim_start_matches("v1.") == kind.group);
+        (is_named && is_of_group && kind.suspend == SuspendBy::Field).then_some(kind.kind)
+    })
 }
 
 /// `checked` is the value, or anything with a `$` where it has unknown parts.
@@ -467,6 +572,7 @@ mod tests {
                 let verb = if *suspend { "suspend" } else { "resume" };
                 format!("{verb} {kind} {namespace}/{}", name.as_deref().unwrap_or("*"))
             }
+            Action::Unread(_) => "unread".to_owned(),
         };
         if found.certain { text } else { format!("{text} perhaps") }
     }
@@ -533,6 +639,26 @@ mod tests {
                 "true || flux suspend hr a".into(),
                 vec!["suspend HelmRelease flux-system/a perhaps"],
             ),
+            (
+                r#"kubectl -n flux-system patch kustomization apps --type merge -p '{"spec":{"suspend":true}}'"#.into(),
+                vec!["suspend Kustomization flux-system/apps"],
+            ),
+            (
+                r#"kubectl patch hr/web --type=merge --patch='{"spec":{"suspend":false}}'"#.into(),
+                vec!["resume HelmRelease /web"],
+            ),
+            (
+                r#"kubectl patch helmreleases.helm.toolkit.fluxcd.io web -n a --type json -p '[{"op":"add","path":"/spec/suspend","value":true}]'"#.into(),
+                vec!["suspend HelmRelease a/web"],
+            ),
+            (
+                r#"kubectl patch ks apps --type merge -p '{"spec":{"suspend":null}}'"#.into(),
+                vec!["resume Kustomization /apps"],
+            ),
+            (r#"kubectl patch ks $KS --type merge -p '{"spec":{"suspend":true}}'"#.into(), vec!["unread perhaps"]),
+            (r#"kubectl patch ks apps -p "{\"spec\":{\"suspend\":$ON}}""#.into(), vec!["unread"]),
+            (r#"kubectl patch cronjob backup -p '{"spec":{"suspend":true}}'"#.into(), vec![]),
+            ("/scripts/suspend-helmreleases.sh".into(), vec!["unread perhaps"]),
             ("echo 'flux suspend hr a'".into(), vec![]),
             ("echo \"unclosed $( ${ ' flux".into(), vec![]),
         ] {

@@ -62,7 +62,8 @@ pub struct Gate {
 /// A name in `spec.gates[]`.
 #[derive(Debug, Clone)]
 pub struct GateReference {
-    /// The gate's name.
+    /// The gate's name; of one in another namespace `namespace/name`, which is
+    /// none of the object's own: such a gate is missing.
     pub name: Arc<str>,
     /// Where it is written.
     pub location: Option<Location>,
@@ -197,6 +198,9 @@ pub struct Gating {
     pub consumers: Vec<Consumer>,
     /// Which sync waits for which.
     pub dependants: Vec<Dependant>,
+    /// CronJobs with a command about a suspension that cannot be read, and the
+    /// command.
+    pub unread: Vec<(ObjectId, String)>,
 }
 
 impl Gating {
@@ -233,6 +237,16 @@ impl Gating {
             let named = receivers.iter().filter(|(_, target)| target.is(&gate.id));
             gate.receivers.extend(named.map(|(receiver, _)| receiver.clone()));
         }
+        for job in &mut gating.jobs {
+            job.actions.retain(|found| match &found.action {
+                Action::Unread(command) => {
+                    gating.unread.push((job.id.clone(), command.clone()));
+                    false
+                }
+                _ => true,
+            });
+        }
+        gating.jobs.retain(|job| !job.actions.is_empty());
         let jobs = &gating.jobs;
         gating.suspendable.retain(|object| {
             let mut actions = jobs.iter().flat_map(|job| &job.actions);
@@ -358,7 +372,20 @@ fn read_gated(id: &ObjectId, node: NodeRef<'_>) -> Option<Gated> {
         match item.at("/name").map(|name| (name.as_str(), name.is_unknown())) {
             Some((Some(name), false)) => {
                 let location = item.location_at("/name");
-                gates.push(GateReference { name: name.as_ref().into(), location });
+                let namespace = item.at("/namespace").filter(|value| !value.is_null());
+                let name: Arc<str> = match namespace.map(|value| value.as_str()) {
+                    Some(Some(other)) if Some(&*other) != id.namespace.as_deref() => {
+                        format!("{other}/{name}").into()
+                    }
+                    Some(None) => {
+                        has_unknown_gate = true;
+                        continue;
+                    }
+                    _ => name.as_ref().into(),
+                };
+                if gates.iter().all(|known: &GateReference| known.name != name) {
+                    gates.push(GateReference { name, location });
+                }
             }
             Some((_, true)) => has_unknown_gate = true,
             _ => {}
@@ -452,6 +479,18 @@ fn read_job(id: &ObjectId, node: NodeRef<'_>) -> Option<Job> {
                     })
                     .collect(),
             })
+        })
+        .collect();
+    let own = id.namespace.as_deref().unwrap_or("default");
+    let actions: Vec<commands::Found> = actions
+        .into_iter()
+        .map(|mut found| {
+            if let Action::Suspend { namespace, .. } = &mut found.action
+                && namespace.is_empty()
+            {
+                *namespace = own.to_owned();
+            }
+            found
         })
         .collect();
     if actions.is_empty() || node.at("/spec/suspend").and_then(NodeRef::as_bool) == Some(true) {

@@ -531,8 +531,8 @@ fn simulate_gated(
         }
     }
     let first_closed = closed.first().map(|name| match namespace {
-        Some(namespace) => format!("{namespace}/{name}"),
-        None => name.clone(),
+        Some(namespace) if !name.contains('/') => format!("{namespace}/{name}"),
+        _ => name.clone(),
     });
     let mut waits_for: Vec<String> = object.gates.iter().map(|gate| gate.name.to_string()).collect();
     let suspended = suspension.map_or(State::Opened, |suspension| suspension.timeline.first);

@@ -13,7 +13,7 @@ use crate::model::kubernetes_version::Version;
 use crate::simulate::propagation::WorkerKind;
 use crate::simulate::references::Objects;
 use crate::simulate::topology::class::has_chained_upgrades;
-use crate::simulate::topology::{Cluster, text_at};
+use crate::simulate::topology::{Cluster, text_at, version_rejection};
 
 /// What happens to the Cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +166,7 @@ pub fn simulate(
         WorkerKind::BOTH.into_iter().map(|kind| read_workers(cluster, kind)).collect();
     let runner = Runner { cluster, request, workers: &workers };
     match request.event {
-        Event::Create => runner.create(&mut simulation),
+        Event::Create => runner.create(objects, &mut simulation),
         Event::Delete => runner.delete(&mut simulation),
         Event::Upgrade => runner.upgrade(objects, &mut simulation)?,
     }
@@ -200,8 +200,17 @@ struct Runner<'r, 'a> {
 }
 
 impl Runner<'_, '_> {
-    fn create(&self, simulation: &mut Simulation) {
+    fn create(&self, objects: &Objects<'_>, simulation: &mut Simulation) {
         let version = self.cluster.version();
+        let listed = self.cluster.class(objects).map(|class| class.kubernetes_versions(self.request.minor));
+        let rejection = version
+            .as_deref()
+            .filter(|version| !version.contains("${"))
+            .and_then(|version| version_rejection(version, &listed.unwrap_or_default()));
+        if let Some(why) = rejection {
+            simulation.notes.push(format!("the webhook rejects the Cluster: {why}"));
+            return;
+        }
         simulation.to = version.clone();
         self.push_hook(simulation, Hook::BeforeClusterCreate, None, None);
         simulation.steps.push(self.step(
@@ -635,6 +644,9 @@ impl VersionUpdate<'_> {
         let (Some(from), Some(to)) = (Version::parse(self.from), Version::parse(self.to)) else {
             return Some(format!("{} or {} is no semantic version", self.from, self.to));
         };
+        if let Some(why) = version_rejection(self.to, &[]) {
+            return Some(why);
+        }
         if to.compare_release(&from).is_lt() {
             return Some(format!("{} is older than {}", self.to, self.from));
         }
@@ -645,9 +657,6 @@ impl VersionUpdate<'_> {
                 self.from, self.to
             ));
         }
-        if !self.class_versions.is_empty() && !self.class_versions.iter().any(|v| v == self.to) {
-            return Some(format!("{} is not among the ClusterClass's kubernetesVersions", self.to));
-        }
-        None
+        version_rejection(self.to, self.class_versions)
     }
 }

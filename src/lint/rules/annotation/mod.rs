@@ -8,6 +8,7 @@
 
 pub mod annotation_as_label;
 pub mod annotation_on_wrong_kind;
+pub mod annotation_unread_by_version;
 pub mod annotation_value_without_effect;
 pub mod committed_request_annotation;
 pub mod label_as_annotation;

@@ -23,6 +23,7 @@ pub mod patch_selector_matches_nothing;
 pub mod patch_variable_undefined;
 pub mod pause_disagreement;
 pub mod paused_cluster_class;
+pub mod rejected_topology_version;
 pub mod taint_not_allowed;
 pub mod topology_rollout_drops_strategy;
 pub mod topology_variable_type;

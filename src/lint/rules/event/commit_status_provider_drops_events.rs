@@ -7,6 +7,7 @@ use super::{Scene, event_annotation, listed, source_selects, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::text::Text;
+use crate::simulate::behaviour;
 use crate::simulate::events::providers::sets_commit_status;
 use crate::simulate::events::simulate::Item;
 use crate::yaml::Known;
@@ -26,8 +27,8 @@ pub static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     // Older controllers sent everything.
-    let version = view.cluster.settings.flux_at_least(8);
-    if version == Some(false) {
+    let gate = behaviour::COMMIT_STATUS_GATE.of(&view.cluster.settings);
+    if gate == Known::Value(false) {
         return;
     }
     let Some(scene) = Scene::of(view) else { return };
@@ -52,7 +53,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
             let Some(location) = node.get("kind").and_then(|kind| kind.location()) else { continue };
             let ids: Vec<&ObjectId> = selected.iter().map(|object| object.id).collect();
-            let since = if version.is_none() { " since Flux 2.8" } else { "" };
+            let since = if gate == Known::Unknown { " since Flux 2.8" } else { "" };
             let failures = match kind {
                 "HelmRelease" => {
                     "its failures carry the chart's version, which is no commit, and fail to be sent"

@@ -13,6 +13,7 @@ pub mod malformed_alert_pattern;
 pub mod missing_alert_provider;
 pub mod overwritten_by_provider;
 pub mod secret_in_event_metadata;
+pub mod unknown_provider_type;
 pub mod unsupported_alert_source_kind;
 
 use crate::lint::title;

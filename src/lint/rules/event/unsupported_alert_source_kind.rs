@@ -6,8 +6,11 @@
 use super::{is_alert, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::text::Text;
-use crate::simulate::alerts::{NEWER_SOURCE_KINDS, OPERATOR_SOURCE_KINDS, SOURCE_KINDS};
+use crate::simulate::alerts::{NEWER_SOURCE_KINDS, OPERATOR_SOURCE_KINDS, SOURCE_KINDS, accepts_kind};
+use crate::simulate::behaviour;
 use crate::text::suggest;
+use crate::world::versions::Settings;
+use crate::yaml::Known;
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -43,29 +46,26 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 /// Why the kind is refused, and what to do; `None` where it may be accepted.
 fn refusal(view: &ObjectView<'_>, kind: &str) -> Option<(&'static str, String)> {
     const REJECTED: &str = "the API server rejects the Alert, and Flux cannot apply what is with it";
-    let newer = NEWER_SOURCE_KINDS.contains(&kind);
-    if OPERATOR_SOURCE_KINDS.contains(&kind) {
-        let mut settings = view.settings().peekable();
-        let plain = settings.peek().is_some()
-            && settings.all(|settings| !settings.operator && settings.flux.value.is_some());
-        return plain.then(|| {
-            (
-                REJECTED,
-                "only Flux Operator extends the Alert API by its own kinds; it is not used here".to_owned(),
-            )
-        });
-    }
-    if newer && view.id.version() != "v1beta3" {
-        return Some((REJECTED, format!("use apiVersion {}/v1beta3", view.id.group())));
-    }
-    if newer {
-        let mut settings = view.settings().peekable();
-        let old =
-            settings.peek().is_some() && settings.all(|settings| settings.flux_at_least(7) == Some(false));
-        return old.then(|| (REJECTED, "the kind needs Flux 2.7".to_owned()));
-    }
-    if SOURCE_KINDS.contains(&kind) {
+    // Without a cluster nothing is known of a version.
+    let unstated = Settings::default();
+    let mut settings = view.settings().peekable();
+    let somewhere = settings.peek().is_some();
+    let mut is_refused =
+        |settings: &Settings| accepts_kind(view.id.version(), kind, settings) == Known::Value(false);
+    let refused = if somewhere { settings.all(&mut is_refused) } else { is_refused(&unstated) };
+    if !refused {
         return None;
+    }
+    if OPERATOR_SOURCE_KINDS.contains(&kind) {
+        let help = "only Flux Operator extends the Alert API by its own kinds; it is not used here";
+        return Some((REJECTED, help.to_owned()));
+    }
+    if NEWER_SOURCE_KINDS.contains(&kind) {
+        let help = match view.id.version() {
+            "v1beta1" => format!("use apiVersion {}/v1beta3", view.id.group()),
+            _ => format!("the kind needs {}", behaviour::NEWER_SOURCE_KINDS.first()),
+        };
+        return Some((REJECTED, help));
     }
     let same = SOURCE_KINDS.iter().find(|known| known.eq_ignore_ascii_case(kind)).copied();
     Some(match same.or_else(|| suggest(kind, SOURCE_KINDS.iter().copied())) {

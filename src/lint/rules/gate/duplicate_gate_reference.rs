@@ -26,8 +26,10 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         let Some((name, location)) = item.str_at("/name").zip(item.location_at("/name")) else {
             continue;
         };
-        match seen.iter().find(|(known, _)| *known == name) {
-            Some((_, first)) => {
+        // One of another namespace is another gate.
+        let namespace = item.str_at("/namespace").filter(|own| Some(&**own) != view.id.namespace.as_deref());
+        match seen.iter().find(|(known, other, _)| *known == name && *other == namespace) {
+            Some((_, _, first)) => {
                 let first: &crate::yaml::Location = first;
                 report
                     .report(location, format!("{}: gate {name} is named twice", view.id))
@@ -37,7 +39,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
                     .field(format!("/spec/gates/{index}/name"), name)
                     .related("first named here", first.clone());
             }
-            None => seen.push((name, location)),
+            None => seen.push((name, namespace, location)),
         }
     }
 }

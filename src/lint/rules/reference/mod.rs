@@ -1,6 +1,7 @@
 //! References between objects of one cluster.
 
 pub mod cross_namespace_reference;
+pub mod denied_image_repository;
 pub mod dependency_cycle;
 pub mod dependency_on_itself;
 pub mod duplicate_object;

@@ -3,6 +3,7 @@
 //! looks only for its own kind), CRD enums of the `kind` fields.
 
 use super::{field_name, known_name, local_references, target_name};
+use crate::config::Feature;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::kinds::{HELM, KUSTOMIZE};
@@ -25,7 +26,12 @@ pub static RULE: Rule = Rule {
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for (object, reference) in local_references(view) {
         let field = field_name(&reference.pointer).to_owned();
-        if !reference.accepted.is_empty()
+        // A webhook may open a gate, where there are gates.
+        let is_gate = reference.role == Role::Receiver
+            && reference.kind == "Gate"
+            && view.cluster.settings.feature(Feature::Gates).value == Some(true);
+        if !is_gate
+            && !reference.accepted.is_empty()
             && !reference.kind.is_empty()
             && !reference.kind.contains("${")
             && !reference.accepted.contains(&reference.kind.as_str())

@@ -1,0 +1,193 @@
+//! What controllers do from some version on, and the one question that rules
+//! and simulators ask about it: do the controllers of this cluster do that? Yes,
+//! no, or unknown where nothing states their version.
+
+use crate::model::Version;
+use crate::world::versions::Settings;
+use crate::yaml::Known;
+
+/// Whose version counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    /// Flux 2.x.
+    Flux,
+    /// Cluster API 1.x.
+    ClusterApi,
+}
+
+impl Product {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Product::Flux => "Flux",
+            Product::ClusterApi => "Cluster API",
+        }
+    }
+
+    fn major(self) -> u32 {
+        match self {
+            Product::Flux => 2,
+            Product::ClusterApi => 1,
+        }
+    }
+
+    /// The version that a cluster states.
+    pub fn version(self, settings: &Settings) -> Option<Version> {
+        match self {
+            Product::Flux => settings.flux.value,
+            Product::ClusterApi => settings.cluster_api.value,
+        }
+    }
+}
+
+/// Something that controllers do from a minor version on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behaviour {
+    /// Whose version counts.
+    pub product: Product,
+    /// The first minor version that does it.
+    pub since: u32,
+    /// What it does since then, as a clause.
+    pub now: &'static str,
+    /// What it did before, as a clause.
+    pub before: &'static str,
+}
+
+impl Behaviour {
+    /// Whether the controllers of a cluster do it.
+    pub fn of(&self, settings: &Settings) -> Known<bool> {
+        self.at(self.product.version(settings))
+    }
+
+    /// Whether controllers of a version do it.
+    pub fn at(&self, version: Option<Version>) -> Known<bool> {
+        match version {
+            Some(version) => Known::Value(version.at_least(self.product.major(), self.since)),
+            None => Known::Unknown,
+        }
+    }
+
+    /// The version that does it first: `Flux 2.5`.
+    pub fn first(&self) -> String {
+        format!("{} {}.{}", self.product.name(), self.product.major(), self.since)
+    }
+
+    /// What is to be said of a cluster whose controllers don't do it, or of which
+    /// it is not known: then both answers.
+    pub fn note(&self, settings: &Settings) -> Option<String> {
+        let Behaviour { now, before, .. } = self;
+        match (self.of(settings), self.product.version(settings)) {
+            (Known::Value(true), _) => None,
+            (_, Some(version)) => {
+                Some(format!("{} {version}: {before}; from {} on {now}", self.product.name(), self.first()))
+            }
+            (_, None) => Some(format!(
+                "the version of {} is not known: from {} on {now}; before, {before}",
+                self.product.name(),
+                self.first()
+            )),
+        }
+    }
+}
+
+const fn flux(since: u32, now: &'static str, before: &'static str) -> Behaviour {
+    Behaviour { product: Product::Flux, since, now, before }
+}
+
+const fn cluster_api(since: u32, now: &'static str, before: &'static str) -> Behaviour {
+    Behaviour { product: Product::ClusterApi, since, now, before }
+}
+
+/// RFC-0008 (notification-controller 1.5, and the recorder of all controllers of
+/// that release): notification-controller pull request 1014.
+pub const OBJECT_EVENT_METADATA: Behaviour = flux(
+    5,
+    "annotations event.toolkit.fluxcd.io/… are sent, and the Alert's eventMetadata wins over them",
+    "no annotation is sent, and the Alert's eventMetadata adds only keys that the event lacks",
+);
+
+/// The gate for commit status providers (`getNotificationParams`).
+pub const COMMIT_STATUS_GATE: Behaviour = flux(
+    8,
+    "a commit status provider gets only events that name a commit",
+    "a commit status provider gets every event",
+);
+
+/// Error events without a commit pass that gate: notification-controller 1.9.
+pub const ERRORS_REACH_COMMIT_STATUS: Behaviour = flux(
+    9,
+    "error events reach a commit status provider without a commit key",
+    "error events need a commit key too",
+);
+
+/// The kinds of source-watcher in the Alert's and Receiver's schema.
+pub const NEWER_SOURCE_KINDS: Behaviour = flux(
+    8,
+    "an Alert may name ArtifactGenerator and ExternalArtifact",
+    "the API server refuses an Alert that names ArtifactGenerator or ExternalArtifact",
+);
+
+/// Upgrades over several minors, and the three hooks that came with them.
+pub const CHAINED_UPGRADES: Behaviour = cluster_api(
+    12,
+    "an upgrade may pass several minors, with hooks at each step",
+    "an upgrade goes up one minor",
+);
+
+/// `retryAfterSeconds` of AfterClusterUpgrade.
+pub const AFTER_CLUSTER_UPGRADE_BLOCKS: Behaviour = cluster_api(
+    12,
+    "AfterClusterUpgrade can block the next change of version",
+    "AfterClusterUpgrade cannot block",
+);
+
+/// The annotation that holds an upgrade without an extension.
+pub const UPGRADE_HOOK_ANNOTATION: Behaviour = cluster_api(
+    10,
+    "an annotation before-upgrade.hook.cluster.cluster.x-k8s.io… holds an upgrade",
+    "that annotation is not read",
+);
+
+/// Annotations of Machines reach their Nodes.
+pub const NODE_ANNOTATIONS: Behaviour = cluster_api(
+    10,
+    "annotations node.cluster.x-k8s.io/… of a Machine reach its Node",
+    "no annotation of a Machine reaches its Node",
+);
+
+/// Patches of a ClusterClass may change a template's metadata.
+pub const PATCHED_TEMPLATE_METADATA: Behaviour = cluster_api(
+    14,
+    "patches of a ClusterClass may change the metadata of templates",
+    "metadata in patches of a ClusterClass is dropped",
+);
+
+/// Every behaviour that depends on a version, for tests and documentation.
+pub const ALL: &[Behaviour] = &[
+    OBJECT_EVENT_METADATA,
+    COMMIT_STATUS_GATE,
+    ERRORS_REACH_COMMIT_STATUS,
+    NEWER_SOURCE_KINDS,
+    CHAINED_UPGRADES,
+    AFTER_CLUSTER_UPGRADE_BLOCKS,
+    UPGRADE_HOOK_ANNOTATION,
+    NODE_ANNOTATIONS,
+    PATCHED_TEMPLATE_METADATA,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_behaviour_is_asked_below_at_and_above_its_version() {
+        for behaviour in ALL {
+            let major = behaviour.product.major();
+            let at = |minor| behaviour.at(Some(Version { major, minor, patch: Some(3) }));
+            assert_eq!(at(behaviour.since - 1), Known::Value(false), "{behaviour:?}");
+            assert_eq!(at(behaviour.since), Known::Value(true), "{behaviour:?}");
+            assert_eq!(at(behaviour.since + 1), Known::Value(true), "{behaviour:?}");
+            assert_eq!(behaviour.at(None), Known::Unknown, "{behaviour:?}");
+        }
+    }
+}
