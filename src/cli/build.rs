@@ -4,7 +4,7 @@ use super::common::Common;
 use super::output::{self, Formats};
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
-use crate::kustomize::{self, BuildError, Memo, Options};
+use crate::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
 use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
 use crate::repo::{FileTree, Place, Snapshot, place};
@@ -26,7 +26,8 @@ output::formats!(Yaml = "yaml", Json = "json");
 #[derive(clap::Args)]
 #[command(after_help = format!("{}\nExit codes: 0 built, 1 something had to be left out, 2 usage, 3 can't be built.", Format::HELP))]
 pub(crate) struct Arguments {
-    /// Directory to build as kustomize does
+    /// Directory to build as kustomize does; files anywhere inside the root may be
+    /// read, as with --load-restrictor none
     #[arg(value_name = "DIR", required_unless_present_any = ["kustomization", "all"])]
     directory: Option<PathBuf>,
     /// Build what this Flux Kustomization applies: [NAMESPACE/]NAME
@@ -35,6 +36,11 @@ pub(crate) struct Arguments {
     /// Build what all Flux Kustomizations apply
     #[arg(long, conflicts_with = "directory")]
     all: bool,
+    /// Which files a directory's build may read: any inside the root, or, as kustomize
+    /// by default, only those in or below the directory of the kustomization
+    #[arg(long, value_name = "WHICH", value_parser = ["none", "root-only"], default_value = "none",
+          requires = "directory")]
+    load_restrictor: String,
     /// Say where each object, and each value from another file, comes from
     #[arg(long)]
     origin: bool,
@@ -69,7 +75,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let paths: Vec<PathBuf> = arguments.directory.iter().cloned().collect();
     let session = Session::open(common, &paths)?;
     let mut built = match (&arguments.directory, &arguments.kustomization) {
-        (Some(_), _) => directory(&session)?,
+        (Some(_), _) => directory(&session, arguments.load_restrictor == "root-only")?,
         (None, Some(name)) => {
             let world = session.world();
             let (cluster, index) = find(common, &world, name)?;
@@ -87,6 +93,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             object.node = objects::masked(object.node.get_ref());
         }
     }
+    built.unresolved(&session);
     match &arguments.output_dir {
         Some(directory) => write_files(common, &session, arguments, &built, directory)?,
         None => print(common, &session, arguments, &built)?,
@@ -144,6 +151,23 @@ impl Built {
                 self.omit(session, what, name, location.as_ref());
             }
         }
+    }
+
+    /// Counts the values that are not known, or only in parts: they are printed as
+    /// the files have them.
+    fn unresolved(&mut self, session: &Session) {
+        let mut lines = Vec::new();
+        for object in &self.objects {
+            for (pointer, why) in objects::unresolved(object.node.get_ref()) {
+                let place = object.node.get_ref().at(&pointer).and_then(NodeRef::location);
+                let place = place.map_or_else(String::new, |location| {
+                    format!(" ({})", objects::place(&session.snapshot, &location))
+                });
+                let id = object.id.to_string();
+                lines.push(format!("{} {}: {}{place}", clean(&id), clean(&pointer), clean(&why)));
+            }
+        }
+        self.partial.extend(lines);
     }
 
     fn omit(&mut self, session: &Session, what: &str, name: &str, location: Option<&Location>) {
@@ -228,10 +252,14 @@ fn find<'w>(common: &Common, world: &'w World, name: &str) -> Result<(&'w Cluste
 }
 
 /// What kustomize builds of the directory that was given.
-fn directory(session: &Session) -> Result<Built, Failure> {
+fn directory(session: &Session, root_only: bool) -> Result<Built, Failure> {
     let directory = session.focus.first().cloned().unwrap_or_default();
     let tree = FileTree::root(session.snapshot.clone());
-    let build = kustomize::build(&tree, &directory, &Options::command_line(), &Memo::default())
+    let mut options = Options::command_line();
+    if root_only {
+        options.load_restriction = LoadRestriction::RootOnly;
+    }
+    let build = kustomize::build(&tree, &directory, &options, &Memo::default())
         .map_err(|error| Failure::Work(refusal(&error, &session.snapshot)))?;
     let mut built = Built::default();
     for resource in build.resources {
@@ -271,8 +299,7 @@ fn nodes(built: &Built) -> Vec<NodeRef<'_>> {
 fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Built) -> Result<(), Failure> {
     let broken = |error: EmitError| Failure::Work(error.to_string());
     let nodes = nodes(built);
-    let origins = arguments.origin.then_some(&*session.snapshot);
-    let yaml = objects::yaml(&nodes, origins).map_err(broken)?;
+    let yaml = objects::yaml(&nodes, &session.snapshot, arguments.origin).map_err(broken)?;
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let mut not_checked = NotChecked::default();
@@ -311,7 +338,6 @@ fn write_files(
             (made.map_err(|error| failed(directory, error))?, PathBuf::new())
         }
     };
-    let origins = arguments.origin.then_some(&*session.snapshot);
     let mut written: BTreeSet<String> = BTreeSet::new();
     for object in &built.objects {
         let id = &object.id;
@@ -329,7 +355,7 @@ fn write_files(
             count += 1;
             path = shown.join(format!("{stem}_{count}.yaml"));
         }
-        let text = objects::yaml(&[object.node.get_ref()], origins)
+        let text = objects::yaml(&[object.node.get_ref()], &session.snapshot, arguments.origin)
             .map_err(|error| Failure::Work(error.to_string()))?;
         let real = real.join(path.file_name().unwrap_or_default());
         write::file(&root, &real, text.as_bytes()).map_err(|error| failed(&path, error))?;

@@ -17,6 +17,9 @@ pub(crate) struct Common {
     /// Only this cluster; may be repeated
     #[arg(long, value_name = "NAME", global = true, help_heading = COMMON)]
     pub(crate) cluster: Vec<String>,
+    /// Namespace of objects that are named without one
+    #[arg(long, short, value_name = "NAMESPACE", global = true, help_heading = COMMON)]
+    pub(crate) namespace: Option<String>,
     /// Configuration to read instead of the root's .forebay.yaml
     #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
     config: Option<PathBuf>,

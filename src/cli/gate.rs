@@ -84,7 +84,7 @@ fn chosen<'w>(
 ) -> Result<Vec<Subject<'w>>, Failure> {
     let (namespace, name) = match arguments.gate.rsplit_once('/') {
         Some((namespace, name)) => (Some(namespace), name),
-        None => (None, &*arguments.gate),
+        None => (common.namespace.as_deref(), &*arguments.gate),
     };
     let is_meant = |object: &Effective| {
         is_gate(&object.id)

@@ -7,7 +7,7 @@ use super::session::{Session, one_object};
 use super::{Answer, Failure, Status};
 use crate::lint::engine::NotChecked;
 use crate::report::{self, objects, parts};
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, pointer_join};
 use serde_json::json;
 
 output::formats!(Text = "text", Json = "json");
@@ -18,7 +18,7 @@ output::formats!(Text = "text", Json = "json");
 pub(crate) struct Arguments {
     /// The object: KIND/[NAMESPACE/]NAME
     object: String,
-    /// JSON Pointer of the value, such as /spec/replicas
+    /// JSON Pointer of the value, such as /spec/replicas, or spec.replicas
     #[arg(default_value = "")]
     pointer: String,
 }
@@ -26,7 +26,16 @@ pub(crate) struct Arguments {
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
-    let selector = Selector::parse(&arguments.object)?;
+    let selector = Selector::of(common, &arguments.object)?;
+    // `spec.interval` is what kubectl's jsonpath calls /spec/interval.
+    let pointer = match arguments.pointer.as_str() {
+        "" => String::new(),
+        pointer if pointer.starts_with('/') => pointer.to_owned(),
+        dotted => {
+            let keys = dotted.trim_start_matches('.').replace('[', ".").replace(']', "");
+            keys.split('.').fold(String::new(), |pointer, key| pointer_join(&pointer, key))
+        }
+    };
     let session = Session::open(common, &[])?;
     let world = session.world();
     let found = one_object(common, &world, &selector)?;
@@ -35,11 +44,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     };
     let masked = objects::masked(first.object.node.get_ref());
     let node = masked.get_ref();
-    let Some(value) = node.at(&arguments.pointer) else {
-        let help = nearest(node, &arguments.pointer);
-        return Err(Failure::Usage(format!("{} has no {}; {help}", first.object.id, arguments.pointer)));
+    let Some(value) = node.at(&pointer) else {
+        let help = nearest(node, &pointer);
+        return Err(Failure::Usage(format!("{} has no {}; {help}", first.object.id, pointer)));
     };
-    let location = value.location().or_else(|| node.location_at(&arguments.pointer));
+    let location = value.location().or_else(|| node.location_at(&pointer));
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("locate", None, Some(&world), &NotChecked::default());

@@ -6,7 +6,7 @@ use super::session::{Session, cluster_filter};
 use super::{Failure, Status, output, why};
 use crate::model::ObjectId;
 use crate::report;
-use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, overlay, prove};
+use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, prove};
 use crate::rewrite::{self, FileChange, Wanted};
 use crate::text::{clean, counted, line_start};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
@@ -190,7 +190,22 @@ impl Task<'_, '_> {
         decides: impl Fn(Subject<'_>) -> String,
         is_as_wanted: impl Fn(&Cluster, &Effective) -> bool,
     ) -> Result<Vec<FileChange>, Failure> {
-        let Task { common, flags, session, world, subjects } = *self;
+        let changes = self.proven(wanted, decides, is_as_wanted)?;
+        if !changes.is_empty() {
+            self.flags.mode.carry_out(self.common, self.session, &changes)?;
+        }
+        Ok(changes)
+    }
+
+    /// The changes of files, proven to do what is wanted and no more; nothing is
+    /// written yet.
+    pub(crate) fn proven(
+        &self,
+        wanted: &[Wanted],
+        decides: impl Fn(Subject<'_>) -> String,
+        is_as_wanted: impl Fn(&Cluster, &Effective) -> bool,
+    ) -> Result<Vec<FileChange>, Failure> {
+        let Task { flags, session, world, subjects, .. } = *self;
         let mut unique: Vec<Wanted> = Vec::new();
         for change in wanted {
             if !unique.contains(change) {
@@ -214,12 +229,11 @@ impl Task<'_, '_> {
             }
             Err(Astray::Shared(others)) => return Err(self.shared(&changes, &others)),
         }
-        flags.mode.carry_out(common, session, &changes)?;
         Ok(changes)
     }
 
     fn shared(&self, changes: &[FileChange], others: &BTreeSet<(ObjectId, String)>) -> Failure {
-        let Task { session, world, subjects, .. } = *self;
+        let subjects = self.subjects;
         const SHOWN: usize = 3;
         let mut fed: Vec<String> = others
             .iter()
@@ -229,13 +243,6 @@ impl Task<'_, '_> {
         if others.len() > SHOWN {
             fed.push(format!("{} more", others.len() - SHOWN));
         }
-        let narrower = subjects.iter().find_map(|subject| {
-            let is_untouched = |place: &Location| changes.iter().all(|change| change.path != place.path);
-            let own = patches(session, subject.object).find(is_untouched);
-            own.map(|place| line_of(session, &place)).or_else(|| overlay(world, *subject, changes))
-        });
-        let narrower =
-            narrower.map_or(String::new(), |place| format!("set it in {place}, which feeds less; or "));
         let ids: BTreeSet<&ObjectId> = subjects.iter().map(|subject| &subject.object.id).collect();
         let who = match ids.first() {
             Some(id) if ids.len() == 1 => format!("{} takes", clean(&id.to_string())),
@@ -243,14 +250,15 @@ impl Task<'_, '_> {
         };
         Failure::Usage(format!(
             "{who} this from a shared text; nothing was written: {} also feeds {}\n\
-         help: {narrower}add --shared to change it for all",
+         help: no text feeds it alone; add --shared to change it for all of them",
             paths(changes),
             fed.join(", ")
         ))
     }
 }
 
-/// What came of it, on standard error.
+/// What came of it, on standard error. A change that is shown has worked; only
+/// `--check` asks whether there is one.
 pub(crate) fn told(common: &Common, flags: &Flags, changes: &[FileChange], done: &str) -> Status {
     if !common.quiet {
         use std::io::Write;
@@ -262,7 +270,7 @@ pub(crate) fn told(common: &Common, flags: &Flags, changes: &[FileChange], done:
             (_, true) => writeln!(say, "{done}: {files} changed"),
         };
     }
-    flags.mode.status(changes)
+    if flags.mode.check { flags.mode.status(changes) } else { Status::Clean }
 }
 
 fn paths(changes: &[FileChange]) -> String {

@@ -1,6 +1,7 @@
 //! Objects as people name them on the command line.
 
 use super::Failure;
+use super::common::Common;
 use crate::model::ObjectId;
 use crate::model::kinds::kind_of_word;
 use crate::text::suggest;
@@ -46,6 +47,25 @@ impl Selector {
         })
     }
 
+    /// As [`Selector::parse`], in the namespace that `-n` gives.
+    ///
+    /// # Errors
+    /// When it is none, or names another namespace.
+    pub(crate) fn of(common: &Common, text: &str) -> Result<Selector, Failure> {
+        let mut selector = Selector::parse(text)?;
+        let Some(wanted) = &common.namespace else { return Ok(selector) };
+        match text.split('/').collect::<Vec<_>>()[..] {
+            [_, own, _] if own != wanted => {
+                return Err(Failure::Usage(format!("`{text}` names namespace {own}, and -n {wanted}")));
+            }
+            _ => {}
+        }
+        let glob = Glob::new(&globset::escape(wanted));
+        let glob = glob.map_err(|_| Failure::Usage(format!("-n: `{wanted}` is no namespace")))?;
+        selector.namespace = Some(glob.compile_matcher());
+        Ok(selector)
+    }
+
     /// Whether it names this object.
     pub(crate) fn matches(&self, id: &ObjectId) -> bool {
         self.kind.eq_ignore_ascii_case(&id.kind)
@@ -85,6 +105,17 @@ mod tests {
             namespace: namespace.map(Into::into),
             name: name.into(),
         }
+    }
+
+    #[test]
+    fn a_namespace_is_given_once() {
+        let common = Common { namespace: Some("flux-system".to_owned()), ..Common::default() };
+        let apps = id("Kustomization", Some("flux-system"), "apps");
+        let other = id("Kustomization", Some("other"), "apps");
+        let names = |text: &str, id: &ObjectId| Selector::of(&common, text).is_ok_and(|s| s.matches(id));
+        assert!(names("ks/apps", &apps) && names("ks/flux-system/apps", &apps));
+        assert!(!names("ks/apps", &other));
+        assert!(Selector::of(&common, "ks/other/apps").is_err());
     }
 
     #[test]

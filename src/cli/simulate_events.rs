@@ -103,7 +103,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     }
     let emissions = match &posted {
         Some(event) => emissions_of(event, &places),
-        None => emissions(arguments, &world, &places)?,
+        None => emissions(common, arguments, &world, &places)?,
     };
     let mut clusters: Vec<events::Cluster<'_>> = Vec::new();
     let mut last = None;
@@ -209,11 +209,12 @@ fn keep_alert(places: &mut [Place<'_>], wanted: &str) -> Result<(), Failure> {
 /// The events that controllers would post about the objects asked for, else
 /// about all that emit events; one list per place.
 fn emissions<'a>(
+    common: &Common,
     arguments: &'a Arguments,
     world: &World,
     places: &[Place<'_>],
 ) -> Result<Vec<Vec<Emission<'a>>>, Failure> {
-    let selector = arguments.object.as_deref().map(Selector::parse).transpose()?;
+    let selector = arguments.object.as_deref().map(|text| Selector::of(common, text)).transpose()?;
     let is_chosen = |item: &&Item<'_>| match &selector {
         Some(selector) => selector.matches(item.id),
         None => emitter_of(item.id.group(), &item.id.kind).is_some(),

@@ -71,7 +71,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         ascii: arguments.ascii,
     };
     if let Some(object) = &arguments.why {
-        let sentences = explain(&view, &world, &chosen, object)?;
+        let sentences = explain(common, &view, &world, &chosen, object)?;
         output::emit(common, |_: output::TextOnly, out, _| out.write_all(sentences.as_bytes()))?;
         return Ok(Status::Clean);
     }
@@ -158,12 +158,13 @@ fn range(common: &Common, arguments: &Arguments, zone: &TimeZone) -> Result<Rang
 
 /// The sentences for every object of the clusters that the selector names.
 fn explain(
+    common: &Common,
     view: &View<'_>,
     world: &World,
     clusters: &[&cluster::Cluster],
     object: &str,
 ) -> Result<String, Failure> {
-    let selector = Selector::parse(object)?;
+    let selector = Selector::of(common, object)?;
     let mut wanted = Vec::new();
     for (index, cluster) in clusters.iter().enumerate() {
         let mut ids: Vec<&ObjectId> = local(world, cluster).map(|object| &object.id).collect();

@@ -11,11 +11,13 @@ use crate::lint::engine::NotChecked;
 use crate::model::cluster_api_kinds as kinds;
 use crate::repo::SIZE_LIMIT;
 use crate::report;
+use crate::simulate::behaviour::Product;
 use crate::simulate::hooks;
-use crate::simulate::hooks::simulate::{Event, Request, simulate};
+use crate::simulate::hooks::simulate::{Event, Request, RuntimeSdk, simulate};
 use crate::simulate::hooks::{Hook, input};
 use crate::simulate::references::{Scope, scopes};
 use crate::simulate::topology::Cluster;
+use crate::world::versions::Settings;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -40,9 +42,9 @@ pub(crate) struct Arguments {
     /// Version after the upgrade [default, with --from: spec.topology.version]
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
-    /// What a hook answers: HOOK=blocking or HOOK=failure
+    /// What a hook answers: HOOK=blocking, HOOK=failure or HOOK=unreachable
     #[arg(long, value_name = "HOOK=ANSWER", value_delimiter = ',', value_parser = response)]
-    respond: Vec<(Hook, hooks::Answer)>,
+    respond: Vec<(Hook, Response)>,
     /// An observed state in JSON, in the terms of cluster-api's own tests; `-`
     /// reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["object", "on", "from", "to", "respond"])]
@@ -59,8 +61,16 @@ enum On {
     Delete,
 }
 
-fn response(text: &str) -> Result<(Hook, hooks::Answer), String> {
-    let (name, answer) = text.split_once('=').ok_or("write HOOK=blocking or HOOK=failure")?;
+/// How the extension of a hook answers, if it does.
+#[derive(Clone, Copy)]
+enum Response {
+    Answer(hooks::Answer),
+    Unreachable,
+}
+
+fn response(text: &str) -> Result<(Hook, Response), String> {
+    let (name, answer) =
+        text.split_once('=').ok_or("write HOOK=blocking, HOOK=failure or HOOK=unreachable")?;
     let names = Hook::ALL.map(Hook::name);
     let hook = Hook::from_name(name).ok_or_else(|| {
         let near = crate::text::suggest(name, names);
@@ -68,9 +78,10 @@ fn response(text: &str) -> Result<(Hook, hooks::Answer), String> {
         format!("no lifecycle hook is called {name}; {hint}")
     })?;
     let answer = match answer {
-        "blocking" => hooks::Answer::Blocking { retry_after_seconds: 10 },
-        "failure" => hooks::Answer::Failure,
-        _ => return Err(format!("a hook answers `blocking` or `failure`, not `{answer}`")),
+        "blocking" => Response::Answer(hooks::Answer::Blocking { retry_after_seconds: 10 }),
+        "failure" => Response::Answer(hooks::Answer::Failure),
+        "unreachable" => Response::Unreachable,
+        _ => return Err(format!("a hook answers `blocking`, `failure` or `unreachable`, not `{answer}`")),
     };
     Ok((hook, answer))
 }
@@ -91,7 +102,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         return Err(Failure::Usage("name a Cluster and an event, or an --input".to_owned()));
     };
     let scopes: Vec<Scope<'_>> = scopes(&world).into_iter().filter(|scope| wanted(common, scope)).collect();
-    let (scope, cluster) = find(&scopes, selector)?;
+    let (scope, cluster) = find(common, &scopes, selector)?;
     let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
     let request = request(arguments, on, scope, &session.config.target_of(name));
     let simulation = simulate(&cluster, &scope.objects, &request).map_err(Failure::Usage)?;
@@ -103,7 +114,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             report::json::write(out, &report::json::answer(header(Some(&world)), body))
         }
         Format::Text => {
-            out.write_all(report::hooks::text(name, id, &simulation).as_bytes())?;
+            let unstated = Settings::default();
+            let settings = scope.cluster.map_or(&unstated, |cluster| &cluster.settings);
+            let version = report::stated::version(&world.snapshot, Product::ClusterApi, settings);
+            out.write_all(report::hooks::text(name, &version, id, &simulation).as_bytes())?;
             output::followed(out, &world)
         }
     })?;
@@ -114,6 +128,8 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) ->
     let settings = scope.cluster.map(|cluster| &cluster.settings);
     let version = settings.and_then(|s| s.cluster_api.value).or(target.cluster_api.as_ref().map(|v| v.value));
     let gate = settings.and_then(|s| s.feature(Feature::RuntimeSdk).value);
+    let is_stated = settings.is_some_and(|s| s.feature(Feature::RuntimeSdk).from.is_some())
+        || target.feature(Feature::RuntimeSdk).is_some();
     let gate = gate.or(target.feature(Feature::RuntimeSdk).map(|enabled| enabled.value));
     let handlers = (!target.extensions.is_empty()).then(|| {
         let mut handlers: BTreeMap<Hook, Vec<String>> = BTreeMap::new();
@@ -134,16 +150,45 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) ->
         },
         from: arguments.from.clone(),
         to: arguments.to.clone(),
-        respond: arguments.respond.iter().copied().collect(),
+        respond: arguments
+            .respond
+            .iter()
+            .filter_map(|(hook, response)| match response {
+                Response::Answer(answer) => Some((*hook, *answer)),
+                Response::Unreachable => None,
+            })
+            .collect(),
+        unreachable: arguments
+            .respond
+            .iter()
+            .filter(|(_, response)| matches!(response, Response::Unreachable))
+            .map(|(hook, _)| *hook)
+            .collect(),
+        ignoring: target
+            .extensions
+            .iter()
+            .flat_map(|extension| extension.handlers.iter().map(move |handler| (extension, handler)))
+            .filter(|(_, handler)| handler.ignores_failure)
+            .map(|(extension, handler)| format!("{}.{}", handler.name, extension.name))
+            .collect(),
         handlers,
         minor: version.map(|version| u64::from(version.minor)),
-        runtime_sdk: gate.unwrap_or(true),
+        runtime_sdk: match gate {
+            Some(true) => RuntimeSdk::On,
+            // What follows from a version is no statement.
+            Some(false) if is_stated => RuntimeSdk::Off,
+            _ => RuntimeSdk::Unstated,
+        },
     }
 }
 
 /// The one Cluster of Cluster API that is meant, and the scope that holds it.
-fn find<'s, 'w>(scopes: &'s [Scope<'w>], text: &str) -> Result<(&'s Scope<'w>, Cluster<'w>), Failure> {
-    let selector = Selector::parse(text)?;
+fn find<'s, 'w>(
+    common: &Common,
+    scopes: &'s [Scope<'w>],
+    text: &str,
+) -> Result<(&'s Scope<'w>, Cluster<'w>), Failure> {
+    let selector = Selector::of(common, text)?;
     let clusters: Vec<(&Scope<'w>, Cluster<'w>)> =
         scopes.iter().flat_map(|scope| Cluster::all(&scope.objects).map(move |c| (scope, c))).collect();
     let mut found: Vec<_> = clusters.iter().filter(|(_, c)| selector.matches(c.object.id)).collect();

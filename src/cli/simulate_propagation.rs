@@ -11,8 +11,11 @@ use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
 use crate::report;
 use crate::report::propagation::{Cluster, json, text};
+use crate::report::stated;
+use crate::simulate::behaviour::{self, Product};
 use crate::simulate::propagation::simulate::{Missing, Settings, simulate};
 use crate::simulate::references::{Scope, scopes};
+use crate::yaml::Known;
 
 output::formats!(Text = "text", Json = "json");
 
@@ -66,7 +69,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             report::json::write(out, &report::json::answer(header, json(snapshot, &clusters)))
         }
         Format::Text => {
-            let mut answer = text(snapshot, &clusters);
+            let mut answer = String::new();
+            for scope in scopes.iter().filter(|scope| wanted(common, scope)) {
+                answer.push_str(&heading(snapshot, scope));
+            }
+            if clusters.iter().all(|cluster| cluster.derived.is_empty()) {
+                answer.clear();
+            }
+            answer.push_str(&text(snapshot, &clusters));
             for (what, places) in not_checked.iter() {
                 answer.push_str(&format!("not checked: {} {what}: {}\n", places.len(), places.join(", ")));
             }
@@ -78,6 +88,17 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         }
     })?;
     Ok(Status::Clean)
+}
+
+/// The first line: the version, and from where it is known.
+fn heading(snapshot: &crate::repo::Snapshot, scope: &Scope<'_>) -> String {
+    let unstated = crate::world::versions::Settings::default();
+    let (name, settings) = match scope.cluster {
+        Some(cluster) => (cluster.name.as_deref(), &cluster.settings),
+        None => (None, &unstated),
+    };
+    let of = name.map_or(String::new(), |name| format!("{name}: "));
+    format!("{}{}\n", crate::text::clean(&of), stated::version(snapshot, Product::ClusterApi, settings))
 }
 
 /// Whether `--cluster` asks for a scope.
@@ -103,8 +124,8 @@ fn settings(scope: &Scope<'_>, config: &Config) -> Result<Settings, Failure> {
     Ok(Settings {
         additional_labels: compile(&target.additional_sync_machine_labels)?,
         additional_annotations: compile(&target.additional_sync_machine_annotations)?,
-        annotations: version.is_none_or(|version| version.at_least(1, 10)),
+        annotations: behaviour::NODE_ANNOTATIONS.at(version) != Known::Value(false),
         taints: taints.or_else(|| target.feature(Feature::MachineTaintPropagation).map(|f| f.value)),
-        template_metadata: version.is_none_or(|version| version.at_least(1, 14)),
+        template_metadata: behaviour::PATCHED_TEMPLATE_METADATA.at(version) != Known::Value(false),
     })
 }

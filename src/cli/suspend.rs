@@ -7,11 +7,13 @@ use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
 use crate::model::ObjectId;
+use crate::rewrite::Wanted;
+use crate::rewrite::patch;
 use crate::rewrite::subject::Subject;
 use crate::rewrite::suspend::{self, Aim, NoText, Via, is_suspendable, is_suspended_by_field};
 use crate::simulate::suspend::{ANNOTATION, suspension};
 use crate::text::clean;
-use crate::world::{ApplyTarget, World};
+use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::edit::Operation;
 use std::io::Write;
 
@@ -68,7 +70,13 @@ pub(crate) fn suspend(common: &Common, arguments: &SuspendArguments) -> Answer {
     let found = named(common, &arguments.flags, &session, &world, &arguments.objects)?;
     let aim = Aim::Suspended { via: arguments.via, message: arguments.message.as_deref() };
     let task = Task { common, flags: &arguments.flags, session: &session, world: &world, subjects: &found };
-    let (answer, _) = run(&task, aim, "suspended")?;
+    let answer = match run(&task, aim, "suspended") {
+        Ok((answer, _)) => answer,
+        // The manifest feeds others, or something overrides it: a patch in what the
+        // cluster builds reaches the object alone.
+        Err(failure) if !arguments.flags.shared => patched(&task, aim, arguments).ok_or(failure)??,
+        Err(failure) => return Err(failure),
+    };
     warn_of_annotation(common, &found, |subject| {
         arguments.via.unwrap_or_else(|| suspend::default_via(subject.cluster))
     });
@@ -82,12 +90,18 @@ pub(crate) fn resume(common: &Common, arguments: &ResumeArguments) -> Answer {
     let found = named(common, &arguments.flags, &session, &world, &arguments.objects)?;
     let task = Task { common, flags: &arguments.flags, session: &session, world: &world, subjects: &found };
     let (answer, sets) = run(&task, Aim::Resumed, "resumed")?;
-    if sets && !common.quiet {
-        let _ = writeln!(
-            anstream::stderr(),
+    let note = match sets {
+        true => {
             "`suspend: false` stays written: leaving the field out resumes only what Git alone ever \
              suspended; one that the CLI or a UI also set stays suspended"
-        );
+        }
+        false => {
+            "without the field, what Git alone suspended is resumed; one that the CLI or a UI also \
+             suspended needs `flux resume` once"
+        }
+    };
+    if !common.quiet && found.iter().any(|subject| is_suspended_by_field(&subject.object.id)) {
+        let _ = writeln!(anstream::stderr(), "{note}");
     }
     Ok(answer)
 }
@@ -101,14 +115,44 @@ pub(crate) fn migrate(common: &Common, arguments: &MigrateArguments) -> Answer {
     let mut found = subjects(common, true, &session, &world, |object| is_suspended_by_field(&object.id))?;
     let needs_change = |subject: &Subject<'_>| !aim.is_reached(subject.cluster, subject.object);
     found.retain(needs_change);
+    // What one object stands in the way of is no reason to leave the others.
+    let mut left = Vec::new();
+    found.retain(|subject| {
+        let one = Task {
+            common,
+            flags: &arguments.flags,
+            session: &session,
+            world: &world,
+            subjects: std::slice::from_ref(subject),
+        };
+        let planned = wanted_of(&one, aim).and_then(|wanted| super::rewriting::plan(&session, &wanted));
+        match planned {
+            Ok(_) => true,
+            Err(failure) => {
+                left.push((subject.object.id.to_string(), failure));
+                false
+            }
+        }
+    });
     let task = Task { common, flags: &arguments.flags, session: &session, world: &world, subjects: &found };
-    let (answer, _) = run(&task, aim, "migrated")?;
+    let (mut answer, _) = run(&task, aim, "migrated")?;
+    if arguments.flags.mode.diff && !found.is_empty() {
+        answer = Status::Findings;
+    }
+    for (id, failure) in &left {
+        let why = match failure {
+            Failure::Usage(text) | Failure::Work(text) => text.replace("nothing was written\n", ""),
+            _ => "it cannot be changed".to_owned(),
+        };
+        let _ = writeln!(anstream::stderr(), "left: {}: {why}", clean(id));
+        answer = Status::Findings;
+    }
     warn_of_annotation(common, &found, |_| arguments.to);
     Ok(answer)
 }
 
-/// Make the subjects so; and whether a value was set, not only removed.
-fn run(task: &Task<'_, '_>, aim: Aim<'_>, word: &str) -> Result<(Status, bool), Failure> {
+/// The changes that make all subjects so.
+fn wanted_of(task: &Task<'_, '_>, aim: Aim<'_>) -> Result<Vec<Wanted>, Failure> {
     let mut wanted = Vec::new();
     for subject in task.subjects {
         wanted.extend(aim.changes(&task.session.snapshot, *subject).map_err(|NoText(id)| {
@@ -118,12 +162,70 @@ fn run(task: &Task<'_, '_>, aim: Aim<'_>, word: &str) -> Result<(Status, bool), 
             ))
         })?);
     }
-    let decides = |subject: Subject<'_>| {
-        let Subject { cluster, object } = subject;
-        let state = suspension(&object.id, object.node.get_ref(), &cluster.settings);
-        let by_annotation = state.is_some_and(|state| state.field.is_none() && state.annotation.is_some());
-        suspend::pointer(&object.id, if by_annotation { Via::Annotation } else { Via::Spec })
+    Ok(wanted)
+}
+
+/// The JSON Pointer of the value that decides on a suspension.
+fn decides(subject: Subject<'_>) -> String {
+    let Subject { cluster, object } = subject;
+    let state = suspension(&object.id, object.node.get_ref(), &cluster.settings);
+    let by_annotation = state.is_some_and(|state| state.field.is_none() && state.annotation.is_some());
+    suspend::pointer(&object.id, if by_annotation { Via::Annotation } else { Via::Spec })
+}
+
+/// Suspend each subject by a patch in what its cluster builds, the first that is
+/// proven to change exactly this object in this cluster; `None` where none is.
+fn patched(
+    task: &Task<'_, '_>,
+    aim: Aim<'_>,
+    arguments: &SuspendArguments,
+) -> Option<Result<Status, Failure>> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for subject in task.subjects {
+        if !is_suspended_by_field(&subject.object.id) || aim.is_reached(subject.cluster, subject.object) {
+            return None;
+        }
+        let via = arguments.via.unwrap_or_else(|| suspend::default_via(subject.cluster));
+        let message = arguments.message.as_deref();
+        let snapshot = &task.session.snapshot;
+        let one = Task { subjects: std::slice::from_ref(subject), ..*task };
+        let is_proven = |change: &Wanted| {
+            let reached = |cluster: &Cluster, object: &Effective| aim.is_reached(cluster, object);
+            one.proven(std::slice::from_ref(change), decides, reached)
+                .is_ok_and(|changes| !changes.is_empty())
+        };
+        let ways = patch::suspending(snapshot, task.world, *subject, via, message);
+        wanted.push(ways.into_iter().find(is_proven)?);
+    }
+    let reached = |cluster: &Cluster, object: &Effective| aim.is_reached(cluster, object);
+    let changes = match task.carry_out(&wanted, decides, reached) {
+        Ok(changes) => changes,
+        Err(failure) => return Some(Err(failure)),
     };
+    if !task.common.quiet {
+        let ids: Vec<String> = task
+            .subjects
+            .iter()
+            .map(|subject| format!("{} in {}", subject.object.id, subject.cluster.label()))
+            .collect();
+        let only = if ids.len() == 1 { "changes nothing else" } else { "change nothing else" };
+        let _ = writeln!(
+            anstream::stderr(),
+            "its manifest feeds more, so it is suspended by a patch: all clusters built again show that it \
+             reaches {} and {only}",
+            clean(&ids.join(", "))
+        );
+    }
+    let done = match task.subjects {
+        [one] => format!("suspended {}", clean(&one.object.id.to_string())),
+        many => format!("suspended {} objects", many.len()),
+    };
+    Some(Ok(told(task.common, task.flags, &changes, &done)))
+}
+
+/// Make the subjects so; and whether a value was set, not only removed.
+fn run(task: &Task<'_, '_>, aim: Aim<'_>, word: &str) -> Result<(Status, bool), Failure> {
+    let wanted = wanted_of(task, aim)?;
     let changes = task.carry_out(&wanted, decides, |cluster, object| aim.is_reached(cluster, object))?;
     let done = match task.subjects {
         [one] => format!("{word} {}", clean(&one.object.id.to_string())),
@@ -167,7 +269,7 @@ fn named<'w>(
     objects: &[String],
 ) -> Result<Vec<Subject<'w>>, Failure> {
     let selectors: Vec<Selector> =
-        objects.iter().map(|text| Selector::parse(text)).collect::<Result<_, _>>()?;
+        objects.iter().map(|text| Selector::of(common, text)).collect::<Result<_, _>>()?;
     let matches = |id: &ObjectId| selectors.iter().any(|selector| selector.matches(id));
     let found = subjects(common, flags.all_clusters, session, world, |object| {
         is_suspendable(&object.id) && matches(&object.id)

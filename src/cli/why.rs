@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
-    let selector = Selector::parse(&arguments.object)?;
+    let selector = Selector::of(common, &arguments.object)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let found = one_object(common, &world, &selector)?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::parts::{WIDTH, object, paragraph, unknown};
 use crate::model::ObjectId;
 use crate::simulate::hooks::Hook;
-use crate::simulate::hooks::simulate::{Event, Simulation, State, Step, StepKind};
+use crate::simulate::hooks::simulate::{Event, RuntimeSdk, Simulation, State, Step, StepKind};
 use crate::text::clean;
 
 /// The body of the contract `forebay.simulate-hooks/v1`.
@@ -23,6 +23,7 @@ pub fn json(cluster: Option<&str>, id: &ObjectId, simulation: &Simulation) -> Va
         "steps": steps,
         "withheld": simulation.withheld,
         "notes": simulation.notes,
+        "runtimeSdk": simulation.runtime_sdk == RuntimeSdk::On,
     })
 }
 
@@ -52,16 +53,19 @@ fn step(step: &Step) -> Value {
 const REASON: usize = 46;
 
 /// The answer for a person.
-pub fn text(cluster: Option<&str>, id: &ObjectId, simulation: &Simulation) -> String {
+pub fn text(cluster: Option<&str>, version: &str, id: &ObjectId, simulation: &Simulation) -> String {
     let mut out = String::new();
-    if let Some(cluster) = cluster {
-        let _ = writeln!(out, "cluster {}", clean(cluster));
-    }
+    let cluster = cluster.map_or(String::new(), |cluster| format!("cluster {}, ", clean(cluster)));
+    let _ = writeln!(out, "{cluster}{version}");
     if simulation.steps.is_empty() {
         for note in &simulation.notes {
             paragraph(&mut out, &clean(note), "  ");
         }
         return out;
+    }
+    if let Some(why) = simulation.runtime_sdk.silence() {
+        paragraph(&mut out, why, "  ");
+        out.push_str("with RuntimeSDK on:\n\n");
     }
     heading(&mut out, id, simulation);
     let mut number = 0;
@@ -176,7 +180,9 @@ fn to(step: &Step) -> String {
 fn footer(out: &mut String, simulation: &Simulation) {
     let stopped = simulation.steps.iter().find(|s| matches!(s.state, State::Blocked | State::Aborted));
     let unknown_handlers = simulation.steps.iter().any(|s| s.handlers.is_none());
-    if stopped.is_some() || unknown_handlers || !simulation.notes.is_empty() {
+    let silence = simulation.runtime_sdk.silence();
+    let notes = || simulation.notes.iter().filter(|note| Some(note.as_str()) != silence);
+    if stopped.is_some() || unknown_handlers || notes().next().is_some() {
         out.push('\n');
     }
     if let Some(step) = stopped {
@@ -185,7 +191,7 @@ fn footer(out: &mut String, simulation: &Simulation) {
         paragraph(out, &clean(&withheld), "  ");
         paragraph(out, &clean(&format!("to unblock: {}", step.unblock.join("; "))), "  ");
     }
-    for note in &simulation.notes {
+    for note in notes() {
         paragraph(out, &clean(note), "  ");
     }
     if unknown_handlers {

@@ -28,6 +28,7 @@ pub mod propagation;
 pub mod sarif;
 pub mod schema;
 mod snippet;
+pub mod stated;
 pub mod summary;
 pub mod suspend;
 

@@ -2,10 +2,11 @@
 //! and where their values come from. Values of Secrets are masked.
 
 use super::parts;
+use crate::model::text::Text;
 use crate::repo::Snapshot;
 use crate::text::clean;
 use crate::yaml::emit::{self, EmitError};
-use crate::yaml::{Location, Node, NodeRef, pointer_join};
+use crate::yaml::{Holes, Location, Node, NodeRef, pointer_join};
 use std::fmt::Write as _;
 
 /// The object with the values of a Secret masked; as it is for other kinds. The
@@ -28,23 +29,125 @@ pub fn masked(object: NodeRef<'_>) -> Node {
     node
 }
 
-/// Objects as YAML documents, separated as kustomize does. With a snapshot,
-/// comments say where an object and its values come from.
+/// Objects as YAML documents, separated as kustomize does; what is not known stands
+/// there as it is written. With `origins`, comments say where an object and its
+/// values come from.
 ///
 /// # Errors
 /// A value that JSON cannot hold.
-pub fn yaml(objects: &[NodeRef<'_>], origins: Option<&Snapshot>) -> Result<String, EmitError> {
+pub fn yaml(objects: &[NodeRef<'_>], snapshot: &Snapshot, origins: bool) -> Result<String, EmitError> {
     let mut out = String::new();
     for (index, object) in objects.iter().enumerate() {
         if index > 0 {
             out.push_str("---\n");
         }
-        if let Some(snapshot) = origins {
+        if origins {
             comment_origins(*object, snapshot, &mut out);
         }
-        out.push_str(&emit::to_yaml(*object)?);
+        out.push_str(&emit::to_yaml_with(*object, &mut |node| as_written(node, snapshot))?);
     }
     Ok(out)
+}
+
+/// What is not known of an object: the JSON Pointer of each such value, and what
+/// is missing.
+pub fn unresolved(object: NodeRef<'_>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    leaves(object, "", 0, &mut |pointer, node| {
+        if node.holes().is_some() {
+            found.push((pointer.to_owned(), "parts of it are not known".to_owned()));
+        } else if node.is_unknown() {
+            let why = match Text::of(node) {
+                Text::Unknown(why) => why.to_string(),
+                _ => "it is not known".to_owned(),
+            };
+            found.push((pointer.to_owned(), why));
+        }
+    });
+    found
+}
+
+/// A value that is not known, as its file has it: known parts as they are, the
+/// others as the expressions that stand for them.
+fn as_written(node: NodeRef<'_>, snapshot: &Snapshot) -> String {
+    const HOLE: &str = "${…}";
+    let written = node.location().and_then(|location| {
+        let file = snapshot.file(&location.path)?;
+        let is_it =
+            |token: &&crate::yaml::tape::Token| token.start == location.start && token.end == location.end;
+        snapshot.sources(file).iter().find_map(|source| {
+            let tokens = &source.document().tokens;
+            let at = tokens.iter().rposition(|token| is_it(&token))?;
+            NodeRef::Source(source, u32::try_from(at).ok()?).text().map(|text| text.into_owned())
+        })
+    });
+    let Some(holes) = node.holes() else { return written.unwrap_or_else(|| HOLE.to_owned()) };
+    let mut expressions = written.as_deref().and_then(|text| expressions_of(text, holes)).unwrap_or_default();
+    expressions.reverse();
+    let part = |part: &Option<std::sync::Arc<str>>| match part {
+        Some(known) => known.to_string(),
+        None => expressions.pop().unwrap_or_else(|| HOLE.to_owned()),
+    };
+    holes.parts.iter().map(part).collect()
+}
+
+/// Which `${…}` of a text stand for the holes of what became of it; `None` where
+/// the two cannot be told to belong together.
+fn expressions_of(text: &str, holes: &Holes) -> Option<Vec<String>> {
+    /// Longer texts are not compared.
+    const LIMIT: usize = 64;
+    let mut pieces: Vec<(bool, &str)> = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let end = start + rest[start..].find('}')? + 1;
+        pieces.extend([(false, &rest[..start]), (true, &rest[start..end])]);
+        rest = &rest[end..];
+    }
+    pieces.push((false, rest));
+    pieces.retain(|(is_expression, text)| *is_expression || !text.is_empty());
+    let target: Vec<Option<char>> = holes
+        .parts
+        .iter()
+        .flat_map(|part| match part {
+            Some(known) => known.chars().map(Some).collect(),
+            None => vec![None],
+        })
+        .collect();
+    if pieces.len() > LIMIT {
+        return None;
+    }
+    let mut found = Vec::new();
+    assign(&pieces, &target, &mut found, &mut 10_000).then_some(found)
+}
+
+/// Lays literal pieces over the known characters; an expression is a hole, or the
+/// known characters that a variable had.
+fn assign(
+    pieces: &[(bool, &str)],
+    target: &[Option<char>],
+    found: &mut Vec<String>,
+    steps: &mut u32,
+) -> bool {
+    *steps = steps.saturating_sub(1);
+    if *steps == 0 {
+        return false;
+    }
+    let Some(((is_expression, text), rest)) = pieces.split_first() else { return target.is_empty() };
+    if !is_expression {
+        let length = text.chars().count();
+        return target.len() >= length
+            && text.chars().zip(target).all(|(c, at)| *at == Some(c))
+            && assign(rest, &target[length..], found, steps);
+    }
+    if target.first() == Some(&None) {
+        found.push((*text).to_owned());
+        if assign(rest, &target[1..], found, steps) {
+            return true;
+        }
+        found.pop();
+    }
+    let known = target.iter().take_while(|at| at.is_some()).count();
+    (0..=known).any(|length| assign(rest, &target[length..], found, steps))
 }
 
 /// An object as a JSON value.
@@ -126,13 +229,27 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
+    fn expressions_are_told_by_what_became_of_the_rest() {
+        let known = |text: &str| Some(std::sync::Arc::from(text));
+        for (text, parts, expected) in [
+            ("a-${X}-b", vec![known("a-"), None, known("-b")], Some(vec!["${X}"])),
+            ("${A}-${X}", vec![known("1-"), None], Some(vec!["${X}"])),
+            ("${A}${X:=d}", vec![None, known("2")], Some(vec!["${A}"])),
+            ("plain", vec![None], None),
+        ] {
+            let found = expressions_of(text, &Holes { parts });
+            assert_eq!(found, expected.map(|all| all.into_iter().map(str::to_owned).collect()), "{text}");
+        }
+    }
+
+    #[test]
     fn secrets_are_masked_and_places_named() {
         let text =
             "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: eHl6}\nstringData:\n  t: xyz\n";
         let snapshot = Snapshot::memory([("a.yaml", text.as_bytes().to_vec())], Arc::new(Store::default()));
         let object = &snapshot.objects()[0];
         let node = masked(object.node.get_ref());
-        let printed = yaml(&[node.get_ref(), node.get_ref()], Some(&snapshot)).expect("YAML");
+        let printed = yaml(&[node.get_ref(), node.get_ref()], &snapshot, true).expect("YAML");
         let one = "# a.yaml:1:1\napiVersion: v1\ndata:\n  k: Kioq\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  t: '***'\n";
         assert_eq!(printed, format!("{one}---\n{one}"));
         let places = origins(node.get_ref(), &snapshot);

@@ -7,6 +7,7 @@
 
 pub mod fix;
 pub mod ignore;
+pub mod patch;
 mod policy;
 pub mod subject;
 pub mod suspend;

@@ -6,7 +6,7 @@
 //! that overrides it, a base that feeds another cluster and a list of common
 //! annotations all show there, whatever way they take.
 
-use super::FileChange;
+use crate::kustomize::FILE_NAMES;
 use crate::model::ObjectId;
 use crate::plan;
 use crate::repo::Snapshot;
@@ -160,16 +160,19 @@ fn by_identity<'w>(world: &'w World, cluster: &'w Cluster) -> ByIdentity<'w> {
     found
 }
 
-/// A directory in which a subject alone could be patched: that of the Flux
-/// Kustomization that applies it, where it holds a kustomization of its own.
-pub fn overlay(world: &World, subject: Subject<'_>, changes: &[FileChange]) -> Option<String> {
+/// The kustomization that the Flux Kustomization of a subject builds, where there
+/// is one: a patch in it reaches what that one applies, and nothing before it.
+pub fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) -> Option<Text> {
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
     let applied = &subject.cluster.applied[member.applied_by? as usize];
-    let file = match &*applied.path {
-        "" | "." => "kustomization.yaml".to_owned(),
-        path => format!("{path}/kustomization.yaml"),
+    applied.tree.as_ref()?;
+    let directory = match &*applied.path {
+        "" | "." => String::new(),
+        path => format!("{}/", path.trim_start_matches("./")),
     };
-    let is_there = applied.tree.is_some() && applied.files_read.iter().any(|read| **read == *file);
-    (is_there && changes.iter().all(|change| *change.path != *file)).then_some(file)
+    let mut files = FILE_NAMES.iter().map(|name| format!("{directory}{name}"));
+    let file = files.find(|file| applied.files_read.iter().any(|read| **read == **file))?;
+    let source = documents(snapshot, &file).next()?;
+    Some(Text { path: source.path.clone(), document: source.index, pointer: String::new() })
 }

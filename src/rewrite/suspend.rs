@@ -2,6 +2,7 @@
 //! annotation or back, in the text that decides.
 
 use super::Wanted;
+use super::patch;
 use super::subject::{Subject, Text, manifest_of, text_of};
 use crate::config::Feature;
 use crate::model::ObjectId;
@@ -114,7 +115,10 @@ impl Aim<'_> {
             }
             Aim::Resumed => {
                 for value in [annotated, disabled].into_iter().flatten() {
-                    changes.push(remove(snapshot, subject, value)?);
+                    match patch::resuming(snapshot, value) {
+                        Some(removal) => changes.push(removal),
+                        None => changes.push(remove(snapshot, subject, value)?),
+                    }
                 }
                 if let Some(field) = state.field {
                     changes.extend(resume(snapshot, subject, field)?);
@@ -197,9 +201,22 @@ fn remove(snapshot: &Snapshot, subject: Subject<'_>, node: NodeRef<'_>) -> Resul
     Ok(wanted(text.clone(), Operation::RemoveKey { pointer: text.pointer, prune: true }))
 }
 
-/// Write `suspend: false`, and take away the comment that gave the reason.
+/// Take away what `suspend` writes: a patch of its own, or the field at the head of
+/// the spec. Elsewhere write `suspend: false`, and take away the comment that gave
+/// the reason.
 fn resume(snapshot: &Snapshot, subject: Subject<'_>, field: NodeRef<'_>) -> Result<Vec<Wanted>, NoText> {
+    if let Some(removal) = patch::resuming(snapshot, field) {
+        return Ok(vec![removal]);
+    }
     let text = text_of(snapshot, field).ok_or_else(|| no_text(subject))?;
+    if let Some(manifest) = manifest_of(snapshot, subject.object)
+        && (&manifest.path, manifest.document) == (&text.path, text.document)
+        && text.pointer == format!("{}{SPEC}", manifest.pointer)
+        && manifest.keys(snapshot, "/spec").first().is_some_and(|key| key == "suspend")
+    {
+        let operation = Operation::RemoveKey { pointer: text.pointer.clone(), prune: false };
+        return Ok(vec![wanted(text, operation)]);
+    }
     let set = Operation::Set { pointer: text.pointer.clone(), value: Content::Bool(false), comment: None };
     let mut changes = vec![wanted(text.clone(), set)];
     let reason = field.location().filter(|place| comment_after(snapshot, place).is_some());

@@ -10,6 +10,7 @@ pub mod sequence;
 pub mod simulate;
 pub mod upgrade_plan;
 
+use crate::simulate::behaviour::{AFTER_CLUSTER_UPGRADE_BLOCKS, CHAINED_UPGRADES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -76,7 +77,9 @@ impl Hook {
     /// add-on proposal brought.
     pub fn since_minor(self) -> u64 {
         match self {
-            Self::BeforeControlPlaneUpgrade | Self::BeforeWorkersUpgrade | Self::AfterWorkersUpgrade => 12,
+            Self::BeforeControlPlaneUpgrade | Self::BeforeWorkersUpgrade | Self::AfterWorkersUpgrade => {
+                u64::from(CHAINED_UPGRADES.since)
+            }
             _ => 2,
         }
     }
@@ -86,7 +89,9 @@ impl Hook {
     pub fn may_block(self, minor: Option<u64>) -> bool {
         match self {
             Self::AfterControlPlaneInitialized => false,
-            Self::AfterClusterUpgrade => minor.is_none_or(|minor| minor >= 12),
+            Self::AfterClusterUpgrade => {
+                minor.is_none_or(|minor| minor >= u64::from(AFTER_CLUSTER_UPGRADE_BLOCKS.since))
+            }
             _ => true,
         }
     }

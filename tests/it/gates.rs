@@ -26,6 +26,7 @@ fn picture(manifests: &str, from: &str, to: &str, zone: &str) -> String {
         root: "clusters/production".into(),
         simulation: run(manifests, from, to),
         has_gates: false,
+        unread: Vec::new(),
     }];
     let view = View { snapshot: &snapshot, clusters: &clusters, zone: &zone, is_range: true, ascii: false };
     svg::render(&view)

@@ -1,7 +1,7 @@
 //! A whole life event of a managed Cluster as the sequence that an operator can
 //! follow: hooks, control plane steps, workers; what blocks, what waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::sequence::{
     self, BEFORE_UPGRADE_PREFIX, ControlPlaneState, DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, HookCall,
@@ -10,6 +10,7 @@ use super::sequence::{
 use super::upgrade_plan::{self, Observed, PlanSource, UpgradePlan};
 use super::{Answer, Answers, Hook};
 use crate::model::kubernetes_version::Version;
+use crate::simulate::behaviour::{self, Behaviour};
 use crate::simulate::propagation::WorkerKind;
 use crate::simulate::references::Objects;
 use crate::simulate::topology::class::has_chained_upgrades;
@@ -42,8 +43,38 @@ pub struct Request {
     pub handlers: Option<BTreeMap<Hook, Vec<String>>>,
     /// Cluster API's minor (1.x), where known.
     pub minor: Option<u64>,
-    /// Feature gate RuntimeSDK; assumed on where unknown.
-    pub runtime_sdk: bool,
+    /// Hooks whose extension cannot be reached.
+    pub unreachable: BTreeSet<Hook>,
+    /// Handlers, as `handler.extension`, with `failurePolicy: Ignore`.
+    pub ignoring: BTreeSet<String>,
+    /// Feature gate RuntimeSDK.
+    pub runtime_sdk: RuntimeSdk,
+}
+
+/// The feature gate without which no hook is called. Every release has it off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RuntimeSdk {
+    /// It is stated to be on.
+    On,
+    /// It is stated to be off.
+    Off,
+    /// Nothing states it, so it is off.
+    #[default]
+    Unstated,
+}
+
+impl RuntimeSdk {
+    /// Why no hook is called, if none is.
+    pub fn silence(self) -> Option<&'static str> {
+        match self {
+            Self::On => None,
+            Self::Off => Some("no lifecycle hook is called: the feature gate RuntimeSDK is off"),
+            Self::Unstated => Some(
+                "no lifecycle hook is called: the feature gate RuntimeSDK is off in every release unless \
+                 stated, and nothing states it (target.features.runtimeSdk)",
+            ),
+        }
+    }
 }
 
 /// What a step does.
@@ -121,6 +152,8 @@ pub struct Simulation {
     pub plan: Option<UpgradePlan>,
     /// Where the plan comes from.
     pub plan_source: &'static str,
+    /// Whether hooks are called at all; the steps are those with it on.
+    pub runtime_sdk: RuntimeSdk,
     /// The steps in order.
     pub steps: Vec<Step>,
     /// What is withheld while the blocked step waits.
@@ -149,6 +182,7 @@ pub fn simulate(
     let mut simulation = Simulation {
         event: Some(request.event),
         class: class_ref.as_ref().map(|c| format!("{}/{}", c.namespace, c.name)),
+        runtime_sdk: request.runtime_sdk,
         ..Simulation::default()
     };
     let name = cluster.object.id;
@@ -344,7 +378,7 @@ impl Runner<'_, '_> {
             machine_deployments_plan: plan.machine_deployments.clone(),
             machine_pools_plan: plan.machine_pools.clone(),
             min_workers_version: plan.min_workers_version.clone(),
-            runtime_sdk: self.request.runtime_sdk,
+            runtime_sdk: true,
             ..ControlPlaneState::default()
         };
         // Each pass takes a control plane step or a workers' stop, or ends.
@@ -392,6 +426,11 @@ impl Runner<'_, '_> {
         }
     }
 
+    /// Whether this Cluster API does something, or may.
+    fn reads(&self, behaviour: Behaviour) -> bool {
+        self.request.minor.is_none_or(|minor| minor >= u64::from(behaviour.since))
+    }
+
     fn any_worker(&self, kind: WorkerKind) -> bool {
         self.workers.iter().any(|w| w.kind == kind && !w.entries.is_empty())
     }
@@ -407,9 +446,7 @@ impl Runner<'_, '_> {
     }
 
     fn push_hook(&self, simulation: &mut Simulation, hook: Hook, from: Option<String>, to: Option<String>) {
-        if self.request.runtime_sdk {
-            simulation.steps.push(self.step(StepKind::Hook(hook), from, to, String::new()));
-        }
+        simulation.steps.push(self.step(StepKind::Hook(hook), from, to, String::new()));
     }
 
     fn step(&self, kind: StepKind, from: Option<String>, to: Option<String>, reason: String) -> Step {
@@ -426,10 +463,8 @@ impl Runner<'_, '_> {
     /// Finds the step at which the sequence stops: everything before it is done,
     /// everything after it pending.
     fn judge(&self, simulation: &mut Simulation) {
-        if !self.request.runtime_sdk {
-            simulation
-                .notes
-                .push("no lifecycle hook is called: the feature gate RuntimeSDK is off".to_owned());
+        if let Some(why) = self.request.runtime_sdk.silence() {
+            simulation.notes.insert(0, why.to_owned());
         }
         let mut stopped = false;
         let mut withheld = Vec::new();
@@ -459,8 +494,7 @@ impl Runner<'_, '_> {
         if step.state == State::Skipped {
             return;
         }
-        // Read since 1.10.
-        if hook == Hook::BeforeClusterUpgrade && self.request.minor.is_none_or(|minor| minor >= 10) {
+        if hook == Hook::BeforeClusterUpgrade && self.reads(behaviour::UPGRADE_HOOK_ANNOTATION) {
             let keys: Vec<String> =
                 self.annotations().filter(|key| key.starts_with(BEFORE_UPGRADE_PREFIX)).collect();
             if !keys.is_empty() {
@@ -473,6 +507,10 @@ impl Runner<'_, '_> {
         if step.handlers.as_ref().is_some_and(Vec::is_empty) {
             step.state = State::Skipped;
             step.reason = "no handler is registered".to_owned();
+            return;
+        }
+        if self.request.unreachable.contains(&hook) {
+            self.judge_unreachable(step);
             return;
         }
         match self.request.respond.get(&hook) {
@@ -502,6 +540,28 @@ impl Runner<'_, '_> {
             }
             _ => {}
         }
+    }
+
+    /// An extension that cannot be reached: its handlers' failurePolicy decides.
+    fn judge_unreachable(&self, step: &mut Step) {
+        let handlers = step.handlers.as_deref();
+        let ignored = |name: &String| self.request.ignoring.contains(name);
+        if handlers.is_some_and(|handlers| handlers.iter().all(ignored)) {
+            step.reason = "cannot be reached, which failurePolicy Ignore takes for success".to_owned();
+            return;
+        }
+        step.state = State::Aborted;
+        step.reason = match handlers {
+            Some(handlers) => {
+                let failing: Vec<&str> =
+                    handlers.iter().filter(|name| !ignored(name)).map(String::as_str).collect();
+                format!("{} cannot be reached, failurePolicy Fail: the reconcile aborts", failing.join(", "))
+            }
+            None => "cannot be reached: the reconcile aborts with failurePolicy Fail, the default; with \
+                     Ignore it counts as success"
+                .to_owned(),
+        };
+        step.unblock = vec!["let the extension be reached, or set failurePolicy Ignore".to_owned()];
     }
 
     fn judge_workers(&self, step: &mut Step) {

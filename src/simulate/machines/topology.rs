@@ -7,7 +7,9 @@ use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Part, is_on_both_s
 use crate::model::EffectKind;
 use crate::simulate::hooks::sequence;
 use crate::simulate::hooks::sequence::{DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, WorkerEntry as Deferrable};
-use crate::simulate::hooks::simulate::{Event, Request, State, StepKind, VersionUpdate, simulate};
+use crate::simulate::hooks::simulate::{
+    Event, Request, RuntimeSdk, State, StepKind, VersionUpdate, simulate,
+};
 use crate::simulate::propagation::WorkerKind;
 use crate::simulate::rollout::field;
 use crate::simulate::rollout::template::{TemplateOutcome, differences, summarise, template_outcome};
@@ -202,6 +204,9 @@ pub(super) fn hooks(
     after: &Cluster<'_>,
     changes: &mut Vec<Change>,
 ) {
+    if !comparison.conditions.runtime_sdk {
+        return;
+    }
     let upgrade = event == Event::Upgrade;
     let from = before.and_then(Cluster::version).filter(|_| upgrade);
     let to = after.version().filter(|_| upgrade);
@@ -216,7 +221,9 @@ pub(super) fn hooks(
         respond: Default::default(),
         handlers: None,
         minor: comparison.conditions.minor,
-        runtime_sdk: comparison.conditions.runtime_sdk,
+        unreachable: Default::default(),
+        ignoring: Default::default(),
+        runtime_sdk: RuntimeSdk::On,
     };
     let Ok(simulation) = simulate(after, objects, &request) else { return };
     let mut called = Vec::new();

@@ -42,7 +42,13 @@ pub fn worker(kind: &str, field: &str, after: &Value) -> Judgement {
             _ => ROLLOUT,
         },
         "/spec/rollout/after" if kind == "MachineDeployment" && !after.is_null() => AFTER,
-        _ if field.starts_with("/spec/template/spec/") => IN_PLACE,
+        _ if field.starts_with("/spec/template/spec/") => match kind {
+            "MachinePool" => (
+                EffectKind::ObjectOnly,
+                "of a MachinePool only labels and annotations reach its Machines in place",
+            ),
+            _ => IN_PLACE,
+        },
         _ => OBJECT,
     }
 }
@@ -141,8 +147,14 @@ pub fn kubeadm_config_spec(
     }
     let dns =
         changed.iter().all(|path| path.starts_with(&["clusterConfiguration".to_owned(), "dns".to_owned()]));
+    let of_init = changed.iter().all(|path| path.first().is_some_and(|key| key == "initConfiguration"));
     let judgement = if dns {
         (EffectKind::ObjectOnly, "CoreDNS is updated in place; no Machine is replaced")
+    } else if of_init {
+        (
+            EffectKind::ObjectOnly,
+            "it is for the first Machine of a new control plane; Machines that join never get it",
+        )
     } else {
         (EffectKind::NewMachinesOnly, "existing Machines still match; new ones get it")
     };
@@ -174,6 +186,11 @@ mod tests {
         let version = "/spec/template/spec/version";
         assert_eq!(worker("MachineSet", version, &json!(1)).0, EffectKind::NewMachinesOnly);
         assert_eq!(worker("MachinePool", version, &json!(1)).0, EffectKind::ProviderDefined);
+        for field in ["minReadySeconds", "deletion/nodeDrainTimeoutSeconds", "readinessGates", "taints"] {
+            let field = format!("/spec/template/spec/{field}");
+            assert_eq!(worker("MachinePool", &field, &json!(1)).0, EffectKind::ObjectOnly, "{field}");
+            assert_eq!(worker("MachineDeployment", &field, &json!(1)).0, EffectKind::PropagatedInPlace);
+        }
     }
 
     #[test]

@@ -133,6 +133,9 @@ impl Habits {
                     items.iter().map(|item| format!("- {}", self.behind_dash(item, column + 2))),
                 )
             }
+            Content::Str(text) if !self.json && is_literal(text) => {
+                format!(" |-{}", self.lines(column + self.step, text.split('\n').map(str::to_owned)))
+            }
             scalar => format!(" {}", self.block_scalar(scalar)),
         }
     }
@@ -205,6 +208,15 @@ fn is_plain(text: &str, flow: bool) -> bool {
             && &probe[token.start as usize..token.end as usize] == text
     };
     map.kind == TokenKind::Mapping && same(key) && same(value) && document.comments.is_empty()
+}
+
+/// Whether a string is best read as the lines of a literal block: several, none of
+/// them empty, and no line break at the end.
+fn is_literal(text: &str) -> bool {
+    let is_line = |line: &str| {
+        !line.is_empty() && !line.ends_with(' ') && !line.contains('\t') && !line.chars().any(needs_escape)
+    };
+    text.contains('\n') && !text.starts_with(' ') && text.split('\n').all(is_line)
 }
 
 /// Strings in go-yaml that other readers take for something else: numbers of
