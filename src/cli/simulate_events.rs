@@ -10,6 +10,7 @@ use crate::model::ObjectId;
 use crate::model::text::Text;
 use crate::repo::SIZE_LIMIT;
 use crate::report::{self, events};
+use crate::simulate::behaviour::{self, Product};
 use crate::simulate::events::controllers::emitter_of;
 use crate::simulate::events::objects::{Value, labels_of, values_at};
 use crate::simulate::events::simulate::{Emission, Item, Notifier, items};
@@ -19,7 +20,7 @@ use crate::world::{ApplyTarget, Lookup, World};
 use crate::yaml::Known;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 output::formats!(Text = "text", Json = "json");
@@ -114,6 +115,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             Some(cluster) => cluster.answers.extend(answers),
             None => clusters.push(events::Cluster {
                 name: place.notifier.cluster.name.as_deref(),
+                version: report::stated::version(
+                    &session.snapshot,
+                    Product::Flux,
+                    &place.notifier.cluster.settings,
+                ),
+                note: behaviour::OBJECT_EVENT_METADATA.note(&place.notifier.cluster.settings),
                 answers: answers.collect(),
             }),
         }
@@ -126,7 +133,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     }
     let mut not_checked = NotChecked::default();
     not_built(&world, &mut not_checked);
-    let view = events::View { snapshot: &session.snapshot, clusters: &clusters, explain: arguments.explain };
+    let view = events::View {
+        snapshot: &session.snapshot,
+        clusters: &clusters,
+        explain: arguments.explain,
+        cuts: io::stdout().is_terminal(),
+    };
     output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
         Format::Json => {

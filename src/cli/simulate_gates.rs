@@ -10,6 +10,7 @@ use crate::lint::engine::{self, NotChecked};
 use crate::model::ObjectId;
 use crate::report;
 use crate::report::gates::{Cluster, View, json, mermaid, svg, text, why};
+use crate::simulate::behaviour::Product;
 use crate::simulate::gates::objects::{Gating, is_gate, is_gateable};
 use crate::simulate::gates::timeline::{Range, simulate};
 use crate::text::{clean, shorten};
@@ -128,6 +129,7 @@ fn simulated(world: &World, cluster: &cluster::Cluster, range: Range) -> Cluster
         name: cluster.name.as_deref().map(str::to_owned),
         root: cluster.root.clone(),
         simulation: simulate(&gating, range),
+        version: report::stated::version(&world.snapshot, Product::Flux, &cluster.settings),
         unread: gating.unread.clone(),
         has_gates: cluster.settings.feature(Feature::Gates).value == Some(true),
     }

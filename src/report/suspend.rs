@@ -2,6 +2,7 @@
 
 use super::parts::{WIDTH, location, object, unknown};
 use super::place;
+use crate::simulate::behaviour::Product;
 use crate::simulate::suspend::{Suspension, consequences, suspension};
 use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
@@ -84,11 +85,15 @@ pub fn text(world: &World, states: &[State<'_>]) -> String {
 fn one_cluster(out: &mut String, world: &World, states: &[State<'_>]) {
     let snapshot = &*world.snapshot;
     let Some(first) = states.first() else { return };
-    let flux =
-        first.cluster.settings.flux.value.map_or("version unknown".to_owned(), |flux| flux.to_string());
-    match &first.cluster.name {
-        Some(name) => drop(writeln!(out, "cluster {} (Flux {flux})", clean(name))),
-        None => out.push_str("no entry point\n"),
+    let version = super::stated::version(snapshot, Product::Flux, &first.cluster.settings);
+    let name = first
+        .cluster
+        .name
+        .as_ref()
+        .map_or("no entry point".to_owned(), |name| format!("cluster {}", clean(name)));
+    let _ = writeln!(out, "{name}, {version}");
+    if states.iter().any(|state| state.suspension.annotation.is_some()) {
+        out.push_str("(a proposal: suspension by the annotation, which no released Flux reads)\n");
     }
     let shown: Vec<&State<'_>> = states.iter().filter(|state| !state.suspension.ways().is_empty()).collect();
     if !shown.is_empty() {

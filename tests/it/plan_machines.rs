@@ -387,7 +387,7 @@ fn rows_of_machine_pools() {
     for (pointer, value, effect) in [
         ("/metadata/labels/a", json!("b"), "propagated-in-place"),
         ("/replicas", json!(5), "scale"),
-        ("/deletion/nodeDrainTimeoutSeconds", json!(5), "propagated-in-place"),
+        ("/deletion/nodeDrainTimeoutSeconds", json!(5), "object-only"),
         ("/failureDomains", json!(["1"]), "provider-defined"),
     ] {
         let effects = plan(&base, &change(pointer, value));

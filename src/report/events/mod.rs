@@ -23,6 +23,10 @@ pub struct Answer<'a> {
 pub struct Cluster<'a> {
     /// Its name; none in a repository without entry points.
     pub name: Option<&'a str>,
+    /// Which version is simulated, and from where it is known.
+    pub version: String,
+    /// What is to be said of a version that differs, or is not known.
+    pub note: Option<String>,
     /// One per object, in order.
     pub answers: Vec<Answer<'a>>,
 }
@@ -35,4 +39,6 @@ pub struct View<'a> {
     pub clusters: &'a [Cluster<'a>],
     /// Show objects that no alert wants, and every alert.
     pub explain: bool,
+    /// Whether long values are cut, as on a terminal.
+    pub cuts: bool,
 }

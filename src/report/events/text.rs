@@ -1,6 +1,6 @@
 //! Text: one block per object and alert.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::{Answer, Cluster, View};
@@ -11,15 +11,13 @@ use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Confli
 use crate::simulate::events::controllers::RuntimeKey;
 use crate::simulate::events::delivery::Delivery;
 use crate::simulate::events::objects::Value;
-use crate::simulate::events::simulate::Notification;
+use crate::simulate::events::simulate::{Considered, Notification};
 use crate::text::clean;
 use crate::text::shorten;
 use crate::yaml::{Known, Location};
 
-/// Widths of the columns of keys, values and sources.
-const KEY: usize = 14;
+/// Width of a value on a terminal.
 const VALUE: usize = 27;
-const FROM: usize = 21;
 
 /// Alerts that do not match and are named without being asked for.
 const NAMED_ALERTS: usize = 3;
@@ -37,10 +35,12 @@ pub fn render(view: &View<'_>) -> String {
 }
 
 fn render_cluster(view: &View<'_>, cluster: &Cluster<'_>, out: &mut String) {
-    match cluster.name {
-        Some(name) => drop(writeln!(out, "cluster {}", clean(name))),
-        None => out.push_str("all objects\n"),
+    let name = cluster.name.map_or("all objects".to_owned(), |name| format!("cluster {}", clean(name)));
+    let _ = writeln!(out, "{name}, {}", cluster.version);
+    if let Some(note) = &cluster.note {
+        paragraph(out, &clean(note), "  ");
     }
+    alerts(cluster, out);
     let is_shown = |answer: &&Answer<'_>| view.explain || !answer.simulation.notifications.is_empty();
     let single = cluster.answers.len() == 1;
     let shown: Vec<&Answer<'_>> =
@@ -61,6 +61,106 @@ fn render_cluster(view: &View<'_>, cluster: &Cluster<'_>, out: &mut String) {
     }
 }
 
+/// What each alert will send: the answer in short.
+fn alerts(cluster: &Cluster<'_>, out: &mut String) {
+    let mut seen: BTreeMap<String, Sent<'_>> = BTreeMap::new();
+    for answer in &cluster.answers {
+        for considered in &answer.simulation.considered {
+            seen.entry(considered.alert.to_string()).or_default();
+        }
+        for found in &answer.simulation.notifications {
+            let sent = seen.entry(found.alert.id.to_string()).or_default();
+            sent.objects += 1;
+            sent.delivered += usize::from(found.delivery == Delivery::Delivered);
+            sent.unknown += usize::from(matches!(found.delivery, Delivery::Unknown(_)));
+            sent.keys.extend(found.combined.entries.keys().map(String::as_str));
+            sent.at_run_time.extend(found.runtime_keys.iter().map(|key| key.key));
+            let kind = found.provider.map(|provider| provider.kind.display().into_owned());
+            sent.provider = kind.unwrap_or_else(|| found.provider_name.clone());
+            sent.severity = match found.alert.node.str_at("/spec/eventSeverity").as_deref() {
+                Some("error") => "error",
+                _ => "info, error",
+            };
+        }
+    }
+    if seen.is_empty() {
+        return;
+    }
+    let mut rows = vec![["ALERT", "PROVIDER", "SENDS", "SEVERITY", "METADATA"].map(str::to_owned).to_vec()];
+    for (alert, sent) in &seen {
+        let alert = clean(alert.strip_prefix("Alert ").unwrap_or(alert)).into_owned();
+        if sent.objects == 0 {
+            rows.push(vec![alert, "-".to_owned(), "nothing".to_owned()]);
+            continue;
+        }
+        let count = match (sent.delivered, sent.unknown) {
+            (0, 0) => "nothing".to_owned(),
+            (0, unknown) => format!("perhaps {unknown}"),
+            (delivered, _) => delivered.to_string(),
+        };
+        let sends = if sent.delivered == sent.objects {
+            crate::text::counted(sent.objects, "object")
+        } else {
+            format!("{count} of {}", crate::text::counted(sent.objects, "object"))
+        };
+        let mut keys: Vec<String> = sent.keys.iter().map(|key| clean(key).into_owned()).collect();
+        let later = sent.at_run_time.iter().filter(|key| !sent.keys.contains(**key));
+        keys.extend(later.map(|key| format!("({key})")));
+        rows.push(vec![
+            alert,
+            clean(&sent.provider).into_owned(),
+            sends,
+            sent.severity.to_owned(),
+            keys.join(" "),
+        ]);
+    }
+    out.push('\n');
+    columns(&rows, out);
+    if seen.values().any(|sent| !sent.at_run_time.is_empty()) {
+        out.push_str("  (in brackets: known at run time)\n");
+    }
+    out.push('\n');
+}
+
+/// What an alert sends of all objects.
+#[derive(Default)]
+struct Sent<'a> {
+    objects: usize,
+    delivered: usize,
+    unknown: usize,
+    keys: BTreeSet<&'a str>,
+    at_run_time: BTreeSet<&'a str>,
+    provider: String,
+    severity: &'static str,
+}
+
+/// Rows of cells, in columns as wide as their widest cell.
+fn columns(rows: &[Vec<String>], out: &mut String) {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    for row in rows {
+        let mut line = String::from("  ");
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+/// The alert that came closest: one of the object's own namespace, that names its
+/// kind or anything at all.
+fn nearest<'s>(answer: &'s Answer<'_>) -> Option<&'s Considered<'s>> {
+    let own = |considered: &&Considered<'_>| considered.alert.namespace == answer.object.namespace;
+    let mut of_namespace: Vec<&Considered<'_>> = answer.simulation.considered.iter().filter(own).collect();
+    // Reasons of a source's kind are the furthest from a match.
+    of_namespace.sort_by_key(|considered| considered.answer.reason.starts_with("source kind"));
+    of_namespace.into_iter().next()
+}
+
 fn render_answer(view: &View<'_>, answer: &Answer<'_>, out: &mut String) {
     let simulation = &answer.simulation;
     let object = match answer.target {
@@ -69,7 +169,9 @@ fn render_answer(view: &View<'_>, answer: &Answer<'_>, out: &mut String) {
     };
     let mut notes = Vec::new();
     if simulation.notifications.is_empty() {
-        let _ = writeln!(out, "{}: no alert wants it", clean(&object));
+        let near = nearest(answer)
+            .map_or(String::new(), |near| format!("; nearest is {}: {}", near.alert, near.answer.reason));
+        paragraph(out, &clean(&format!("{object}: no alert wants it{near}")), "  ");
     }
     for (index, notification) in simulation.notifications.iter().enumerate() {
         if index > 0 {
@@ -128,16 +230,18 @@ fn render_notification(
         Delivery::Unknown(why) => format!("delivered: not known ({why})"),
     };
     paragraph(out, &clean(&delivered), "  ");
+    if let Some(status) = &found.commit_status {
+        paragraph(out, &clean(&format!("commit status: {status}")), "  ");
+    }
 
     let rows = rows(view, answer, found);
     if rows.is_empty() {
         return;
     }
     out.push('\n');
-    row(out, &["KEY", "VALUE", "FROM", ""]);
-    for cells in &rows {
-        row(out, &cells.each_ref().map(String::as_str));
-    }
+    let head = ["KEY", "VALUE", "FROM", ""].map(str::to_owned);
+    let table: Vec<Vec<String>> = std::iter::once(head).chain(rows).map(|row| row.to_vec()).collect();
+    columns(&table, out);
     let values = found.combined.entries.values().flatten();
     let files: BTreeSet<&str> =
         values.filter_map(|(_, value)| Some(&*value.location.as_ref()?.path)).collect();
@@ -177,20 +281,6 @@ fn notes_of(found: &Notification<'_>) -> Vec<String> {
     notes
 }
 
-/// Writes cells into the columns. A cell too wide shifts the rest.
-fn row(out: &mut String, cells: &[&str; 4]) {
-    let [key, value, from, place] = cells;
-    let mut line = String::from("  ");
-    for (cell, width) in [(key, KEY), (value, VALUE), (from, FROM)] {
-        line.push_str(cell);
-        let used = cell.chars().count();
-        line.push_str(&" ".repeat(width.saturating_sub(used).max(1)));
-    }
-    line.push_str(place);
-    out.push_str(line.trim_end());
-    out.push('\n');
-}
-
 fn rows(view: &View<'_>, answer: &Answer<'_>, found: &Notification<'_>) -> Vec<[String; 4]> {
     let controller = match answer.controller {
         "" => "controller",
@@ -207,14 +297,15 @@ fn rows(view: &View<'_>, answer: &Answer<'_>, found: &Notification<'_>) -> Vec<[
     for (key, all) in &found.combined.entries {
         let key = clean(key).into_owned();
         let Some(((source, value), overridden)) = all.split_last() else { continue };
-        rows.push([key.clone(), shown(&value.text), from(*source), place(value)]);
+        rows.push([key.clone(), shown(view, &value.text), from(*source), place(value)]);
         let marker = value.location.as_ref().and_then(|at| ImagePolicyMarker::at(view.snapshot, at));
         if let Some(marker) = marker {
             let policy = format!("updated by ImagePolicy {}/{}", marker.namespace, marker.name);
             rows.push([String::new(), clean(&policy).into_owned(), String::new(), String::new()]);
         }
         for (source, value) in overridden.iter().rev() {
-            let text = format!("overrides `{}`", shown_up_to(&value.text, VALUE - 14));
+            let width = if view.cuts { VALUE - 14 } else { usize::MAX };
+            let text = format!("overrides `{}`", shown_up_to(&value.text, width));
             rows.push([String::new(), text, from(*source), place(value)]);
         }
         if found.runtime_keys.iter().any(|runtime| runtime.key == key) {
@@ -230,10 +321,12 @@ fn rows(view: &View<'_>, answer: &Answer<'_>, found: &Notification<'_>) -> Vec<[
     rows
 }
 
-fn shown(text: &Text) -> String {
+/// A value; whole outside of a terminal.
+fn shown(view: &View<'_>, text: &Text) -> String {
+    let width = if view.cuts { VALUE - 1 } else { usize::MAX };
     match text {
-        Text::Unknown(why) => shorten(&clean(&format!("not known ({why})")), VALUE - 1),
-        text => shown_up_to(text, VALUE - 1),
+        Text::Unknown(why) => shorten(&clean(&format!("not known ({why})")), width),
+        text => shown_up_to(text, width),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Cluster, View, charted, label, shown};
+use super::{Cluster, PICTURE_NOTE, View, charted, is_proposal, label, shown};
 use crate::simulate::gates::timeline::State;
 
 /// One chart per cluster.
@@ -22,8 +22,13 @@ fn render_cluster(view: &View<'_>, cluster: &Cluster, out: &mut String) {
     let simulation = &cluster.simulation;
     let seconds = simulation.range.to.as_second() - simulation.range.from.as_second();
     let axis = if seconds <= 2 * 86_400 { "%H:%M" } else { "%b %d" };
+    if is_proposal(cluster) {
+        let _ = writeln!(out, "%% {PICTURE_NOTE}");
+    }
     let _ = writeln!(out, "gantt");
-    let _ = writeln!(out, "    title Gates of {}, {}", plain(&cluster.title()), plain(view.zone_name()));
+    let note = if is_proposal(cluster) { ", a proposal that no released Flux has" } else { "" };
+    let _ =
+        writeln!(out, "    title Gates of {}, {}{note}", plain(&cluster.title()), plain(view.zone_name()));
     let _ = writeln!(out, "    dateFormat YYYY-MM-DDTHH:mm:ss");
     let _ = writeln!(out, "    axisFormat {axis}");
     for subject in charted(simulation) {

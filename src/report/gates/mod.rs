@@ -25,6 +25,8 @@ pub struct Cluster {
     pub simulation: Simulation,
     /// Whether its controllers have the proposed Gate API, as far as known.
     pub has_gates: bool,
+    /// Which version is simulated, and from where it is known.
+    pub version: String,
     /// CronJobs with a command about a suspension that was not read.
     pub unread: Vec<(ObjectId, String)>,
 }
@@ -165,6 +167,16 @@ fn shorten(text: &str, width: usize) -> String {
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(count - tail).collect();
     format!("{start}..{end}")
+}
+
+/// What pictures say of a cluster whose controllers are not known to have gates.
+const PICTURE_NOTE: &str = "no released Flux has gates: this is what the gating RFC, a proposal, says";
+
+/// Whether anything of the proposal is in an answer, and the controllers are not
+/// known to have it.
+fn is_proposal(cluster: &Cluster) -> bool {
+    let simulation = &cluster.simulation;
+    (!simulation.gates.is_empty() || !simulation.gated.is_empty()) && !cluster.has_gates
 }
 
 /// What is said once per cluster whose controllers are not known to have gates.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use jiff::civil::Time;
 use jiff::{Span, Timestamp, Zoned};
 
-use super::{Cluster, View, charted, short_label, shorten, shown, waits_for};
+use super::{Cluster, PICTURE_NOTE, View, charted, is_proposal, short_label, shorten, shown, waits_for};
 use crate::simulate::gates::timeline::{Range, State, Subject, SubjectKind};
 
 const MARGIN: f64 = 16.0;
@@ -96,6 +96,10 @@ impl Picture {
             self.text(MARGIN, self.y + 12.0, FONT, "", "nothing gates a deployment");
             self.y += ROW + MARGIN;
             return;
+        }
+        if is_proposal(cluster) {
+            self.text(MARGIN, self.y + 8.0, 11.0, "m", PICTURE_NOTE);
+            self.y += ROW;
         }
         let labels: Vec<String> = rows.iter().map(|row| short_label(&row.id, MAX_LABEL)).collect();
         let notes: Vec<String> = rows.iter().map(|row| shorten(&waits_for(row), MAX_NOTE)).collect();

@@ -6,7 +6,7 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp};
 
-use super::{Cluster, PROPOSAL, View, charted, label, short_label, short_name, verb, waits_for};
+use super::{Cluster, PROPOSAL, View, charted, is_proposal, label, short_label, short_name, verb, waits_for};
 use crate::report::parts::{WIDTH, paragraph};
 use crate::simulate::gates::format_time;
 use crate::simulate::gates::timeline::{Range, Simulation, State, Subject, SubjectKind, changes, short};
@@ -52,6 +52,10 @@ fn render_cluster(view: &View<'_>, cluster: &Cluster, out: &mut String) {
         let _ = writeln!(out, "{name}: nothing gates a deployment");
         return;
     }
+    let _ = writeln!(out, "{}", cluster.version);
+    if is_proposal(cluster) {
+        out.push_str("gates and what waits for them: as the gating RFC says, a proposal\n");
+    }
     if view.is_range {
         chart(view, &name, simulation, out);
     } else {
@@ -60,8 +64,7 @@ fn render_cluster(view: &View<'_>, cluster: &Cluster, out: &mut String) {
     }
     transitions(view, simulation, out);
     notes(view, simulation, out);
-    let proposed = !simulation.gates.is_empty() || !simulation.gated.is_empty();
-    if proposed && !cluster.has_gates {
+    if is_proposal(cluster) {
         out.push('\n');
         paragraph(out, PROPOSAL, "");
     }
@@ -283,8 +286,34 @@ fn cell(subject: &Subject, from: Timestamp, to: Timestamp, ascii: bool) -> char 
 }
 
 fn chart(view: &View<'_>, name: &str, simulation: &Simulation, out: &mut String) {
-    let rows = charted(simulation);
-    let labels: Vec<String> = rows.iter().map(|subject| short_label(&subject.id, MAX_LABEL)).collect();
+    // What has the same schedule and waits for the same shares a row.
+    let mut rows: Vec<(&Subject, usize)> = Vec::new();
+    for subject in charted(simulation) {
+        let is_same = |(first, _): &&mut (&Subject, usize)| {
+            subject.kind != SubjectKind::Gate
+                && first.kind == subject.kind
+                && first.timeline == subject.timeline
+                && first.waits_for == subject.waits_for
+                && first.unknown == subject.unknown
+        };
+        match rows.iter_mut().find(is_same) {
+            Some((_, more)) => *more += 1,
+            None => rows.push((subject, 0)),
+        }
+    }
+    let counts: Vec<usize> = rows.iter().map(|(_, more)| *more).collect();
+    let rows: Vec<&Subject> = rows.into_iter().map(|(subject, _)| subject).collect();
+    let labels: Vec<String> = rows
+        .iter()
+        .zip(&counts)
+        .map(|(subject, more)| match more {
+            0 => short_label(&subject.id, MAX_LABEL),
+            more => {
+                let tail = format!(" and {more} more");
+                format!("{}{tail}", short_label(&subject.id, MAX_LABEL - tail.chars().count()))
+            }
+        })
+        .collect();
     let notes: Vec<String> = rows
         .iter()
         .map(|subject| {
@@ -463,6 +492,17 @@ fn notes(view: &View<'_>, simulation: &Simulation, out: &mut String) {
         lines.push(format!("{} may {starts} {when}{late}{ends}{reread}", label(&at.gated.id)));
     }
     for at in &simulation.gates {
+        if let (Some(interval), Some(window)) = (at.gate.interval, at.gate.spec.window)
+            && interval.nanoseconds() > window.nanoseconds()
+        {
+            lines.push(format!(
+                "warning: {} is read every {}, which is longer than its window of {}: a request may be over \
+                 before it is seen",
+                label(&at.gate.id),
+                short(interval),
+                short(window)
+            ));
+        }
         for receiver in &at.gate.receivers {
             lines.push(format!(
                 "{} names {}: a call of its webhook opens or closes it at any time",

@@ -8,7 +8,7 @@ use super::commit_status::Cel;
 use super::controllers::{RuntimeKey, emitter_of};
 use super::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
 use super::objects::{Value, labels_of, texts, values_at};
-use super::providers::{self, CommitStatusGate, Gate, gets_commit_status_updates};
+use super::providers::{self, CommitStatusGate, Gate, gets_commit_status_updates, sets_commit_status};
 use super::{
     DropReason, EVENT_PREFIX, InvolvedObject, Metadata, clean_up, clean_up_reason, exclude_internal, posted,
 };
@@ -195,6 +195,11 @@ impl<'a> Notifier<'a> {
         let combined_texts = texts(&combined.metadata());
         let runtime_keys = event.runtime_keys(kind);
         let provider_name = alert.provider.display();
+        let variables = variables(event, &combined_texts, &runtime_keys, item, provider);
+        let expression = match provider {
+            Known::Value(Some((_, provider))) => provider.commit_status_expr.clone(),
+            _ => None,
+        };
         let delivery = match &answer.matched {
             Known::Value(_) => deliver(
                 &Dispatch {
@@ -209,7 +214,7 @@ impl<'a> Notifier<'a> {
                     metadata: metadata_texts,
                     combined: &combined_texts,
                     complete: event.complete,
-                    variables: &variables(event, &combined_texts, &runtime_keys, item, provider),
+                    variables: &variables,
                 },
                 &self.controller,
             ),
@@ -231,11 +236,37 @@ impl<'a> Notifier<'a> {
             matched: answer.reason.clone(),
             delivery: with_commit_status(delivery, event, &runtime_keys),
             report,
+            commit_status: kind
+                .filter(|kind| sets_commit_status(kind))
+                .map(|_| commit_status_of(object, expression.as_ref(), &variables)),
             combined,
             conflicts,
             runtime_keys,
         }
     }
+}
+
+/// Which status a commit gets: the context by which the forge tells them apart,
+/// which ends in the first part of the Provider's UID, or what an expression says,
+/// and the name in its description.
+///
+/// Mirrors notification-controller `internal/notifier/util.go`,
+/// `generateCommitStatusID` and `formatNameAndDescription`.
+fn commit_status_of(
+    object: &InvolvedObject,
+    expression: Option<&Text>,
+    variables: &BTreeMap<String, Cel>,
+) -> String {
+    let name = format!("{}/{}", object.kind, object.name).to_lowercase();
+    let context = match expression {
+        None => format!("{name}/<uid of the Provider>"),
+        Some(text) => match text.known().map(|text| super::commit_status::evaluate(text, variables)) {
+            Some(Known::Value(Ok(context))) => context,
+            Some(Known::Value(Err(_))) => "none, its expression fails".to_owned(),
+            _ => "<what commitStatusExpr says at run time>".to_owned(),
+        },
+    };
+    format!("context {context}, name {name}")
 }
 
 /// A commit status provider gets one of the events of a Kustomization even
@@ -381,6 +412,9 @@ pub struct Notification<'a> {
     pub report: Option<ConflictReport>,
     /// Keys that the controller adds at run time. They override.
     pub runtime_keys: Vec<RuntimeKey>,
+    /// Name and context of the status that a commit will get, where the provider
+    /// sets one; what only the cluster knows in angle brackets.
+    pub commit_status: Option<String>,
 }
 
 /// Why the API server of a cluster refuses an alert, as far as that is certain.

@@ -61,7 +61,7 @@ pub struct Range {
 }
 
 /// A change of state inside the range.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// From this instant on the new state holds.
     pub at: Timestamp,
@@ -74,7 +74,7 @@ pub struct Change {
 }
 
 /// The states of one thing over the range.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
     /// The state at the start of the range.
     pub first: State,

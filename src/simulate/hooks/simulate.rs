@@ -463,8 +463,8 @@ impl Runner<'_, '_> {
     /// Finds the step at which the sequence stops: everything before it is done,
     /// everything after it pending.
     fn judge(&self, simulation: &mut Simulation) {
-        if let Some(why) = self.request.runtime_sdk.silence() {
-            simulation.notes.insert(0, why.to_owned());
+        if self.request.runtime_sdk == RuntimeSdk::Off {
+            simulation.notes.extend(self.request.runtime_sdk.silence().map(str::to_owned));
         }
         let mut stopped = false;
         let mut withheld = Vec::new();

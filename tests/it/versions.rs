@@ -1,0 +1,346 @@
+//! What differs by version, from outside: each simulator below, at and above the
+//! version that does it, and where nothing states the version.
+
+use crate::support::scratch::Scratch;
+use serde_json::{Value, json};
+
+fn configured(target: &str) -> String {
+    format!("{target}clusters: [{{name: prod, path: clusters/prod}}]\n")
+}
+
+/// A cluster of one release with annotations, and an Alert that sets keys.
+fn events(flux: &str) -> Scratch {
+    let target = if flux.is_empty() { String::new() } else { format!("target: {{flux: \"{flux}\"}}\n") };
+    Scratch::new(&[
+        (".forebay.yaml", &configured(&target)),
+        (
+            "clusters/prod/all.yaml",
+            "apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: web
+  namespace: apps
+  annotations:
+    event.toolkit.fluxcd.io/env: object
+spec:
+  interval: 1h
+  chartRef: {kind: OCIRepository, name: web}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: chat, namespace: apps}
+spec: {type: slack, channel: general}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: all, namespace: apps}
+spec:
+  providerRef: {name: chat}
+  summary: the field
+  eventMetadata: {env: alert, revision: alert}
+  eventSources: [{kind: HelmRelease, name: \"*\"}]
+",
+        ),
+    ])
+}
+
+const REVISION: [&str; 2] = ["--controller-metadata", "helm.toolkit.fluxcd.io/revision=1.0.0"];
+
+fn notification(scratch: &Scratch) -> Value {
+    let run = scratch.forebay(&["simulate", "events", "--format", "json", REVISION[0], REVISION[1]]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    run.json()["objects"][0].take()
+}
+
+#[test]
+fn event_metadata_of_objects_needs_flux_2_5() {
+    for (flux, sent) in [("2.4", false), ("2.4.9", false), ("2.5", true), ("2.6", true), ("2.12", true)] {
+        let answer = notification(&events(flux));
+        let metadata = &answer["notifications"][0]["metadata"];
+        let expected = match sent {
+            true => json!({"env": "alert", "revision": "1.0.0", "summary": "the field"}),
+            false => json!({"env": "alert", "revision": "1.0.0", "summary": "the field"}),
+        };
+        assert_eq!(*metadata, expected, "{flux}");
+        let annotations = &answer["kubernetesEventAnnotations"];
+        assert_eq!(annotations.get("event.toolkit.fluxcd.io/env").is_some(), sent, "{flux}: {annotations}");
+        let dropped = answer["dropped"].to_string();
+        assert_eq!(dropped.contains("from Flux 2.5 on"), !sent, "{flux}: {dropped}");
+        let found = &answer["notifications"][0];
+        assert_eq!(found["event"].is_null(), !sent, "{flux}");
+        assert_eq!(
+            found["sources"]["env"].as_array().map(Vec::len),
+            Some(if sent { 2 } else { 1 }),
+            "{flux}"
+        );
+    }
+}
+
+#[test]
+fn before_flux_2_5_the_event_beats_the_alert_and_the_summary_all() {
+    let answer = notification(&events("2.4"));
+    let found = &answer["notifications"][0];
+    assert_eq!(found["metadata"]["revision"], "1.0.0", "{found}");
+    assert_eq!(found["log"], "metadata key found in the existing set of metadata");
+    let event = json!({
+        "involvedObject": {"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+                           "namespace": "apps", "name": "web"},
+        "severity": "info",
+        "metadata": {"helm.toolkit.fluxcd.io/summary": "the controller"},
+    });
+    for (flux, summary) in [("2.4", "the field"), ("2.5", "the controller")] {
+        let scratch = events(flux);
+        scratch.write("event.json", event.to_string().as_bytes());
+        let run = scratch.forebay(&["simulate", "events", "--format", "json", "--event", "event.json"]);
+        let metadata = &run.json()["objects"][0]["notifications"][0]["metadata"];
+        assert_eq!(metadata["summary"], summary, "{flux}: {metadata}");
+    }
+}
+
+fn provider(kind: &str, alert_source: &str, flux: &str) -> Value {
+    let scratch = Scratch::new(&[
+        (".forebay.yaml", &configured(&format!("target: {{flux: \"{flux}\"}}\n"))),
+        (
+            "clusters/prod/all.yaml",
+            &format!(
+                "apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: web, namespace: apps}}
+spec: {{interval: 1h, path: ./none, prune: true, sourceRef: {{kind: GitRepository, name: other}}}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {{name: chat, namespace: apps}}
+spec: {{type: {kind}}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {{name: all, namespace: apps}}
+spec:
+  providerRef: {{name: chat}}
+  eventSources: [{{kind: Kustomization, name: \"*\"}}, {{kind: {alert_source}, name: \"*\"}}]
+"
+            ),
+        ),
+    ]);
+    let run = scratch.forebay(&["simulate", "events", "--object", "ks/apps/web", "--format", "json"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    run.json()["objects"][0]["notifications"][0].take()
+}
+
+#[test]
+fn a_provider_type_is_refused_before_the_version_that_has_it() {
+    for (kind, flux, delivered) in [
+        ("slack", "2.0", true),
+        ("otel", "2.6", false),
+        ("otel", "2.7", true),
+        ("otel", "2.8", true),
+        ("zoom", "2.9", false),
+        ("zoom", "2.10", true),
+        ("carrierpigeon", "2.9", false),
+    ] {
+        let found = provider(kind, "HelmRelease", flux);
+        assert_eq!(found["delivered"], delivered, "{kind} {flux}: {}", found["reason"]);
+    }
+}
+
+#[test]
+fn an_alert_that_the_schema_refuses_delivers_nothing() {
+    for (source, flux, delivered) in [
+        ("Receiver", "2.9", false),
+        ("ArtifactGenerator", "2.7", false),
+        ("ArtifactGenerator", "2.8", true),
+        ("ArtifactGenerator", "2.9", true),
+        ("ResourceSet", "2.9", false),
+    ] {
+        let found = provider("slack", source, flux);
+        assert_eq!(found["delivered"], delivered, "{source} {flux}: {}", found["reason"]);
+    }
+}
+
+#[test]
+fn commit_status_providers_ask_for_a_commit_from_flux_2_8_on() {
+    for (flux, info, error) in [("2.7", true, true), ("2.8", false, false), ("2.9", false, true)] {
+        let scratch = Scratch::new(&[
+            (".forebay.yaml", &configured(&format!("target: {{flux: \"{flux}\"}}\n"))),
+            (
+                "clusters/prod/all.yaml",
+                "apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: web, namespace: apps}
+spec: {interval: 1h, url: https://example.com/web}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: status, namespace: apps}
+spec: {type: github, address: https://github.com/example/web}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: status, namespace: apps}
+spec:
+  providerRef: {name: status}
+  eventSources: [{kind: GitRepository, name: \"*\"}]
+",
+            ),
+        ]);
+        for (severity, expected) in [("info", info), ("error", error)] {
+            let run = scratch.forebay(&["simulate", "events", "--format", "json", "--severity", severity]);
+            let found = &run.json()["objects"][0]["notifications"][0];
+            assert_eq!(found["delivered"], expected, "{flux} {severity}: {}", found["reason"]);
+        }
+    }
+}
+
+/// A managed Cluster whose class lists versions.
+fn topology(target: &str, version: &str) -> Scratch {
+    Scratch::new(&[
+        (".forebay.yaml", &configured(target)),
+        (
+            "clusters/prod/all.yaml",
+            &format!(
+                "apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {{name: quick, namespace: fleet}}
+spec: {{kubernetesVersions: [v1.32.8, v1.33.5, v1.34.1]}}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {{name: prod, namespace: fleet}}
+spec:
+  topology:
+    classRef: {{name: quick}}
+    version: {version}
+    controlPlane: {{replicas: 3}}
+"
+            ),
+        ),
+    ])
+}
+
+fn hooks(scratch: &Scratch, arguments: &[&str]) -> Value {
+    let mut all = vec!["simulate", "hooks", "Cluster/fleet/prod", "--format", "json"];
+    all.extend(arguments);
+    let run = scratch.forebay(&all);
+    assert_eq!(run.code, 0, "{}", run.err);
+    run.json()
+}
+
+#[test]
+fn no_hook_is_called_unless_runtime_sdk_is_stated() {
+    let upgrade = ["--on", "upgrade", "--to", "v1.33.5"];
+    for (target, called) in [
+        ("target: {clusterApi: \"1.12\"}\n", false),
+        ("", false),
+        ("target: {clusterApi: \"1.12\", features: {runtimeSdk: disabled}}\n", false),
+        ("target: {clusterApi: \"1.12\", features: {runtimeSdk: enabled}}\n", true),
+    ] {
+        let scratch = topology(target, "v1.32.8");
+        let answer = hooks(&scratch, &upgrade);
+        assert_eq!(answer["runtimeSdk"], called, "{target}");
+        let says = answer["notes"].to_string().contains("no lifecycle hook is called");
+        assert_eq!(says, target.contains("disabled"), "{target}: {}", answer["notes"]);
+        let steps = answer["steps"].to_string();
+        assert!(steps.contains("BeforeClusterUpgrade"), "with RuntimeSDK on: {steps}");
+        let mut text = vec!["simulate", "hooks", "Cluster/fleet/prod"];
+        text.extend(upgrade);
+        let text = scratch.forebay(&text).out;
+        assert_eq!(text.contains("with RuntimeSDK on:"), !called, "{text}");
+    }
+}
+
+#[test]
+fn an_unreachable_extension_is_judged_by_its_failure_policy() {
+    let answer = |policy: &str| {
+        let extensions = match policy {
+            "" => String::new(),
+            policy => format!(
+                ", extensions: [{{name: addons, handlers: [{{name: up, hook: BeforeClusterUpgrade, failurePolicy: {policy}}}]}}]"
+            ),
+        };
+        let target =
+            format!("target: {{clusterApi: \"1.12\", features: {{runtimeSdk: enabled}}{extensions}}}\n");
+        let scratch = topology(&target, "v1.32.8");
+        let mut answer = hooks(
+            &scratch,
+            &["--on", "upgrade", "--to", "v1.33.5", "--respond", "BeforeClusterUpgrade=unreachable"],
+        );
+        answer["steps"][0].take()
+    };
+    assert_eq!(answer("Fail")["state"], "aborted");
+    assert_eq!(answer("Ignore")["state"], "done");
+    let unknown = answer("");
+    assert_eq!(unknown["state"], "aborted");
+    assert!(unknown["reason"].as_str().unwrap().contains("with Ignore it counts as success"), "{unknown}");
+}
+
+#[test]
+fn hooks_of_chained_upgrades_need_cluster_api_1_12() {
+    for (minor, there) in [("1.11", false), ("1.12", true), ("1.13", true)] {
+        let target = format!("target: {{clusterApi: \"{minor}\", features: {{runtimeSdk: enabled}}}}\n");
+        let answer = hooks(&topology(&target, "v1.32.8"), &["--on", "upgrade", "--to", "v1.33.5"]);
+        let steps = answer["steps"].to_string();
+        assert_eq!(steps.contains("BeforeControlPlaneUpgrade"), there, "{minor}: {steps}");
+        let answer = hooks(
+            &topology(&target, "v1.32.8"),
+            &["--on", "upgrade", "--to", "v1.33.5", "--respond", "AfterClusterUpgrade=blocking"],
+        );
+        let blocked = answer["steps"].to_string().contains("\"blocked\"");
+        assert_eq!(blocked, there, "AfterClusterUpgrade {minor}");
+    }
+}
+
+#[test]
+fn a_topology_version_that_the_webhook_rejects_is_refused() {
+    for (version, arguments, why) in [
+        ("v1.32.8", vec!["--on", "upgrade", "--to", "v1.33"], "no full semantic version"),
+        ("v1.33", vec!["--on", "create"], "no full semantic version"),
+        ("v1.33.9", vec!["--on", "create"], "kubernetesVersions"),
+        ("v1.32.8", vec!["--on", "upgrade", "--to", "v1.33.6"], "kubernetesVersions"),
+    ] {
+        let target = "target: {clusterApi: \"1.12\", features: {runtimeSdk: enabled}}\n";
+        let answer = hooks(&topology(target, version), &arguments);
+        assert_eq!(answer["steps"], json!([]), "{version} {arguments:?}");
+        assert!(answer["notes"].to_string().contains(why), "{version}: {}", answer["notes"]);
+    }
+    let older = "target: {clusterApi: \"1.11\", features: {runtimeSdk: enabled}}\n";
+    let answer = hooks(&topology(older, "v1.33.9"), &["--on", "create"]);
+    assert_ne!(answer["steps"], json!([]), "1.11 does not read the list");
+}
+
+#[test]
+fn versions_beyond_the_known_are_judged_with_a_warning() {
+    for (target, expected) in [
+        ("target: {flux: \"2.12\"}\n", "newer than 2.9"),
+        ("target: {flux: \"0.41\"}\n", "older than 2.0"),
+        ("target: {clusterApi: \"1.99\"}\n", "newer than 1.15"),
+    ] {
+        let scratch = topology(target, "v1.32.8");
+        let run = scratch.forebay(&["lint", "--select", "unsupported-version", "--format", "concise"]);
+        assert!(run.out.contains("unsupported-version"), "{target}: {}{}", run.out, run.err);
+        let json = scratch.forebay(&["lint", "--select", "unsupported-version", "--format", "json"]).json();
+        assert!(json["findings"][0]["why"].as_str().unwrap().contains(expected), "{json}");
+    }
+}
+
+#[test]
+fn the_first_line_says_the_version_and_from_where() {
+    let scratch = events("2.4");
+    let run = scratch.forebay(&["simulate", "suspend"]);
+    let first = run.out.lines().next().unwrap();
+    assert!(first.contains("Flux 2.4 (.forebay.yaml:1)"), "{first}");
+    for command in ["events", "gates"] {
+        let out = scratch.forebay(&["simulate", command]).out;
+        let first = out.lines().next().unwrap();
+        assert!(first.contains("Flux 2.4"), "{command}: {first}");
+    }
+    let unstated = events("").forebay(&["simulate", "events"]).out;
+    assert!(unstated.contains("simulated as Flux 2.9, as nothing states its version"), "{unstated}");
+    assert!(
+        unstated.contains("from Flux 2.5 on") && unstated.contains("before,"),
+        "both answers: {unstated}"
+    );
+    let topology = topology("target: {clusterApi: \"1.12\"}\n", "v1.32.8");
+    let out = topology.forebay(&["simulate", "hooks", "Cluster/fleet/prod", "--on", "create"]).out;
+    assert!(out.lines().next().unwrap().contains("Cluster API 1.12 (.forebay.yaml:1)"), "{out}");
+}
