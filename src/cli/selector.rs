@@ -52,8 +52,12 @@ impl Selector {
     /// # Errors
     /// When it is none, or names another namespace.
     pub(crate) fn of(common: &Common, text: &str) -> Result<Selector, Failure> {
+        Selector::in_namespace(text, common.namespace.as_deref())
+    }
+
+    fn in_namespace(text: &str, namespace: Option<&str>) -> Result<Selector, Failure> {
         let mut selector = Selector::parse(text)?;
-        let Some(wanted) = &common.namespace else { return Ok(selector) };
+        let Some(wanted) = namespace else { return Ok(selector) };
         match text.split('/').collect::<Vec<_>>()[..] {
             [_, own, _] if own != wanted => {
                 return Err(Failure::Usage(format!("`{text}` names namespace {own}, and -n {wanted}")));
@@ -109,13 +113,13 @@ mod tests {
 
     #[test]
     fn a_namespace_is_given_once() {
-        let common = Common { namespace: Some("flux-system".to_owned()), ..Common::default() };
+        let of = |text: &str| Selector::in_namespace(text, Some("flux-system"));
         let apps = id("Kustomization", Some("flux-system"), "apps");
         let other = id("Kustomization", Some("other"), "apps");
-        let names = |text: &str, id: &ObjectId| Selector::of(&common, text).is_ok_and(|s| s.matches(id));
+        let names = |text: &str, id: &ObjectId| of(text).is_ok_and(|s| s.matches(id));
         assert!(names("ks/apps", &apps) && names("ks/flux-system/apps", &apps));
         assert!(!names("ks/apps", &other));
-        assert!(Selector::of(&common, "ks/other/apps").is_err());
+        assert!(of("ks/other/apps").is_err());
     }
 
     #[test]

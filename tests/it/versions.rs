@@ -329,12 +329,10 @@ fn the_first_line_says_the_version_and_from_where() {
     let run = scratch.forebay(&["simulate", "suspend"]);
     let first = run.out.lines().next().unwrap();
     assert!(first.contains("Flux 2.4 (.forebay.yaml:1)"), "{first}");
-    for command in ["events", "gates"] {
-        let out = scratch.forebay(&["simulate", command]).out;
-        let first = out.lines().next().unwrap();
-        assert!(first.contains("Flux 2.4"), "{command}: {first}");
-    }
+    let out = scratch.forebay(&["simulate", "events"]).out;
+    assert!(out.lines().next().unwrap().contains("Flux 2.4"), "{out}");
     let unstated = events("").forebay(&["simulate", "events"]).out;
+    let unstated = unstated.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unstated.contains("simulated as Flux 2.9, as nothing states its version"), "{unstated}");
     assert!(
         unstated.contains("from Flux 2.5 on") && unstated.contains("before,"),
