@@ -56,7 +56,12 @@ pub struct Behaviour {
 impl Behaviour {
     /// Whether the controllers of a cluster do it.
     pub fn of(&self, settings: &Settings) -> Known<bool> {
-        self.at(self.product.version(settings))
+        // Of Flux a range may be known where no version is.
+        let in_range = match self.product {
+            Product::Flux => settings.flux_at_least(self.since),
+            Product::ClusterApi => None,
+        };
+        in_range.map_or_else(|| self.at(self.product.version(settings)), Known::Value)
     }
 
     /// Whether controllers of a version do it.
@@ -78,6 +83,9 @@ impl Behaviour {
         let Behaviour { now, before, .. } = self;
         match (self.of(settings), self.product.version(settings)) {
             (Known::Value(true), _) => None,
+            (Known::Value(false), None) => {
+                Some(format!("{} before {}: {before}; from then on {now}", self.product.name(), self.first()))
+            }
             (_, Some(version)) => {
                 Some(format!("{} {version}: {before}; from {} on {now}", self.product.name(), self.first()))
             }

@@ -212,10 +212,14 @@ impl Settings {
         }
         let judged = version.clamped(range);
         if let Some(from) = from.filter(|from| self.unsupported.iter().all(|(_, other)| other != *from)) {
-            let side = if version > judged || version.at_least(range.0, *range.1.end()) {
+            let side = if version.at_least(range.0, *range.1.end()) {
                 format!("newer than {}.{}, the newest known, and judged as that", range.0, range.1.end())
             } else {
-                format!("older than {judged}, the oldest supported, and judged as that")
+                format!(
+                    "older than {}.{}, the oldest supported, and judged as that",
+                    range.0,
+                    range.1.start()
+                )
             };
             self.unsupported.push((format!("{product} {version} is {side}"), from.clone()));
         }

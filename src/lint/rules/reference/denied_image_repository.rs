@@ -3,7 +3,7 @@
 //! Source: fluxcd/pkg `runtime/acl`, `HasAccessToRef`, which
 //! image-reflector-controller alone calls.
 
-use super::{known_name, local_references, target_name, title};
+use super::{known_name, local_references, target_name};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::references::Role;
@@ -42,8 +42,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         };
         let pointer = format!("{}/namespace", reference.pointer);
         let Some(location) = object.node.get_ref().location_at(&pointer) else { continue };
-        let finding =
-            report.report(location, title(format!("{}: its ImageRepository denies access", object.id)));
+        let finding = report.report(location, format!("{}: its ImageRepository denies access", object.id));
         finding
             .why(format!(
                 "{why}: image-reflector-controller denies the policy access to it, and selects no image"
