@@ -247,6 +247,8 @@ impl Settings {
         for (id, node) in objects {
             distribution.read(id, node, &config_map);
         }
+        // Its instance may be a chart's, so that no FluxInstance is seen.
+        self.operator |= distribution.is_stated();
         if let Some(first) = distribution.manifests.first() {
             // Two that disagree: which one runs is not known.
             if distribution.manifests.iter().all(|other| other.version == first.version) {
@@ -261,6 +263,7 @@ impl Settings {
         }
         let (base, operator) = distribution::bootstrap(snapshot, root);
         if let Some(operator) = operator {
+            self.operator = true;
             distribution.operator_of_bootstrap(operator);
         }
         match distribution.answer() {

@@ -159,6 +159,43 @@ fn an_alert_that_the_schema_refuses_delivers_nothing() {
 }
 
 #[test]
+fn an_instance_of_a_chart_is_flux_operators_too() {
+    let scratch = Scratch::new(&[
+        (".forebay.yaml", &configured("")),
+        (
+            "clusters/prod/all.yaml",
+            "apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: flux-instance, namespace: flux-system}
+spec: {interval: 1h, url: oci://ghcr.io/controlplaneio-fluxcd/charts/flux-instance, ref: {tag: 0.30.0}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: flux-instance, namespace: flux-system}
+spec:
+  interval: 1h
+  chartRef: {kind: OCIRepository, name: flux-instance}
+  values: {instance: {distribution: {version: 2.7.3}}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: chat, namespace: flux-system}
+spec: {type: slack}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: all, namespace: flux-system}
+spec:
+  providerRef: {name: chat}
+  eventSources: [{kind: FluxInstance, name: \"*\"}]
+",
+        ),
+    ]);
+    let run = scratch.forebay(&["lint", "--select", "unsupported-alert-source-kind"]);
+    assert_eq!(run.code, 0, "{}", run.out);
+}
+
+#[test]
 fn commit_status_providers_ask_for_a_commit_from_flux_2_8_on() {
     for (flux, info, error) in [("2.7", true, true), ("2.8", false, false), ("2.9", false, true)] {
         let scratch = Scratch::new(&[
