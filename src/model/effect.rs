@@ -287,7 +287,7 @@ impl EffectKind {
             Self::Scale => (
                 Machines,
                 Notable,
-                "disruptive where Machines are gone before an upgrade is over",
+                "disruptive where all Machines of an entry are deleted",
                 "Machines are added or removed",
             ),
             Self::Delayed => (

@@ -22,7 +22,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             // What is lost until an upgrade is over is a disruption.
             let lost = change.effect.details.get("capacityLost").and_then(serde_json::Value::as_bool);
             let mut effect = Effect::new(pair, change.effect.effect, &change.object);
-            if lost == Some(true) {
+            let gone = change.effect.details.get("deleted").and_then(serde_json::Value::as_bool);
+            if lost == Some(true) || gone == Some(true) {
                 effect.severity = Severity::Disruptive;
             }
             effect.target = change.target;

@@ -292,7 +292,7 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
         own.extend(unknowns::effects(&pair));
         own.extend(machines);
         own.retain(|effect| !pair.stays(effect));
-        own.extend(operator::root_deleted(&pair));
+        operator::root_deleted(&pair, &mut own);
         held::apply(&pair, &mut own);
         own.extend(builds::effects(&pair));
         for effect in &mut own {

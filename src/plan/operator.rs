@@ -86,7 +86,14 @@ fn sync_name(id: &ObjectId, node: NodeRef<'_>) -> Option<String> {
 /// deletes the root, which prunes all that it applied.
 /// Source: `fluxinstance_controller.go` `apply`: its own diff spares only
 /// `fluxcd.controlplane.io/prune: disabled`.
-pub(super) fn root_deleted(pair: &Pair<'_>) -> Option<Effect> {
+pub(super) fn root_deleted(pair: &Pair<'_>, effects: &mut Vec<Effect>) {
+    let Some((effect, instance)) = deletion_of_root(pair) else { return };
+    // It is in Git still, and goes with the root if that applied it.
+    effects.retain(|effect| effect.effect != EffectKind::Deleted || effect.object != *instance);
+    effects.push(effect);
+}
+
+fn deletion_of_root<'w>(pair: &Pair<'w>) -> Option<(Effect, &'w ObjectId)> {
     let base = pair.base?;
     let root = base.applied.first()?;
     let before = pair.before.values().find(|placed| placed.object.id.is(GROUP, "FluxInstance"))?;
@@ -118,5 +125,11 @@ pub(super) fn root_deleted(pair: &Pair<'_>) -> Option<Effect> {
         "spec.kustomize.patches with deletionPolicy: Orphan on it, applied before, keeps them".to_owned(),
     );
     let place = node.location_at("/spec/sync");
-    Some(effect.at(Side::Base, place))
+    if before.applied_by.is_some() {
+        effect.consequences.push(
+            "the FluxInstance is among them: Flux is uninstalled, its CRDs and every Flux object with it"
+                .to_owned(),
+        );
+    }
+    Some((effect.at(Side::Base, place), id))
 }

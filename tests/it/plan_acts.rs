@@ -88,22 +88,11 @@ fn write(directory: &Path, files: &Files) {
     }
 }
 
-fn plan(root: &Path, format: &str) -> String {
+fn plan(root: &Path, (base, head): (&str, &str), format: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
         .current_dir(root)
         .env_remove("GITHUB_REF")
-        .args([
-            "plan",
-            "--base",
-            "./base",
-            "--head",
-            "./head",
-            "--root",
-            ".",
-            "--no-config",
-            "--format",
-            format,
-        ])
+        .args(["plan", "--base", base, "--head", head, "--root", ".", "--no-config", "--format", format])
         .output()
         .expect("the binary was built");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -133,8 +122,10 @@ fn acts_of_an_operator() {
         let directory = tempfile::tempdir().expect("temporary directory");
         write(&directory.path().join("base"), &base);
         write(&directory.path().join("head"), &head);
-        let answer = plan(directory.path(), "text");
-        let markdown = plan(directory.path(), "markdown");
+        let there = ("./base", "./head");
+        let answer = plan(directory.path(), there, "text");
+        let markdown = plan(directory.path(), there, "markdown");
+        let back = plan(directory.path(), ("./head", "./base"), "text");
         let found = words(&answer);
         count += 1;
         assert!(!items.is_empty(), "{title}: nothing must be said");
@@ -147,7 +138,7 @@ fn acts_of_an_operator() {
                 problems.push(format!("{title}: {item}\n{answer}"));
             }
         }
-        for answer in [&answer, &markdown] {
+        for answer in [&answer, &markdown, &back] {
             problems.extend(same_sides(answer).map(|line| format!("{title}: nothing differs in: {line}")));
         }
     }
