@@ -263,12 +263,13 @@ fn outputs_replace_files_and_write_to_devices() {
 #[test]
 fn files_of_others_that_look_temporary_stay() {
     let bad = MANIFEST
-        .replace("name: a", "name: a\n  annotations:\n    kustomize.toolkit.fluxcd.io/prune: Disabled");
+        .replace("name: a", "name: a\n  annotations:\n    kustomize.toolkit.fluxcd.io/prune: 'false'");
     let names = [".forebay-notes.tmp", ".forebay-1-0.tmp", ".forebay-0123456789abcdef-1-0.tmp"];
     let mut files: Vec<(&str, &str)> = names.iter().map(|name| (*name, "somebody's")).collect();
     files.push(("a.yaml", &bad));
     let scratch = tree(&files);
     let run = run(&scratch, &["lint", "--fix=unsafe"]);
+    assert_ne!(scratch.read("repo/a.yaml"), bad, "nothing was written: {}", run.err);
     for name in names {
         assert_eq!(scratch.read(&format!("repo/{name}")), "somebody's", "{}", run.err);
     }
