@@ -255,7 +255,9 @@ fn expand(text: &str, values: &FxHashMap<String, String>) -> String {
             };
             let expression = expression.trim().trim_start_matches('.');
             let name = expression.rsplit('.').next().unwrap_or(expression);
-            match (values.get(name), is_top(name)) {
+            // Of what a workflow knows, its file defines the environment alone.
+            let variable = expression.strip_prefix("env.").unwrap_or(expression);
+            match (values.get(variable), is_top(name)) {
                 (_, true) => out.push('.'),
                 (Some(value), _) if !value.contains(&format!("${name}")) => {
                     out.push_str(value);
