@@ -1,6 +1,7 @@
 //! What differs between two nodes: every field by path, lists by merge key or
 //! name and not by index.
 
+use crate::model::ObjectId;
 use crate::yaml::{Dialect, Known, Location, NodeRef, Scalar, pointer_join};
 use serde_json::{Value, json};
 
@@ -157,6 +158,25 @@ pub(crate) fn json(node: NodeRef<'_>, depth: usize) -> Value {
         }
         Scalar::Str(text) => json!(text),
     }
+}
+
+/// Fields that differ, for the details of an effect.
+pub(super) fn fields(changes: &[FieldChange], id: &ObjectId) -> Value {
+    let secret = id.is("", "Secret");
+    let list = changes.iter().map(|change| {
+        json!({
+            "path": change.path,
+            "before": masked(secret, &change.path, &change.before),
+            "after": masked(secret, &change.path, &change.after),
+        })
+    });
+    Value::Array(list.collect())
+}
+
+/// Values of Secrets are never shown.
+pub(super) fn masked(secret: bool, path: &str, value: &Value) -> Value {
+    let hidden = secret && (path.starts_with("/data") || path.starts_with("/stringData")) && !value.is_null();
+    if hidden { json!("***") } else { value.clone() }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! immutable fields.
 
 use super::fate::{is_suspended, text_at};
-use super::fields::{FieldChange, compare};
+use super::fields::{FieldChange, compare, fields, masked};
 use super::machines::Told;
 use super::removal::{emptied, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused};
@@ -16,7 +16,7 @@ use crate::simulate::suspend::consumers;
 use crate::simulate::takeover::helm::{Release, TargetChange};
 use crate::world::{Applied, ApplyTarget};
 use crate::yaml::{NodeRef, pointer_join};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `told`: fields that effects on Machines tell, which are not told again.
@@ -361,24 +361,6 @@ fn fill(effect: &mut Effect, decisive: &FieldChange, changes: &[FieldChange], re
         (head, None) => (Side::Head, head.clone()),
     };
     effect.causes.extend(place.map(|location| super::Cause { location, side }));
-}
-
-pub(super) fn fields(changes: &[FieldChange], id: &ObjectId) -> Value {
-    let secret = id.is("", "Secret");
-    let list = changes.iter().map(|change| {
-        json!({
-            "path": change.path,
-            "before": masked(secret, &change.path, &change.before),
-            "after": masked(secret, &change.path, &change.after),
-        })
-    });
-    Value::Array(list.collect())
-}
-
-/// Values of Secrets are never shown.
-fn masked(secret: bool, path: &str, value: &Value) -> Value {
-    let hidden = secret && (path.starts_with("/data") || path.starts_with("/stringData")) && !value.is_null();
-    if hidden { json!("***") } else { value.clone() }
 }
 
 fn told_elsewhere(id: &ObjectId, change: &FieldChange) -> bool {

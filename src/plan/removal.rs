@@ -1,8 +1,7 @@
 //! Objects that are gone, or have another name: what goes with them.
 
 use super::fate::{Fate, fate, is_suspended, protected};
-use super::fields::compare;
-use super::objects::fields;
+use super::fields::{compare, fields};
 use super::{Effect, Key, Objects, Pair, Placed, Side};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};

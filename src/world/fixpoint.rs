@@ -2,7 +2,8 @@
 //! Kustomizations in the output, build theirs, until nothing changes.
 
 use super::earlier::{Builds, Built, Earlier, Identity, Inputs};
-use super::entry::{self, Entry, source_of};
+use super::entry;
+use super::entry_point::{self, Entry, source_of};
 use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
@@ -190,7 +191,7 @@ struct Grown {
     /// Paths of the files that its builds read.
     read: FxHashSet<Arc<str>>,
     certainty: Certainty,
-    form: Option<entry::Form>,
+    form: Option<entry_point::Form>,
     location: Option<Location>,
     tree: String,
     source: Option<(String, Option<String>, String)>,
@@ -505,10 +506,10 @@ impl Start<'_> {
         let (sources, objects) = (&self.sources, &self.objects);
         let view = node.get_ref();
         let identity = identity_of(id, view);
-        let written = entry::path_of(view);
+        let written = entry_point::path_of(view);
         let path = match &written {
             Known::Value(path) => path.clone(),
-            Known::Unknown => view.at("/spec/path").map_or_else(String::new, entry::pattern_of),
+            Known::Unknown => view.at("/spec/path").map_or_else(String::new, entry_point::pattern_of),
         };
         let found = match written {
             Known::Value(_) => resolve(sources, objects, id, view, &path),
@@ -670,7 +671,7 @@ fn resolve(
     node: NodeRef<'_>,
     path: &str,
 ) -> Result<super::TreeOf, Outcome> {
-    if entry::source_is_unknown(id, node) {
+    if entry_point::source_is_unknown(id, node) {
         return Err(Outcome::Unknown("its source is known in the cluster only".to_owned()));
     }
     let (kind, namespace, name) =
@@ -807,7 +808,7 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
 fn assemble(
     repository: &Repository<'_>,
     grown: Vec<Grown>,
-    unsettled: Vec<entry::Unsettled>,
+    unsettled: Vec<entry_point::Unsettled>,
     has_entry: bool,
 ) -> World {
     let Repository { snapshot, shared, .. } = *repository;

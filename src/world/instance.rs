@@ -3,7 +3,7 @@
 //! Source: flux-operator `internal/builder` (`syncTmpl`, `Build`), the
 //! flux-instance chart (`templates/instance.yaml`).
 
-use super::entry::{Entry, Form, path_of, source_of};
+use super::entry_point::{Entry, Form, path_of, source_of};
 use super::source::{normalise, reference};
 use crate::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
 use crate::model::{Object, ObjectId};

@@ -11,6 +11,7 @@ pub mod build;
 mod coverage;
 mod earlier;
 pub mod entry;
+mod entry_point;
 mod fixpoint;
 pub mod graph;
 mod instance;
@@ -24,7 +25,8 @@ pub mod substitution;
 pub mod versions;
 
 pub use coverage::{Coverage, NotFollowed};
-pub use entry::{Form, Unsettled, suggestions};
+pub use entry::suggestions;
+pub use entry_point::{Form, Unsettled};
 pub use inventory::{Kinds, Lookup, Opener, OpenerCause};
 pub use source::{SourceState, TreeOf};
 

@@ -306,7 +306,7 @@ fn directory(path: &str, within: &str) -> Option<String> {
     {
         return None;
     }
-    crate::repo::join(super::entry::clean_path(within).as_str(), path.trim_start_matches('/'))
+    crate::repo::join(super::entry_point::clean_path(within).as_str(), path.trim_start_matches('/'))
 }
 
 /// A reference to an OCI repository without scheme, tag and digest.

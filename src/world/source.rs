@@ -1,6 +1,6 @@
 //! Which file tree a Flux source stands for.
 
-use super::entry::Entry;
+use super::entry_point::Entry;
 use super::pushes::{self, Push};
 use super::{ApplyTarget, artifact};
 use crate::config::{Config, SourceTree};
