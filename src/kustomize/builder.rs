@@ -176,7 +176,9 @@ impl Accumulator {
         });
         resources.reserve(new.len());
         for resource in new {
-            if let Some(at) = index.insert(resource.id.hash(), resources.len()) {
+            // What is refused leaves no trace: the rest of a build may go on without it.
+            let hash = resource.id.hash();
+            if let Some(at) = index.get(&hash).copied() {
                 let known = if resources[at].id.equals(&resource.id) {
                     resources.get(at)
                 } else {
@@ -186,6 +188,7 @@ impl Accumulator {
                     return Err(same_id(&resource, known));
                 }
             }
+            index.insert(hash, resources.len());
             resources.push(resource);
         }
         Ok(())

@@ -90,6 +90,10 @@ pub(super) fn root_deleted(pair: &Pair<'_>, effects: &mut Vec<Effect>) {
     let Some((effect, instance)) = deletion_of_root(pair) else { return };
     // It is in Git still, and goes with the root if that applied it.
     effects.retain(|effect| effect.effect != EffectKind::Deleted || effect.object != *instance);
+    // The pair was never in Git: it can't be removed from there.
+    let made: Vec<&ObjectId> =
+        pair.base.iter().flat_map(|base| base.generated.iter().map(|(id, _)| id)).collect();
+    effects.retain(|effect| effect.effect != EffectKind::Orphaned || !made.contains(&&effect.object));
     effects.push(effect);
 }
 

@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(at("a.yaml", 6, 7), Some(((1, 6), 6, 7)));
         assert_eq!(at("b.yaml", 6, 7), Some(((1, 4), 6, 7)));
         assert_eq!(at("c.yaml", 8, 9), Some(((1, 6), 2 + 2 * 6, 2 + 2 * 7)));
-        assert_eq!(at("d.yaml", 0, 1), None);
+        assert_eq!(at("d.yaml", 0, 1), Some(((1, 1), 0, 1)));
         assert_eq!(at("missing.yaml", 0, 1), None);
     }
 }

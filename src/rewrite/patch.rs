@@ -3,8 +3,7 @@
 //! itself feeds others too.
 
 use super::Wanted;
-use super::subject::{Subject, Text, home, overlay};
-use super::suspend::Via;
+use super::subject::{Subject, Text, Via, home, overlay};
 use crate::kustomize::FILE_NAMES;
 use crate::model::ObjectId;
 use crate::repo::Snapshot;

@@ -17,6 +17,15 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Where a suspension is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Via {
+    /// `spec.suspend`
+    Spec,
+    /// The proposed annotation `reconcile.fluxcd.io/suspended`
+    Annotation,
+}
+
 /// An object to change, in a cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'w> {

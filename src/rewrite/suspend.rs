@@ -3,7 +3,7 @@
 
 use super::Wanted;
 use super::patch;
-use super::subject::{Subject, Text, manifest_of, text_of};
+use super::subject::{Subject, Text, Via, manifest_of, text_of};
 use crate::config::Feature;
 use crate::model::ObjectId;
 use crate::model::kinds;
@@ -13,15 +13,6 @@ use crate::simulate::suspend::{ANNOTATION, Suspension, comment_after, suspension
 use crate::world::{Cluster, Effective};
 use crate::yaml::edit::{Content, Operation, Place};
 use crate::yaml::{NodeRef, pointer_join};
-
-/// Where a suspension is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Via {
-    /// `spec.suspend`
-    Spec,
-    /// The proposed annotation `reconcile.fluxcd.io/suspended`
-    Annotation,
-}
 
 /// What a command wants of its subjects.
 #[derive(Clone, Copy, Debug)]

@@ -188,7 +188,7 @@ fn topology(infra_template: &Value) -> Vec<Value> {
                    "controlPlane": reference("controlplane", "KubeadmControlPlaneTemplate", "cp"),
                    "workers": {"machineDeployments": [{"class": "w",
                        "bootstrap": reference("bootstrap", "KubeadmConfigTemplate", "b"),
-                       "infrastructure": reference("infrastructure", "DevMachineTemplate", "m")}]}}}),
+                       "infrastructure": reference("infrastructure", "ExampleMachineTemplate", "m")}]}}}),
         template("infrastructure", "DevClusterTemplate", "dc"),
         template("controlplane", "KubeadmControlPlaneTemplate", "cp"),
         template("bootstrap", "KubeadmConfigTemplate", "b"),
@@ -208,7 +208,7 @@ fn templates_of_a_class_rotate_where_upstream_rotates_them() {
             continue;
         }
         let template = json!({
-            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevMachineTemplate",
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "ExampleMachineTemplate",
             "metadata": {"name": "m", "namespace": "ns", "labels": {}, "annotations": {}},
             "spec": {"template": {"spec": {}}}, "status": {},
         });

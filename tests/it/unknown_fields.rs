@@ -26,7 +26,11 @@ const MANIFEST: &str = "\
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
-spec: {template: {spec: {containers: [{name: web, image: 'nginx:1'}]}}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: 'nginx:1'}]}
 ";
 
 /// A repository whose only child Kustomization has these lines in its spec.

@@ -655,7 +655,7 @@ mod tests {
                 r#"kubectl patch ks apps --type merge -p '{"spec":{"suspend":null}}'"#.into(),
                 vec!["resume Kustomization /apps"],
             ),
-            (r#"kubectl patch ks $KS --type merge -p '{"spec":{"suspend":true}}'"#.into(), vec!["unread perhaps"]),
+            (r#"kubectl patch ks $KS --type merge -p '{"spec":{"suspend":true}}'"#.into(), vec!["unread"]),
             (r#"kubectl patch ks apps -p "{\"spec\":{\"suspend\":$ON}}""#.into(), vec!["unread"]),
             (r#"kubectl patch cronjob backup -p '{"spec":{"suspend":true}}'"#.into(), vec![]),
             ("/scripts/suspend-helmreleases.sh".into(), vec!["unread perhaps"]),

@@ -160,6 +160,13 @@ impl Scene<'_> {
                 "edit it by hand: tag and value belong together",
             );
         }
+        let says = |wanted: &str| super::tree::value(self.text, self.document, at) == wanted;
+        if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
+            && comment.is_none()
+            && matches!(value, Content::Str(wanted) if says(wanted))
+        {
+            return Ok(Compiled::default());
+        }
         let flow = self.in_flow(at);
         let text = self.habits.scalar(value, Some(style).filter(|_| !token.empty), flow);
         let mut compiled = Compiled::default();

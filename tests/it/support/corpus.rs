@@ -37,8 +37,9 @@ fn root() -> Option<PathBuf> {
     let about = std::fs::metadata(&archive).ok()?;
     // Another archive is another directory.
     let changed = about.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let root = target.join(format!("corpus-{}-{changed}", about.len()));
+    // Outside of any checkout, whose ignore rules would hide it.
+    let target = &std::env::temp_dir();
+    let root = target.join(format!("forebay-corpus-{}-{changed}", about.len()));
     if !root.is_dir() {
         let unpacked = tempfile::tempdir_in(target).unwrap();
         let mut tar = std::process::Command::new("tar");
