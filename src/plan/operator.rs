@@ -91,9 +91,11 @@ pub(super) fn root_deleted(pair: &Pair<'_>, effects: &mut Vec<Effect>) {
     // It is in Git still, and goes with the root if that applied it.
     effects.retain(|effect| effect.effect != EffectKind::Deleted || effect.object != *instance);
     // The pair was never in Git: it can't be removed from there.
-    let made: Vec<&ObjectId> =
-        pair.base.iter().flat_map(|base| base.generated.iter().map(|(id, _)| id)).collect();
-    effects.retain(|effect| effect.effect != EffectKind::Orphaned || !made.contains(&&effect.object));
+    let root = effect.object.clone();
+    let is_pair = |id: &ObjectId| {
+        (*id == root || id.group() == kinds::SOURCE) && id.name == root.name && id.namespace == root.namespace
+    };
+    effects.retain(|effect| effect.effect != EffectKind::Orphaned || !is_pair(&effect.object));
     effects.push(effect);
 }
 

@@ -31,12 +31,7 @@ const ROOMS: [&str; 16] = [
 
 /// Files that know each other still, to be parted: each pair is gone as soon as
 /// neither circle is there.
-const TO_BE_PARTED: [[&str; 2]; 4] = [
-    ["plan/machines", "plan/objects"],
-    ["schema/crd", "schema/tree"],
-    ["schema/table", "schema/tree"],
-    ["world/entry", "world/instance"],
-];
+const TO_BE_PARTED: [[&str; 2]; 2] = [["schema/crd", "schema/tree"], ["schema/table", "schema/tree"]];
 
 /// A module as its path: `["kustomize", "target"]`.
 type Module = Vec<String>;

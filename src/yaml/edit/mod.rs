@@ -198,7 +198,11 @@ impl Compiled {
 /// that is used elsewhere, or to text whose layout gives no certain answer.
 pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<Compiled, Refused> {
     let document = &stream.documents[document as usize];
-    let scene = Scene::new(stream, document)?;
+    let mut scene = Scene::new(stream, document)?;
+    scene.habits.literals = !matches!(
+        operation,
+        Operation::Set { comment: Some(_), .. } | Operation::InsertKey { comment: Some(_), .. }
+    );
     let mut compiled = match operation {
         Operation::Set { pointer, value, comment } => scene.set(pointer, value, comment.as_deref())?,
         Operation::InsertKey { map, key, value, place, comment } => {

@@ -19,6 +19,9 @@ pub(super) struct Habits {
     quotes: ScalarStyle,
     /// Whether it is JSON: quotes everywhere.
     json: bool,
+    /// Whether texts of several lines are written as literal blocks. A comment
+    /// behind the last line of one would be a part of it.
+    pub(super) literals: bool,
 }
 
 impl Habits {
@@ -70,6 +73,7 @@ impl Habits {
             dash: dash.unwrap_or(step).min(8),
             quotes: if single > double { ScalarStyle::SingleQuoted } else { ScalarStyle::DoubleQuoted },
             json,
+            literals: true,
         }
     }
 
@@ -133,7 +137,7 @@ impl Habits {
                     items.iter().map(|item| format!("- {}", self.behind_dash(item, column + 2))),
                 )
             }
-            Content::Str(text) if !self.json && is_literal(text) => {
+            Content::Str(text) if self.literals && !self.json && is_literal(text) => {
                 format!(" |-{}", self.lines(column + self.step, text.split('\n').map(str::to_owned)))
             }
             scalar => format!(" {}", self.block_scalar(scalar)),
