@@ -51,7 +51,7 @@ impl Built {
     }
 }
 
-/// The builds of each cluster, by its root.
+/// The builds of each cluster and leaf overlay, by its root.
 pub(super) type Builds = FxHashMap<String, FxHashMap<Identity, Built>>;
 
 /// What was built of another snapshot.

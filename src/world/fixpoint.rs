@@ -701,7 +701,8 @@ fn holds_unknown_keys(node: NodeRef<'_>) -> bool {
 /// What no cluster reaches: one nameless cluster for each overlay that no other
 /// kustomization includes, and one for the loose objects. `used` are the files
 /// that clusters read.
-fn beside(snapshot: &Arc<Snapshot>, shared: &Shared, mut used: FxHashSet<Arc<str>>) -> Vec<Grown> {
+fn beside(repository: &Repository<'_>, mut used: FxHashSet<Arc<str>>) -> Vec<Grown> {
+    let snapshot = repository.snapshot;
     let tree = FileTree::root(snapshot.clone());
     let overlays = Overlays::of(snapshot);
     let is_used = |leaf: &&String| {
@@ -710,7 +711,7 @@ fn beside(snapshot: &Arc<Snapshot>, shared: &Shared, mut used: FxHashSet<Arc<str
     };
     let leaves: Vec<&String> = overlays.leaves().filter(|leaf| !is_used(leaf)).collect();
     let mut all: Vec<Grown> =
-        leaves.into_par_iter().map(|directory| overlay(&tree, directory, shared)).collect();
+        leaves.into_par_iter().map(|directory| overlay(repository, &tree, directory)).collect();
     for grown in &all {
         used.extend(grown.applied.iter().flat_map(|applied| applied.files_read.iter().cloned()));
     }
@@ -748,20 +749,28 @@ fn beside(snapshot: &Arc<Snapshot>, shared: &Shared, mut used: FxHashSet<Arc<str
     all
 }
 
-fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
+fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Grown {
     let mut node = Node::empty_map(None);
     let mut spec = Node::empty_map(None);
     spec.set("path", Node::string(directory, None), None);
     node.set("spec", spec, None);
-    let result = build::build_overlay(tree, directory, &shared.memo);
-    let files_read = result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone());
-    let (objects, outcome) = match result {
-        Ok(build) => {
-            let outcome = built_outcome(&build);
-            (build.objects, outcome)
-        }
+    let identity: Identity = (None, directory.into());
+    let variables = Variables::default();
+    let inputs = Inputs {
+        node: node.get_ref(),
+        tree: Some(tree),
+        path: directory,
+        variables: &variables,
+        strict: false,
+    };
+    let earlier =
+        repository.earlier.as_ref().and_then(|earlier| earlier.build(directory, &identity, &inputs));
+    let build = || build::build_overlay(tree, directory, &repository.shared.memo);
+    let result = earlier.map_or_else(build, Ok).map_err(Outcome::Failed);
+    let (objects, files_read, outcome) = match &result {
+        Ok(build) => (build.objects.clone(), build.files_read.clone(), built_outcome(build)),
         // Its objects are looked at where they are written.
-        Err(failure) => (Vec::new(), Outcome::Failed(failure)),
+        Err(outcome) => (Vec::new(), Vec::new(), outcome.again()),
     };
     let objects = objects
         .into_iter()
@@ -769,6 +778,7 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
             Some((ObjectId::of(object.node.get_ref())?, object, ApplyTarget::Local, Some(0)))
         })
         .collect();
+    let built = Built { node: node.clone(), tree: Some(tree.clone()), variables, strict: false, result };
     let id = ObjectId {
         api_version: "kustomize.config.k8s.io/v1beta1".into(),
         kind: "Kustomization".into(),
@@ -800,7 +810,7 @@ fn overlay(tree: &FileTree, directory: &str, shared: &Shared) -> Grown {
         source: None,
         is_sent: false,
         expanded: Vec::new(),
-        builds: FxHashMap::default(),
+        builds: FxHashMap::from_iter([(identity, built)]),
     }
 }
 
@@ -811,7 +821,7 @@ fn assemble(
     unsettled: Vec<entry_point::Unsettled>,
     has_entry: bool,
 ) -> World {
-    let Repository { snapshot, shared, .. } = *repository;
+    let snapshot = repository.snapshot;
     let mut world = World {
         snapshot: snapshot.clone(),
         objects: Vec::new(),
@@ -840,7 +850,7 @@ fn assemble(
             })
             .collect();
     }
-    for one in beside(snapshot, shared, used) {
+    for one in beside(repository, used) {
         joined.add(repository, one);
     }
     world

@@ -93,7 +93,7 @@ impl Rewriter {
             let written = text.and_then(|text| self.file(path, text)).map(String::into_bytes);
             head.insert(path.clone(), written.unwrap_or_else(|| bytes.clone()));
         }
-        self.rename(head)
+        self.rename(head, &mentioned)
     }
 
     /// The text of a file whose documents are all Kubernetes objects or
@@ -251,8 +251,12 @@ impl Rewriter {
     }
 
     /// Other names for files that one kustomization names, or none but the
-    /// directory.
-    fn rename(&mut self, files: Files) -> Files {
+    /// directory. The name of a file taken as data is a key of that data, and
+    /// origin annotations carry the names of files into the objects.
+    fn rename(&mut self, files: Files, data: &BTreeSet<String>) -> Files {
+        if files.values().any(|bytes| String::from_utf8_lossy(bytes).contains("originAnnotations")) {
+            return files;
+        }
         let is_kustomization =
             |path: &str| path.rsplit('/').next().is_some_and(|n| n.starts_with("kustomization."));
         let texts: Vec<(String, String)> = files
@@ -267,7 +271,8 @@ impl Rewriter {
             let Some(stem) = name.strip_suffix(".yaml").filter(|stem| !stem.starts_with('.')) else {
                 continue;
             };
-            if is_kustomization(path) || is_entry_point(path) || !self.random.one_in(3) {
+            if is_kustomization(path) || is_entry_point(path) || data.contains(name) || !self.random.one_in(3)
+            {
                 continue;
             }
             let mentions: Vec<&String> =

@@ -11,7 +11,7 @@ use forebay::config::Config;
 use forebay::kustomize::FILE_NAMES;
 use forebay::lint::engine::{self, Options};
 use forebay::repo::{Snapshot, Store};
-use forebay::world::World;
+use forebay::world::{Effective, Outcome, World};
 use forebay::yaml::{Dialect, Node, NodeRef};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -44,6 +44,8 @@ fn compare(repositories: &[(String, Files)], changes: usize) {
         let store = Arc::new(Store::default());
         let before = Arc::new(snapshot(files, &store));
         let base = World::new(&before, &config, &[]);
+        let same = base.like(&before, &config, &[]);
+        assert!(whole(&same) == whole(&base), "{name}: an unchanged tree is built anew");
         for seed in 0..changes as u64 {
             let mut random = Random(seed ^ (name.len() as u64) << 32);
             let mut changed = files.clone();
@@ -67,13 +69,39 @@ fn compare(repositories: &[(String, Files)], changes: usize) {
     assert!(shared * 5 > objects, "only {shared} of {objects} objects are shared");
 }
 
-/// The objects that are no plain text of a file, by what tells them apart.
+/// The objects that builds made, by what tells them apart: neither the plain text
+/// of a file nor what a controller makes of another object.
 fn built(world: &World) -> BTreeSet<usize> {
+    addresses(world, &|_| true)
+}
+
+/// Those of builds that lacked nothing: only these are shared.
+fn whole(world: &World) -> BTreeSet<usize> {
+    let lacks_nothing = |outcome: &Outcome| match outcome {
+        Outcome::Built { partial, unusable, .. } => partial.is_empty() && unusable.is_empty(),
+        _ => false,
+    };
+    addresses(world, &|object| {
+        object.members.iter().all(|(cluster, member)| {
+            let cluster = &world.clusters[*cluster as usize];
+            let applied = cluster.members[*member as usize].applied_by;
+            applied.is_some_and(|applied| lacks_nothing(&cluster.applied[applied as usize].outcome))
+        })
+    })
+}
+
+fn addresses(world: &World, counts: &dyn Fn(&Effective) -> bool) -> BTreeSet<usize> {
     let address = |node: &Node| match node {
         Node::Built(built) => Some(Arc::as_ptr(built) as usize),
         Node::Source(..) => None,
     };
-    world.objects.iter().filter_map(|object| address(&object.node)).collect()
+    let of_a_build = |object: &Effective| {
+        object.members.iter().any(|(cluster, member)| {
+            world.clusters[*cluster as usize].members[*member as usize].applied_by.is_some()
+        })
+    };
+    let objects = world.objects.iter().filter(|object| counts(object) && of_a_build(object));
+    objects.filter_map(|object| address(&object.node)).collect()
 }
 
 fn snapshot(files: &Files, store: &Arc<Store>) -> Snapshot {
