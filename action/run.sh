@@ -76,8 +76,19 @@ plan() {
   output plan-effects "$(jq '.effects | length' "$directory/plan.json")"
 }
 
+map() {
+  local code=0 base=(--base)
+  [ -z "${FOREBAY_BASE:-}" ] || base+=("$FOREBAY_BASE")
+  # lint looks at no change, and so the map shows none.
+  case "$command" in lint) base=() ;; esac
+  without_commands "$binary" map "${common[@]}" ${base[@]+"${base[@]}"} --output "$directory/fleet.html" || code=$?
+  remember "$code"
+  [ ! -f "$directory/fleet.html" ] || output map-file "$directory/fleet.html"
+}
+
 case "$command" in lint | both) lint ;; esac
 case "$command" in plan | both) plan ;; esac
+[ "${FOREBAY_MAP:-false}" != true ] || map
 
 if [ -s "$pages" ]; then
   cat "$pages" >>"$summary"

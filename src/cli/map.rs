@@ -22,9 +22,10 @@ pub(crate) struct Arguments {
     /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Revision or directory (./DIR) before a change that the map then shows
-    #[arg(long, value_name = "REV|./DIR")]
-    base: Option<String>,
+    /// Revision or directory (./DIR) before a change that the map then shows [without a value: the merge base
+    /// with the main branch]
+    #[arg(long, value_name = "REV|./DIR", num_args = 0..=1)]
+    base: Option<Option<String>>,
     /// Revision or directory (./DIR) after the change [default: the working tree]
     #[arg(long, value_name = "REV|./DIR", requires = "base")]
     head: Option<String>,
@@ -42,7 +43,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Some(name) => revisions::read(&session, name)?,
         None => Revision { snapshot: session.snapshot.clone(), label: "working tree".to_owned() },
     };
-    let base = arguments.base.as_deref().map(|name| revisions::read(&session, name)).transpose()?;
+    let base = arguments.base.as_ref().map(|name| match name {
+        Some(name) => revisions::read(&session, name),
+        None => revisions::read_default_base(&session),
+    });
+    let base = base.transpose()?;
     let base = base.map(|base| (World::new(&base.snapshot, &session.config, &remotes), base.label));
     let world = match &base {
         Some((base, _)) => base.like(&head.snapshot, &session.config, &remotes),

@@ -184,6 +184,7 @@ for (const [name, root] of pages) {
 {
   const file = page(large(), "large");
   const { tab, said, close } = await open(file, 1400, 900);
+  await tab.waitForFunction(() => performance.getEntriesByType("paint").length > 0, null, { timeout: 5000 }).catch(() => {});
   const first = await tab.evaluate(() => performance.getEntriesByType("paint").map((entry) => [entry.name, Math.round(entry.startTime)]));
   const frames = await tab.evaluate(async () => {
     const stage = document.getElementById("stage");

@@ -91,6 +91,23 @@ fn one_run_gives_log_annotations_sarif_summary_and_outputs() {
 }
 
 #[test]
+fn the_map_is_written_where_it_is_wanted() {
+    if !has("bash jq") {
+        skip!("bash or jq is absent");
+    }
+    let workspace = Scratch::new(&[("repository/a.yaml", FAULTY)]);
+    script("run.sh", &workspace, &[]);
+    assert!(!outputs(&workspace).contains_key("map-file"));
+    script("run.sh", &workspace, &[("FOREBAY_MAP", "true")]);
+    let page = std::fs::read_to_string(&outputs(&workspace)["map-file"]).expect("a page");
+    assert!(page.starts_with("<!doctype html>") && page.contains("malformed-label-value"), "{page}");
+    let base = [("FOREBAY_MAP", "true"), ("FOREBAY_COMMAND", "plan"), ("FOREBAY_BASE", "./.")];
+    let run = script("run.sh", &workspace, &base);
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert!(Path::new(&outputs(&workspace)["map-file"]).exists());
+}
+
+#[test]
 fn inputs_choose_and_are_never_evaluated() {
     if !has("bash jq") {
         skip!("bash or jq is absent");

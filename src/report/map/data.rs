@@ -695,11 +695,7 @@ fn item_json(item: &Item<'_>) -> Value {
 
 /// What stands for objects that no Flux Kustomization applies.
 fn without_applier(cluster: &Cluster) -> ObjectId {
-    let name = if cluster.name.is_some() {
-        "applied by hand or a controller"
-    } else {
-        "applied by no Kustomization"
-    };
+    let name = if cluster.name.is_some() { "by hand or a controller" } else { "applied by no Kustomization" };
     ObjectId { api_version: "".into(), kind: "".into(), namespace: None, name: name.into() }
 }
 

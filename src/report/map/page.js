@@ -93,8 +93,10 @@
   map.append(scene);
   const HEAD = 40, ROW = 18, MARGIN = 8;
   const clip = (text, width, size, bold) => {
-    const room = Math.max(4, Math.floor(width / (size * (bold ? 0.64 : 0.56))));
+    const room = Math.max(4, Math.floor(width / (size * (bold ? 0.68 : 0.56))));
     if (text.length <= room) return text;
+    // Paths differ at their end.
+    if (bold && text.includes("/")) return "…" + text.slice(text.length - room + 1);
     const head = Math.ceil((room - 1) / 2);
     return text.slice(0, head) + "…" + text.slice(text.length - (room - 1 - head));
   };
@@ -116,18 +118,23 @@
     const inView = (it) => it.x < right && it.x + it.w > left && it.y < bottom && it.y + it.h > top;
     scene.setAttribute("transform", `scale(${state.z}) translate(${-left} ${-top})`);
     const parts = [];
-    const near = state.z >= 0.35, rows = state.z >= 0.55;
+    const near = state.z >= 0.35, rows = state.z >= 0.55, names = state.z >= 0.1;
+    // Names grow as boxes shrink, so that they can be read where rows can't.
+    const large = Math.min(9.5 / state.z, 44);
     clusters.forEach((cluster, index) => {
       if (!inView(cluster)) return;
       const dim = state.cluster && state.cluster !== cluster.n ? " dim" : "";
       parts.push(make("rect", { class: "cluster " + cluster.c + dim, x: cluster.x, y: cluster.y, width: cluster.w, height: cluster.h, rx: 10 }));
-      const size = Math.min(Math.max(18, 15 / state.z), 90);
-      const title = cluster.n + (cluster.c === "stated" ? "" : " (" + cluster.c + ")") + (near ? "  " + cluster.t : "");
+      // Further away the frame alone says that a cluster is guessed.
+      const title = cluster.n + (near ? (cluster.c === "stated" ? "" : " (" + cluster.c + ")") + "  " + cluster.t : "");
+      const whole = (cluster.w - 24) / (title.length * 0.68);
+      const size = Math.max(18, Math.min(15 / state.z, 90, Math.max(whole, 9 / state.z, 18)));
       const text = make("text", { class: "title" + dim, x: cluster.x + 12, y: cluster.y + 12 + Math.min(size, 30), "data-cluster": index }, clip(title, cluster.w - 24, size, true));
       text.style.fontSize = size + "px";
       parts.push(text);
     });
     const far = new Map();
+    const named = [];
     const seen = boxes.filter(inView);
     const lines = (item) => {
       for (const [to, kind] of item.out) {
@@ -159,14 +166,25 @@
       if (!near) {
         const d = `M${box.x} ${box.y}h${box.w}v${box.h}h${-box.w}z`;
         far.set(looks, (far.get(looks) || "") + d);
+        if (names) {
+          const text = make("text", { class: "title" + dim, x: box.x + MARGIN, y: box.y + Math.min(box.h * 0.8, large * 1.1) }, clip(box.n, box.w - 2 * MARGIN, large, true));
+          text.style.fontSize = large + "px";
+          named.push(text);
+        }
         continue;
       }
       parts.push(make("rect", { class: looks, x: box.x, y: box.y, width: box.w, height: box.h, rx: 6, "data-item": box.i }));
       const sign = mark(box);
       if (sign) parts.push(make("text", { class: "mark " + sign, x: box.x + MARGIN, y: box.y + 17 }, SIGN[sign]));
+      if (!rows) {
+        const size = Math.min(large, 22);
+        const text = make("text", { class: "title" + dim, x: box.x + MARGIN + (sign ? 16 : 0), y: box.y + 8 + size }, clip(box.n, box.w - 30, size, true));
+        text.style.fontSize = size + "px";
+        parts.push(text);
+        continue;
+      }
       parts.push(make("text", { class: "title" + dim, x: box.x + MARGIN + (sign ? 16 : 0), y: box.y + 17 }, clip(nameOf(box), box.w - 30, 12, true)));
       parts.push(make("text", { class: "soft" + dim, x: box.x + MARGIN, y: box.y + 32 }, clip(box.k + "  " + (box.d || ""), box.w - 16, 11)));
-      if (!rows) continue;
       (box.r || []).forEach((row, at) => {
         const item = items[row], y = box.y + HEAD + at * ROW;
         const faint = filtered() && !shown.has(row) ? " dim" : "";
@@ -178,6 +196,7 @@
       if (box.m) parts.push(make("text", { class: "soft" + dim, x: box.x + MARGIN + 14, y: box.y + HEAD + (box.r || []).length * ROW + 13 }, clip(box.m, box.w - 30, 11)));
     }
     for (const [looks, d] of far) parts.push(make("path", { class: looks, d }));
+    parts.push(...named);
     scene.replaceChildren(...parts);
   };
   let frame = 0;
@@ -188,11 +207,14 @@
   // Looking around.
   const world = clusters.reduce((all, it) => ({ w: Math.max(all.w, it.x + it.w), h: Math.max(all.h, it.y + it.h) }), { w: 1, h: 1 });
   const LEAST = 0.004, MOST = 3;
+  // The buttons and the legend lie over the map: nothing hides below them.
   const fit = (area) => {
-    const pad = 24;
-    state.z = Math.min(1.2, Math.max(LEAST, Math.min(stage.clientWidth / (area.w + 2 * pad), stage.clientHeight / (area.h + 2 * pad))));
-    state.x = area.x + area.w / 2 - stage.clientWidth / state.z / 2;
-    state.y = area.y + area.h / 2 - stage.clientHeight / state.z / 2;
+    const pad = 12;
+    const width = stage.clientWidth - byId("zoom").offsetWidth - 3 * pad;
+    const height = stage.clientHeight - byId("legend").offsetHeight - 3 * pad;
+    state.z = Math.min(1.2, Math.max(LEAST, Math.min(width / area.w, height / area.h)));
+    state.x = area.x + area.w / 2 - (width / 2 + pad) / state.z;
+    state.y = area.y + area.h / 2 - (height / 2 + pad) / state.z;
     redraw();
   };
   const all = () => fit({ x: 0, y: 0, w: world.w, h: world.h });
