@@ -16,6 +16,8 @@ mod migrate;
 mod output;
 mod plan;
 mod progress;
+mod refactoring;
+mod rename;
 mod revisions;
 mod rewriting;
 mod root;
@@ -70,6 +72,8 @@ enum Command {
     Suspend(suspend::SuspendArguments),
     /// Resume suspended objects in their files
     Resume(suspend::ResumeArguments),
+    /// Give an object another name, without deleting what runs
+    Rename(rename::Arguments),
     /// Explain a rule, or a field of a kind: what it takes, since and until when
     Explain(explain::Arguments),
     /// Say who applies an object, through which files, patches and substitutions
@@ -168,6 +172,7 @@ fn run() -> ExitCode {
         Command::Simulate(Simulate::Propagation(arguments)) => simulate_propagation::run(&common, &arguments),
         Command::Suspend(arguments) => suspend::suspend(&common, &arguments),
         Command::Resume(arguments) => suspend::resume(&common, &arguments),
+        Command::Rename(arguments) => rename::run(&common, &arguments),
         Command::Plan(arguments) => plan::run(&common, &arguments),
         Command::Migrate(arguments) => migrate::run(&common, &arguments),
         Command::Graph(arguments) => graph::run(&common, &arguments),

@@ -119,6 +119,21 @@ pub fn documents_in(scalar: NodeRef<'_>) -> Vec<Node> {
     load::documents(&load::path_of(scalar), &stream, &place).unwrap_or_default()
 }
 
+/// The fields of objects of a type that hold names of objects of another kind, by
+/// kustomize's built-in table: steps to a name, a list of names, or a map (or list
+/// of maps) with a `name`. A step that ends in `[]` is a list.
+pub fn name_fields(group: &str, kind: &str, of: (&str, &str)) -> Vec<Vec<String>> {
+    let config = config::Config::builtin();
+    let targets = config
+        .name_references
+        .iter()
+        .filter(|target| target.kind == of.1 && (target.group.is_empty() || target.group == of.0));
+    let fields = targets.flat_map(|target| &target.referrers).filter(|spec| {
+        (spec.kind.is_empty() || spec.kind == kind) && (spec.group.is_empty() || spec.group == group)
+    });
+    fields.map(|spec| spec.steps().into_iter().map(|step| step.into_owned()).collect()).collect()
+}
+
 /// Whether a build of `dir` could take a path in it as a resource: a file of
 /// objects, or a directory that builds. Bases that this builds are kept for the
 /// build itself.

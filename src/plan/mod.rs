@@ -24,6 +24,7 @@ mod unknowns;
 mod waits;
 
 pub use fields::{FieldChange, compare};
+pub use moves::{Replacement, Takeover, replacements, takeovers};
 pub use reach::{Reach, reach};
 pub use removal::counted_kinds;
 

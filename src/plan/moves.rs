@@ -4,17 +4,19 @@
 use super::fate::{is_suspended, protected, prunes, text_at};
 use super::fields::compare;
 use super::removal::what_goes;
-use super::{Effect, Pair, Placed, Side};
+use super::{Effect, Pair, Placed, Side, pairs};
 use crate::model::references::{Role as Reference, has_ready_expression, references};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
+use crate::simulate::takeover::helm::Release;
 use crate::simulate::takeover::orders::{Answer, Outcome, explore};
 use crate::simulate::takeover::{
     Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Marks, Role, Settings, Ssa, State,
 };
-use crate::world::{Applied, ApplyTarget, Cluster};
+use crate::world::{Applied, ApplyTarget, Cluster, World};
 use crate::yaml::{NodeRef, pointer_join};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// An object that moved: before and after.
 pub(super) type Moved<'p, 'w> = (&'p Placed<'w>, &'p Placed<'w>);
@@ -48,16 +50,151 @@ fn is_elsewhere(before: &Placed<'_>, after: &Placed<'_>) -> bool {
     }
 }
 
+/// Objects that one Kustomization hands to another.
+type Groups<'p, 'w> = BTreeMap<(&'w ObjectId, &'w ObjectId), Vec<Moved<'p, 'w>>>;
+
 /// Effects on all objects that moved.
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
-    let mut groups: BTreeMap<(&ObjectId, &ObjectId), Vec<Moved<'_, '_>>> = BTreeMap::new();
+    groups(pair).into_values().flat_map(|moved| group(pair, &moved)).collect()
+}
+
+/// What becomes, in every order of the controllers, of the objects that one
+/// Kustomization hands to another.
+#[derive(Clone, Debug)]
+pub struct Takeover {
+    /// The cluster.
+    pub cluster: Option<Arc<str>>,
+    /// Applied them.
+    pub from: ObjectId,
+    /// Applies them.
+    pub to: ObjectId,
+    /// How many there are.
+    pub objects: usize,
+    /// How many ends the orders have.
+    pub ends: usize,
+    /// Whether every order was followed.
+    pub complete: bool,
+    /// Those that some order deletes, and whether it creates them anew.
+    pub lost: Vec<(ObjectId, bool)>,
+}
+
+/// All objects that another Kustomization applies after a change.
+pub fn takeovers(base: &World, head: &World) -> Vec<Takeover> {
+    let mut out = Vec::new();
+    for pair in pairs(base, head) {
+        for ((from_id, to_id), moved) in groups(&pair) {
+            let both = moved.first().and_then(|(a, b)| Some((a.applied_by?, b.applied_by?)));
+            let Some((from, to)) = both else { continue };
+            let answer = simulate(&pair, from, to, &moved);
+            let lost = moved.iter().filter_map(|(before, _)| {
+                let outcomes = answer.of(&(before.target.clone(), Id::from(&before.object.id)));
+                let loses = outcomes.iter().any(|outcome| outcome.loses());
+                loses.then(|| (before.object.id.clone(), !outcomes.contains(&&Outcome::Deleted)))
+            });
+            out.push(Takeover {
+                cluster: pair.name.clone(),
+                from: from_id.clone(),
+                to: to_id.clone(),
+                objects: moved.len(),
+                ends: answer.ends,
+                complete: answer.complete,
+                lost: lost.collect(),
+            });
+        }
+    }
+    out
+}
+
+/// What becomes, in every order of the controllers, of an object that its
+/// Kustomization applies under another name.
+#[derive(Clone, Debug)]
+pub struct Replacement {
+    /// The cluster.
+    pub cluster: Option<Arc<str>>,
+    /// How many ends the orders have.
+    pub ends: usize,
+    /// Whether every order was followed.
+    pub complete: bool,
+    /// Whether the object of the old name is deleted in every order.
+    pub goes: bool,
+    /// Whether it is in some order.
+    pub may_go: bool,
+    /// The Helm release that it has, where some order uninstalls that.
+    pub uninstalled: Option<String>,
+}
+
+/// One object by two names, in each cluster that has it before and after a change.
+pub fn replacements(base: &World, head: &World, old: &ObjectId, new: &ObjectId) -> Vec<Replacement> {
+    let mut out = Vec::new();
+    for pair in pairs(base, head) {
+        let place = |id: &ObjectId| (ApplyTarget::Local, Id::from(id));
+        let before = pair.before.get(&key_of(old));
+        let (Some(before), Some(after)) = (before, pair.after.get(&key_of(new))) else { continue };
+        let (Some(by), Some(base), Some(head)) = (before.applied_by, pair.base, pair.head) else { continue };
+        let (before, after) = (replaced(before), replaced(after));
+        let Some(still) = head.applied(by.id.namespace.as_deref(), &by.id.name) else { continue };
+        let ids = [by.id.clone()];
+        let mut state = State::default();
+        state.place(ApplyTarget::Local, manifest(base, by, 0, &ids), None);
+        state.place(ApplyTarget::Local, before, Some(&Id::from(&by.id)));
+        state.revision();
+        // The new settings, with which it looks at the new revision or, where what
+        // applies it is slower, the old ones.
+        let objects = Build::Objects(vec![after]);
+        let mut late = manifest(head, still, 0, &ids);
+        late.content += 1;
+        let builds = Builds::from([((Id::from(&by.id), 0), objects)]);
+        for start in [state.clone(), with(state, late)] {
+            let answer = explore(&start, &builds);
+            let is_gone = |outcome: &&Outcome| matches!(outcome, Outcome::Deleted | Outcome::RecreatedLater);
+            let outcomes = answer.of(&place(old));
+            let releases = answer.outcomes.iter().filter(|((_, id), _)| &*id.group == "helm.sh");
+            let lost = releases.filter(|(_, outcomes)| outcomes.keys().any(Outcome::loses));
+            let lost = lost.map(|((_, id), _)| id.name.to_string()).next();
+            out.push(Replacement {
+                cluster: pair.name.clone(),
+                ends: answer.ends,
+                complete: answer.complete,
+                goes: !outcomes.is_empty() && outcomes.iter().all(is_gone),
+                may_go: outcomes.iter().any(|outcome| outcome.loses()),
+                uninstalled: lost,
+            });
+        }
+    }
+    out
+}
+
+fn key_of(id: &ObjectId) -> super::Key<'_> {
+    (&ApplyTarget::Local, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name)
+}
+
+/// The same state with another manifest of a Kustomization in it.
+fn with(mut state: State, manifest: Manifest) -> State {
+    if let Some(live) = state.objects.get_mut(&(ApplyTarget::Local, manifest.id.clone())) {
+        live.manifest = manifest;
+    }
+    state
+}
+
+fn replaced(placed: &Placed<'_>) -> Manifest {
+    let mut manifest = plain(placed);
+    if kinds::is_helm_release(&placed.object.id)
+        && let Some(release) = Release::of(&placed.object.id, placed.object.node.get_ref())
+    {
+        manifest.role = Role::HelmRelease(release);
+    }
+    manifest
+}
+
+fn groups<'p, 'w>(pair: &'p Pair<'w>) -> Groups<'p, 'w> {
+    let mut groups = Groups::new();
     for (key, before) in &pair.before {
         let Some(after) = pair.after.get(key).filter(|after| is_elsewhere(before, after)) else { continue };
         if let (Some(from), Some(to)) = (before.applied_by, after.applied_by) {
             groups.entry((&from.id, &to.id)).or_default().push((before, after));
         }
     }
-    groups.into_values().flat_map(|moved| group(pair, &moved)).collect()
+    groups
 }
 
 fn group(pair: &Pair<'_>, moved: &[Moved<'_, '_>]) -> Vec<Effect> {

@@ -46,7 +46,7 @@ pub enum Unreadable {
 }
 
 /// Where a snapshot's bytes come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Origin {
     Directory(Arc<Root>),
     Revision { root: PathBuf },
@@ -194,12 +194,31 @@ impl Snapshot {
                 Err(at) => files.insert(at, file),
             }
         }
-        let origin = match &self.origin {
-            Origin::Directory(root) => Origin::Directory(root.clone()),
-            Origin::Revision { root } => Origin::Revision { root: root.clone() },
-            Origin::Memory => Origin::Memory,
-        };
-        Snapshot::from_files(origin, files, self.unnamed.clone(), self.store.clone()).with_objects()
+        Snapshot::from_files(self.origin.clone(), files, self.unnamed.clone(), self.store.clone())
+            .with_objects()
+    }
+
+    /// The same tree with some files under other paths, (from, to); what is at `to` is
+    /// replaced.
+    ///
+    /// # Errors
+    /// A file that is not there, or that can't be read.
+    pub fn with_moved(&self, moves: &[(Arc<str>, Arc<str>)]) -> Result<Snapshot, Unreadable> {
+        let mut bytes: Vec<(&str, Vec<u8>)> = Vec::new();
+        for (from, to) in moves {
+            let file = self.file(from).ok_or(Unreadable::NotAFile)?;
+            bytes.push((to, self.blob(file).map_err(Clone::clone)?.bytes.to_vec()));
+        }
+        let gone: rustc_hash::FxHashSet<&str> = moves.iter().map(|(from, _)| &**from).collect();
+        let mut rest = self.clone_tree();
+        rest.files.retain(|file| !gone.contains(&*file.path));
+        rest.index = rest.files.iter().enumerate().map(|(at, file)| (file.path.clone(), at as u32)).collect();
+        Ok(rest.with_files(bytes))
+    }
+
+    fn clone_tree(&self) -> Snapshot {
+        let files = self.files.clone();
+        Snapshot::from_files(self.origin.clone(), files, self.unnamed.clone(), self.store.clone())
     }
 
     fn build(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {

@@ -29,6 +29,7 @@ pub mod sarif;
 pub mod schema;
 mod snippet;
 pub mod stated;
+pub mod steps;
 pub mod summary;
 pub mod suspend;
 

@@ -9,6 +9,7 @@ pub mod fix;
 pub mod ignore;
 pub mod patch;
 mod policy;
+pub mod refactor;
 pub mod subject;
 pub mod suspend;
 pub mod write;

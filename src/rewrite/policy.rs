@@ -112,6 +112,8 @@ fn touched<'a>(root: NodeRef<'a>, operation: &Operation) -> Option<NodeRef<'a>> 
         | Operation::RenameKey { pointer, .. }
         | Operation::RemoveItem { pointer } => (pointer.clone(), false),
         Operation::MoveKey { pointer, .. } => (pointer.clone(), false),
+        // Texts in the clear only: an encrypted one holds no word that is looked for.
+        Operation::ReplaceWithin { .. } => return None,
         // SOPS may keep encrypted comments; those are no one's to remove.
         Operation::RemoveComment { .. } => return None,
     };

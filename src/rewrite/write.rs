@@ -19,6 +19,7 @@ use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const PREFIX: &str = ".forebay-";
 const SUFFIX: &str = ".tmp";
@@ -75,6 +76,52 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
     }
     let linked = changes.iter().zip(&targets).filter(|(_, (_, metadata))| has_other_names(metadata));
     Ok(linked.map(|(change, _)| change.path.to_string()).collect())
+}
+
+/// Move files below `root`, (from, to), and write those that change, whose paths are
+/// those after the moves. Directories that are empty afterwards go.
+///
+/// # Errors
+/// As of [`write`]; a path that is taken. Where something fails midway, files that
+/// were moved are moved back.
+pub fn relocate(
+    root: &Path,
+    moves: &[(Arc<str>, Arc<str>)],
+    changes: &[FileChange],
+) -> Result<Vec<String>, Vec<Refusal>> {
+    let refuse = |path: &Arc<str>, message: String| {
+        vec![Refusal::whole(path, message, "no file was changed; run again when this is solved")]
+    };
+    let mut done: Vec<(PathBuf, PathBuf)> = Vec::new();
+    let back = |done: &[(PathBuf, PathBuf)]| {
+        done.iter().rev().for_each(|(from, to)| drop(fs::rename(to, from)));
+    };
+    for (from, to) in moves {
+        let directory = Path::new(&**to).parent().unwrap_or(Path::new(""));
+        let moved = plain(root, Path::new(&**from)).and_then(|source| {
+            directories(root, directory)?;
+            let target = plain(root, Path::new(&**to))?;
+            if fs::symlink_metadata(&target).is_ok() {
+                return Err(io::Error::other(format!("{to} is there already")));
+            }
+            fs::rename(&source, &target)?;
+            Ok((source, target))
+        });
+        match moved {
+            Ok(pair) => done.push(pair),
+            Err(error) => {
+                back(&done);
+                return Err(refuse(from, format!("it can't be moved: {error}")));
+            }
+        }
+    }
+    let linked = write(root, changes).inspect_err(|_| back(&done))?;
+    for (from, _) in &done {
+        let above = from.ancestors().skip(1).take_while(|above| *above != root);
+        // The first that is not empty ends it.
+        let _ = above.map(fs::remove_dir).take_while(Result::is_ok).count();
+    }
+    Ok(linked)
 }
 
 /// Write a report or a build to the file that a flag names, its directory being

@@ -12,6 +12,7 @@ mod relocate;
 mod render;
 mod tree;
 pub mod verify;
+mod within;
 
 use super::resolve::{Dialect, Scalar, resolve_plain};
 use super::tape::{Document, Token, TokenKind};
@@ -134,6 +135,16 @@ pub enum Operation {
         /// The item.
         pointer: String,
     },
+    /// Replace bytes inside of a scalar, or of a comment: a word of a text that stands
+    /// there as it is meant, such as a name in an inline patch.
+    ReplaceWithin {
+        /// First byte.
+        start: u32,
+        /// One past the last byte.
+        end: u32,
+        /// What stands there instead.
+        text: String,
+    },
     /// Remove a comment, with its line where nothing else stands there.
     RemoveComment {
         /// Its first byte.
@@ -213,6 +224,7 @@ pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<
         Operation::MoveKey { pointer, into } => scene.move_key(pointer, into)?,
         Operation::InsertItem { list, before, value } => scene.insert_item(list, *before, value)?,
         Operation::RemoveItem { pointer } => scene.remove_item(pointer)?,
+        Operation::ReplaceWithin { start, end, text } => scene.replace_within(*start..*end, text)?,
         Operation::RemoveComment { start } => scene.remove_comment(*start)?,
     };
     compiled.edits.sort_by_key(|edit| (edit.start, edit.end));

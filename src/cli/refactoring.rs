@@ -1,0 +1,184 @@
+//! What `rename` and `move` share: their flags, and doing a step of a series.
+
+use super::common::Common;
+use super::output::{self, formats};
+use super::selector::Selector;
+use super::session::Session;
+use super::{Answer, Failure, Status, rename, rewriting};
+use crate::lint::engine::NotChecked;
+use crate::repo::{Snapshot, git};
+use crate::report::{self, json, steps};
+use crate::rewrite::refactor::{Refused, Series, changed};
+use crate::rewrite::subject::Subject;
+use crate::rewrite::write;
+use crate::text::{clean, counted};
+use crate::world::World;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+formats!(Text = "text", Json = "json");
+
+/// Flags of commands that refactor.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct Flags {
+    #[command(flatten)]
+    pub(crate) mode: rewriting::Mode,
+    /// Change the object in every cluster that has it
+    #[arg(long)]
+    pub(crate) all_clusters: bool,
+    /// Do this step; those before it have to be in the tree
+    #[arg(long, value_name = "N")]
+    pub(crate) step: Option<usize>,
+    /// Write every step as a patch for `git am` into DIR instead
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["diff", "check", "step"])]
+    pub(crate) patches: Option<PathBuf>,
+}
+
+/// Builds other worlds of the repository, sharing what is the same.
+pub(crate) fn rebuild<'s>(session: &'s Session, world: &'s World) -> impl Fn(&Arc<Snapshot>) -> World + 's {
+    let remotes = git::remotes(&session.root);
+    move |snapshot| world.like(snapshot, &session.config, &remotes)
+}
+
+/// See [`rename::subjects`].
+pub(crate) fn select<'w>(
+    common: &Common,
+    session: &Session,
+    world: &'w World,
+    selector: &Selector,
+    all_clusters: bool,
+) -> Result<Vec<Subject<'w>>, Failure> {
+    rename::subjects(common, session, world, selector, all_clusters)
+}
+
+/// The flags that the command for the next step needs too.
+pub(crate) fn add_flags(command: &mut String, common: &Common, flags: &Flags) {
+    for cluster in &common.cluster {
+        command.push_str(&format!(" --cluster {cluster}"));
+    }
+    if let Some(namespace) = &common.namespace {
+        command.push_str(&format!(" -n {namespace}"));
+    }
+    if flags.all_clusters {
+        command.push_str(" --all-clusters");
+    }
+}
+
+/// Tell the steps and do the one that is asked for.
+pub(crate) fn carry_out(
+    common: &Common,
+    session: &Session,
+    world: &World,
+    flags: &Flags,
+    name: &str,
+    command: &str,
+    result: Result<Series, Vec<Refused>>,
+) -> Answer {
+    let (format, _) = output::chosen::<Format>(common).or_else(|failure| match flags.mode.diff {
+        // `--diff` has a format of its own.
+        true => Ok((Format::Text, Vec::new())),
+        false => Err(failure),
+    })?;
+    let header = || json::header(name, None, Some(world), &NotChecked::default());
+    let series = match result {
+        Ok(series) => series,
+        Err(refused) => {
+            if format == Format::Json {
+                let body = steps::refusals(&session.snapshot, &refused);
+                output::emit(common, |_: Format, out, _| {
+                    json::write(out, &json::answer(header(), body.clone()))
+                })?;
+            }
+            let lines: Vec<String> =
+                refused.iter().map(|one| steps::sentence(&session.snapshot, one)).collect();
+            return Err(Failure::Usage(format!("nothing was written\n{}", lines.join("\n"))));
+        }
+    };
+    if let Some(directory) = &flags.patches {
+        return write_patches(common, session, directory, &series);
+    }
+    let next = series.next();
+    let step = match flags.step {
+        None if next == 1 => Some(1),
+        // The commit before it may not be in the cluster yet: that is for people to see.
+        None => None,
+        Some(wanted) if wanted == next => Some(wanted),
+        Some(wanted) if wanted > series.steps.len() => {
+            let count = counted(series.steps.len(), "step");
+            return Err(Failure::Usage(format!("--step {wanted}: there is {count}; nothing was written")));
+        }
+        Some(wanted) if wanted < next => {
+            return Err(Failure::Usage(format!("--step {wanted}: the tree has it; nothing was written")));
+        }
+        Some(wanted) => {
+            return Err(Failure::Usage(format!(
+                "--step {wanted}: this tree has no step {} yet; nothing was written\n\
+                 help: do that first, and wait until the cluster has it",
+                wanted - 1
+            )));
+        }
+    };
+    let changes = step.map_or(&[][..], |number| &series.steps[number - 1].changes[..]);
+    let moves = step.map_or(&[][..], |number| &series.steps[number - 1].moves[..]);
+    let told = steps::Run { does: step, writes: flags.mode.writes(), command };
+    let before = world.snapshot.clone();
+    if flags.mode.writes() {
+        let linked = write::relocate(&session.root, moves, changes).map_err(|refusals| {
+            Failure::Work(rewriting::refused(session, "the change could not be written", &refusals))
+        })?;
+        rewriting::tell_of_links(&linked);
+    }
+    let text = steps::text(&before, &series, told);
+    if flags.mode.diff {
+        let moved = match moves.is_empty() {
+            true => before.clone(),
+            false => Arc::new(
+                before.with_moved(moves).map_err(|_| Failure::Work("a file can't be read".to_owned()))?,
+            ),
+        };
+        let after = changed(&moved, changes);
+        output::emit(common, |_: output::DiffOnly, out, terminal| {
+            for (from, to) in moves {
+                writeln!(out, "rename {} -> {}", clean(from), clean(to))?;
+            }
+            let look = report::diff::Look { color: terminal.color, secrets: flags.mode.show_secrets };
+            report::diff::write(out, &moved, &after, changes, look)
+        })?;
+        if !common.quiet {
+            let _ = anstream::stderr().write_all(text.as_bytes());
+        }
+    } else {
+        output::emit(common, |format, out, _| match format {
+            Format::Text => out.write_all(text.as_bytes()),
+            Format::Json => json::write(out, &json::answer(header(), steps::json(&series))),
+        })?;
+    }
+    let pending = flags.mode.check && !(changes.is_empty() && moves.is_empty());
+    Ok(if pending { Status::Findings } else { Status::Clean })
+}
+
+fn write_patches(common: &Common, session: &Session, directory: &std::path::Path, series: &Series) -> Answer {
+    let failed = |error: std::io::Error| Failure::Work(format!("{}: {error}", directory.display()));
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let boundary = common.boundary(directory)?;
+    let mut before = session.snapshot.clone();
+    for step in series.steps.iter().filter(|step| !step.done) {
+        let moved = match step.moves.is_empty() {
+            true => before.clone(),
+            false => Arc::new(
+                before
+                    .with_moved(&step.moves)
+                    .map_err(|_| Failure::Work("a file can't be read".to_owned()))?,
+            ),
+        };
+        let after = changed(&moved, &step.changes);
+        let mut bytes = Vec::new();
+        steps::patch(&mut bytes, &moved, &after, series, step).map_err(failed)?;
+        let path = directory.join(format!("{:04}-step-{}.patch", step.number, step.number));
+        write::file(&boundary, &path, &bytes).map_err(failed)?;
+        let _ = writeln!(anstream::stdout(), "{}", path.display());
+        before = after;
+    }
+    Ok(Status::Clean)
+}

@@ -1,0 +1,136 @@
+//! Refactorings: the same objects under other names, in other files, applied by
+//! other Kustomizations; in as many steps as it takes for nothing to be deleted.
+//!
+//! Where the texts stand that have to change is looked for (`mentions`, `texts`,
+//! `paths`); whether they were all, and no others, is proven by building every
+//! cluster again ([`same`]): the effective view has to be the same but for what was
+//! asked for. What the controllers do between two commits is simulated in every
+//! order ([`crate::plan::takeovers`], [`crate::plan::replacements`]).
+
+pub mod mentions;
+pub mod rename;
+pub mod same;
+pub mod steps;
+pub mod texts;
+
+use super::{FileChange, Refusal};
+use crate::model::ObjectId;
+use crate::repo::{FileKind, Snapshot};
+use crate::world::World;
+use crate::yaml::Location;
+use std::sync::Arc;
+
+/// Builds the world of another snapshot of the repository.
+pub type Rebuild<'r> = dyn Fn(&Arc<Snapshot>) -> World + 'r;
+
+/// Why a refactoring is not done, and where that stands.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// The place, where there is one.
+    pub location: Option<Location>,
+    /// Why.
+    pub why: String,
+    /// The way out, imperative.
+    pub help: String,
+}
+
+impl Refused {
+    /// A refusal at a place.
+    pub fn at(location: Option<Location>, why: impl Into<String>, help: impl Into<String>) -> Refused {
+        Refused { location, why: why.into(), help: help.into() }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Refused {
+        let range = refusal.range.unwrap_or(0..0);
+        let location =
+            Location { path: refusal.path.clone(), start: range.start, end: range.end, via: Vec::new() };
+        Refused::at(Some(location), refusal.message, refusal.help)
+    }
+}
+
+/// One commit of a refactoring.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Counts from 1.
+    pub number: usize,
+    /// What it does.
+    pub title: String,
+    /// Whether the tree has it already.
+    pub done: bool,
+    /// Its changes of files, none where it is done.
+    pub changes: Vec<FileChange>,
+    /// Files that go elsewhere, (from, to), before their contents change.
+    pub moves: Vec<(Arc<str>, Arc<str>)>,
+    /// Commands that bring it to the cluster, and that show when it is there.
+    pub wait_for: Vec<String>,
+    /// What was proven of it.
+    pub proof: Proof,
+}
+
+/// What the controllers do with a step, in every order.
+#[derive(Clone, Debug, Default)]
+pub struct Proof {
+    /// Orders that were followed to their end.
+    pub orders: usize,
+    /// Whether those were all.
+    pub complete: bool,
+    /// Objects whose owner changes.
+    pub adopted: usize,
+    /// Objects that are in the end and that some order deletes.
+    pub deleted: Vec<ObjectId>,
+    /// Those of them that come back as new objects.
+    pub recreated: Vec<ObjectId>,
+}
+
+/// A refactoring, worked out.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// What it does, as a headline.
+    pub headline: String,
+    /// What doing it in one commit deletes, a sentence each; none where one commit
+    /// does it.
+    pub naive: Vec<String>,
+    /// Its steps, in order.
+    pub steps: Vec<Step>,
+    /// What is left to do by hand in the end, a command or a sentence each.
+    pub by_hand: Vec<String>,
+    /// What to know.
+    pub notes: Vec<String>,
+    /// Texts that may mean it too and were left alone.
+    pub left: Vec<(Location, String)>,
+}
+
+impl Series {
+    /// The number of the first step that the tree does not have.
+    pub fn next(&self) -> usize {
+        self.steps.iter().find(|step| !step.done).map_or(self.steps.len() + 1, |step| step.number)
+    }
+}
+
+/// The snapshot after some changes.
+pub fn changed(snapshot: &Snapshot, changes: &[FileChange]) -> Arc<Snapshot> {
+    let texts = changes.iter().map(|change| (&*change.path, change.after.clone().into_bytes()));
+    Arc::new(snapshot.with_files(texts))
+}
+
+/// The texts of a step's changes of files.
+pub fn apply(snapshot: &Snapshot, wanted: &[super::Wanted]) -> Result<Vec<FileChange>, Vec<Refused>> {
+    let mut unique: Vec<super::Wanted> = Vec::new();
+    for one in wanted {
+        if !unique.contains(one) {
+            unique.push(one.clone());
+        }
+    }
+    super::plan(snapshot, &unique).map_err(|refusals| refusals.into_iter().map(Refused::from).collect())
+}
+
+/// The regular files below a directory, or the file itself.
+pub fn files_at(snapshot: &Snapshot, path: &str) -> Vec<Arc<str>> {
+    if let Some(file) = snapshot.file(path) {
+        return vec![file.path.clone()];
+    }
+    let below = snapshot.files_below(path).iter();
+    below.filter(|file| file.kind == FileKind::Regular).map(|file| file.path.clone()).collect()
+}

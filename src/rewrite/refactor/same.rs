@@ -1,0 +1,186 @@
+//! Whether the effective view is the same but for what was asked for.
+
+use super::Refused;
+use super::mentions::mentions;
+use crate::model::{ObjectId, kinds};
+use crate::rewrite::subject::Subject;
+use crate::world::{ApplyTarget, Cluster, Effective, World};
+use crate::yaml::{Known, NodeRef, pointer_join};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What may be different.
+#[derive(Clone, Copy)]
+pub struct Difference<'d> {
+    /// Objects that have another name afterwards, and that name.
+    pub renamed: Option<(&'d [Subject<'d>], &'d ObjectId, &'d str)>,
+    /// JSON Pointers below which the renamed objects may differ.
+    pub pins: &'d [&'d str],
+    /// Whether a field of an object of the repository may say this afterwards.
+    pub allowed: &'d dyn Fn(&ObjectId, &str, Option<&str>, Option<&str>) -> bool,
+}
+
+/// The members of a cluster by target and identity.
+type ByIdentity<'w> = FxHashMap<(&'w ApplyTarget, ObjectId), Vec<&'w Effective>>;
+
+/// Whether every cluster has the same objects with the same values before and after,
+/// but for what may differ. Gives how many objects were compared.
+///
+/// # Errors
+/// The first difference that is none of those.
+pub fn same(before: &World, after: &World, but: Difference<'_>) -> Result<usize, Refused> {
+    let mut compared = 0;
+    for (number, cluster) in before.clusters.iter().enumerate() {
+        let now = find(after, cluster, number);
+        let mut left = ByIdentity::default();
+        for (member, object) in now.into_iter().flat_map(|now| after.members(now)) {
+            left.entry((&member.target, object.id.clone())).or_default().insert(0, object);
+        }
+        let label = cluster.label();
+        let is_in = |subject: &&Subject<'_>| std::ptr::eq(subject.cluster, cluster);
+        let renamed = but.renamed.filter(|(subjects, ..)| subjects.iter().any(|one| is_in(&one)));
+        for (member, object) in before.members(cluster) {
+            compared += 1;
+            let subject = renamed
+                .filter(|(_, old, _)| member.target == ApplyTarget::Local && is_same_id(&object.id, old));
+            let id = match subject {
+                Some((_, _, new)) => ObjectId { name: Arc::from(new), ..object.id.clone() },
+                None => object.id.clone(),
+            };
+            let Some(twin) = left.get_mut(&(&member.target, id.clone())).and_then(Vec::pop) else {
+                let why = format!("{} would be gone from {label}", object.id);
+                return Err(Refused::at(object.node.get_ref().location(), why, HELP));
+            };
+            differs(&label, (object, twin), subject.is_some(), renamed, but)?;
+        }
+        if let Some(((_, id), _)) = left.into_iter().find(|(_, twins)| !twins.is_empty()) {
+            let why = format!("{id} would appear in {label}");
+            return Err(Refused::at(None, why, HELP));
+        }
+    }
+    Ok(compared)
+}
+
+const HELP: &str = "change it by hand, and look at `forebay plan`";
+
+fn is_same_id(one: &ObjectId, other: &ObjectId) -> bool {
+    (one.group(), &one.kind, &one.namespace, &one.name)
+        == (other.group(), &other.kind, &other.namespace, &other.name)
+}
+
+/// The cluster after the change: by its name; one without a name by its root, or
+/// where it stood.
+fn find<'w>(after: &'w World, cluster: &Cluster, number: usize) -> Option<&'w Cluster> {
+    let named = |other: &&Cluster| match &cluster.name {
+        Some(name) => other.name.as_ref() == Some(name),
+        None => other.name.is_none() && other.root == cluster.root,
+    };
+    after.clusters.get(number).filter(named).or_else(|| after.clusters.iter().find(named))
+}
+
+/// Compares an object with the one that it becomes.
+fn differs(
+    label: &str,
+    (object, twin): (&Effective, &Effective),
+    is_subject: bool,
+    renamed: Option<(&[Subject<'_>], &ObjectId, &str)>,
+    but: Difference<'_>,
+) -> Result<(), Refused> {
+    let (node, now) = (object.node.get_ref(), twin.node.get_ref());
+    let mut naming = BTreeSet::new();
+    if let Some((_, old, new)) = renamed {
+        for (pointer, at) in mentions(&object.id, node, old) {
+            if now.str_at(&pointer).as_deref() != Some(new) {
+                let why = format!("{} in {label} would still name `{}` ({pointer})", object.id, old.name);
+                return Err(Refused::at(at.location(), why, "change that text by hand first"));
+            }
+            naming.insert(pointer);
+        }
+    }
+    let mut found = Vec::new();
+    differences(node, now, "", &mut found);
+    for (pointer, before, after) in found {
+        let is_named = |new: &str| after.as_deref() == Some(new);
+        let is_meant = match renamed {
+            Some((_, _, new)) if is_subject && pointer == "/metadata/name" => is_named(new),
+            Some((_, _, new)) if naming.contains(&pointer) => is_named(new),
+            Some((_, old, new))
+                if kinds::is_kustomization(&object.id) && pointer.starts_with("/spec/patches/") =>
+            {
+                before.as_deref().map(|text| text.replace(&*old.name, new)) == after
+            }
+            _ => false,
+        };
+        let is_pinned = is_subject && but.pins.iter().any(|pin| is_below(&pointer, pin));
+        if !is_meant
+            && !is_pinned
+            && !(but.allowed)(&object.id, &pointer, before.as_deref(), after.as_deref())
+        {
+            let shown = |text: Option<String>| {
+                text.map_or("nothing".to_owned(), |text| format!("`{}`", short(&text)))
+            };
+            let secret = object.id.is("", "Secret") && !pointer.starts_with("/metadata");
+            let values = match secret {
+                true => String::new(),
+                false => format!(": {} instead of {}", shown(after), shown(before)),
+            };
+            let why = format!("{} in {label} would differ at {}{values}", object.id, shown_pointer(&pointer));
+            return Err(Refused::at(node.location_at(&pointer).or_else(|| node.location()), why, HELP));
+        }
+    }
+    Ok(())
+}
+
+fn shown_pointer(pointer: &str) -> &str {
+    if pointer.is_empty() { "its root" } else { pointer }
+}
+
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let cut: String = line.chars().take(60).collect();
+    if cut.len() < text.trim_end().len() { format!("{cut}…") } else { cut }
+}
+
+fn is_below(pointer: &str, parent: &str) -> bool {
+    pointer.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        || parent.strip_prefix(pointer).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Leaves that differ: pointer, before, after.
+type Leaf = (String, Option<String>, Option<String>);
+
+fn differences(one: NodeRef<'_>, other: NodeRef<'_>, pointer: &str, out: &mut Vec<Leaf>) {
+    if one.same_value(other) != Known::Value(false) {
+        return;
+    }
+    if one.is_map() && other.is_map() {
+        for entry in one.entries() {
+            let pointer = pointer_join(pointer, &entry.key);
+            match other.get(&entry.key) {
+                Some(twin) => differences(entry.value, twin, &pointer, out),
+                None => out.push((pointer, Some(text(entry.value)), None)),
+            }
+        }
+        for entry in other.entries().filter(|entry| one.get(&entry.key).is_none()) {
+            out.push((pointer_join(pointer, &entry.key), None, Some(text(entry.value))));
+        }
+        return;
+    }
+    let (ones, others) = (one.items().count(), other.items().count());
+    if one.is_seq() && other.is_seq() && ones == others {
+        for (at, (one, other)) in one.items().zip(other.items()).enumerate() {
+            differences(one, other, &format!("{pointer}/{at}"), out);
+        }
+        return;
+    }
+    out.push((pointer.to_owned(), Some(text(one)), Some(text(other))));
+}
+
+fn text(node: NodeRef<'_>) -> String {
+    match node.text() {
+        Some(text) => text.into_owned(),
+        None if node.is_map() => "a map".to_owned(),
+        None => "a list".to_owned(),
+    }
+}
