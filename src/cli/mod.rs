@@ -17,6 +17,7 @@ mod output;
 mod plan;
 mod progress;
 mod refactoring;
+mod relocate;
 mod rename;
 mod revisions;
 mod rewriting;
@@ -74,6 +75,8 @@ enum Command {
     Resume(suspend::ResumeArguments),
     /// Give an object another name, without deleting what runs
     Rename(rename::Arguments),
+    /// Move files, with every path that names them
+    Move(relocate::Arguments),
     /// Explain a rule, or a field of a kind: what it takes, since and until when
     Explain(explain::Arguments),
     /// Say who applies an object, through which files, patches and substitutions
@@ -172,6 +175,7 @@ fn run() -> ExitCode {
         Command::Simulate(Simulate::Propagation(arguments)) => simulate_propagation::run(&common, &arguments),
         Command::Suspend(arguments) => suspend::suspend(&common, &arguments),
         Command::Resume(arguments) => suspend::resume(&common, &arguments),
+        Command::Move(arguments) => relocate::run(&common, &arguments),
         Command::Rename(arguments) => rename::run(&common, &arguments),
         Command::Plan(arguments) => plan::run(&common, &arguments),
         Command::Migrate(arguments) => migrate::run(&common, &arguments),

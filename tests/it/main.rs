@@ -51,6 +51,7 @@ mod plan_history;
 mod plan_machines;
 mod plan_properties;
 mod projects;
+mod refactorings;
 mod rewrite_properties;
 mod rewrites;
 mod schema_mistakes;

@@ -345,7 +345,7 @@ impl Said {
                 let Some(Said::Seq(items)) = self.at(&parent) else { unreachable!() };
                 items.remove(index.parse().unwrap());
             }
-            Operation::RemoveComment { .. } => {}
+            Operation::RemoveComment { .. } | Operation::ReplaceWithin { .. } => {}
         }
     }
 
@@ -399,7 +399,7 @@ fn own_lines(text: &str, root: NodeRef<'_>, operation: &Operation) -> std::ops::
         Operation::MoveKey { pointer, .. } => {
             pointer.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())
         }
-        Operation::RemoveComment { .. } => unreachable!(),
+        Operation::RemoveComment { .. } | Operation::ReplaceWithin { .. } => unreachable!(),
     };
     let mut named = &*pointer;
     while root.at(named).is_none() {
@@ -530,7 +530,7 @@ fn check_refusal(
         | Operation::MoveKey { pointer, .. } => pointer.rsplit_once('/').unwrap_or_default(),
         Operation::InsertKey { map, key, .. } => (&**map, &**key),
         Operation::InsertItem { list, .. } => (&**list, ""),
-        Operation::RemoveComment { .. } => unreachable!(),
+        Operation::RemoveComment { .. } | Operation::ReplaceWithin { .. } => unreachable!(),
     };
     let parent = root.at(pointer).map(NodeRef::kind);
     let target = match operation {

@@ -7,12 +7,14 @@
 //! asked for. What the controllers do between two commits is simulated in every
 //! order ([`crate::plan::takeovers`], [`crate::plan::replacements`]).
 
+pub mod files;
 pub mod mentions;
 pub mod rename;
 pub mod same;
 pub mod steps;
 pub mod texts;
 
+use super::subject::Subject;
 use super::{FileChange, Refusal};
 use crate::model::ObjectId;
 use crate::repo::{FileKind, Snapshot};
@@ -22,6 +24,18 @@ use std::sync::Arc;
 
 /// Builds the world of another snapshot of the repository.
 pub type Rebuild<'r> = dyn Fn(&Arc<Snapshot>) -> World + 'r;
+
+/// What is renamed.
+pub struct Rename<'w> {
+    /// The repository.
+    pub world: &'w World,
+    /// The object, in the clusters that are meant.
+    pub subjects: Vec<Subject<'w>>,
+    /// Its identity.
+    pub old: ObjectId,
+    /// Its name afterwards.
+    pub new: String,
+}
 
 /// Why a refactoring is not done, and where that stands.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::same::{Difference, same};
 use super::steps::{Guard, Hand, MARK_PIN, commands, guards, ungarded};
-use super::{Proof, Rebuild, Refused, Series, Step, apply, changed, texts};
+use super::{Proof, Rebuild, Refused, Rename, Series, Step, apply, changed, texts};
 use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::{ObjectId, kinds};
 use crate::plan;
@@ -11,22 +11,9 @@ use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::suspend::comment_after;
 use crate::simulate::takeover::helm::Release;
 use crate::world::{ApplyTarget, Cluster, World};
-use crate::yaml::NodeRef;
 use crate::yaml::edit::{Content, Operation, Place};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// What is renamed.
-pub struct Rename<'w> {
-    /// The repository.
-    pub world: &'w World,
-    /// The object, in the clusters that are meant.
-    pub subjects: Vec<Subject<'w>>,
-    /// Its identity.
-    pub old: ObjectId,
-    /// Its name afterwards.
-    pub new: String,
-}
 
 /// Whether a text can be the name of an object of a kind.
 /// Source: apimachinery `pkg/api/validation` `NameIsDNSSubdomain`,
@@ -53,7 +40,7 @@ pub fn is_name(id: &ObjectId, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-impl<'w> Rename<'w> {
+impl Rename<'_> {
     /// Its steps.
     ///
     /// # Errors
@@ -421,9 +408,4 @@ pub fn clusters_of(subjects: &[Subject<'_>]) -> (String, bool) {
     let more = labels.len().saturating_sub(4);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (format!("{}{more}", shown.join(", ")), many)
-}
-
-/// The value of a text field.
-pub fn text_of_field(node: NodeRef<'_>, pointer: &str) -> Option<String> {
-    node.str_at(pointer).map(|text| text.into_owned()).filter(|text| !text.is_empty())
 }

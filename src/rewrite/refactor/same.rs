@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Whether a field of an object, by its JSON Pointer, may become what it becomes.
+pub type Allowed<'a> = dyn Fn(&ObjectId, &str, Option<&str>, Option<&str>) -> bool + 'a;
+
 /// What may be different.
 #[derive(Clone, Copy)]
 pub struct Difference<'d> {
@@ -18,7 +21,7 @@ pub struct Difference<'d> {
     /// JSON Pointers below which the renamed objects may differ.
     pub pins: &'d [&'d str],
     /// Whether a field of an object of the repository may say this afterwards.
-    pub allowed: &'d dyn Fn(&ObjectId, &str, Option<&str>, Option<&str>) -> bool,
+    pub allowed: &'d Allowed<'d>,
 }
 
 /// The members of a cluster by target and identity.

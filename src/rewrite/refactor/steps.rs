@@ -6,9 +6,8 @@
 //! `Delete` (`prune: disabled` is read of the live object). So each of them has to be
 //! in the cluster before the commit that it protects from.
 
-use super::rename::{Rename, text_of_field};
 use super::texts::applier;
-use super::{Refused, Series};
+use super::{Refused, Rename, Series};
 use crate::model::{ObjectId, kinds};
 use crate::plan;
 use crate::rewrite::Wanted;
@@ -480,10 +479,10 @@ impl Hand<'_, '_> {
                 .push(format!("{suspended} is suspended: no step reaches the cluster before it is resumed"));
         }
         if kinds::is_helm_release(old)
-            && let Some(kind) = text_of_field(node, "/spec/chart/spec/sourceRef/kind")
+            && let Some(kind) = text_at(node, "/spec/chart/spec/sourceRef/kind")
         {
             let own = old.namespace.as_deref().unwrap_or("default");
-            let namespace = text_of_field(node, "/spec/chart/spec/sourceRef/namespace");
+            let namespace = text_at(node, "/spec/chart/spec/sourceRef/namespace");
             let namespace = namespace.as_deref().unwrap_or(own);
             let name = format!(
                 "kubectl delete -n {namespace} helmchart.source.toolkit.fluxcd.io {own}-{}",
@@ -518,4 +517,9 @@ fn suspended_above(world: &World, subject: &Subject<'_>) -> Option<ObjectId> {
             .filter(|by| by.id != applied.id);
     }
     None
+}
+
+/// The value of a text field that says something.
+fn text_at(node: NodeRef<'_>, pointer: &str) -> Option<String> {
+    node.str_at(pointer).map(|text| text.into_owned()).filter(|text| !text.is_empty())
 }

@@ -1,0 +1,65 @@
+//! `forebay move`: files with every path that names them, or objects to another
+//! Kustomization.
+
+use super::common::Common;
+use super::refactoring::{self, Flags};
+use super::session::Session;
+use super::{Answer, Failure};
+use crate::rewrite::refactor::files;
+use std::path::Path;
+
+/// Flags of the command.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 done; 1 with --check: files would change; 2 refused: the place that stands \
+    in the way is named, and nothing is written."
+)]
+pub(crate) struct Arguments {
+    /// Files and directories, then the place that they go to
+    #[arg(required = true, num_args = 2.., value_name = "FILE|DIR… TO")]
+    what: Vec<String>,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// Run the command.
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    let session = Session::open(common, &[])?;
+    let world = session.world();
+    let rebuild = refactoring::rebuild(&session, &world);
+    let mut command = "forebay move".to_owned();
+    arguments.what.iter().for_each(|word| command.push_str(&format!(" {word}")));
+    refactoring::add_flags(&mut command, common, &arguments.flags);
+    let result = {
+        let Some((to, from)) = arguments.what.split_last() else {
+            return Err(Failure::Usage("name what is to be moved, and where to".to_owned()));
+        };
+        let from: Vec<String> =
+            from.iter().map(|path| inside(common, &session, path)).collect::<Result<_, _>>()?;
+        let to = inside(common, &session, to)?;
+        files::Moves::new(&session.snapshot, &from, &to)
+            .and_then(|moves| files::series(&world, &moves, &rebuild))
+    };
+    refactoring::carry_out(common, &session, &world, &arguments.flags, "move", &command, result)
+}
+
+/// A path as it is named, relative to the root: that of `--root`, else the working
+/// directory's.
+fn inside(common: &Common, session: &Session, path: &str) -> Result<String, Failure> {
+    if common.root.is_some() && !Path::new(path).is_absolute() {
+        return Ok(path.trim_start_matches("./").to_owned());
+    }
+    let outside = || Failure::Usage(format!("{path} is outside of the root"));
+    let full = std::env::current_dir().map_err(|error| Failure::Work(error.to_string()))?.join(path);
+    let mut clean = std::path::PathBuf::new();
+    for part in full.components() {
+        match part {
+            std::path::Component::ParentDir => drop(clean.pop()),
+            std::path::Component::CurDir => {}
+            part => clean.push(part),
+        }
+    }
+    let relative = clean.strip_prefix(&session.root).map_err(|_| outside())?;
+    let relative = relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+    Ok(if path.ends_with('/') { relative + "/" } else { relative })
+}

@@ -1,0 +1,497 @@
+//! Moving files and directories, with every path that names them.
+
+use super::rename::is_root;
+use super::same::{Difference, same};
+use super::{Proof, Rebuild, Refused, Series, Step, apply, changed, files_at};
+use crate::kustomize::FILE_NAMES;
+use crate::model::{ObjectId, kinds};
+use crate::plan;
+use crate::repo::{FileKind, Snapshot, join};
+use crate::rewrite::Wanted;
+use crate::rewrite::subject::text_of;
+use crate::world::{Applied, ApplyTarget, Cluster, World};
+use crate::yaml::edit::{Content, Operation, pointer_of};
+use crate::yaml::{Location, NodeRef, pointer_join};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Which paths become which: whole files and directories.
+#[derive(Clone, Debug)]
+pub struct Moves {
+    /// (from, to), each a file or a directory.
+    roots: Vec<(String, String)>,
+    /// (from, to), each a file.
+    pub files: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl Moves {
+    /// The moves of some files and directories to a place: into it where it is a
+    /// directory, ends in `/` or there are several.
+    ///
+    /// # Errors
+    /// What is not there, what is taken, and what can't be moved.
+    pub fn new(snapshot: &Snapshot, from: &[String], to: &str) -> Result<Moves, Vec<Refused>> {
+        let refuse = |why: String, help: &str| Err(vec![Refused::at(None, why, help)]);
+        let into = to.ends_with('/') || from.len() > 1 || snapshot.has_directory(to.trim_end_matches('/'));
+        let to = to.trim_end_matches('/');
+        let Some(to) = join("", to) else {
+            return refuse(format!("{to} is outside of the root"), "name a path in it");
+        };
+        let mut moves = Moves { roots: Vec::new(), files: Vec::new() };
+        for path in from {
+            let Some(path) = join("", path).filter(|path| !path.is_empty()) else {
+                return refuse(
+                    format!("{path} is no path inside of the root"),
+                    "name a file or directory of it",
+                );
+            };
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let target = if into { join(&to, name).unwrap_or_default() } else { to.clone() };
+            let below = snapshot.files_below(&path).iter().chain(snapshot.file(&path));
+            if let Some(other) = below.clone().find(|file| file.kind != FileKind::Regular) {
+                return refuse(format!("{} is no regular file", other.path), "move it by hand");
+            }
+            let files = files_at(snapshot, &path);
+            if files.is_empty() {
+                return refuse(format!("there is no {path}"), "name a file or directory of the repository");
+            }
+            if target == path {
+                return refuse(format!("{path} is there already"), "name another place");
+            }
+            if target.starts_with(&format!("{path}/")) || path.starts_with(&format!("{target}/")) && into {
+                return refuse(format!("{target} is inside of {path}"), "name a place outside of it");
+            }
+            for file in files {
+                let new: Arc<str> = match file.strip_prefix(&*path) {
+                    Some(rest) => format!("{target}{rest}").into(),
+                    None => target.as_str().into(),
+                };
+                if snapshot.file(&new).is_some() || snapshot.is_ignored(&new) {
+                    return refuse(format!("there is a {new} already"), "name another place");
+                }
+                moves.files.push((file, new));
+            }
+            moves.roots.push((path, target));
+        }
+        let names: BTreeSet<&Arc<str>> = moves.files.iter().map(|(_, to)| to).collect();
+        if names.len() != moves.files.len() {
+            return refuse("two of them would have one path".to_owned(), "move them one after the other");
+        }
+        Ok(moves)
+    }
+
+    /// The path afterwards of a file or directory.
+    pub fn path(&self, path: &str) -> String {
+        let below =
+            |from: &str| path.strip_prefix(from).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let found = self.roots.iter().find_map(|(from, to)| Some(format!("{to}{}", below(from)?)));
+        found.unwrap_or_else(|| path.to_owned())
+    }
+
+    fn is_moved(&self, path: &str) -> bool {
+        self.path(path) != path
+    }
+}
+
+/// A path seen from a directory.
+fn relative(directory: &str, path: &str) -> String {
+    let segments = |text: &str| -> Vec<String> {
+        text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    let (from, to) = (segments(directory), segments(path));
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = std::iter::repeat_n("..".to_owned(), from.len() - common);
+    let parts: Vec<String> = up.chain(to[common..].iter().cloned()).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
+/// A path written as another one was: with `./` before it, with `/` behind it.
+fn styled(path: &str, like: &str) -> String {
+    let head = if like.starts_with("./") && !path.starts_with('.') { "./" } else { "" };
+    let tail = if like.ends_with('/') && path != "." { "/" } else { "" };
+    let path = if path == "." && like.starts_with("./") && like.len() > 2 { "./" } else { path };
+    format!("{head}{path}{tail}")
+}
+
+/// Move files: one step, of which nothing but paths differs.
+///
+/// # Errors
+/// Every reason why it is not done.
+pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Series, Vec<Refused>> {
+    let snapshot = &world.snapshot;
+    let mut refused = Vec::new();
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut take = |result: Result<Option<Wanted>, Refused>| match result {
+        Ok(one) => wanted.extend(one),
+        Err(one) => refused.push(one),
+    };
+    for file in snapshot.files() {
+        let name = file.path.rsplit('/').next().unwrap_or_default();
+        if FILE_NAMES.contains(&name) && !snapshot.is_template(file) {
+            for result in in_kustomization(snapshot, &file.path, moves) {
+                take(result);
+            }
+        }
+    }
+    let mut paths = BTreeSet::new();
+    for cluster in &world.clusters {
+        for applied in &cluster.applied {
+            for result in in_applied(world, cluster, applied, moves, &mut paths) {
+                take(result);
+            }
+        }
+        for result in charts(world, cluster, moves, &mut paths) {
+            take(result);
+        }
+    }
+    if !refused.is_empty() {
+        refused.dedup_by(|one, other| one.why == other.why && one.location == other.location);
+        return Err(refused);
+    }
+    let read = |_| vec![Refused::at(None, "a file of them can't be read", "make it readable")];
+    let moved = Arc::new(snapshot.with_moved(&moves.files).map_err(read)?);
+    for one in &mut wanted {
+        one.path = moves.path(&one.path).into();
+    }
+    let changes = apply(&moved, &wanted)?;
+    let after_snapshot = changed(&moved, &changes);
+    let after = rebuild(&after_snapshot);
+    let allowed = |id: &ObjectId, pointer: &str, old: Option<&str>, new: Option<&str>| {
+        let same = |old: &str, new: &str| {
+            paths.iter().any(|(of, at, from, to)| of == id && at == pointer && from == old && to == new)
+        };
+        matches!((old, new), (Some(old), Some(new)) if same(old, new))
+    };
+    let compared = same(world, &after, Difference { renamed: None, pins: &[], allowed: &allowed })
+        .map_err(|refused| vec![refused])?;
+    hazards(&after, moves, &paths)?;
+    let mut proof = Proof { complete: true, ..Proof::default() };
+    for taken in plan::takeovers(world, &after) {
+        proof.orders += taken.ends;
+        proof.adopted += taken.objects;
+        if let Some((lost, _)) = taken.lost.first() {
+            let why = format!("in some order of the controllers {lost} would be deleted");
+            return Err(vec![Refused::at(None, why, "move the objects with `forebay move OBJECT --to`")]);
+        }
+    }
+    let (from, to) = (&moves.roots[0].0, &moves.roots[0].1);
+    let headline = match moves.roots.len() {
+        1 => format!("{from} is moved to {to}"),
+        many => format!(
+            "{many} files and directories are moved to {}",
+            to.rsplit_once('/').map_or(".", |(to, _)| to)
+        ),
+    };
+    let objects = crate::text::counted(compared, "object");
+    let mut notes = vec![format!("{objects} compared before and after: the same in every cluster")];
+    let late: BTreeSet<&str> =
+        paths.iter().filter(|path| path.1 == "/spec/path").map(|path| &*path.0.name).collect();
+    if !late.is_empty() {
+        let names = late.into_iter().collect::<Vec<_>>().join(", ");
+        notes.push(format!(
+            "until what applies them has the new paths, these fail (path not found) and prune nothing: {names}"
+        ));
+    }
+    let step = Step {
+        number: 1,
+        title: "paths are changed, objects are not".to_owned(),
+        done: false,
+        changes,
+        moves: moves.files.clone(),
+        wait_for: Vec::new(),
+        proof,
+    };
+    let left = said(snapshot, moves, &after_snapshot);
+    Ok(Series { headline, steps: vec![step], notes, left, ..Series::default() })
+}
+
+/// Paths in a kustomization, and what they are afterwards.
+fn in_kustomization(snapshot: &Snapshot, path: &str, moves: &Moves) -> Vec<Result<Option<Wanted>, Refused>> {
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let new_directory = moves.path(path);
+    let new_directory = new_directory.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let Some(file) = snapshot.file(path) else { return Vec::new() };
+    let mut sources = snapshot.sources(file).iter();
+    let Some(source) = sources.find(|source| !source.document().tokens.is_empty()) else {
+        return Vec::new();
+    };
+    let root = NodeRef::Source(source, 0);
+    let mut out = Vec::new();
+    let mut each = |node: NodeRef<'_>, keyed: bool| {
+        out.push(in_scalar(snapshot, node, (directory, new_directory), moves, keyed));
+    };
+    const LISTS: [&str; 10] = [
+        "/resources",
+        "/bases",
+        "/components",
+        "/crds",
+        "/configurations",
+        "/generators",
+        "/transformers",
+        "/validators",
+        "/patchesStrategicMerge",
+        "/helmCharts",
+    ];
+    for list in LISTS {
+        root.items_at(list).filter(|item| item.as_str().is_some()).for_each(|item| each(item, false));
+    }
+    for list in ["/patches", "/patchesJson6902", "/replacements"] {
+        root.items_at(list).filter_map(|item| item.at("/path")).for_each(|item| each(item, false));
+    }
+    root.at("/openapi/path").into_iter().for_each(|item| each(item, false));
+    for list in ["/configMapGenerator", "/secretGenerator"] {
+        for generator in root.items_at(list) {
+            generator.items_at("/files").for_each(|item| each(item, true));
+            generator.items_at("/envs").for_each(|item| each(item, false));
+            generator.at("/env").into_iter().for_each(|item| each(item, false));
+        }
+    }
+    for chart in root.items_at("/helmCharts") {
+        chart.at("/valuesFile").into_iter().for_each(|item| each(item, false));
+        chart.items_at("/additionalValuesFiles").for_each(|item| each(item, false));
+    }
+    root.at("/helmGlobals/chartHome").into_iter().for_each(|item| each(item, false));
+    out
+}
+
+/// One path of a kustomization, `key=path` in a list of files.
+fn in_scalar(
+    snapshot: &Snapshot,
+    node: NodeRef<'_>,
+    (directory, new_directory): (&str, &str),
+    moves: &Moves,
+    keyed: bool,
+) -> Result<Option<Wanted>, Refused> {
+    let Some(text) = node.as_str() else { return Ok(None) };
+    let (key, path) = match text.split_once('=') {
+        Some((key, path)) if keyed => (Some(key), path),
+        _ => (None, &*text),
+    };
+    if path.contains('\n') || path.contains("://") || path.starts_with('/') {
+        return Ok(None);
+    }
+    let Some(target) = join(directory, path) else { return Ok(None) };
+    let exists = target.is_empty() || snapshot.file(&target).is_some() || snapshot.has_directory(&target);
+    if !exists || (!moves.is_moved(&target) && directory == new_directory) {
+        return Ok(None);
+    }
+    let moved = moves.path(&target);
+    let new = relative(new_directory, &moved);
+    if join("", &new) == join("", path) && join(new_directory, path).as_deref() == Some(&*moved) {
+        return Ok(None);
+    }
+    let new = styled(&new, path);
+    let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let new = match key {
+        Some(key) => format!("{key}={new}"),
+        // The key of the ConfigMap is the name of the file.
+        None if keyed && base(&target) != base(&moved) => format!("{}={new}", base(&target)),
+        None => new,
+    };
+    set(node, &new)
+}
+
+fn set(node: NodeRef<'_>, new: &str) -> Result<Option<Wanted>, Refused> {
+    let Some((source, pointer)) = pointer_of(node) else {
+        return Err(Refused::at(node.location(), "this path is part of a text", "move it by hand"));
+    };
+    let operation = Operation::Set { pointer, value: Content::str(new), comment: None };
+    Ok(Some(Wanted { path: source.path.clone(), document: source.index, operation }))
+}
+
+/// Paths that an object may state afterwards: object, pointer, old and new text.
+type Paths = BTreeSet<(ObjectId, String, String, String)>;
+
+/// `spec.path` and `spec.components` of a Flux Kustomization.
+fn in_applied(
+    world: &World,
+    cluster: &Cluster,
+    applied: &Applied,
+    moves: &Moves,
+    paths: &mut Paths,
+) -> Vec<Result<Option<Wanted>, Refused>> {
+    let node = applied.node.get_ref();
+    let Some(tree) = &applied.tree else { return Vec::new() };
+    let Some(base) = tree.as_directory() else { return Vec::new() };
+    let in_tree = |path: &str| if base.is_empty() { path.to_owned() } else { format!("{base}/{path}") };
+    let old_path = in_tree(&applied.path);
+    let new_path = moves.path(old_path.trim_end_matches('/'));
+    let mut out = Vec::new();
+    if new_path != old_path.trim_end_matches('/')
+        && let Some(value) = node.at("/spec/path")
+    {
+        out.push(stated(world, cluster, applied, ("/spec/path", value), (base, &new_path), moves, paths));
+    }
+    for (at, item) in node.items_at("/spec/components").enumerate() {
+        let Some(target) = item.as_str().and_then(|text| join(&old_path, &text)) else { continue };
+        let (new_target, pointer) = (moves.path(&target), format!("/spec/components/{at}"));
+        let text = item.as_str().unwrap_or_default().into_owned();
+        if join(&new_path, &text).as_deref() != Some(&*new_target) {
+            let new = styled(&relative(&new_path, &new_target), &text);
+            paths.insert((applied.id.clone(), pointer, text.clone(), new.clone()));
+            out.push(written(world, item, &text, &new));
+        }
+    }
+    out
+}
+
+fn stated(
+    world: &World,
+    cluster: &Cluster,
+    applied: &Applied,
+    (pointer, value): (&str, NodeRef<'_>),
+    (base, new): (&str, &str),
+    moves: &Moves,
+    paths: &mut Paths,
+) -> Result<Option<Wanted>, Refused> {
+    let id = &applied.id;
+    let own = applied.node.get_ref().location();
+    let is_inside = own.as_ref().is_some_and(|own| moves.is_moved(&own.path));
+    let applies_itself = applied
+        .applied_by
+        .and_then(|by| cluster.applied.get(by as usize))
+        .is_some_and(|by| by.id == applied.id);
+    if applies_itself || (is_root(cluster, id) && is_inside) {
+        let why =
+            format!("{id} is applied from there by itself: the cluster would go on to look at the old path");
+        return Err(Refused::at(value.location(), why, "bootstrap again with the new path"));
+    }
+    let inner = match base {
+        "" => Some(new),
+        _ => new.strip_prefix(base).and_then(|rest| rest.strip_prefix('/')),
+    };
+    let Some(inner) = inner else {
+        let why = format!("{new} is outside of the source of {id}");
+        return Err(Refused::at(value.location(), why, "move it to a place inside"));
+    };
+    let text = value.as_str().unwrap_or_default().into_owned();
+    let new = match text.starts_with('/') {
+        true => format!("/{inner}"),
+        false => styled(inner, &text),
+    };
+    paths.insert((id.clone(), pointer.to_owned(), text.clone(), new.clone()));
+    written(world, value, &text, &new)
+}
+
+/// The change of a text of an effective object.
+fn written(world: &World, node: NodeRef<'_>, old: &str, new: &str) -> Result<Option<Wanted>, Refused> {
+    let snapshot = &world.snapshot;
+    let place = node.location();
+    let Some(text) = text_of(snapshot, node) else {
+        return Err(Refused::at(place, format!("`{old}` is part of a text here"), "change it by hand"));
+    };
+    let root = super::texts::root_of(snapshot, &text.path, text.document);
+    let said =
+        root.as_ref().and_then(|root| root.get_ref().str_at(&text.pointer).map(|text| text.into_owned()));
+    if said.as_deref() != Some(old) {
+        let why = format!("the path `{old}` is computed here: `{}`", said.unwrap_or_default());
+        return Err(Refused::at(place, why, "move it by hand"));
+    }
+    let operation = Operation::Set { pointer: text.pointer, value: Content::str(new), comment: None };
+    Ok(Some(Wanted { path: text.path, document: text.document, operation }))
+}
+
+/// Paths of charts in HelmReleases, of the repository that the cluster begins with.
+fn charts(
+    world: &World,
+    cluster: &Cluster,
+    moves: &Moves,
+    paths: &mut Paths,
+) -> Vec<Result<Option<Wanted>, Refused>> {
+    let mut out = Vec::new();
+    let Some((kind, namespace, name)) = &cluster.source else { return out };
+    for (member, object) in world.members(cluster) {
+        if member.target != ApplyTarget::Local || !kinds::is_helm_release(&object.id) {
+            continue;
+        }
+        let node = object.node.get_ref();
+        let spec = "/spec/chart/spec";
+        let text = |field: &str| node.str_at(&format!("{spec}/sourceRef/{field}"));
+        let own = object.id.namespace.clone();
+        let is_here = text("kind").as_deref() == Some(&**kind)
+            && text("name").as_deref() == Some(&**name)
+            && text("namespace").as_deref().or(own.as_deref()) == namespace.as_deref();
+        if !is_here {
+            continue;
+        }
+        let list = pointer_join(spec, "valuesFiles");
+        let files = node.items_at(&list).enumerate().map(|(at, node)| (format!("{list}/{at}"), node));
+        let chart = node.at("/spec/chart/spec/chart").map(|node| ("/spec/chart/spec/chart".to_owned(), node));
+        for (pointer, value) in chart.into_iter().chain(files) {
+            let Some(text) = value.as_str() else { continue };
+            let Some(old) = join(&cluster.tree, &text).filter(|old| moves.is_moved(old)) else { continue };
+            let new = moves.path(&old);
+            let inner = match &*cluster.tree {
+                "" => Some(&*new),
+                tree => new.strip_prefix(tree).and_then(|rest| rest.strip_prefix('/')),
+            };
+            let Some(inner) = inner else {
+                let why = format!("{new} is outside of the source of {}", object.id);
+                out.push(Err(Refused::at(value.location(), why, "move it to a place inside")));
+                continue;
+            };
+            let new = styled(inner, &text);
+            paths.insert((object.id.clone(), pointer, text.to_string(), new.clone()));
+            out.push(written(world, value, &text, &new));
+        }
+    }
+    out
+}
+
+/// A Kustomization looks at the new commit with its old path before what applies it
+/// has given it the new one: there has to be nothing, which is an error and prunes
+/// nothing. What is left there would be all that it keeps.
+/// Source: kustomize-controller `reconcile`, test `PruneEmpty`.
+fn hazards(after: &World, moves: &Moves, paths: &Paths) -> Result<(), Vec<Refused>> {
+    for (id, pointer, old, _) in paths {
+        let Some(path) = join("", old).filter(|_| pointer == "/spec/path") else { continue };
+        let left = after.clusters.iter().flat_map(|cluster| &cluster.applied).any(|applied| {
+            applied.id == *id && applied.tree.as_ref().is_some_and(|tree| tree.is_directory(&path))
+        });
+        if left && moves.is_moved(&path) {
+            let why = format!(
+                "{path} would still be there: until {id} has its new path, it prunes what is not in it"
+            );
+            return Err(vec![Refused::at(None, why, "move to a place outside of it")]);
+        }
+    }
+    Ok(())
+}
+
+/// Texts that say a moved path and are no part of a build: workflows, CODEOWNERS,
+/// scripts, documentation, comments.
+fn said(before: &Snapshot, moves: &Moves, after: &Snapshot) -> Vec<(Location, String)> {
+    let mut found = Vec::new();
+    for file in before.files() {
+        let text_of = |snapshot: &Snapshot, path: &str| {
+            let file =
+                snapshot.file(path).filter(|file| file.kind == FileKind::Regular && file.size < 1 << 18)?;
+            let bytes = snapshot.blob(file).ok()?.bytes.to_vec();
+            String::from_utf8(bytes).ok()
+        };
+        let new = text_of(after, &moves.path(&file.path));
+        let (Some(text), Some(new)) = (text_of(before, &file.path), new) else { continue };
+        for (from, _) in moves.roots.iter().filter(|(from, _)| from.contains('/') || from.contains('.')) {
+            // A line that was changed is right.
+            let left = text.match_indices(&**from).find(|(at, _)| {
+                let line = &text[text[..*at].rfind('\n').map_or(0, |at| at + 1)..];
+                let line = line.lines().next().unwrap_or_default();
+                says(&text, *at, from) && new.lines().any(|kept| kept == line)
+            });
+            if let Some((at, _)) = left {
+                let (start, end) = (at as u32, (at + from.len()) as u32);
+                let place = Location { path: file.path.clone(), start, end, via: Vec::new() };
+                found.push((place, from.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a text says a path at a place, and not a part of a longer one.
+fn says(text: &str, at: usize, path: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let (head, tail) = (&text[..at], &text[at + path.len()..]);
+    let head = head.strip_suffix("./").unwrap_or(head);
+    !head.ends_with(|c: char| part(c) || c == '/') && !tail.starts_with(|c: char| part(c) && c != '.')
+}

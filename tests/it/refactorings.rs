@@ -1,0 +1,211 @@
+//! Renames and moves over the corpus of real repositories: after all steps the
+//! effective view is the same but for the name, all steps back again give every file
+//! byte for byte.
+//!
+//! `FOREBAY_REFACTORINGS` names how many repositories and objects each: `10:20` is
+//! the whole run, `2:3` the default.
+
+use crate::support::corpus::{Corpus, Files, children};
+use crate::support::skip::corpus_or_skip;
+use forebay::config::Config;
+use forebay::model::ObjectId;
+use forebay::model::kinds;
+use forebay::repo::{Snapshot, Store};
+use forebay::rewrite::refactor::{Refused, Rename, changed};
+use forebay::rewrite::subject::{Subject, manifest_of};
+use forebay::world::{ApplyTarget, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+fn sizes() -> (usize, usize) {
+    let text = std::env::var("FOREBAY_REFACTORINGS").unwrap_or_else(|_| "2:3".to_owned());
+    let (repositories, objects) = text.split_once(':').expect("REPOSITORIES:OBJECTS");
+    (repositories.parse().unwrap(), objects.parse().unwrap())
+}
+
+/// The repositories with the most followed Kustomizations that are small enough.
+fn repositories(corpus: &Corpus, count: usize) -> Vec<(String, Files)> {
+    let mut all = children(corpus.root());
+    all.retain(|(_, files)| (30..6000).contains(&files.len()));
+    all.sort_by_key(|(name, files)| (files.len(), name.clone()));
+    all.truncate(count);
+    all
+}
+
+fn world(files: &Files) -> World {
+    let texts = files.iter().map(|(path, bytes)| (path.as_str(), bytes.clone()));
+    let snapshot = Arc::new(Snapshot::memory(texts, Arc::new(Store::default())));
+    World::new(&snapshot, &Config::default(), &[])
+}
+
+fn bytes_of(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Vec<u8>> {
+    let read = |file: &Arc<forebay::repo::File>| {
+        (file.path.clone(), snapshot.blob(file).map(|blob| blob.bytes.to_vec()).unwrap_or_default())
+    };
+    snapshot.files().iter().map(read).collect()
+}
+
+/// The object in each cluster whose text is that of the first.
+fn subjects<'w>(world: &'w World, id: &ObjectId) -> Vec<Subject<'w>> {
+    let mut found = Vec::new();
+    for cluster in &world.clusters {
+        for (member, object) in world.members(cluster) {
+            if member.target == ApplyTarget::Local && object.id == *id {
+                found.push(Subject { cluster, object });
+            }
+        }
+    }
+    found.sort_by_key(|subject| subject.cluster.name.is_none());
+    let text = found.first().map(|subject| manifest_of(&world.snapshot, subject.object));
+    found.retain(|subject| Some(manifest_of(&world.snapshot, subject.object)) == text);
+    found
+}
+
+/// All steps of a rename, one after the other.
+fn rename(world: &World, id: &ObjectId, new: &str) -> Result<(World, usize), Vec<Refused>> {
+    let remotes: &[String] = &[];
+    let config = Config::default();
+    let mut now: Option<World> = None;
+    for done in 0..4 {
+        let base = now.as_ref().unwrap_or(world);
+        let subjects = subjects(base, id);
+        assert!(!subjects.is_empty(), "{id} is gone before its last step");
+        let rebuild = |snapshot: &Arc<Snapshot>| base.like(snapshot, &config, remotes);
+        let rename = Rename { world: base, subjects, old: id.clone(), new: new.to_owned() };
+        let series = rename.series(&rebuild)?;
+        let next = series.next();
+        assert_eq!(next, done + 1, "{id}: the tree tells which step is next");
+        let step = &series.steps[next - 1];
+        let after = rebuild(&changed(&base.snapshot, &step.changes));
+        let is_last = next == series.steps.len();
+        now = Some(after);
+        if is_last {
+            return Ok((now.unwrap(), next));
+        }
+    }
+    panic!("{id}: no end of steps");
+}
+
+/// Identities by cluster and target.
+fn identities(world: &World) -> BTreeSet<(String, ApplyTarget, ObjectId)> {
+    let mut found = BTreeSet::new();
+    for cluster in &world.clusters {
+        for (member, object) in world.members(cluster) {
+            found.insert((cluster.label() + &cluster.root, member.target.clone(), object.id.clone()));
+        }
+    }
+    found
+}
+
+/// Objects to rename: every Flux Kustomization and source, and others, of one kind
+/// after the other.
+fn chosen(world: &World, others: usize, all: bool) -> Vec<ObjectId> {
+    let mut flux = BTreeSet::new();
+    let mut rest: BTreeMap<&str, BTreeSet<&ObjectId>> = BTreeMap::new();
+    for cluster in world.applied_clusters() {
+        for (member, object) in world.members(cluster) {
+            let id = &object.id;
+            if member.target != ApplyTarget::Local || id.name.contains('?') {
+                continue;
+            }
+            if kinds::is_kustomization(id) || id.group() == kinds::SOURCE {
+                flux.insert(id);
+            } else {
+                rest.entry(&id.kind).or_default().insert(id);
+            }
+        }
+    }
+    let mut out: Vec<ObjectId> =
+        flux.into_iter().take(if all { usize::MAX } else { others }).cloned().collect();
+    let mut rest: Vec<_> = rest.into_values().map(BTreeSet::into_iter).collect();
+    let mut taken = 0;
+    while taken < others && !rest.is_empty() {
+        rest.retain_mut(|kind| match kind.next() {
+            Some(id) if taken < others => {
+                out.push(id.clone());
+                taken += 1;
+                true
+            }
+            other => other.is_some(),
+        });
+    }
+    out
+}
+
+/// A refusal without the names in it.
+fn reason(refused: &Refused) -> String {
+    let mut quoted = false;
+    let mut words = String::new();
+    for part in refused.why.split('`') {
+        if !quoted {
+            words.push_str(part);
+        }
+        quoted = !quoted;
+    }
+    let words: Vec<&str> = words
+        .split_whitespace()
+        .filter(|word| {
+            !word.contains('/') && !word.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
+        })
+        .collect();
+    words.into_iter().take(9).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn renames_go_and_come_back() {
+    let corpus = corpus_or_skip!();
+    let (count, objects) = sizes();
+    let mut refusals: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let (mut done, mut tried, mut stepped) = (0, 0, 0);
+    let mut kinds = BTreeSet::new();
+    for (name, files) in repositories(corpus, count) {
+        let before = world(&files);
+        let original = bytes_of(&before.snapshot);
+        for id in chosen(&before, objects, count >= 10) {
+            tried += 1;
+            let new = format!("{}-zz", id.name);
+            let (after, steps) = match rename(&before, &id, &new) {
+                Ok(done) => done,
+                Err(refused) => {
+                    let entry = refusals.entry(reason(&refused[0])).or_default();
+                    entry.0 += 1;
+                    entry.1 = format!("{name}: {id}: {}", refused[0].why);
+                    continue;
+                }
+            };
+            done += 1;
+            stepped += usize::from(steps > 1);
+            kinds.insert(id.kind.to_string());
+            let renamed = ObjectId { name: new.as_str().into(), ..id.clone() };
+            let expected: BTreeSet<_> = {
+                let places: BTreeSet<String> = subjects(&before, &id)
+                    .iter()
+                    .map(|subject| subject.cluster.label() + &subject.cluster.root)
+                    .collect();
+                let name = |(cluster, target, one): (String, ApplyTarget, ObjectId)| {
+                    let is_it = one == id && target == ApplyTarget::Local && places.contains(&cluster);
+                    (cluster, target, if is_it { renamed.clone() } else { one })
+                };
+                identities(&before).into_iter().map(name).collect()
+            };
+            assert!(identities(&after) == expected, "{name}: {id}: other objects");
+            let (again, _) = rename(&after, &renamed, &id.name)
+                .unwrap_or_else(|refused| panic!("{name}: {renamed} does not go back: {refused:?}"));
+            let now = bytes_of(&again.snapshot);
+            for (path, bytes) in &original {
+                assert!(
+                    now.get(path) == Some(bytes),
+                    "{name}: {id} and back: {path} is\n{}\ninstead of\n{}",
+                    String::from_utf8_lossy(&now[path]),
+                    String::from_utf8_lossy(bytes)
+                );
+            }
+            assert_eq!(now.len(), original.len(), "{name}: {id}");
+        }
+    }
+    println!("{done} of {tried} objects of {} kinds renamed and named back, {stepped} in steps", kinds.len());
+    for (reason, (count, example)) in &refusals {
+        println!("  {count} refused: {reason} ({example})");
+    }
+    assert!(done > 0);
+}
