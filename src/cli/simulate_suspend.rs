@@ -2,25 +2,37 @@
 
 use super::common::Common;
 use super::output;
+use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Status};
 use crate::lint::engine::NotChecked;
+use crate::repo::git;
 use crate::report::{json, suspend};
 
 output::formats!(Text = "text", Json = "json");
 
 /// Flags of `simulate suspend`.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Revision or directory (./DIR) from when the suspension began: says what resuming applies and prunes of
+    /// what changed since
+    #[arg(long, value_name = "REV|./DIR")]
+    since: Option<String>,
+}
 
 /// Run the command.
-pub(crate) fn run(common: &Common, _: &Arguments) -> Answer {
+pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let at = common.at(&jiff::tz::TimeZone::UTC)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
-    let states = suspend::states(&world, wanted);
+    let earlier = arguments.since.as_deref().map(|name| revisions::read(&session, name)).transpose()?;
+    let remotes = git::remotes(&session.root);
+    let earlier =
+        earlier.map(|revision| (world.like(&revision.snapshot, &session.config, &remotes), revision.label));
+    let earlier = earlier.as_ref().map(|(earlier, label)| (earlier, label.as_str()));
+    let states = suspend::states(&world, earlier, wanted);
     output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
         Format::Json => {

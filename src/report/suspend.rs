@@ -2,10 +2,12 @@
 
 use super::parts::{WIDTH, location, object, unknown};
 use super::place;
+use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
-use crate::simulate::suspend::{Suspension, consequences, suspension};
+use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
 use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
+use crate::yaml::NodeRef;
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 
@@ -18,7 +20,14 @@ pub struct State<'w> {
 }
 
 /// Every suspendable object of the wanted clusters.
-pub fn states<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> Vec<State<'w>> {
+///
+/// With an earlier state of the repository and its name, the consequences say what
+/// the end of a suspension applies and prunes of what changed since.
+pub fn states<'w>(
+    world: &'w World,
+    earlier: Option<(&World, &str)>,
+    wanted: impl Fn(&Cluster) -> bool,
+) -> Vec<State<'w>> {
     let mut states = Vec::new();
     for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
         let mut own: Vec<State<'w>> = world
@@ -26,7 +35,10 @@ pub fn states<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> Vec<St
             .filter(|(member, _)| member.target == ApplyTarget::Local)
             .filter_map(|(_, object)| {
                 let suspension = suspension(&object.id, object.node.get_ref(), &cluster.settings)?;
-                let consequences = consequences(world, cluster, object, &suspension);
+                let mut consequences = consequences(world, cluster, object, &suspension);
+                if let Some((earlier, name)) = earlier.filter(|_| suspension.suspended == Some(true)) {
+                    consequences.extend(resumed(world, cluster, object, earlier, name));
+                }
                 Some(State { cluster, object, suspension, consequences })
             })
             .collect();
@@ -36,6 +48,42 @@ pub fn states<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> Vec<St
     }
     states
 }
+
+/// What is applied and pruned on resume, in sentences without a full stop.
+fn resumed(world: &World, cluster: &Cluster, object: &Effective, earlier: &World, name: &str) -> Vec<String> {
+    let Some(resumption) = resumption(world, cluster, object, earlier) else {
+        let same = kinds::is_kustomization(&object.id);
+        return same
+            .then(|| format!("on resume: it is not in {name}, so what changed is unknown"))
+            .into_iter()
+            .collect();
+    };
+    let mut out = Vec::new();
+    let mut say = |what: &str, ids: &[ObjectId]| {
+        if !ids.is_empty() {
+            let shown: Vec<String> = ids.iter().take(NAMED).map(ToString::to_string).collect();
+            let rest = ids.len().saturating_sub(NAMED);
+            let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            out.push(format!("on resume, {what}: {}{rest}", shown.join(", ")));
+        }
+    };
+    say("applied for the first time", &resumption.added);
+    say("applied with new values", &resumption.changed);
+    let prunes = object.node.get_ref().at("/spec/prune").and_then(NodeRef::as_bool) == Some(true);
+    say(if prunes { "pruned" } else { "left in the cluster, as nothing prunes" }, &resumption.removed);
+    if out.is_empty() {
+        out.push(format!("on resume: nothing changes, its build is what it was in {name}"));
+    }
+    if !resumption.since {
+        out.push(format!(
+            "it was not suspended in {name}: name the commit that suspended it, so that what was applied before doesn't count"
+        ));
+    }
+    out
+}
+
+/// Objects that are named before the rest is counted.
+const NAMED: usize = 8;
 
 /// The contract's body.
 pub fn json(world: &World, states: &[State<'_>]) -> Value {

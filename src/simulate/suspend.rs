@@ -11,7 +11,7 @@ use crate::model::references::{Role, has_ready_expression, references};
 use crate::repo::Snapshot;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::{EntryRef, Location, NodeRef};
+use crate::yaml::{EntryRef, Known, Location, NodeRef};
 
 /// The proposed annotation: present with any value means suspended.
 pub const ANNOTATION: &str = "reconcile.fluxcd.io/suspended";
@@ -182,6 +182,63 @@ pub fn consumers<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> V
         })
         .map(|(_, object)| object)
         .collect()
+}
+
+/// What the end of a suspension brings to the cluster, of what changed in the
+/// repository while it lasted.
+#[derive(Debug, Default, PartialEq)]
+pub struct Resumption {
+    /// Objects that are applied for the first time.
+    pub added: Vec<ObjectId>,
+    /// Objects that are applied with other values.
+    pub changed: Vec<ObjectId>,
+    /// Objects that are no longer built, and so pruned where `spec.prune` is true.
+    pub removed: Vec<ObjectId>,
+    /// Whether the object itself was suspended in the earlier state, too.
+    pub since: bool,
+}
+
+/// What a suspended Kustomization applies and prunes once it is resumed, as far
+/// as it was applied as the earlier state of the repository says. `None` for other
+/// kinds, and where the earlier state knows no such cluster or object.
+/// Source: fluxcd/kustomize-controller internal/controller/kustomization_controller.go
+/// `reconcile`: the whole build is applied, the inventory's rest pruned.
+pub fn resumption(
+    world: &World,
+    cluster: &Cluster,
+    object: &Effective,
+    earlier: &World,
+) -> Option<Resumption> {
+    let id = &object.id;
+    if !kinds::is_kustomization(id) {
+        return None;
+    }
+    let before =
+        earlier.clusters.iter().find(|other| other.name == cluster.name && other.root == cluster.root)?;
+    let target = &ApplyTarget::Local;
+    let own = before.find(target, id.group(), &id.kind, id.namespace.as_deref(), &id.name)?;
+    let was = suspension(id, earlier.object(own.object).node.get_ref(), &before.settings);
+    let old = applied(earlier, before, id);
+    let new = applied(world, cluster, id);
+    let same = |one: &ObjectId, two: &ObjectId| {
+        (one.group(), &one.kind, &one.namespace, &one.name)
+            == (two.group(), &two.kind, &two.namespace, &two.name)
+    };
+    let twin = |among: &[&Effective], id: &ObjectId| among.iter().position(|other| same(&other.id, id));
+    let mut out =
+        Resumption { since: was.is_some_and(|was| was.suspended == Some(true)), ..Resumption::default() };
+    for object in &new {
+        match twin(&old, &object.id) {
+            None => out.added.push(object.id.clone()),
+            Some(at) if old[at].node.get_ref().same_value(object.node.get_ref()) != Known::Value(true) => {
+                out.changed.push(object.id.clone());
+            }
+            Some(_) => {}
+        }
+    }
+    let gone = old.iter().filter(|object| twin(&new, &object.id).is_none());
+    out.removed = gone.map(|object| object.id.clone()).collect();
+    Some(out)
 }
 
 /// What follows from the suspension of an object, in sentences without a full

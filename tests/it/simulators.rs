@@ -422,3 +422,60 @@ fn proposals_name_tests_that_exist() {
         assert!(text.contains(&format!("fn {test}(")), "{name}");
     }
 }
+
+#[test]
+fn a_resumed_kustomization_applies_and_prunes_what_changed_meanwhile() {
+    let apps = |suspend: &str, prune: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: apps, namespace: \
+             flux-system}}\nspec:\n  interval: 1h\n  path: ./apps\n  prune: {prune}\n{suspend}  sourceRef: {{kind: \
+             GitRepository, name: flux-system}}\n"
+        )
+    };
+    let map = |name: &str, value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: default}}\ndata: {{a: {value}}}\n"
+        )
+    };
+    let sync = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: \
+                flux-system}\nspec: {interval: 1m, url: 'https://example.com/fleet'}\n---\napiVersion: \
+                kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: flux-system, namespace: \
+                flux-system}\nspec:\n  interval: 10m\n  path: ./clusters/a\n  prune: true\n  sourceRef: {kind: \
+                GitRepository, name: flux-system}\n";
+    let scratch = Scratch::new(&[
+        ("before/clusters/a/flux-system/gotk-sync.yaml", sync),
+        ("before/clusters/a/apps.yaml", &apps("  suspend: true\n", "true")),
+        ("before/apps/one.yaml", &map("one", "x")),
+        ("before/apps/two.yaml", &map("two", "x")),
+        ("before/apps/same.yaml", &map("same", "x")),
+        ("now/clusters/a/flux-system/gotk-sync.yaml", sync),
+        ("now/clusters/a/apps.yaml", &apps("  suspend: true\n", "true")),
+        ("now/apps/one.yaml", &map("one", "y")),
+        ("now/apps/three.yaml", &map("three", "x")),
+        ("now/apps/same.yaml", &map("same", "x")),
+    ]);
+    let before = scratch.path().join("before").display().to_string();
+    let ask = || {
+        let run = scratch
+            .forebay(&["simulate", "suspend", "--root", "now", "--since", &before, "--format", "json"]);
+        let answer = run.json();
+        let apps =
+            answer["objects"].as_array().unwrap().iter().find(|o| o["object"]["name"] == "apps").unwrap();
+        apps["consequences"].to_string()
+    };
+    let said = ask();
+    assert!(said.contains("on resume, applied for the first time: ConfigMap default/three"), "{said}");
+    assert!(said.contains("on resume, applied with new values: ConfigMap default/one\""), "{said}");
+    assert!(said.contains("on resume, pruned: ConfigMap default/two"), "{said}");
+    assert!(!said.contains("default/same") && !said.contains("was not suspended"), "{said}");
+
+    scratch.write("before/clusters/a/apps.yaml", apps("", "true").as_bytes());
+    scratch.write("now/clusters/a/apps.yaml", apps("  suspend: true\n", "false").as_bytes());
+    let said = ask();
+    assert!(said.contains("left in the cluster, as nothing prunes: ConfigMap default/two"), "{said}");
+    assert!(said.contains("it was not suspended in"), "{said}");
+
+    // Without a time there is nothing to compare with.
+    let run = scratch.forebay(&["simulate", "suspend", "--root", "now"]);
+    assert!(!run.out.contains("on resume"), "{}", run.out);
+}
