@@ -6,7 +6,7 @@ use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
 use crate::lint::engine::NotChecked;
-use crate::model::ObjectId;
+use crate::model::{ObjectId, kinds};
 use crate::repo::{FileTree, Place, Snapshot, place};
 use crate::report::{self, objects};
 use crate::rewrite::write;
@@ -232,6 +232,17 @@ fn find<'w>(common: &Common, world: &'w World, name: &str) -> Result<(&'w Cluste
                     _ => applied.id.name.to_string(),
                 })
                 .collect();
+            let orphan = world.orphans().find(|object| {
+                kinds::is_kustomization(&object.id)
+                    && *object.id.name == *short
+                    && namespace.is_none_or(|namespace| object.id.namespace.as_deref() == Some(namespace))
+            });
+            if let Some(location) = orphan.and_then(|object| object.node.get_ref().location()) {
+                let place = objects::place(&world.snapshot, &location);
+                return Err(Failure::Usage(format!(
+                    "no cluster applies Kustomization {name}, which stands at {place}; `forebay build DIR` builds its path"
+                )));
+            }
             let help = match suggest(name, names.iter().map(String::as_str)) {
                 Some(near) => format!("; did you mean {near}?"),
                 None => "; `forebay graph` shows all".to_owned(),

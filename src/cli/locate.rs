@@ -40,7 +40,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let world = session.world();
     let found = one_object(common, &world, &selector)?;
     let Some(first) = found.first() else {
-        return Err(selector.not_found([]));
+        return Err(selector.missing(&world, []));
     };
     let masked = objects::masked(first.object.node.get_ref());
     let node = masked.get_ref();

@@ -4,7 +4,9 @@ use super::Failure;
 use super::common::Common;
 use crate::model::ObjectId;
 use crate::model::kinds::kind_of_word;
-use crate::text::suggest;
+use crate::report::objects;
+use crate::text::{clean, suggest};
+use crate::world::World;
 use globset::{Glob, GlobMatcher};
 
 /// `KIND/[NAMESPACE/]NAME`: the kind in any case, short or with its group
@@ -79,6 +81,20 @@ impl Selector {
                 .namespace
                 .as_ref()
                 .is_none_or(|glob| glob.is_match(id.namespace.as_deref().unwrap_or_default()))
+    }
+
+    /// The failure when no cluster holds it: where it stands all the same, else as
+    /// [`Selector::not_found`].
+    pub(crate) fn missing<'i>(&self, world: &World, ids: impl IntoIterator<Item = &'i ObjectId>) -> Failure {
+        let orphan = world.orphans().find(|object| self.matches(&object.id));
+        match orphan.and_then(|object| Some((object, object.node.get_ref().location()?))) {
+            Some((object, location)) => Failure::Usage(format!(
+                "no cluster applies {}, which stands at {}",
+                clean(&object.id.to_string()),
+                objects::place(&world.snapshot, &location)
+            )),
+            None => self.not_found(ids),
+        }
     }
 
     /// The failure when nothing of `ids` matches, with a did-you-mean.

@@ -147,7 +147,7 @@ pub(crate) fn one_object<'w>(
         .filter(|found| selector.matches(&found.object.id))
         .collect();
     let Some(first) = found.first() else {
-        return Err(selector.not_found(world.objects.iter().map(|object| &object.id)));
+        return Err(selector.missing(world, world.objects.iter().map(|object| &object.id)));
     };
     if found.iter().all(|other| std::ptr::eq(other.object, first.object)) {
         return Ok(found);

@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let world = session.world();
     let found = one_object(common, &world, &selector)?;
     let Some(first) = found.first() else {
-        return Err(selector.not_found([]));
+        return Err(selector.missing(&world, []));
     };
     let files = files(first.object, &session.snapshot);
     output::emit(common, |format, out, _| match format {

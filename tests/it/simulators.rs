@@ -479,3 +479,35 @@ fn a_resumed_kustomization_applies_and_prunes_what_changed_meanwhile() {
     let run = scratch.forebay(&["simulate", "suspend", "--root", "now"]);
     assert!(!run.out.contains("on resume"), "{}", run.out);
 }
+
+#[test]
+fn what_no_cluster_applies_is_said_where_it_stands() {
+    let sync = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: flux-system, namespace: \
+                flux-system}\nspec:\n  interval: 10m\n  path: ./clusters/a\n  prune: true\n  sourceRef: {kind: \
+                GitRepository, name: flux-system}\n";
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: \
+                  flux-system}\nspec: {interval: 1m, url: 'https://example.com/fleet'}\n---\n";
+    let stray = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: \
+                 flux-system}\nspec: {interval: 1h, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: \
+                 flux-system}}\n";
+    let scratch = Scratch::new(&[
+        ("clusters/a/flux-system/gotk-sync.yaml", &format!("{source}{sync}")),
+        ("old/apps.yaml", stray),
+        ("apps/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n"),
+    ]);
+    for command in [
+        &["build", "--kustomization", "apps"][..],
+        &["why", "ks/flux-system/apps"],
+        &["locate", "ks/apps", "spec.path"],
+    ] {
+        let run = scratch.forebay(command);
+        assert_eq!(run.code, 2, "{command:?}");
+        assert!(
+            run.err.contains("no cluster applies") && run.err.contains("old/apps.yaml:1:1"),
+            "{}",
+            run.err
+        );
+    }
+    // A name that nothing has keeps its suggestion.
+    assert!(scratch.forebay(&["why", "ks/flux-systen"]).err.contains("did you mean"));
+}
