@@ -176,7 +176,7 @@ fn explain(
         wanted.extend(ids.into_iter().map(|id| (index, id)));
     }
     if wanted.is_empty() {
-        return Err(selector.missing(&world, world.objects.iter().map(|object| &object.id)));
+        return Err(selector.missing(world, world.objects.iter().map(|object| &object.id)));
     }
     Ok(why::render(view, &wanted))
 }
