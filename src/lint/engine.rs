@@ -10,6 +10,7 @@ use crate::model::Certainty;
 use crate::model::kinds;
 use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
 use crate::text::suggest;
+use crate::world::entry::{is_archive, is_leftover};
 use crate::world::{Outcome as BuildOutcome, World};
 use crate::yaml::Location;
 use jiff::Timestamp;
@@ -140,6 +141,19 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
         }
     }
     judge_absences(world, &mut checked);
+    // What shows or tests something may be wrong on purpose; what was put aside
+    // nobody will mend.
+    for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
+        let path = &finding.location.path;
+        let most = match () {
+            () if is_archive(path) => Level::Info,
+            () if is_leftover(path) => Level::Warning,
+            () => continue,
+        };
+        if finding.level > most && world.is_outside(path) {
+            finding.level = most;
+        }
+    }
     // Kinds are counted, not their objects.
     let mut kinds = rustc_hash::FxHashSet::default();
     for (reason, what) in checked.not_checked {

@@ -9,6 +9,9 @@ use crate::yaml::{ScalarStyle, Stream};
 /// scalars and are manifests.
 pub fn is_template(stream: &Stream) -> bool {
     let text = &*stream.text;
+    if !stream.errors.is_empty() && text.lines().any(|line| is_directive(line.trim_start())) {
+        return true;
+    }
     let braces = memchr::memmem::find(text.as_bytes(), b"{{").is_some();
     if !braces && memchr::memmem::find(text.as_bytes(), b"{%").is_none() {
         return false;
@@ -34,6 +37,14 @@ pub fn is_clusterctl_template(path: &str, stream: &Stream) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.starts_with("cluster-template"))
         && !stream.errors.is_empty()
         && stream.text.contains("${")
+}
+
+/// Whether a line is one of Terraform's `templatefile` or of ERB, which are no
+/// YAML.
+fn is_directive(line: &str) -> bool {
+    let of_terraform = line.strip_prefix("%{").map(|rest| rest.trim_start_matches(['~', ' ']));
+    let words = ["if", "for", "else", "endif", "endfor"];
+    of_terraform.is_some_and(|rest| words.iter().any(|word| rest.starts_with(word))) || line.starts_with("<%")
 }
 
 fn starts_action(line: &str) -> bool {

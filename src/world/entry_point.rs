@@ -3,6 +3,7 @@
 use crate::model::{Certainty, ObjectId};
 use crate::world::build::BuiltObject;
 use crate::yaml::{Known, Location, Node, NodeRef};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// How an entry point is known, the best first.
@@ -83,6 +84,9 @@ pub struct Entry {
     pub stated_by: Option<(Arc<str>, Arc<str>, Arc<str>)>,
     /// Whether `sync.name` names the pair, and not its namespace.
     pub is_named: bool,
+    /// Kustomizations that may be the live root instead, as nothing here applies
+    /// what states this one; and the files that they reach.
+    pub other_roots: Vec<(ObjectId, FxHashSet<Arc<str>>)>,
 }
 
 /// Something that would be an entry point if its root could be found.
@@ -121,6 +125,7 @@ impl Entry {
             owned: false,
             stated_by: None,
             is_named: false,
+            other_roots: Vec::new(),
         }
     }
 

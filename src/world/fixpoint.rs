@@ -5,7 +5,7 @@ use super::earlier::{Builds, Built, Earlier, Identity, Inputs};
 use super::entry;
 use super::entry_point::{self, Entry, source_of};
 use super::instance;
-use super::inventory::{Kinds, Opener, OpenerCause};
+use super::inventory::{Kinds, Opener, OpenerCause, Written};
 use super::overlays::Overlays;
 use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
@@ -198,6 +198,8 @@ struct Grown {
     is_sent: bool,
     expanded: Vec<ObjectId>,
     builds: FxHashMap<Identity, Built>,
+    /// What may have applied more: other roots.
+    openers: Vec<Opener>,
 }
 
 fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
@@ -244,6 +246,7 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         is_sent: entry.is_sent,
         expanded: Vec::new(),
         builds: FxHashMap::default(),
+        openers: entry.other_roots.iter().filter_map(|root| of_other_root(snapshot, root)).collect(),
     };
     for _ in 0..ROUNDS {
         let (next, changed) = round(&start, &mut known);
@@ -302,6 +305,12 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         grown.objects.extend(placed);
     }
     grown
+}
+
+/// What another root may have applied.
+fn of_other_root(snapshot: &Snapshot, (id, files): &(ObjectId, FxHashSet<Arc<str>>)) -> Option<Opener> {
+    let objects = snapshot.objects().iter().filter(|object| files.contains(&object.source.path));
+    Written::of(objects).opener(OpenerCause::OtherRoot, format!("{id}, which may be the root"))
 }
 
 /// What references name an object by.
@@ -744,6 +753,7 @@ fn beside(repository: &Repository<'_>, mut used: FxHashSet<Arc<str>>) -> Vec<Gro
             is_sent: false,
             expanded: Vec::new(),
             builds: FxHashMap::default(),
+            openers: Vec::new(),
         });
     }
     all
@@ -811,6 +821,7 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
         is_sent: false,
         expanded: Vec::new(),
         builds: FxHashMap::from_iter([(identity, built)]),
+        openers: Vec::new(),
     }
 }
 
@@ -830,9 +841,15 @@ fn assemble(
         has_entry,
         unsettled,
         inputs: Overlays::of(snapshot).inputs,
+        read: FxHashSet::default(),
         builds: Builds::default(),
     };
-    let mut joined = Joined { world: &mut world, distinct: FxHashMap::default(), used: FxHashSet::default() };
+    let mut joined = Joined {
+        world: &mut world,
+        distinct: FxHashMap::default(),
+        used: FxHashSet::default(),
+        settings: None,
+    };
     for one in grown {
         joined.add(repository, one);
     }
@@ -849,6 +866,10 @@ fn assemble(
                 !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
             })
             .collect();
+        super::inventory::fill_by_hand(joined.world, &used);
+        joined.settings =
+            Some(Settings::common(joined.world.clusters.iter().map(|cluster| &cluster.settings)));
+        joined.world.read.clone_from(&used);
     }
     for one in beside(repository, used) {
         joined.add(repository, one);
@@ -863,19 +884,25 @@ struct Joined<'w> {
     distinct: FxHashMap<(usize, u32), u32>,
     /// Files that the clusters read.
     used: FxHashSet<Arc<str>>,
+    /// What the clusters have in common, which holds for what none of them
+    /// reaches: wherever that comes to be applied, it is in one of them.
+    settings: Option<Settings>,
 }
 
 impl Joined<'_> {
     fn add(&mut self, repository: &Repository<'_>, one: Grown) {
-        let Joined { world, distinct, used } = self;
+        let Joined { world, distinct, used, settings } = self;
         let (snapshot, config) = (repository.snapshot, repository.config);
         world.builds.entry(one.root.clone()).or_default().extend(one.builds);
-        let settings = Settings::read(
-            one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
-            snapshot,
-            &one.root,
-            &config.target_of(one.name.as_deref()),
-        );
+        let read = || {
+            Settings::read(
+                one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+                snapshot,
+                &one.root,
+                &config.target_of(one.name.as_deref()),
+            )
+        };
+        let settings = settings.clone().unwrap_or_else(read);
         let mut cluster = Cluster {
             name: one.name,
             root: one.root,
@@ -887,7 +914,7 @@ impl Joined<'_> {
             settings,
             members: Vec::new(),
             applied: one.applied,
-            openers: Vec::new(),
+            openers: one.openers,
             expanded: one.expanded,
             generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
             index: FxHashMap::default(),
@@ -898,6 +925,7 @@ impl Joined<'_> {
                 kinds: Kinds::All,
                 namespace: None,
                 names: None,
+                only: None,
                 target: ApplyTarget::Local,
                 what: "no entry point".to_owned(),
                 location: None,

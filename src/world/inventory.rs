@@ -1,10 +1,12 @@
 //! Whether an object that nothing here creates could exist all the same.
 
-use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome};
-use crate::model::ObjectId;
+use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, entry};
+use crate::kustomize::FILE_NAMES;
+use crate::model::{Object, ObjectId};
 use crate::model::{kinds, references};
 use crate::repo::{Snapshot, join};
 use crate::yaml::{Holes, Location, NodeRef};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Something that may create objects that this repository doesn't show.
@@ -18,6 +20,8 @@ pub struct Opener {
     pub namespace: Option<Arc<str>>,
     /// The names, any when `None`.
     pub names: Option<Holes>,
+    /// The very objects, any when `None`.
+    pub only: Option<Arc<Written>>,
     /// The target that it creates them on.
     pub target: ApplyTarget,
     /// What it is, for messages: `Kustomization flux-system/tenants (external
@@ -44,6 +48,11 @@ pub enum OpenerCause {
     Generator,
     /// An object whose name has unknown parts.
     UnknownName,
+    /// Another statement of the cluster's root, which may be the live one.
+    OtherRoot,
+    /// Manifests that no kustomization of the clusters leaves out or takes in: a
+    /// person may have applied them.
+    ByHand,
 }
 
 /// Kinds that an opener may create.
@@ -82,6 +91,68 @@ impl Opener {
         };
         kind_fits
             && self.namespace.as_deref().is_none_or(|only| namespace.is_none_or(|wanted| wanted == only))
+    }
+
+    fn could_be(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> bool {
+        self.names.as_ref().is_none_or(|holes| holes.could_be(name))
+            && self.only.as_ref().is_none_or(|only| only.find(group, kind, namespace, name).is_some())
+    }
+}
+
+/// Objects as they are written somewhere, by their names.
+#[derive(Debug, Default)]
+pub struct Written {
+    by_name: FxHashMap<Arc<str>, Vec<(ObjectId, Option<Location>)>>,
+    kinds: FxHashSet<Arc<str>>,
+}
+
+impl Written {
+    pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Object>) -> Written {
+        let mut written = Written::default();
+        for object in objects {
+            let place = object.node.get_ref().location_at("/metadata/name");
+            written.kinds.insert(object.id.kind.clone());
+            written.by_name.entry(object.id.name.clone()).or_default().push((object.id.clone(), place));
+        }
+        written
+    }
+
+    /// Something that may apply these; `None` where there are none.
+    pub(super) fn opener(self, cause: OpenerCause, what: String) -> Option<Opener> {
+        let mut kinds: Vec<Arc<str>> = self.kinds.iter().cloned().collect();
+        kinds.sort();
+        (!kinds.is_empty()).then(|| Opener {
+            cause,
+            kinds: Kinds::Only(kinds),
+            namespace: None,
+            names: None,
+            only: Some(Arc::new(self)),
+            target: ApplyTarget::Local,
+            what,
+            location: None,
+        })
+    }
+
+    /// The one that may be an object, and where its name stands.
+    pub fn find(
+        &self,
+        group: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<(&ObjectId, Option<&Location>)> {
+        let is_it = |id: &ObjectId| id.is(group, kind) && is_in(id, namespace);
+        let (id, place) = self.by_name.get(name)?.iter().find(|(id, _)| is_it(id))?;
+        Some((id, place.as_ref()))
+    }
+}
+
+/// Whether an object as written may be one of a namespace: where it says none,
+/// or one with a variable, whoever applies it does.
+fn is_in(id: &ObjectId, namespace: Option<&str>) -> bool {
+    match (id.namespace.as_deref(), namespace) {
+        (Some(own), Some(wanted)) => own == wanted || own.contains("${") || own.contains('?'),
+        _ => true,
     }
 }
 
@@ -126,7 +197,7 @@ impl Cluster {
             let elsewhere = opener.target.is_unknown() && *target != ApplyTarget::Local;
             (opener.target == *target || elsewhere)
                 && opener.could_hold(group, kind, namespace)
-                && opener.names.as_ref().is_none_or(|holes| holes.could_be(name))
+                && opener.could_be(group, kind, namespace, name)
         };
         self.openers.iter().filter(could).collect()
     }
@@ -136,8 +207,40 @@ impl Cluster {
         let copied = group.is_empty() && matches!(kind, "ConfigMap" | "Secret");
         !copied
             && !self.openers.iter().any(|opener| {
-                opener.target == ApplyTarget::Local && opener.could_hold(group, kind, namespace)
+                opener.target == ApplyTarget::Local
+                    && opener.cause != OpenerCause::ByHand
+                    && opener.could_hold(group, kind, namespace)
             })
+    }
+}
+
+/// Note the manifests of a repository that a person may have applied: those that
+/// no cluster takes in, unless a kustomization of a cluster stands above them and
+/// leaves them out. `used` are the files that the clusters read.
+pub(super) fn fill_by_hand(world: &mut World, used: &FxHashSet<Arc<str>>) {
+    let left_out = |path: &str| {
+        std::iter::successors(path.rsplit_once('/').map(|(above, _)| above), |above| {
+            (!above.is_empty()).then(|| above.rsplit_once('/').map_or("", |(above, _)| above))
+        })
+        .chain((!path.contains('/')).then_some(""))
+        .any(|directory| {
+            FILE_NAMES.iter().any(|name| {
+                let file =
+                    if directory.is_empty() { (*name).to_owned() } else { format!("{directory}/{name}") };
+                used.contains(&*file)
+            })
+        })
+    };
+    let mut known: FxHashMap<Arc<str>, bool> = FxHashMap::default();
+    let may_be_applied = |object: &&Object| {
+        let path = &object.source.path;
+        kinds::find(object.id.group(), &object.id.kind).is_some()
+            && !*known.entry(path.clone()).or_insert_with(|| entry::is_leftover(path) || left_out(path))
+    };
+    let written = Written::of(world.orphans().filter(may_be_applied));
+    let opener = written.opener(OpenerCause::ByHand, "somebody who applied it by hand".to_owned());
+    for cluster in world.clusters.iter_mut().filter(|cluster| cluster.name.is_some()) {
+        cluster.openers.extend(opener.clone());
     }
 }
 
@@ -184,6 +287,7 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
             kinds,
             namespace: node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into()),
             names: None,
+            only: None,
             target: applied.target.clone(),
             what: format!("{} ({why})", applied.id),
             location: node.location(),
@@ -199,6 +303,7 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
                 kinds,
                 namespace,
                 names,
+                only: None,
                 target: member.target.clone(),
                 what: id.to_string(),
                 location: node.location(),

@@ -26,8 +26,8 @@ pub mod versions;
 
 pub use coverage::{Coverage, NotFollowed};
 pub use entry::suggestions;
-pub use entry_point::{Form, Unsettled};
-pub use inventory::{Kinds, Lookup, Opener, OpenerCause};
+pub use entry_point::{Form, Unsettled, source_of};
+pub use inventory::{Kinds, Lookup, Opener, OpenerCause, Written};
 pub use source::{SourceState, TreeOf};
 
 use crate::config::Config;
@@ -60,6 +60,8 @@ pub struct World {
     pub unsettled: Vec<Unsettled>,
     /// Paths of the files that only generators of kustomizations read, as bytes.
     pub inputs: FxHashSet<Arc<str>>,
+    /// Paths of the files that the clusters read.
+    read: FxHashSet<Arc<str>>,
     /// What was built, for a world like this one.
     builds: earlier::Builds,
 }
@@ -223,6 +225,22 @@ impl World {
     /// them: a nameless one per leaf overlay, and one for the loose objects.
     pub fn applied_clusters(&self) -> impl Iterator<Item = &Cluster> {
         self.clusters.iter().filter(|cluster| cluster.name.is_some() || !self.has_entry)
+    }
+
+    /// Whether a file is neither read by a cluster of an entry point nor lies where
+    /// one applies a directory.
+    pub fn is_outside(&self, path: &str) -> bool {
+        let below = |directory: &str| {
+            directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let is_of = |cluster: &Cluster| {
+            let applies = |applied: &Applied| {
+                let real = applied.tree.as_ref().and_then(|tree| tree.repository_path(&applied.path));
+                real.is_some_and(|real| below(&real))
+            };
+            below(&cluster.root) || cluster.applied.iter().any(applies)
+        };
+        !self.read.contains(path) && !self.clusters.iter().filter(|cluster| cluster.name.is_some()).any(is_of)
     }
 
     /// An object by its index.

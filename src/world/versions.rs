@@ -94,6 +94,31 @@ impl Settings {
         }
     }
 
+    /// What several clusters have in common: the rest is unknown.
+    pub fn common<'s>(all: impl Iterator<Item = &'s Settings>) -> Settings {
+        let all: Vec<&Settings> = all.collect();
+        let Some(first) = all.first() else { return Settings::default() };
+        fn same<T: Clone + PartialEq>(values: impl Iterator<Item = Setting<T>>) -> Setting<T> {
+            let mut values = values;
+            let Some(first) = values.next() else { return Setting::unknown() };
+            if values.all(|other| other.value == first.value) { first } else { Setting::unknown() }
+        }
+        let between = all.iter().map(|one| one.flux_between);
+        let of = |feature| same(all.iter().map(|one| one.feature(feature).clone()));
+        Settings {
+            flux: same(all.iter().map(|one| one.flux.clone())),
+            flux_between: match between.clone().all(|other| other == first.flux_between) {
+                true => first.flux_between,
+                false => (None, None),
+            },
+            cluster_api: same(all.iter().map(|one| one.cluster_api.clone())),
+            kubernetes: same(all.iter().map(|one| one.kubernetes.clone())),
+            features: Feature::ALL.into_iter().map(|feature| (feature, of(feature))).collect(),
+            unsupported: Vec::new(),
+            operator: all.iter().any(|one| one.operator),
+        }
+    }
+
     fn set(&mut self, feature: Feature, value: bool, from: Option<Location>) {
         if let Some(entry) = self.features.iter_mut().find(|(known, _)| *known == feature) {
             entry.1 = Setting::read(value, from);

@@ -22,6 +22,13 @@ struct Written<'s> {
 }
 
 pub(super) fn find(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo) -> Vec<Entry> {
+    let mut entries = below(snapshot, overlays);
+    entries.extend(merged(snapshot, overlays, memo, &entries));
+    entries
+}
+
+/// Those that lie below their own path with their source.
+pub(super) fn below(snapshot: &Snapshot, overlays: &Overlays) -> Vec<Entry> {
     let all: Vec<Written<'_>> = snapshot
         .objects()
         .iter()
@@ -36,9 +43,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo) -
             (whole && snapshot.has_directory(&path)).then_some(Written { object, path })
         })
         .collect();
-    let mut entries = below_their_path(snapshot, overlays, &all);
-    entries.extend(merged(snapshot, overlays, memo, &entries));
-    entries
+    below_their_path(snapshot, overlays, &all)
 }
 
 fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>]) -> Vec<Entry> {

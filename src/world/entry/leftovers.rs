@@ -15,21 +15,34 @@ const ARCHIVES: [&str; 9] = [
 
 /// Path components of what shows or tests something. A cluster may be called
 /// so: they count only where nothing says what is applied.
-const SHOWN: [&str; 9] =
-    ["template", "templates", "test", "tests", "testdata", "e2e", "example", "examples", "fixtures"];
+const SHOWN: [&str; 11] = [
+    "template",
+    "templates",
+    "test",
+    "tests",
+    "testdata",
+    "e2e",
+    "example",
+    "examples",
+    "sample",
+    "samples",
+    "fixtures",
+];
 
-/// Whether something lies among what was put aside: an archive or a hidden
-/// directory.
+/// Whether something lies in a directory of what was put aside.
+pub fn is_archive(path: &str) -> bool {
+    path.split('/').any(|part| ARCHIVES.contains(&part.to_ascii_lowercase().as_str()))
+}
+
+/// Whether something lies in an archive or a hidden directory.
 pub(super) fn is_archived(path: &str) -> bool {
-    path.split('/').any(|part| {
-        ARCHIVES.contains(&part.to_ascii_lowercase().as_str())
-            || (part.starts_with('.') && part.len() > 1 && part != ".." && part != ".github")
-    })
+    let is_hidden = |part: &str| part.starts_with('.') && part.len() > 1 && part != ".." && part != ".github";
+    is_archive(path) || path.split('/').any(is_hidden)
 }
 
 /// The same for what is only a candidate where nothing is stated: templates,
 /// tests, examples, and one of several versions in a catalogue.
-pub(super) fn is_leftover(path: &str) -> bool {
+pub fn is_leftover(path: &str) -> bool {
     is_archived(path)
         || path.split('/').any(|part| {
             let lower = part.to_ascii_lowercase();

@@ -12,10 +12,12 @@ mod guessed;
 mod helmfile;
 mod holes;
 mod leftovers;
+mod other_roots;
 mod place;
 mod sync;
 
 pub use guessed::suggestions;
+pub use leftovers::{is_archive, is_leftover};
 
 use super::entry_point::{Entry, Form, Unsettled, clean_path, path_of, source_of};
 use super::instance;
@@ -61,6 +63,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>, config: &Config, pushes: &[Push], m
     if found.entries.is_empty() {
         found.entries = guessed::unapplied(snapshot, &overlays, memo);
     }
+    other_roots::compare(&mut found.entries, snapshot, &overlays);
     found.entries.sort_by(|a, b| a.root.cmp(&b.root).then(a.form.cmp(&b.form)));
     found.entries.dedup_by(|a, b| a.root == b.root);
     found

@@ -34,7 +34,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let real = tree.repository_path(&applied.path)?;
             tree.left_out(&real)
         });
-        let help = match (&left_out, near(applied)) {
+        let near = near(applied);
+        // What is pushed as an artifact may be made before.
+        let made = is_pushed(applied) && left_out.is_none() && near.is_none();
+        let help = match (&left_out, near) {
             (Some(_), _) => "change that pattern, or correct spec.path".to_owned(),
             (None, Some(near)) => format!("did you mean ./{near}?"),
             (None, None) => "create the directory, or correct spec.path".to_owned(),
@@ -43,6 +46,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         report
             .report(location, title(&applied.id, &format!("no directory {}", applied.path)))
             .claims_absence()
+            .level(if made { Level::Warning } else { Level::Error })
             .why(match left_out {
                 Some(pattern) => format!("it exists, but {pattern} keeps it out of the artifact: {fails}"),
                 None => fails.to_owned(),
@@ -51,6 +55,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .object(&applied.id)
             .field("/spec/path", applied.path.clone());
     }
+}
+
+/// Whether its source is an artifact, which a workflow of the repository pushes.
+fn is_pushed(applied: &Applied) -> bool {
+    let kind = applied.node.get_ref().str_at("/spec/sourceRef/kind");
+    kind.is_some_and(|kind| matches!(&*kind, "OCIRepository" | "Bucket"))
 }
 
 /// A directory beside the missing one with a similar name.

@@ -44,7 +44,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             (None, Some(near)) => format!("did you mean {near}?"),
             (None, None) => "create it, or remove the entry".to_owned(),
         };
-        let finding = report_failure(report, &failed, help);
+        let finding = report_failure(report, view, &failed, help);
         if let Some(pattern) = left_out {
             finding.why(format!(
                 "it exists, but {pattern} keeps it out of the artifact: {}",
@@ -67,6 +67,9 @@ fn made_later(snapshot: &Snapshot, path: &str) -> Option<String> {
     let inside =
         |name: &str| if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
     let exists = |name: String| snapshot.file(&inside(&name)).is_some();
+    if directory_is_bootstraps(name) {
+        return Some("`flux bootstrap` makes it".to_owned());
+    }
     for ending in
         ["tmpl", "tpl", "template", "j2", "envsubst", "example", "sample", "dist", "enc", "age", "gpg"]
     {
@@ -102,6 +105,11 @@ fn made_later(snapshot: &Snapshot, path: &str) -> Option<String> {
         .split('/')
         .find(|segment| matches!(*segment, "_out" | "generated" | ".generated" | "_generated"));
     made.map(|segment| format!("`{segment}` in its path says that a tool makes it"))
+}
+
+/// The directory that `flux bootstrap` writes into a cluster's, and its files.
+fn directory_is_bootstraps(name: &str) -> bool {
+    matches!(name, "flux-system" | "gotk-components.yaml" | "gotk-sync.yaml")
 }
 
 /// The name of a neighbour that is nearly the same.

@@ -19,10 +19,11 @@ pub mod untracked_resource;
 use super::reference::listed;
 use crate::kustomize::Class;
 use crate::lint::title;
-use crate::lint::{ClusterView, Finding, ObjectView, Reporter};
+use crate::lint::{ClusterView, Finding, Level, ObjectView, Reporter};
 use crate::model::kinds;
 use crate::repo::{Snapshot, join};
 use crate::world::build::{BuildFailure, FailureKind, has_kustomization};
+use crate::world::entry::is_leftover;
 use crate::world::{Applied, Cluster};
 use crate::yaml::Location;
 
@@ -206,8 +207,25 @@ fn entry_path(snapshot: &Snapshot, failure: &BuildFailure) -> Option<String> {
     join(directory, path)
 }
 
+/// The level of a failure that stops nothing, as no cluster applies the build;
+/// `None` where one does, or where nobody knows what clusters do.
+fn level_outside(view: &ClusterView<'_>, failed: &Failed<'_>) -> Option<Level> {
+    if view.cluster.name.is_some() {
+        return None;
+    }
+    match is_leftover(&failed.location.path) {
+        true => Some(Level::Info),
+        false => view.context.world.has_entry.then_some(Level::Warning),
+    }
+}
+
 /// Reports a failure with what it costs and the places that it names.
-fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: String) -> &'f mut Finding {
+fn report_failure<'f>(
+    report: &'f mut Reporter<'_>,
+    view: &ClusterView<'_>,
+    failed: &Failed<'_>,
+    help: String,
+) -> &'f mut Finding {
     let applied = failed.applied;
     let why = if failed.failure.kind == FailureKind::Endless {
         "each one that is applied applies the next: the cluster fills with them until somebody stops it"
@@ -219,6 +237,12 @@ fn report_failure<'f>(report: &'f mut Reporter<'_>, failed: &Failed<'_>, help: S
     };
     let finding = report.report(failed.location.clone(), failed.failure.message.as_str());
     finding.why(why).help(help).field("", failed.failure.message.clone());
+    if let Some(level) = level_outside(view, failed) {
+        finding.level = finding.level.min(level);
+        if view.context.world.has_entry {
+            finding.why.push_str("; no cluster applies it");
+        }
+    }
     for applied in std::iter::once(applied).chain(failed.others.iter().copied()) {
         if kinds::is_kustomization(&applied.id) {
             finding.object(&applied.id);

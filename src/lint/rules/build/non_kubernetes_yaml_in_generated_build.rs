@@ -28,7 +28,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .to_owned()
         };
         let place = if failed.applied.path.is_empty() { "the root" } else { &failed.applied.path };
-        let finding = report_failure(report, &failed, help);
+        let finding = report_failure(report, view, &failed, help);
         finding.why(format!(
             "{place} has no kustomization.yaml, so Flux takes every YAML file below it for a manifest: {}",
             failed.consequence()

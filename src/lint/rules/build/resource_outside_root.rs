@@ -20,6 +20,6 @@ pub static RULE: Rule = Rule {
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for failed in failures(view, Matter::OutsideRoot) {
         let help = "move the file into the source, or copy it there with an ArtifactGenerator".to_owned();
-        report_failure(report, &failed, help);
+        report_failure(report, view, &failed, help);
     }
 }

@@ -28,6 +28,6 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
             _ => "correct it; `forebay build DIR` shows whether it builds",
         };
-        report_failure(report, &failed, help.to_owned());
+        report_failure(report, view, &failed, help.to_owned());
     }
 }

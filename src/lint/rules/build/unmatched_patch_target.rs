@@ -28,7 +28,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         let view = ClusterView { context, cluster };
         for failed in failures(&view, Matter::UnmatchedPatch) {
             let help = "name an object of this build, or give the patch a target".to_owned();
-            report_failure(report, &failed, help);
+            report_failure(report, &view, &failed, help);
         }
     }
     let all = || context.world.clusters.iter().flat_map(|cluster| &cluster.applied);

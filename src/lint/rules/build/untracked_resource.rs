@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for failed in failures(view, Matter::UntrackedResource) {
         let finding =
-            report_failure(report, &failed, "commit the file, or take it out of .gitignore".to_owned());
+            report_failure(report, view, &failed, "commit the file, or take it out of .gitignore".to_owned());
         finding.why(format!(
             "git ignores it: the build works here, and in the cluster {}",
             failed.consequence()

@@ -9,7 +9,9 @@ use crate::model::ObjectId;
 use crate::simulate::alerts::{Alert, EventSource, SOURCE_KINDS};
 use crate::simulate::events::controllers::EMITTERS;
 use crate::simulate::events::simulate::Item;
-use crate::yaml::Known;
+use crate::yaml::{Known, NodeRef};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -24,9 +26,39 @@ pub static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
+/// A file and an offset in it.
+type Place = (Arc<str>, u32);
+
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(scene) = Scene::of(view) else { return };
-    for (item, alert) in &scene.notifier.alerts {
+    let judged: Vec<Vec<(Option<Place>, bool)>> = scene
+        .notifier
+        .alerts
+        .iter()
+        .map(|(item, alert)| {
+            let sources = item.node.at("/spec/eventSources");
+            let mut places = sources.into_iter().flat_map(NodeRef::items).map(|source| source.location());
+            let judge = |source| {
+                let place = places.next().flatten().map(|place| (place.path, place.start));
+                (place, matches_nothing(view, &scene, alert, source))
+            };
+            alert.sources.iter().map(judge).collect()
+        })
+        .collect();
+    // A text that several Alerts share need not match in each of their namespaces.
+    let mut users: BTreeMap<&Place, BTreeSet<&ObjectId>> = BTreeMap::new();
+    for ((item, _), judged) in scene.notifier.alerts.iter().zip(&judged) {
+        for place in judged.iter().filter_map(|(place, _)| place.as_ref()) {
+            users.entry(place).or_default().insert(item.id);
+        }
+    }
+    let useful: BTreeSet<&Place> = judged
+        .iter()
+        .flatten()
+        .filter(|(_, nothing)| !nothing)
+        .filter_map(|(place, _)| place.as_ref())
+        .collect();
+    for ((item, alert), judged) in scene.notifier.alerts.iter().zip(&judged) {
         let entry = item.node.at("/spec").and_then(|spec| spec.entry("eventSources"));
         let Some(entry) = entry.filter(|entry| entry.value.is_seq()) else { continue };
         let Some(location) = entry.key_location() else { continue };
@@ -39,8 +71,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .field("/spec/eventSources", "[]");
             continue;
         }
+        let is_useful = |place: &Option<_>| place.as_ref().is_some_and(|place| useful.contains(place));
         let nothing: Vec<bool> =
-            alert.sources.iter().map(|source| matches_nothing(view, &scene, alert, source)).collect();
+            judged.iter().map(|(place, nothing)| *nothing && !is_useful(place)).collect();
         if nothing.iter().all(|nothing| *nothing) {
             report
                 .report(location, title(item.id, "no object matches it"))
@@ -55,9 +88,14 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let Some(location) = entry.value.items().nth(index).and_then(|node| node.location()) else {
                 continue;
             };
+            let shared = judged[index]
+                .0
+                .as_ref()
+                .and_then(|place| users.get(place))
+                .is_some_and(|users| users.len() > 1);
             report
                 .report(location, title(item.id, &format!("eventSources[{index}] matches no object")))
-                .level(Level::Warning)
+                .level(if shared && source.name.known() == Some("*") { Level::Info } else { Level::Warning })
                 .why(format!(
                     "{} has no {} `{}` in namespace {}",
                     view.cluster.label(),

@@ -48,6 +48,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     OpenerCause::PartialBuild => "reference-into-partial-build",
                     OpenerCause::ResourceSet => "reference-into-resource-set",
                     OpenerCause::Chart => "reference-into-chart",
+                    OpenerCause::OtherRoot => "reference-to-other-root",
+                    OpenerCause::ByHand => "reference-to-unapplied-object",
                     OpenerCause::Generator | OpenerCause::UnknownName => "reference-to-generated-object",
                 };
                 report.not_checked(reason, format!("{id}: Gate {wanted}"));

@@ -8,7 +8,9 @@ use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::text::edit_distance;
-use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Opener, OpenerCause};
+use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Opener, OpenerCause, source_of};
+use crate::yaml::Location;
+use std::collections::BTreeMap;
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -24,6 +26,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let common = CommonSource::of(view.cluster);
     for (object, reference) in local_references(view) {
         if reference.optional || !judged(reference, object.node.get_ref()) {
             continue;
@@ -48,13 +51,21 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let near = Near::of(view, &target, reference, name);
-        let Some(level) = level(&openers, reference, name, &near) else {
+        let level = level(&openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
+        let Some(level) = level else {
             let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
             report.not_checked(reason(&openers, reference), what);
             continue;
         };
         let Some(location) = reference.name_node.location() else { continue };
         let wanted = target_name(reference, name);
+        // One source that most Kustomizations name is there, or nothing would run.
+        let most = common.as_ref().filter(|common| common.is_named_by(&object.id, reference, name));
+        if most.is_some_and(|common| common.first != object.id) {
+            report.not_checked("source-of-most", format!("{}: {kind} {wanted}", object.id));
+            continue;
+        }
+        let level = if most.is_some() { level.min(Level::Warning) } else { level };
         let words =
             format!("{}: {} names no known {kind} {wanted}", object.id, field_name(&reference.pointer));
         let finding = report.report(location, words);
@@ -94,7 +105,28 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 finding.help(format!("create {kind} {wanted}, or remove the reference"));
             }
         }
-        if let Some(opener) = openers.iter().find(|opener| opener.cause == OpenerCause::ExternalTree) {
+        if let Some(common) = most {
+            finding.why(format!(
+                "{} of {} Kustomizations of {} name it, so that it is probably made elsewhere; if it isn't, \
+                 nothing of them is applied",
+                common.count,
+                view.cluster.applied.len(),
+                view.cluster.label()
+            ));
+            finding.help(format!(
+                "write {kind} {wanted} into Git, or say under `sources` in .forebay.yaml what it holds"
+            ));
+        } else if let Some((id, Some(place))) = by_hand(&openers, reference, name) {
+            finding.why.push_str(&format!(
+                "; {} is written in {}, and no cluster applies that file",
+                id, place.path
+            ));
+            finding.help(
+                "list that file in a kustomization of the cluster; if somebody applies it by hand, \
+                          nothing need be done",
+            );
+            finding.related(id.to_string(), place.clone());
+        } else if let Some(opener) = openers.iter().find(|opener| opener.cause == OpenerCause::ExternalTree) {
             finding.why.push_str(&format!("; unless it comes from {}", opener.what));
         } else if is_workload(reference) {
             finding.why.push_str("; unless a chart or an operator makes it");
@@ -162,13 +194,19 @@ fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near
     if openers.is_empty() {
         return Some(Level::Error);
     }
+    // Written, and applied by somebody else than the clusters, if by anybody.
+    let openers: Vec<&Opener> =
+        openers.iter().copied().filter(|opener| opener.cause != OpenerCause::ByHand).collect();
+    if openers.is_empty() {
+        return Some(Level::Warning);
+    }
     let caused_by = |cause: OpenerCause| openers.iter().any(|opener| opener.cause == cause);
     let only_external = openers.iter().all(|opener| opener.cause == OpenerCause::ExternalTree);
     if only_external && matches!(reference.role, Role::DependsOn | Role::Source) && flux {
         return Some(Level::Warning);
     }
     // An object whose name is known in part only may be the one that is meant.
-    if !flux || caused_by(OpenerCause::UnknownName) {
+    if !flux || caused_by(OpenerCause::UnknownName) || caused_by(OpenerCause::OtherRoot) {
         return None;
     }
     let is_near = if caused_by(OpenerCause::PartialBuild) {
@@ -177,6 +215,68 @@ fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near
         misspelled || near.elsewhere.is_some()
     };
     is_near.then_some(Level::Warning)
+}
+
+/// The manifest of the wanted object that no cluster applies.
+fn by_hand<'o>(
+    openers: &[&'o Opener],
+    reference: &Reference<'_>,
+    name: &str,
+) -> Option<(&'o ObjectId, Option<&'o Location>)> {
+    let (group, kind, namespace) = (&reference.group, &reference.kind, reference.namespace.as_deref());
+    let opener = openers.iter().find(|opener| opener.cause == OpenerCause::ByHand)?;
+    opener.only.as_ref()?.find(group, kind, namespace, name)
+}
+
+/// Whether what no cluster reaches may be right once something takes it in: a
+/// Kustomization gives it a namespace, an overlay a configuration by which names
+/// get their hash.
+fn is_completed(view: &ClusterView<'_>, reference: &Reference<'_>, near: &Near<'_>) -> bool {
+    let unsaid = |namespace: Option<&str>| {
+        namespace.is_none_or(|namespace| namespace.contains("${") || namespace.contains('?'))
+    };
+    let same_name =
+        |object: &Effective| unsaid(object.id.namespace.as_deref()) || unsaid(reference.namespace.as_deref());
+    view.cluster.name.is_none()
+        && (near.hashed.is_some() && view.context.world.has_entry || near.elsewhere.is_some_and(same_name))
+}
+
+/// A source that nothing makes and that more than half of a cluster's
+/// Kustomizations name.
+struct CommonSource {
+    kind: String,
+    namespace: Option<String>,
+    name: String,
+    count: usize,
+    /// The first one that names it, for which it is reported.
+    first: ObjectId,
+}
+
+/// From how many Kustomizations on a majority says something.
+const MAJORITY: usize = 4;
+
+impl CommonSource {
+    fn of(cluster: &Cluster) -> Option<CommonSource> {
+        let mut counts: BTreeMap<(String, Option<String>, String), (usize, &ObjectId)> = BTreeMap::new();
+        for applied in &cluster.applied {
+            let Some(source) = source_of(&applied.id, applied.node.get_ref()) else { continue };
+            let (count, first) = counts.entry(source).or_insert((0, &applied.id));
+            *count += 1;
+            *first = (*first).min(&applied.id);
+        }
+        let (source, (count, first)) = counts.into_iter().max_by_key(|(_, (count, _))| *count)?;
+        let (kind, namespace, name) = source;
+        let is_common = count >= MAJORITY && count * 2 > cluster.applied.len();
+        is_common.then(|| CommonSource { kind, namespace, name, count, first: first.clone() })
+    }
+
+    fn is_named_by(&self, id: &ObjectId, reference: &Reference<'_>, name: &str) -> bool {
+        kinds::is_kustomization(id)
+            && reference.role == Role::Source
+            && reference.kind == self.kind
+            && reference.namespace.as_deref() == self.namespace.as_deref()
+            && name == self.name
+    }
 }
 
 /// Whether two names differ in their numbers only: `node-1` is no misspelled
@@ -197,7 +297,10 @@ fn reason(openers: &[&Opener], reference: &Reference<'_>) -> &'static str {
         Some(OpenerCause::PartialBuild) => "reference-into-partial-build",
         Some(OpenerCause::ResourceSet) => "reference-into-resource-set",
         Some(OpenerCause::Chart) => "reference-into-chart",
-        Some(OpenerCause::Generator | OpenerCause::UnknownName) | None => "reference-to-generated-object",
+        Some(OpenerCause::OtherRoot) => "reference-to-other-root",
+        Some(OpenerCause::Generator | OpenerCause::UnknownName | OpenerCause::ByHand) | None => {
+            "reference-to-generated-object"
+        }
     }
 }
 

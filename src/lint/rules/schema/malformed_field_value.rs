@@ -31,6 +31,11 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         if fault.taken.is_some() || is_filled(pointer, what) {
             continue;
         }
+        let is_text = matches!(what, Malformed::Pattern | Malformed::Format);
+        if is_text && node.text().is_some_and(|text| is_placeholder(&text)) {
+            report.not_checked("placeholder", format!("{}: {pointer}", view.id));
+            continue;
+        }
         let Some(location) = place(view, node, pointer) else { continue };
         let (after, help) = words(view, schema, what, node);
         let value = node.text().unwrap_or_default();
@@ -44,6 +49,20 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         finding.clusters.clone_from(&fault.clusters);
         offer(finding, schema, what, node);
     }
+}
+
+/// Whether a text waits for somebody to fill it in: `REPO_URL/fleet`,
+/// `<your-repository>`, `CHANGEME`.
+fn is_placeholder(text: &str) -> bool {
+    let is_name = |word: &str| {
+        word.contains('_')
+            && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+            && word.bytes().any(|byte| byte.is_ascii_uppercase())
+    };
+    let words = || text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let filled = ["CHANGEME", "CHANGE_ME", "REPLACEME", "REPLACE_ME", "TODO", "FIXME"];
+    let in_brackets = text.split_once('<').is_some_and(|(_, rest)| rest.contains('>'));
+    in_brackets || words().any(|word| is_name(word) || filled.contains(&word.to_ascii_uppercase().as_str()))
 }
 
 /// Empty metadata are dropped in Cluster API's round trips.

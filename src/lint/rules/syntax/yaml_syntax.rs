@@ -77,6 +77,7 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
         };
         report
             .report(location, title)
+            .level(if is_object { Level::Error } else { Level::Warning })
             .why(why)
             .help(help)
             .label(error.message.clone())

@@ -1,0 +1,72 @@
+//! Which of two roots is live, where nothing that a cluster applies says it: an
+//! instance that a program is said to install, beside a Kustomization that was
+//! applied by hand and applies itself since.
+
+use super::{Entry, Form, clean_path};
+use crate::model::{Certainty, kinds};
+use crate::repo::{Snapshot, join};
+use crate::world::overlays::Overlays;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Take entry points that nothing of their own applies for assumed where another
+/// root is there, and note what that one may have applied.
+pub(super) fn compare(entries: &mut [Entry], snapshot: &Arc<Snapshot>, overlays: &Overlays) {
+    let by_operator = |entry: &Entry| matches!(entry.form, Form::Instance | Form::Chart | Form::Helmfile);
+    if !entries.iter().any(by_operator) {
+        return;
+    }
+    let paths = paths_by_file(snapshot);
+    let mut others: Option<Vec<Entry>> = None;
+    let roots: FxHashSet<String> = entries.iter().map(|entry| entry.root.clone()).collect();
+    for entry in entries.iter_mut().filter(|entry| by_operator(entry)) {
+        let applied = closure(&entry.root, &entry.tree, &paths, snapshot, overlays);
+        if applied.contains(entry.file()) {
+            continue;
+        }
+        let others = others.get_or_insert_with(|| super::applied_itself::below(snapshot, overlays));
+        for other in others.iter().filter(|other| !roots.contains(&other.root)) {
+            let reached = closure(&other.root, &other.tree, &paths, snapshot, overlays);
+            let Some((id, _)) = other.kustomizations.first() else { continue };
+            entry.certainty = entry.certainty.min(Certainty::Assumed);
+            entry.other_roots.push((id.clone(), reached));
+        }
+    }
+}
+
+/// `spec.path` of the Kustomizations of each file.
+fn paths_by_file(snapshot: &Snapshot) -> FxHashMap<&str, Vec<String>> {
+    let mut paths: FxHashMap<&str, Vec<String>> = FxHashMap::default();
+    for object in snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id)) {
+        if let Some(path) = object.node.get_ref().str_at("/spec/path") {
+            paths.entry(&object.source.path).or_default().push(clean_path(&path));
+        }
+    }
+    paths
+}
+
+/// The files that a root applies, and those that what it applies does.
+fn closure(
+    root: &str,
+    tree: &str,
+    paths: &FxHashMap<&str, Vec<String>>,
+    snapshot: &Snapshot,
+    overlays: &Overlays,
+) -> FxHashSet<Arc<str>> {
+    let mut files: FxHashSet<Arc<str>> = FxHashSet::default();
+    let mut seen: FxHashSet<String> = FxHashSet::default();
+    let mut open = vec![root.to_owned()];
+    while let Some(path) = open.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        for file in overlays.reach(snapshot, &path) {
+            let inside = |path: &String| join(tree, path).filter(|path| snapshot.has_directory(path));
+            // The top is another project's artifact more often than everything here.
+            let named = paths.get(&*file).into_iter().flatten().filter(|path| !path.is_empty());
+            open.extend(named.filter_map(inside));
+            files.insert(file);
+        }
+    }
+    files
+}
