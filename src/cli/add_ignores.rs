@@ -32,7 +32,7 @@ pub(crate) fn run(
     })?;
     super::progress::stop();
     super::rewriting::tell_of_links(&linked);
-    let mut stderr = anstream::stderr();
+    let mut stderr = super::output::stderr();
     if !common.quiet {
         let comments = counted(added.comments, "comment");
         let _ = writeln!(stderr, "{comments} added in {}", counted(added.changes.len(), "file"));

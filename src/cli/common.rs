@@ -2,11 +2,13 @@
 
 use super::{Failure, Status};
 use crate::config::Level;
+use crate::repo::Snapshot;
+use crate::report::secrets::Values;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Flags of every command.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -63,6 +65,12 @@ pub(crate) struct Common {
     /// The root, once it is known: what lies below it is not the user's.
     #[arg(skip)]
     known_root: OnceLock<PathBuf>,
+    /// What was read: its secret values are not to be printed.
+    #[arg(skip)]
+    read: Arc<Mutex<Vec<Arc<Snapshot>>>>,
+    /// Whether they are shown all the same.
+    #[arg(skip)]
+    shows_secrets: OnceLock<()>,
 }
 
 const COMMON: &str = "Common options";
@@ -84,6 +92,25 @@ impl Common {
     /// Note the root that a command works on.
     pub(crate) fn works_on(&self, root: &Path) {
         let _ = self.known_root.set(root.to_owned());
+    }
+
+    /// Note what was read: its secret values are not to be printed.
+    pub(crate) fn keeps_secret(&self, snapshot: &Arc<Snapshot>) {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).push(snapshot.clone());
+    }
+
+    /// Print values of Secrets, as a flag asks for.
+    pub(crate) fn show_secrets(&self) {
+        let _ = self.shows_secrets.set(());
+    }
+
+    /// What must not be printed; `None` where nothing was read or secrets are shown.
+    pub(crate) fn secrets(&self) -> Option<Arc<Values>> {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.shows_secrets.get().is_some() || read.is_empty() {
+            return None;
+        }
+        Some(Arc::new(Values::of(read.iter().map(|snapshot| &**snapshot))))
     }
 
     /// Below what a file that a flag names may be of the tree's making: the root;

@@ -97,7 +97,7 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
         .or_else(output::went_away)
         .map_err(|error| Failure::Work(format!("standard output: {error}")))?;
     say(common, session, outcome, true, true);
-    let mut stderr = anstream::stderr();
+    let mut stderr = output::stderr();
     let show = common.show();
     for finding in outcome.left.findings.iter().filter(|finding| finding.level >= show) {
         let ((line, column), _) = snapshot.positions(&finding.location);
@@ -111,6 +111,6 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
 
 fn say(common: &Common, session: &Session, outcome: &Outcome, written: bool, alone: bool) {
     if !common.quiet {
-        let _ = report::diff::summary(&mut anstream::stderr(), &session.snapshot, outcome, written, alone);
+        let _ = report::diff::summary(&mut output::stderr(), &session.snapshot, outcome, written, alone);
     }
 }

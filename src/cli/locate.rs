@@ -42,7 +42,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let Some(first) = found.first() else {
         return Err(selector.missing(&world, []));
     };
-    let masked = objects::masked(first.object.node.get_ref());
+    let masked =
+        objects::masked(first.object.node.get_ref(), &session.snapshot, &mut objects::Masks::default());
     let node = masked.get_ref();
     let Some(value) = node.at(&pointer) else {
         let help = nearest(node, &pointer);

@@ -212,7 +212,7 @@ fn run() -> ExitCode {
 fn complain(code: u8, message: &str) -> ExitCode {
     use std::io::Write;
     progress::stop();
-    let _ = writeln!(anstream::stderr(), "forebay: {}", message.trim_end());
+    let _ = writeln!(output::stderr(), "forebay: {}", message.trim_end());
     ExitCode::from(code)
 }
 

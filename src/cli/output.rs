@@ -2,6 +2,7 @@
 
 use super::common::Common;
 use super::{Failure, progress};
+use crate::report::lines::{Lines, Shape};
 use crate::report::{self, Terminal};
 use crate::rewrite::write::file;
 use crate::world::World;
@@ -63,7 +64,10 @@ pub(crate) fn emit<F: Formats>(
     for (format, path) in files {
         let mut bytes = Vec::new();
         let root = common.boundary(path)?;
-        let written = write(format, &mut bytes, Terminal::default()).and_then(|()| file(&root, path, &bytes));
+        let mut lines = Lines::new(&mut bytes, shape(format.name()), common.secrets());
+        let written = write(format, &mut lines, Terminal::default()).and_then(|()| lines.flush());
+        drop(lines);
+        let written = written.and_then(|()| file(&root, path, &bytes));
         written.map_err(|error| Failure::Work(format!("{}: {error}", path.display())))?;
     }
     let terminal = terminal(common);
@@ -74,10 +78,26 @@ pub(crate) fn emit<F: Formats>(
             if terminal.color { anstream::ColorChoice::Always } else { anstream::ColorChoice::Never },
         ),
     );
-    write(main, &mut out, terminal)
-        .and_then(|()| out.flush())
-        .or_else(went_away)
-        .map_err(|error| Failure::Work(format!("standard output: {error}")))
+    let mut lines = Lines::new(&mut out, shape(main.name()), common.secrets());
+    let written = write(main, &mut lines, terminal).and_then(|()| lines.flush());
+    written.or_else(went_away).map_err(|error| Failure::Work(format!("standard output: {error}")))
+}
+
+/// What the lines of a format are made of.
+fn shape(format: &str) -> Shape {
+    match format {
+        "json" | "sarif" | "gitlab" => Shape::Json,
+        "junit" | "svg" => Shape::Xml,
+        "github" => Shape::Commands,
+        "yaml" => Shape::Yaml,
+        "diff" => Shape::Diff,
+        _ => Shape::Text,
+    }
+}
+
+/// Standard error, where no line is a command either.
+pub(crate) fn stderr() -> Lines<anstream::AutoStream<io::Stderr>> {
+    Lines::new(anstream::stderr(), Shape::Text, None)
 }
 
 /// The last line of an answer for people: what it rests on.
@@ -92,7 +112,7 @@ pub(crate) fn followed(out: &mut dyn Write, world: &World) -> io::Result<()> {
 pub(crate) fn warn_if_nothing_followed(world: &World) {
     if let Some(warning) = report::coverage::nothing_followed(world) {
         progress::stop();
-        let _ = io::stderr().lock().write_all(warning.as_bytes());
+        let _ = stderr().write_all(warning.as_bytes());
     }
 }
 

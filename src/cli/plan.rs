@@ -106,6 +106,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         || git::remotes(&session.root),
     );
     let base = base?;
+    common.keeps_secret(&base.snapshot);
+    common.keeps_secret(&head.snapshot);
     let base_world = World::new(&base.snapshot, &session.config, &remotes);
     let head_world = base_world.like(&head.snapshot, &session.config, &remotes);
     output::warn_if_nothing_followed(&head_world);

@@ -67,7 +67,7 @@ pub(crate) fn tell_of_links(paths: &[String]) {
     for path in paths {
         let path = line_start(path);
         let _ = writeln!(
-            anstream::stderr(),
+            output::stderr(),
             "{path} had another name (a hard link); under that one the old text stays"
         );
     }
@@ -80,6 +80,9 @@ pub(crate) fn show(
     changes: &[FileChange],
     secrets: bool,
 ) -> Result<(), Failure> {
+    if secrets {
+        common.show_secrets();
+    }
     let texts = changes.iter().map(|change| (&*change.path, change.after.clone().into_bytes()));
     let after = session.snapshot.with_files(texts);
     output::emit(common, |_: output::DiffOnly, out, terminal| {
@@ -262,7 +265,7 @@ impl Task<'_, '_> {
 pub(crate) fn told(common: &Common, flags: &Flags, changes: &[FileChange], done: &str) -> Status {
     if !common.quiet {
         use std::io::Write;
-        let say = &mut anstream::stderr();
+        let say = &mut output::stderr();
         let files = counted(changes.len(), "file");
         let _ = match (changes.len(), flags.mode.writes()) {
             (0, _) => writeln!(say, "nothing to change"),

@@ -32,7 +32,9 @@ impl Session {
         let config = load_config(common, &root)?;
         let snapshot = Snapshot::work_tree(&root, Arc::new(Store::default()))
             .map_err(|error| Failure::Work(format!("{}: {error}", root.display())))?;
-        Ok(Session { root, focus, config, snapshot: Arc::new(snapshot) })
+        let snapshot = Arc::new(snapshot);
+        common.keeps_secret(&snapshot);
+        Ok(Session { root, focus, config, snapshot })
     }
 
     /// Its clusters and effective objects.

@@ -6,10 +6,11 @@ use super::parts::{location, object};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::repo::Snapshot;
-use crate::text::clean;
+use crate::text::{clean, is_hostile};
 use crate::world::World;
 use crate::world::versions::{Setting, Settings};
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -18,8 +19,31 @@ const EXAMPLES: usize = 3;
 
 /// Write an answer as one line of JSON with sorted maps.
 pub fn write(out: &mut dyn Write, answer: &Value) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, answer)?;
+    answer.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Inert))?;
     writeln!(out)
+}
+
+/// Compact JSON without characters that make a terminal or a reader do something,
+/// and without what the runner of a workflow looks for inside of lines.
+struct Inert;
+
+impl serde_json::ser::Formatter for Inert {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let is_escaped = |c: char| !c.is_ascii() && is_hostile(c) || c == '\u{7f}';
+        if !fragment.contains(is_escaped) && !fragment.contains("##") {
+            return out.write_all(fragment.as_bytes());
+        }
+        let mut before = ' ';
+        for c in fragment.chars() {
+            if is_escaped(c) || (c, before) == ('#', '#') {
+                write!(out, "\\u{:04x}", c as u32)?;
+            } else {
+                write!(out, "{c}")?;
+            }
+            before = c;
+        }
+        Ok(())
+    }
 }
 
 /// The header that every answer begins with. `world` is what the answer rests

@@ -125,9 +125,11 @@ pub(crate) fn prose(text: &str) -> String {
 }
 
 /// Text that Markdown shows as it is: no markup, no mention, no link.
-fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
+    let text = clean(text);
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -144,8 +146,14 @@ fn literal(text: &str) -> String {
             }
             c => escaped.push(c),
         }
+        // References of GitLab: merge requests, milestones, snippets, labels, epics.
+        let refers = rest.peek().is_some_and(|next| next.is_alphanumeric() || matches!(next, '"' | '{'));
+        if refers && matches!(c, '!' | '%' | '$' | '~' | '&' | '^') {
+            escaped.push('\u{200b}');
+        }
     }
-    escaped.replace("://", ":\u{200b}//")
+    let escaped = escaped.replace("://", ":\u{200b}//").replace("www.", "www\u{200b}.");
+    escaped.replace("GH-", "GH\u{200b}-").replace("gh-", "gh\u{200b}-")
 }
 
 /// Text as code in a table cell.
@@ -168,6 +176,10 @@ mod tests {
             ("<img src=x> @team #1 |", "&lt;img src=x&gt; @\u{200b}team #\u{200b}1 \\|"),
             ("[a](javascript:x) **b**", "\\[a\\](javascript:x) \\*\\*b\\*\\*"),
             ("see https://example.com", "see https:\u{200b}//example.com"),
+            (
+                "see www.example.com GH-1 !1 100%",
+                "see www\u{200b}.example.com GH\u{200b}-1 \\!\u{200b}1 100%",
+            ),
             ("code `a|b`", "code `a\\|b`"),
         ] {
             assert_eq!(prose(text), expected, "{text}");

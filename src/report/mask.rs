@@ -1,7 +1,9 @@
 //! Values of Secrets, which no output shows.
 
+use super::secrets::Values;
 use crate::repo::{Snapshot, is_manifest_path};
 use crate::yaml::{NodeRef, Stream};
+use regex::Regex;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -9,13 +11,25 @@ use std::ops::Range;
 #[derive(Default)]
 pub(crate) struct Masks {
     files: HashMap<String, Vec<Range<u32>>>,
+    values: Option<Values>,
 }
 
 impl Masks {
+    /// The secret values of the tree.
+    pub(crate) fn values(&mut self, snapshot: &Snapshot) -> &Values {
+        self.values.get_or_insert_with(|| Values::of([snapshot]))
+    }
+
     /// The secret ranges of a file.
     pub(crate) fn of(&mut self, snapshot: &Snapshot, path: &str) -> &[Range<u32>] {
         if !self.files.contains_key(path) {
-            self.files.insert(path.to_owned(), secret_ranges(snapshot, path));
+            let mut ranges = secret_ranges(snapshot, path);
+            let values = self.values(snapshot);
+            if let Some(stream) = snapshot.file(path).and_then(|file| snapshot.stream(file)) {
+                let found = values.find(&stream.text);
+                ranges.extend(found.into_iter().map(|range| range.start as u32..range.end as u32));
+            }
+            self.files.insert(path.to_owned(), ranges);
         }
         &self.files[path]
     }
@@ -42,6 +56,7 @@ fn secret_ranges(snapshot: &Snapshot, path: &str) -> Vec<Range<u32>> {
             ranges.push((location.start + key).min(location.end)..location.end);
         }
         patches(root, &mut ranges);
+        operations(root, &mut ranges);
     }
     if let Some(stream) = snapshot.stream(file)
         && !stream.errors.is_empty()
@@ -61,12 +76,36 @@ fn patches(root: NodeRef<'_>, ranges: &mut Vec<Range<u32>>) {
         }
         let text = item.get("patch").unwrap_or(item);
         let (Some(patch), Some(location)) = (text.text(), text.location()) else { continue };
-        let target = item.str_at("/target/kind");
-        let is_of_secret = match &target {
-            Some(kind) => kind == "Secret",
-            None => names_secret(&patch) || patch.contains("/data") || patch.contains("/stringData"),
-        };
+        let is_of_secret = names_secret(&patch)
+            || may_be_secret(item) && (item.at("/target/kind").is_some() || touches_values(&patch));
         if is_of_secret {
+            ranges.push(location.start..location.end);
+        }
+    }
+}
+
+/// Whether the target of a patch may be a Secret: its kind is a regular expression.
+pub(super) fn may_be_secret(patch: NodeRef<'_>) -> bool {
+    let Some(kind) = patch.str_at("/target/kind") else { return true };
+    let plain = kind.chars().all(|c| c.is_ascii_alphanumeric());
+    if plain {
+        kind == "Secret"
+    } else {
+        Regex::new(&format!("^(?:{kind})$")).is_ok_and(|kind| kind.is_match("Secret"))
+    }
+}
+
+fn touches_values(patch: &str) -> bool {
+    patch.contains("/data") || patch.contains("/stringData")
+}
+
+/// Values in a file of JSON patch operations: whose they are stands elsewhere.
+fn operations(root: NodeRef<'_>, ranges: &mut Vec<Range<u32>>) {
+    for operation in root.items().filter(|item| item.get("op").is_some()) {
+        let path = operation.str_at("/path").unwrap_or_default();
+        if (path.starts_with("/data") || path.starts_with("/stringData"))
+            && let Some(location) = operation.get("value").and_then(NodeRef::location)
+        {
             ranges.push(location.start..location.end);
         }
     }

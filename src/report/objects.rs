@@ -1,21 +1,33 @@
 //! Effective objects as text: YAML documents as kustomize prints them, JSON,
 //! and where their values come from. Values of Secrets are masked.
 
+use super::lines::is_complete_command;
+pub(crate) use super::mask::Masks;
 use super::parts;
 use crate::model::text::Text;
 use crate::repo::Snapshot;
 use crate::text::clean;
 use crate::yaml::emit::{self, EmitError};
 use crate::yaml::{Holes, Location, Node, NodeRef, pointer_join};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The object with the values of a Secret masked; as it is for other kinds. The
-/// mask in `data` is base64, so that the object stays valid.
-pub fn masked(object: NodeRef<'_>) -> Node {
+/// The object with secret values masked: those of a Secret, and those that come from
+/// the values of one. The mask in `data` is base64, so that the object stays valid.
+pub(crate) fn masked(object: NodeRef<'_>, snapshot: &Snapshot, masks: &mut Masks) -> Node {
     let mut node = object.to_node();
     let is_secret = object.str_at("/kind").as_deref() == Some("Secret")
         && object.str_at("/apiVersion").as_deref() == Some("v1");
     if !is_secret {
+        let mut found = false;
+        leaves(object, "", 0, &mut |_, leaf| {
+            found = found
+                || comes_from_secret(leaf, snapshot, masks)
+                || leaf.text().is_some_and(|text| !masks.values(snapshot).find(&text).is_empty());
+        });
+        if found {
+            mask_leaves(&mut node, 0, snapshot, masks);
+        }
         return node;
     }
     for (field, mask) in [("data", "Kioq"), ("stringData", "***")] {
@@ -26,7 +38,50 @@ pub fn masked(object: NodeRef<'_>) -> Node {
             }
         }
     }
+    let annotations = node.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations"));
+    if let Some(applied) = annotations.and_then(|map| map.get_mut(LAST_APPLIED)) {
+        *applied = Node::string("***", applied.get_ref().location());
+    }
     node
+}
+
+/// Where kubectl notes what it applied last.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Whether a scalar, or what it went through, stands where a secret value does.
+fn comes_from_secret(leaf: NodeRef<'_>, snapshot: &Snapshot, masks: &mut Masks) -> bool {
+    let Some(location) = leaf.location() else { return false };
+    let mut lies_in = |place: &Location| {
+        let ranges = masks.of(snapshot, &place.path);
+        ranges
+            .iter()
+            .any(|range| range.start <= place.start && place.end <= range.end && place.start < place.end)
+    };
+    lies_in(&location) || location.via.iter().any(|via| lies_in(&via.location))
+}
+
+fn mask_leaves(node: &mut Node, depth: usize, snapshot: &Snapshot, masks: &mut Masks) {
+    if depth > emit::DEPTH_LIMIT {
+        return;
+    }
+    let view = node.get_ref();
+    if view.is_map() {
+        for entry in node.make_map().into_iter().flatten() {
+            mask_leaves(&mut entry.value, depth + 1, snapshot, masks);
+        }
+    } else if view.is_seq() {
+        for item in node.make_seq().into_iter().flatten() {
+            mask_leaves(item, depth + 1, snapshot, masks);
+        }
+    } else if comes_from_secret(view, snapshot, masks) {
+        let location = view.location();
+        *node = Node::string("***", location);
+    } else if let Some(text) = view.text()
+        && let Cow::Owned(masked) = masks.values(snapshot).mask(&text)
+    {
+        let location = view.location();
+        *node = Node::string(&masked, location);
+    }
 }
 
 /// Objects as YAML documents, separated as kustomize does; what is not known stands
@@ -44,7 +99,16 @@ pub fn yaml(objects: &[NodeRef<'_>], snapshot: &Snapshot, origins: bool) -> Resu
         if origins {
             comment_origins(*object, snapshot, &mut out);
         }
-        out.push_str(&emit::to_yaml_with(*object, &mut |node| as_written(node, snapshot))?);
+        let text = emit::to_yaml_with(*object, &mut |node| as_written(node, snapshot))?;
+        if text.lines().any(is_complete_command) {
+            // A line that the runner of a workflow would obey: the same object as JSON,
+            // which is YAML as well, has no such line.
+            let text = emit::to_json(*object)?;
+            out.push_str(text.trim_end().replace("##", "#\\u0023").as_str());
+            out.push('\n');
+        } else {
+            out.push_str(&text);
+        }
     }
     Ok(out)
 }
@@ -248,7 +312,7 @@ mod tests {
             "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: eHl6}\nstringData:\n  t: xyz\n";
         let snapshot = Snapshot::memory([("a.yaml", text.as_bytes().to_vec())], Arc::new(Store::default()));
         let object = &snapshot.objects()[0];
-        let node = masked(object.node.get_ref());
+        let node = masked(object.node.get_ref(), &snapshot, &mut Masks::default());
         let printed = yaml(&[node.get_ref(), node.get_ref()], &snapshot, true).expect("YAML");
         let one = "# a.yaml:1:1\napiVersion: v1\ndata:\n  k: Kioq\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  t: '***'\n";
         assert_eq!(printed, format!("{one}---\n{one}"));

@@ -25,7 +25,8 @@ pub fn is_command(text: &str) -> bool {
 /// Characters that make a terminal or a reader do something: controls, and the
 /// bidirectional overrides that show text in another order than it is.
 pub fn is_hostile(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    c.is_control()
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Shortens a text to a width: its middle becomes `…`, because the ends of

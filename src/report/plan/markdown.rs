@@ -5,7 +5,7 @@ use super::groups::{Entry, sections};
 use super::{Plan, consequences, not_followed, phrases, places, tally};
 use crate::model::{EffectKind, Severity};
 use crate::plan::Effect;
-use crate::text::clean;
+use crate::report::markdown::{code, literal as escape};
 use std::fmt::Write as _;
 
 /// A comment may hold 65,536 characters; the rest is counted.
@@ -21,7 +21,7 @@ const EDGES: usize = 20;
 pub fn render(plan: &Plan<'_>) -> String {
     let mut out = String::from("<!-- forebay:plan -->\n");
     let _ = writeln!(out, "### forebay: {}\n", escape(&tally(plan)));
-    let ends = format!("`{}` → `{}`", code(plan.base), code(plan.head));
+    let ends = format!("{} → {}", code(plan.base), code(plan.head));
     match plan.headline() {
         Some(headline) => drop(writeln!(out, "**{headline}.** {ends}\n")),
         None => drop(writeln!(out, "{ends}\n")),
@@ -96,9 +96,9 @@ pub fn render(plan: &Plan<'_>) -> String {
         for finding in plan.shown(findings) {
             let line = world.snapshot.positions(&finding.location).0.0;
             let text = format!(
-                "- {title}: `{}` at `{}:{line}`: {}\n",
+                "- {title}: `{}` at {}: {}\n",
                 finding.rule.id,
-                code(&finding.location.path),
+                code(&format!("{}:{line}", finding.location.path)),
                 escape(&finding.title)
             );
             if out.len() + text.len() > LIMIT {
@@ -134,7 +134,7 @@ fn what(effect: &Effect) -> String {
         let lead = if index == 0 { ": " } else { "<br>" };
         let _ = write!(text, "{lead}{}", escape(&told.line));
         for side in &told.sides {
-            let _ = write!(text, "<br>`{}`", code(side));
+            let _ = write!(text, "<br>{}", code(side));
         }
     }
     for consequence in consequences(effect) {
@@ -145,7 +145,7 @@ fn what(effect: &Effect) -> String {
 
 fn causes(plan: &Plan<'_>, entry: &Entry<'_>) -> String {
     let places = places(plan, entry, 2);
-    places.iter().map(|place| format!("`{}`", code(place))).collect::<Vec<_>>().join(", ")
+    places.iter().map(|place| code(place)).collect::<Vec<_>>().join(", ")
 }
 
 /// Who waits for whom, when that is small enough to read.
@@ -176,28 +176,4 @@ fn graph(out: &mut String, plan: &Plan<'_>) {
         let _ = writeln!(out, "  n{} --> n{}", number(from), number(to));
     }
     out.push_str("```\n</details>\n\n");
-}
-
-/// Text of a file as inert Markdown in a table cell.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in clean(text).chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '@' => out.push_str("&#64;"),
-            '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' | '\\' | '!' => {
-                out.push('\\');
-                out.push(c);
-            }
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-/// Text of a file inside a code span in a table cell.
-fn code(text: &str) -> String {
-    clean(text).replace('`', "'").replace('|', "\\|")
 }

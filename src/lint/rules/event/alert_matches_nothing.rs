@@ -127,7 +127,10 @@ fn matches_nothing(view: &ClusterView<'_>, scene: &Scene<'_>, alert: &Alert, sou
         && !namespace.is_empty();
     is_judged
         && groups.into_iter().all(|group| view.cluster.is_complete(group, kind, Some(namespace)))
-        && scene.emitters.iter().all(|item| source_selects(alert, source, item) == Known::Value(false))
+        && scene
+            .candidates(source)
+            .into_iter()
+            .all(|at| source_selects(alert, source, &scene.emitters[at]) == Known::Value(false))
         && !is_known(view, kind, namespace, name)
 }
 

@@ -2,7 +2,9 @@
 //! Source: notification-controller `internal/server/event_handlers.go`,
 //! `combineEventMetadata`; RFC-0008, "Precedence Order".
 
-use super::{MAX_RELATED, Scene, alert_entry, event_annotation, event_annotations, listed, relate, title};
+use super::{
+    MAX_RELATED, Scene, alert_entry, event_annotation, event_annotations, listed, relate, selected_by, title,
+};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::simulate::alerts::Alert;
@@ -10,7 +12,7 @@ use crate::simulate::events::EVENT_PREFIX;
 use crate::simulate::events::controllers::{Emitter, RuntimeKey, emitter_of};
 use crate::simulate::events::providers::gets_commit_status_updates;
 use crate::simulate::events::simulate::Item;
-use crate::yaml::pointer_join;
+use crate::yaml::{Known, pointer_join};
 use std::collections::BTreeSet;
 
 /// See the module.
@@ -29,13 +31,16 @@ pub static RULE: Rule = Rule {
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(scene) = Scene::of(view) else { return };
     for (item, alert) in scene.alerts() {
-        let selected: Vec<&Item<'_>> = scene.selected(alert).collect();
         let keys: BTreeSet<&str> = alert
             .event_metadata
             .keys()
             .map(String::as_str)
             .chain(alert.summary.iter().map(|_| "summary"))
             .collect();
+        let selected: Vec<&Item<'_>> = match keys.is_empty() {
+            true => Vec::new(),
+            false => scene.selected(alert).collect(),
+        };
         for key in keys {
             check_alert_key(&scene, item, alert, &selected, key, report);
         }
@@ -123,7 +128,7 @@ fn check_annotations(scene: &Scene<'_>, object: &Item<'_>, report: &mut Reporter
             let Some((_, runtime)) = runtime_key(object, &key, scene.provider_type(alert)) else { continue };
             let is_set =
                 alert.event_metadata.contains_key(&key) || (key == "summary" && alert.summary.is_some());
-            if !is_set && scene.selected(alert).any(|selected| std::ptr::eq(selected.id, object.id)) {
+            if !is_set && selected_by(alert, object) == Known::Value(true) {
                 certain |= runtime.always;
                 alerts.push(item);
             }

@@ -28,6 +28,9 @@ use crate::simulate::events::objects::{involved_object, labels_of};
 use crate::simulate::events::simulate::{Item, Notifier, items};
 use crate::world::ApplyTarget;
 use crate::yaml::{EntryRef, Known, Location, NodeRef};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Whether an object is an Alert of any API version.
 fn is_alert(id: &ObjectId) -> bool {
@@ -41,6 +44,11 @@ const MAX_RELATED: usize = 5;
 struct Scene<'a> {
     notifier: Notifier<'a>,
     emitters: Vec<Item<'a>>,
+    /// Positions of emitters by kind, and by kind and name.
+    kinds: FxHashMap<&'a str, Vec<usize>>,
+    names: FxHashMap<(&'a str, &'a str), Vec<usize>>,
+    /// What the same sources have selected before: many alerts have the same.
+    known: RefCell<FxHashMap<String, Rc<[usize]>>>,
 }
 
 impl<'a> Scene<'a> {
@@ -51,8 +59,15 @@ impl<'a> Scene<'a> {
         if notifier.alerts.is_empty() {
             return None;
         }
-        let emitters = items(world, cluster, &ApplyTarget::Local).filter(|item| emits(*item)).collect();
-        Some(Scene { notifier, emitters })
+        let emitters: Vec<Item<'a>> =
+            items(world, cluster, &ApplyTarget::Local).filter(|item| emits(*item)).collect();
+        let mut kinds: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+        let mut names: FxHashMap<(&str, &str), Vec<usize>> = FxHashMap::default();
+        for (at, item) in emitters.iter().enumerate() {
+            kinds.entry(&item.id.kind).or_default().push(at);
+            names.entry((&item.id.kind, &item.id.name)).or_default().push(at);
+        }
+        Some(Scene { notifier, emitters, kinds, names, known: RefCell::default() })
     }
 
     /// Alerts that are not known to be suspended.
@@ -68,7 +83,31 @@ impl<'a> Scene<'a> {
 
     /// The objects that an alert surely selects.
     fn selected<'s>(&'s self, alert: &'s Alert) -> impl Iterator<Item = &'s Item<'a>> {
-        self.emitters.iter().filter(|item| selected_by(alert, item) == Known::Value(true))
+        let key = format!("{} {:?} {:?}", alert.namespace, alert.severity, alert.sources);
+        let known = self.known.borrow().get(&key).cloned();
+        let selected = known.unwrap_or_else(|| {
+            let mut found: Vec<usize> =
+                alert.sources.iter().flat_map(|source| self.candidates(source)).collect();
+            found.sort_unstable();
+            found.dedup();
+            found.retain(|at| selected_by(alert, &self.emitters[*at]) == Known::Value(true));
+            let found: Rc<[usize]> = found.into();
+            self.known.borrow_mut().insert(key, found.clone());
+            found
+        });
+        (0..selected.len()).map(move |at| &self.emitters[selected[at]])
+    }
+
+    /// Positions of the emitters that a source may select, in order.
+    fn candidates(&self, source: &EventSource) -> Vec<usize> {
+        let found = match (source.kind.known(), source.name.known()) {
+            (Some(kind), Some(name)) if name != "*" && !is_glob("name", name) => {
+                self.names.get(&(kind, name))
+            }
+            (Some(kind), _) => self.kinds.get(kind),
+            (None, _) => return (0..self.emitters.len()).collect(),
+        };
+        found.cloned().unwrap_or_default()
     }
 }
 

@@ -1,0 +1,366 @@
+//! Values of Secrets, wherever they turn up: what a replacement, a substitution or
+//! a hand has copied is as secret as what it was copied from. Texts are compared,
+//! as the logs of CI are masked; what is too short or too plain to be told from
+//! other words is masked at its own place only.
+
+use crate::lint::rules::RULES;
+use crate::model::kinds;
+use crate::repo::{Snapshot, join};
+use crate::yaml::{NodeRef, parse_nodes};
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+use base64::Engine;
+use regex::Regex;
+use rustc_hash::FxHashSet;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// Shorter values are too plain.
+const SHORT: usize = 6;
+
+/// Values from this length on may be a part of a word.
+const LONG: usize = 12;
+
+/// Bytes of a value by which it is found, and where there are more than [`MANY`] of
+/// all values together.
+const START: usize = 256;
+const START_OF_MANY: usize = 24;
+const MANY: usize = 4 << 20;
+
+/// Values that are looked for.
+const LIMIT: usize = 1 << 17;
+
+/// Secret texts.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// In order.
+    known: Vec<Box<str>>,
+    /// Finds how they begin.
+    starts: Option<AhoCorasick>,
+}
+
+impl Values {
+    /// What the Secrets, generators and patches of trees hold.
+    pub fn of<'s>(trees: impl IntoIterator<Item = &'s Snapshot>) -> Values {
+        let mut known: BTreeSet<String> = BTreeSet::new();
+        for snapshot in trees {
+            add_of(snapshot, &mut known);
+        }
+        let known: Vec<Box<str>> = known.into_iter().take(LIMIT).map(String::into_boxed_str).collect();
+        let is_many = known.iter().map(|value| value.len().min(START)).sum::<usize>() > MANY;
+        let length = if is_many { START_OF_MANY } else { START };
+        let starts = known.iter().map(|value| &value.as_bytes()[..value.len().min(length)]);
+        let starts = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(starts);
+        Values { starts: starts.ok().filter(|_| !known.is_empty()), known }
+    }
+
+    /// Where secret texts are: known values, credentials in URLs. In order, and
+    /// not overlapping.
+    pub fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        while let Some(starts) = &self.starts
+            && let Some(hit) = starts.find(Input::new(text).range(at..))
+        {
+            let end = hit.end() + self.more(text, hit.start(), hit.end());
+            if stands_alone(text.as_bytes(), hit.start(), end) {
+                found.push(hit.start()..end);
+                at = end;
+            } else {
+                at = hit.start() + 1;
+            }
+        }
+        if text.contains("://") {
+            let credentials = CREDENTIALS.iter().flat_map(|pattern| pattern.captures_iter(text));
+            let parts = credentials.filter_map(|captures| captures.name("secret").map(|part| part.range()));
+            found.extend(parts);
+            found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+            let mut end = 0;
+            found.retain(|range| {
+                let apart = range.start >= end;
+                end = end.max(range.end);
+                apart
+            });
+        }
+        found
+    }
+
+    /// How much of what follows the beginning of a value belongs to it as well.
+    fn more(&self, text: &str, start: usize, end: usize) -> usize {
+        let text = &text[start..];
+        let after = self.known.partition_point(|value| **value <= *text);
+        let common = |value: &str| {
+            let same = value.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+            (0..=same).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+        };
+        let neighbours = self.known[after.saturating_sub(1)..].iter().take(2);
+        let longest = neighbours.map(|value| common(value)).max().unwrap_or(0);
+        longest.saturating_sub(end - start).min(if end - start < START_OF_MANY { 0 } else { usize::MAX })
+    }
+
+    /// The text with stars for what is secret.
+    pub fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        stars(text, &self.find(text))
+    }
+}
+
+/// A text with stars in the place of some of its parts.
+pub(super) fn stars<'t>(text: &'t str, parts: &[Range<usize>]) -> Cow<'t, str> {
+    if parts.is_empty() {
+        return text.into();
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut end = 0;
+    for range in parts {
+        masked.push_str(&text[end..range.start]);
+        masked.push_str("***");
+        end = range.end;
+    }
+    masked.push_str(&text[end..]);
+    masked.into()
+}
+
+/// Words that are no secret, whatever a Secret holds: what objects, files and rules
+/// are called.
+fn names(snapshot: &Snapshot) -> FxHashSet<&str> {
+    let mut names: FxHashSet<&str> = FxHashSet::default();
+    for object in snapshot.objects() {
+        let id = &object.id;
+        names.extend([&*id.name, &*id.kind, &*id.api_version]);
+        names.extend(id.namespace.as_deref());
+    }
+    for file in snapshot.files() {
+        names.insert(&file.path);
+        for part in file.path.split('/') {
+            names.insert(part);
+            names.extend(part.split_once('.').map(|(stem, _)| stem));
+        }
+    }
+    names.extend(RULES.iter().map(|rule| rule.id));
+    names
+}
+
+/// Adds the secret texts of a tree.
+fn add_of(snapshot: &Snapshot, known: &mut BTreeSet<String>) {
+    let mut texts: Vec<String> = Vec::new();
+    for object in snapshot.objects() {
+        let node = object.node.get_ref();
+        if object.id.is("", "Secret") {
+            of_secret(node, &mut texts);
+        } else if kinds::is_kustomization(&object.id) || object.id.group() == "kustomize.config.k8s.io" {
+            patches(node, &mut texts);
+        }
+    }
+    let is_kustomization = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization")
+    };
+    for file in snapshot.files().iter().filter(|file| is_kustomization(&file.path)) {
+        let directory = file.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        for source in snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()) {
+            let root = NodeRef::Source(source, 0);
+            patches(root, &mut texts);
+            generators(snapshot, directory, root, &mut texts);
+        }
+    }
+    if texts.is_empty() {
+        return;
+    }
+    let names = names(snapshot);
+    let mut add = |text: &str| {
+        if is_telling(text) && !names.contains(text) {
+            known.insert(text.to_owned());
+            // As JSON writes it.
+            let written = serde_json::to_string(text).unwrap_or_default();
+            known.insert(written[1..written.len() - 1].to_owned());
+        }
+    };
+    for text in &texts {
+        let text = text.trim();
+        add(text);
+        if text.contains('\n') {
+            text.lines().filter(|line| line.len() >= 16).for_each(|line| add(line.trim()));
+        }
+    }
+}
+
+/// Credentials that a URL holds: of a user, of a webhook, in its query. What a
+/// substitution will put there is none yet.
+static CREDENTIALS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    const REST: &str = r#"(?P<secret>[^\s"'\\<>`$*][^\s"'\\<>`]*)"#;
+    [
+        r#"(?i)\b[a-z][a-z0-9+.-]*://[^/\s:@"'\\<>]*:(?P<secret>[^/\s@"'\\<>$*][^/\s@"'\\<>]*)@"#.to_owned(),
+        r#"(?i)\bhttps?://(?P<secret>[^/\s:@"'\\<>$*][^/\s:@"'\\<>]{7,})@"#.to_owned(),
+        format!(r"(?i)\bhooks\.slack\.com/(?:services|workflows|triggers)/{REST}"),
+        format!(r"(?i)\bdiscord(?:app)?\.com/api/webhooks/{REST}"),
+        format!(r"(?i)\.webhook\.office\.com/{REST}"),
+        r#"(?i)[?&](?:access_?token|api_?key|auth|key|passw(?:or)?d|secret|sig|signature|token)=(?P<secret>[^&\s"'\\<>`$*][^&\s"'\\<>`]*)"#
+            .to_owned(),
+    ]
+    .iter()
+    .filter_map(|pattern| Regex::new(pattern).ok())
+    .collect()
+});
+
+/// Whether a value can be told from words that are no secret.
+fn is_telling(text: &str) -> bool {
+    let has = |test: fn(char) -> bool| text.chars().any(test);
+    let mixed = has(|c| c.is_ascii_digit()) && has(char::is_alphabetic);
+    let is_host =
+        text.contains('.') && text.chars().all(|c| c.is_ascii_lowercase() || "0123456789.-:".contains(c));
+    let is_number = text.chars().all(|c| c.is_ascii_digit() || ".:-+TZ".contains(c));
+    let long_enough = match text.len() {
+        0..SHORT => false,
+        SHORT..8 => mixed,
+        8..LONG => mixed || has(char::is_uppercase),
+        _ => true,
+    };
+    long_enough
+        && !is_host
+        && !is_number
+        && !text.contains("::")
+        && !text.contains("://")
+        && !text.contains("${")
+        && !text.starts_with("ENC[")
+}
+
+/// Whether a short value is a word of its own.
+fn stands_alone(bytes: &[u8], start: usize, end: usize) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let before = start.checked_sub(1).and_then(|before| bytes.get(before));
+    end - start >= LONG || !(is_part(before) || is_part(bytes.get(end)))
+}
+
+fn of_secret(object: NodeRef<'_>, texts: &mut Vec<String>) {
+    for entry in object.entries() {
+        let encoded = match &*entry.key {
+            "data" => true,
+            "stringData" => false,
+            _ => continue,
+        };
+        for value in entry.value.entries() {
+            add(value.value, encoded, texts);
+        }
+    }
+}
+
+fn add(value: NodeRef<'_>, encoded: bool, texts: &mut Vec<String>) {
+    let Some(text) = value.text() else { return };
+    if encoded {
+        let bare: String = text.split_whitespace().collect();
+        let decoded = base64::engine::general_purpose::STANDARD.decode(bare).ok();
+        texts.extend(decoded.and_then(|bytes| String::from_utf8(bytes).ok()));
+    }
+    texts.push(text.into_owned());
+}
+
+/// What `secretGenerator` reads.
+fn generators(snapshot: &Snapshot, directory: &str, root: NodeRef<'_>, texts: &mut Vec<String>) {
+    let value = |line: &str| {
+        line.split_once('=').map_or(line, |(_, value)| value).trim_matches(['"', '\'']).to_owned()
+    };
+    let content = |name: &str| {
+        let file = join(directory, name).and_then(|path| snapshot.file(&path).cloned())?;
+        let blob = snapshot.blob(&file).ok()?;
+        std::str::from_utf8(&blob.bytes).ok().map(str::to_owned)
+    };
+    for generator in root.items_at("/secretGenerator") {
+        let list = |field: &str| generator.items_at(field).filter_map(NodeRef::text).collect::<Vec<_>>();
+        texts.extend(list("/literals").iter().map(|literal| value(literal)));
+        for file in list("/files") {
+            texts.extend(content(file.split_once('=').map_or(&*file, |(_, path)| path)));
+        }
+        for file in list("/envs").iter().chain(generator.at("/env").and_then(NodeRef::text).iter()) {
+            texts.extend(content(file).iter().flat_map(|text| text.lines()).map(value));
+        }
+    }
+}
+
+/// Values that inline patches give Secrets.
+fn patches(root: NodeRef<'_>, texts: &mut Vec<String>) {
+    let lists = ["/patches", "/patchesJson6902", "/patchesStrategicMerge"];
+    let lists = lists.into_iter().flat_map(|list| [root.at(list), root.at(&format!("/spec{list}"))]);
+    for item in lists.flatten().flat_map(NodeRef::items) {
+        let text = item.get("patch").unwrap_or(item);
+        let Some(text) = text.text() else {
+            patch(item, super::mask::may_be_secret(item), texts);
+            continue;
+        };
+        for node in parse_nodes("patch", &text) {
+            patch(node.get_ref(), super::mask::may_be_secret(item), texts);
+        }
+    }
+}
+
+fn patch(node: NodeRef<'_>, of_secret_kind: bool, texts: &mut Vec<String>) {
+    if node.str_at("/kind").is_some_and(|kind| kind == "Secret") {
+        of_secret(node, texts);
+    }
+    if !of_secret_kind {
+        return;
+    }
+    for operation in node.items() {
+        let path = operation.str_at("/path").unwrap_or_default();
+        let encoded = path.starts_with("/data");
+        if !encoded && !path.starts_with("/stringData") {
+            continue;
+        }
+        if let Some(value) = operation.get("value") {
+            add(value, encoded, texts);
+            value.entries().for_each(|entry| add(entry.value, encoded, texts));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::Store;
+    use std::sync::Arc;
+
+    #[test]
+    fn values_are_masked_wherever_they_are() {
+        let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: database}\ndata: {k: aHVudGVyMi1tYXJrZXI=}\nstringData: {a: production, b: s3cr3t, c: database}\n";
+        let generator = "secretGenerator:\n- name: g\n  literals: [a=literal-marker-1, bare-marker-22]\n  envs: [x.env]\npatches:\n- target: {kind: Secret}\n  patch: |\n    - {op: add, path: /stringData/x, value: patched-marker}\n";
+        let snapshot = Snapshot::memory(
+            [
+                ("a.yaml", secret.as_bytes().to_vec()),
+                ("kustomization.yaml", generator.as_bytes().to_vec()),
+                ("x.env", b"TOKEN=env-marker-1\n".to_vec()),
+            ],
+            Arc::new(Store::default()),
+        );
+        let values = Values::of([&snapshot]);
+        for (text, expected) in [
+            ("x hunter2-marker y", "x *** y"),
+            ("aHVudGVyMi1tYXJrZXI=", "***"),
+            ("s3cr3t as3cr3tb", "*** as3cr3tb"),
+            ("literal-marker-1, bare-marker-22, env-marker-1, patched-marker", "***, ***, ***, ***"),
+            // Words that name other things stay.
+            ("production database", "production database"),
+        ] {
+            assert_eq!(values.mask(text), expected);
+        }
+    }
+
+    #[test]
+    fn credentials_in_urls_are_masked() {
+        for (text, expected) in [
+            ("https://u:pw@example.com/a", "https://u:***@example.com/a"),
+            ("http://ghp_0123456789@github.com", "http://***@github.com"),
+            ("ssh://git@github.com/a", "ssh://git@github.com/a"),
+            (
+                "address: https://hooks.slack.com/services/T0/B0/x",
+                "address: https://hooks.slack.com/services/***",
+            ),
+            ("https://example.com/?a=b&token=abc&c=d", "https://example.com/?a=b&token=***&c=d"),
+            (
+                "https://u:${PASSWORD}@example.com/?token=${TOKEN}",
+                "https://u:${PASSWORD}@example.com/?token=${TOKEN}",
+            ),
+        ] {
+            assert_eq!(Values::default().mask(text), expected);
+        }
+    }
+}
