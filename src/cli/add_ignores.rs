@@ -31,8 +31,8 @@ pub(crate) fn run(
         Failure::Work(format!("the comments were not written:\n{}", lines.collect::<Vec<_>>().join("\n")))
     })?;
     super::progress::stop();
-    super::rewriting::tell_of_links(&linked);
-    let mut stderr = super::output::stderr();
+    super::rewriting::tell_of_links(common, &linked);
+    let mut stderr = super::output::stderr(common);
     if !common.quiet {
         let comments = counted(added.comments, "comment");
         let _ = writeln!(stderr, "{comments} added in {}", counted(added.changes.len(), "file"));

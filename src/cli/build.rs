@@ -101,7 +101,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Some(directory) => write_files(common, &session, arguments, &built, directory)?,
         None => print(common, &session, arguments, &built)?,
     }
-    let mut complaints = output::stderr();
+    let mut complaints = output::stderr(common);
     for line in &built.partial {
         let _ = writeln!(complaints, "partial: {line}");
     }
@@ -371,10 +371,6 @@ fn write_files(
         }
         let text = objects::yaml(&[object.node.get_ref()], &session.snapshot, arguments.origin)
             .map_err(|error| Failure::Work(error.to_string()))?;
-        let text = match common.secrets() {
-            Some(secrets) => secrets.mask(&text).into_owned(),
-            None => text,
-        };
         let real = real.join(path.file_name().unwrap_or_default());
         write::file(&root, &real, text.as_bytes()).map_err(|error| failed(&path, error))?;
     }

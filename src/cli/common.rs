@@ -67,10 +67,17 @@ pub(crate) struct Common {
     known_root: OnceLock<PathBuf>,
     /// What was read: its secret values are not to be printed.
     #[arg(skip)]
-    read: Arc<Mutex<Vec<Arc<Snapshot>>>>,
+    read: Arc<Mutex<Read>>,
     /// Whether they are shown all the same.
     #[arg(skip)]
     shows_secrets: OnceLock<()>,
+}
+
+/// The trees that were read, and their secret values once they were asked for.
+#[derive(Debug, Default)]
+struct Read {
+    snapshots: Vec<Arc<Snapshot>>,
+    secrets: Option<Arc<Values>>,
 }
 
 const COMMON: &str = "Common options";
@@ -96,7 +103,9 @@ impl Common {
 
     /// Note what was read: its secret values are not to be printed.
     pub(crate) fn keeps_secret(&self, snapshot: &Arc<Snapshot>) {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).push(snapshot.clone());
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.snapshots.push(snapshot.clone());
+        read.secrets = None;
     }
 
     /// Print values of Secrets, as a flag asks for.
@@ -106,11 +115,13 @@ impl Common {
 
     /// What must not be printed; `None` where nothing was read or secrets are shown.
     pub(crate) fn secrets(&self) -> Option<Arc<Values>> {
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.shows_secrets.get().is_some() || read.is_empty() {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.shows_secrets.get().is_some() || read.snapshots.is_empty() {
             return None;
         }
-        Some(Arc::new(Values::of(read.iter().map(|snapshot| &**snapshot))))
+        let Read { snapshots, secrets } = &mut *read;
+        let known = secrets.get_or_insert_with(|| Arc::new(Values::of(snapshots.iter().map(|read| &**read))));
+        Some(known.clone())
     }
 
     /// Below what a file that a flag names may be of the tree's making: the root;

@@ -78,7 +78,7 @@ impl FixArguments {
         let linked = rewrite::write::write(&session.root, &outcome.changes).map_err(|refusals| {
             Failure::Work(refused(session, "the fixes could not be written", &refusals))
         })?;
-        super::rewriting::tell_of_links(&linked);
+        super::rewriting::tell_of_links(common, &linked);
         say(common, session, &outcome, true, false);
         Ok(Next::Report(Box::new((outcome.world, outcome.left))))
     }
@@ -97,7 +97,7 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
         .or_else(output::went_away)
         .map_err(|error| Failure::Work(format!("standard output: {error}")))?;
     say(common, session, outcome, true, true);
-    let mut stderr = output::stderr();
+    let mut stderr = output::stderr(common);
     let show = common.show();
     for finding in outcome.left.findings.iter().filter(|finding| finding.level >= show) {
         let ((line, column), _) = snapshot.positions(&finding.location);
@@ -111,6 +111,7 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
 
 fn say(common: &Common, session: &Session, outcome: &Outcome, written: bool, alone: bool) {
     if !common.quiet {
-        let _ = report::diff::summary(&mut output::stderr(), &session.snapshot, outcome, written, alone);
+        let _ =
+            report::diff::summary(&mut output::stderr(common), &session.snapshot, outcome, written, alone);
     }
 }

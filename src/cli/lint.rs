@@ -106,7 +106,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     } else {
         let world = session.world();
         let outcome = match &arguments.since {
-            Some(revision) => since(&session, &world, revision, &options)?,
+            Some(revision) => since(common, &session, &world, revision, &options)?,
             None => engine::run(&world, &session.config, &options),
         };
         match &arguments.add_ignores {
@@ -243,12 +243,14 @@ fn names_time_dependent_rule(arguments: &Arguments, session: &Session) -> bool {
 
 /// What is new relative to a revision; rules about changes run too.
 fn since(
+    common: &Common,
     session: &Session,
     world: &World,
     revision: &str,
     options: &Options,
 ) -> Result<engine::Outcome, Failure> {
     let before = revisions::read(session, revision)?;
+    common.keeps_secret(&before.snapshot);
     let base = world.like(&before.snapshot, &session.config, &git::remotes(&session.root));
     // Old findings are looked for everywhere: one may have moved.
     let everywhere = Options { focus: Vec::new(), ..options.clone() };

@@ -48,6 +48,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         None => revisions::read_default_base(&session),
     });
     let base = base.transpose()?;
+    base.iter().chain([&head]).for_each(|revision| common.keeps_secret(&revision.snapshot));
     let base = base.map(|base| (World::new(&base.snapshot, &session.config, &remotes), base.label));
     let world = match &base {
         Some((base, _)) => base.like(&head.snapshot, &session.config, &remotes),
@@ -78,6 +79,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         outcome: &outcome,
         simulations: &simulations,
         change,
+        secrets: common.secrets().as_deref(),
     });
     let written = match &arguments.output {
         Some(file) => write::file(&session.root, file, page.as_bytes())

@@ -85,7 +85,7 @@ fn by_rule(common: &Common, migration: &Migration, rule: &Rule, to: Option<Versi
     migration.mode.carry_out(common, &session, &outcome.changes)?;
     let writes = migration.mode.writes();
     if !common.quiet {
-        let mut stderr = super::output::stderr();
+        let mut stderr = super::output::stderr(common);
         let _ = report::diff::summary(&mut stderr, before, &outcome, writes, false);
         for finding in outcome.left.findings.iter().filter(|finding| finding.rule.id == rule.id) {
             let ((line, _), _) = after.positions(&finding.location);

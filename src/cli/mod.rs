@@ -196,23 +196,23 @@ fn run() -> ExitCode {
     match answer {
         Ok(Status::Clean) => ExitCode::SUCCESS,
         Ok(Status::Findings) => ExitCode::from(1),
-        Err(Failure::Usage(message)) => complain(2, &message),
+        Err(Failure::Usage(message)) => complain(&common, 2, &message),
         Err(Failure::Configuration(crate::config::Error::Mistakes { text, mistakes })) => {
             let mut shown = "the configuration can't be used; nothing was done\n".to_owned();
             for mistake in &mistakes {
                 shown.push_str(&report::full::mistake(mistake, &text));
             }
-            complain(2, &shown)
+            complain(&common, 2, &shown)
         }
-        Err(Failure::Configuration(error)) => complain(2, &error.to_string()),
-        Err(Failure::Work(message)) => complain(3, &message),
+        Err(Failure::Configuration(error)) => complain(&common, 2, &error.to_string()),
+        Err(Failure::Work(message)) => complain(&common, 3, &message),
     }
 }
 
-fn complain(code: u8, message: &str) -> ExitCode {
+fn complain(common: &Common, code: u8, message: &str) -> ExitCode {
     use std::io::Write;
     progress::stop();
-    let _ = writeln!(output::stderr(), "forebay: {}", message.trim_end());
+    let _ = writeln!(output::stderr(common), "forebay: {}", message.trim_end());
     ExitCode::from(code)
 }
 
@@ -222,7 +222,9 @@ fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
     let payload = panic.payload();
     let text = payload.downcast_ref::<&str>().copied();
     let message = text.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    let message = crate::text::clean(message);
     complain(
+        &Common::default(),
         3,
         &format!(
             "this is a bug in forebay {}, not in your repository: {message} ({place})\n\

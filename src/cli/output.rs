@@ -95,9 +95,9 @@ fn shape(format: &str) -> Shape {
     }
 }
 
-/// Standard error, where no line is a command either.
-pub(crate) fn stderr() -> Lines<anstream::AutoStream<io::Stderr>> {
-    Lines::new(anstream::stderr(), Shape::Text, None)
+/// Standard error, where no line is a command either, and no secret leaves.
+pub(crate) fn stderr(common: &Common) -> Lines<anstream::AutoStream<io::Stderr>> {
+    Lines::new(anstream::stderr(), Shape::Text, common.secrets())
 }
 
 /// The last line of an answer for people: what it rests on.
@@ -112,7 +112,7 @@ pub(crate) fn followed(out: &mut dyn Write, world: &World) -> io::Result<()> {
 pub(crate) fn warn_if_nothing_followed(world: &World) {
     if let Some(warning) = report::coverage::nothing_followed(world) {
         progress::stop();
-        let _ = stderr().write_all(warning.as_bytes());
+        let _ = anstream::stderr().write_all(warning.as_bytes());
     }
 }
 

@@ -119,7 +119,7 @@ pub(crate) fn carry_out(
         let linked = write::relocate(&session.root, moves, changes).map_err(|refusals| {
             Failure::Work(rewriting::refused(session, "the change could not be written", &refusals))
         })?;
-        rewriting::tell_of_links(&linked);
+        rewriting::tell_of_links(common, &linked);
     }
     let text = steps::text(&before, &series, told);
     if flags.mode.diff {
@@ -130,6 +130,9 @@ pub(crate) fn carry_out(
             ),
         };
         let after = changed(&moved, changes);
+        if flags.mode.show_secrets {
+            common.show_secrets();
+        }
         output::emit(common, |_: output::DiffOnly, out, terminal| {
             for (from, to) in moves {
                 writeln!(out, "rename {} -> {}", clean(from), clean(to))?;
@@ -138,7 +141,7 @@ pub(crate) fn carry_out(
             report::diff::write(out, &moved, &after, changes, look)
         })?;
         if !common.quiet {
-            let _ = anstream::stderr().write_all(text.as_bytes());
+            let _ = super::output::stderr(common).write_all(text.as_bytes());
         }
     } else {
         output::emit(common, |format, out, _| match format {

@@ -51,7 +51,7 @@ impl Mode {
         let linked = rewrite::write::write(&session.root, changes).map_err(|refusals| {
             Failure::Work(refused(session, "the change could not be written", &refusals))
         })?;
-        tell_of_links(&linked);
+        tell_of_links(common, &linked);
         Ok(())
     }
 
@@ -63,11 +63,11 @@ impl Mode {
 
 /// A file that was written is a new one: what was the same file by a hard link is not
 /// any more.
-pub(crate) fn tell_of_links(paths: &[String]) {
+pub(crate) fn tell_of_links(common: &Common, paths: &[String]) {
     for path in paths {
         let path = line_start(path);
         let _ = writeln!(
-            output::stderr(),
+            output::stderr(common),
             "{path} had another name (a hard link); under that one the old text stays"
         );
     }
@@ -265,7 +265,7 @@ impl Task<'_, '_> {
 pub(crate) fn told(common: &Common, flags: &Flags, changes: &[FileChange], done: &str) -> Status {
     if !common.quiet {
         use std::io::Write;
-        let say = &mut output::stderr();
+        let say = &mut output::stderr(common);
         let files = counted(changes.len(), "file");
         let _ = match (changes.len(), flags.mode.writes()) {
             (0, _) => writeln!(say, "nothing to change"),

@@ -102,7 +102,7 @@ pub(crate) fn resume(common: &Common, arguments: &ResumeArguments) -> Answer {
         }
     };
     if !common.quiet && found.iter().any(|subject| is_suspended_by_field(&subject.object.id)) {
-        let _ = writeln!(super::output::stderr(), "{note}");
+        let _ = writeln!(super::output::stderr(common), "{note}");
     }
     Ok(answer)
 }
@@ -145,7 +145,7 @@ pub(crate) fn migrate(common: &Common, arguments: &MigrateArguments) -> Answer {
             Failure::Usage(text) | Failure::Work(text) => text.replace("nothing was written\n", ""),
             _ => "it cannot be changed".to_owned(),
         };
-        let _ = writeln!(super::output::stderr(), "left: {}: {why}", clean(id));
+        let _ = writeln!(super::output::stderr(common), "left: {}: {why}", clean(id));
         answer = Status::Findings;
     }
     warn_of_annotation(common, &found, |_| arguments.to);
@@ -211,7 +211,7 @@ fn patched(
             .collect();
         let only = if ids.len() == 1 { "changes nothing else" } else { "change nothing else" };
         let _ = writeln!(
-            super::output::stderr(),
+            super::output::stderr(task.common),
             "its manifest feeds more, so it is suspended by a patch: all clusters built again show that it \
              reaches {} and {only}",
             clean(&ids.join(", "))
@@ -254,7 +254,7 @@ fn warn_of_annotation(common: &Common, found: &[Subject<'_>], via: impl Fn(&Subj
         many => format!(" and {} more", many - 1),
     };
     let _ = writeln!(
-        super::output::stderr(),
+        super::output::stderr(common),
         "warning: no released Flux reads {ANNOTATION}: {} in {}{more} is not suspended by it; write \
          spec.suspend with `--via spec`, or `migrate suspend --to spec`",
         clean(&first.object.id.to_string()),

@@ -215,7 +215,7 @@ fn bytes_of(file: &TreeFile, entry: &Text) -> Result<Vec<u8>> {
 fn literal_pair(literal: &Text) -> Result<Pair> {
     let node = literal.node.get_ref();
     let Some((key, value)) = literal.value.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-        let message = format!("a literal must be `key=value`, not `{}`", literal.value);
+        let message = "a literal must be `key=value`".to_owned();
         return Err(BuildError::at(Class::Generator, message, node));
     };
     let bytes = value.as_bytes();

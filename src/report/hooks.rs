@@ -98,16 +98,16 @@ fn merges(step: &Step) -> bool {
 }
 
 fn heading(out: &mut String, id: &ObjectId, simulation: &Simulation) {
-    let _ = write!(out, "{id}");
+    let _ = write!(out, "{}", clean(&id.to_string()));
     if let Some(class) = &simulation.class {
-        let _ = write!(out, ", class {class}");
+        let _ = write!(out, ", class {}", clean(class));
     }
     match (simulation.event, &simulation.from, &simulation.to) {
         (_, Some(from), Some(to)) => {
-            let _ = writeln!(out, ": {from} -> {to}");
+            let _ = writeln!(out, ": {} -> {}", clean(from), clean(to));
         }
         (Some(Event::Create), _, Some(to)) => {
-            let _ = writeln!(out, ": created at {to}");
+            let _ = writeln!(out, ": created at {}", clean(to));
         }
         (Some(Event::Create), ..) => out.push_str(": created\n"),
         _ => out.push_str(": deleted\n"),

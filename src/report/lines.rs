@@ -51,7 +51,8 @@ impl<W: Write> Lines<W> {
     }
 }
 
-fn line_of<'l>(line: &'l str, shape: Shape, secrets: Option<&Values>) -> Cow<'l, str> {
+/// A line as it may leave.
+pub(super) fn line_of<'l>(line: &'l str, shape: Shape, secrets: Option<&Values>) -> Cow<'l, str> {
     let line = match secrets {
         Some(secrets) if shape != Shape::Yaml => masked(line, shape, secrets),
         _ => Cow::Borrowed(line),

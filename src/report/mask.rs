@@ -1,9 +1,8 @@
 //! Values of Secrets, which no output shows.
 
-use super::secrets::Values;
+use super::secrets::{Values, may_be_secret};
 use crate::repo::{Snapshot, is_manifest_path};
 use crate::yaml::{NodeRef, Stream};
-use regex::Regex;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -20,7 +19,7 @@ impl Masks {
         self.values.get_or_insert_with(|| Values::of([snapshot]))
     }
 
-    /// The secret ranges of a file.
+    /// The secret ranges of a file, in order and apart.
     pub(crate) fn of(&mut self, snapshot: &Snapshot, path: &str) -> &[Range<u32>] {
         if !self.files.contains_key(path) {
             let mut ranges = secret_ranges(snapshot, path);
@@ -29,6 +28,12 @@ impl Masks {
                 let found = values.find(&stream.text);
                 ranges.extend(found.into_iter().map(|range| range.start as u32..range.end as u32));
             }
+            ranges.sort_by_key(|range| range.start);
+            ranges.dedup_by(|next, range| {
+                let touches = next.start <= range.end;
+                range.end = if touches { range.end.max(next.end) } else { range.end };
+                touches
+            });
             self.files.insert(path.to_owned(), ranges);
         }
         &self.files[path]
@@ -81,17 +86,6 @@ fn patches(root: NodeRef<'_>, ranges: &mut Vec<Range<u32>>) {
         if is_of_secret {
             ranges.push(location.start..location.end);
         }
-    }
-}
-
-/// Whether the target of a patch may be a Secret: its kind is a regular expression.
-pub(super) fn may_be_secret(patch: NodeRef<'_>) -> bool {
-    let Some(kind) = patch.str_at("/target/kind") else { return true };
-    let plain = kind.chars().all(|c| c.is_ascii_alphanumeric());
-    if plain {
-        kind == "Secret"
-    } else {
-        Regex::new(&format!("^(?:{kind})$")).is_ok_and(|kind| kind.is_match("Secret"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Effective objects as text: YAML documents as kustomize prints them, JSON,
 //! and where their values come from. Values of Secrets are masked.
 
-use super::lines::is_complete_command;
+use super::lines::{Shape, is_complete_command, line_of};
 pub(crate) use super::mask::Masks;
 use super::parts;
 use crate::model::text::Text;
@@ -53,9 +53,8 @@ fn comes_from_secret(leaf: NodeRef<'_>, snapshot: &Snapshot, masks: &mut Masks) 
     let Some(location) = leaf.location() else { return false };
     let mut lies_in = |place: &Location| {
         let ranges = masks.of(snapshot, &place.path);
-        ranges
-            .iter()
-            .any(|range| range.start <= place.start && place.end <= range.end && place.start < place.end)
+        let after = ranges.partition_point(|range| range.start <= place.start);
+        after > 0 && place.end <= ranges[after - 1].end && place.start < place.end
     };
     lies_in(&location) || location.via.iter().any(|via| lies_in(&via.location))
 }
@@ -97,7 +96,9 @@ pub fn yaml(objects: &[NodeRef<'_>], snapshot: &Snapshot, origins: bool) -> Resu
             out.push_str("---\n");
         }
         if origins {
-            comment_origins(*object, snapshot, &mut out);
+            let mut comments = String::new();
+            comment_origins(*object, snapshot, &mut comments);
+            comments.split_inclusive('\n').for_each(|line| out.push_str(&line_of(line, Shape::Text, None)));
         }
         let text = emit::to_yaml_with(*object, &mut |node| as_written(node, snapshot))?;
         if text.lines().any(is_complete_command) {

@@ -284,12 +284,23 @@ fn patches(root: NodeRef<'_>, texts: &mut Vec<String>) {
     for item in lists.flatten().flat_map(NodeRef::items) {
         let text = item.get("patch").unwrap_or(item);
         let Some(text) = text.text() else {
-            patch(item, super::mask::may_be_secret(item), texts);
+            patch(item, may_be_secret(item), texts);
             continue;
         };
         for node in parse_nodes("patch", &text) {
-            patch(node.get_ref(), super::mask::may_be_secret(item), texts);
+            patch(node.get_ref(), may_be_secret(item), texts);
         }
+    }
+}
+
+/// Whether the target of a patch may be a Secret: its kind is a regular expression.
+pub(super) fn may_be_secret(patch: NodeRef<'_>) -> bool {
+    let Some(kind) = patch.str_at("/target/kind") else { return true };
+    let plain = kind.chars().all(|c| c.is_ascii_alphanumeric());
+    if plain {
+        kind == "Secret"
+    } else {
+        Regex::new(&format!("^(?:{kind})$")).is_ok_and(|kind| kind.is_match("Secret"))
     }
 }
 

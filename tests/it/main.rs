@@ -36,6 +36,8 @@ mod go_grammars;
 mod go_yaml;
 mod hostile_builds;
 #[cfg(unix)]
+mod hostile_text;
+#[cfg(unix)]
 mod hostile_trees;
 mod hostile_yaml;
 mod kustomize_cases;

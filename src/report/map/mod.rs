@@ -4,9 +4,12 @@
 
 mod data;
 
+use super::lines::{Shape, line_of};
+use super::secrets::Values;
 use crate::lint::engine::Outcome;
 use crate::plan::Effect;
 use crate::simulate::gates::timeline::Simulation;
+use crate::text::is_hostile;
 use crate::world::World;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,6 +27,8 @@ pub struct Map<'a> {
     pub simulations: &'a [Simulation],
     /// The change, if one is shown.
     pub change: Option<Change<'a>>,
+    /// What must not be shown.
+    pub secrets: Option<&'a Values>,
 }
 
 /// A change that the map shows.
@@ -48,7 +53,7 @@ pub fn render(map: &Map<'_>) -> String {
         digest(STYLE),
         digest(SCRIPT)
     );
-    let data = inert(&data::data(map).to_string());
+    let data = inert(&line_of(&data::data(map).to_string(), Shape::Json, map.secrets));
     // In the order of the page, so that no text is looked through for the next mark.
     let mut page = String::with_capacity(PAGE.len() + STYLE.len() + SCRIPT.len() + data.len());
     let mut rest = PAGE;
@@ -64,13 +69,22 @@ pub fn render(map: &Map<'_>) -> String {
     page
 }
 
-/// JSON that can't end the element it stands in, nor begin another one.
+/// JSON that can't end the element it stands in, nor begin another one, and without
+/// characters that show text in another order than it is.
 fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
+    let mut text = String::with_capacity(json.len());
+    let mut before = ' ';
+    for c in json.chars() {
+        match c {
+            // `##[error]` is a command to some runners, wherever it stands.
+            '#' if before == '#' => text.push_str("\\u0023"),
+            '<' | '>' | '&' => text.push_str(&format!("\\u{:04x}", c as u32)),
+            c if is_hostile(c) => text.push_str(&format!("\\u{:04x}", c as u32)),
+            c => text.push(c),
+        }
+        before = c;
+    }
+    text
 }
 
 #[cfg(test)]

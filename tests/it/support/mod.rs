@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub(crate) mod attack;
 pub(crate) mod corpus;
 pub(crate) mod fleet;
 pub(crate) mod generated;
