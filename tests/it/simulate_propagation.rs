@@ -198,3 +198,30 @@ fn annotations_reach_nodes_of_newer_versions_only() {
         assert_eq!(why, expected, "{version}");
     }
 }
+
+#[test]
+fn patches_reach_the_metadata_of_templates_from_cluster_api_1_14_on() {
+    for (version, reaches) in [("1.13", false), ("1.14", true), ("1.15", true)] {
+        let metadata = |name: &str| json!({"name": name, "namespace": "ns"});
+        let kind = "KubeadmControlPlaneTemplate";
+        let api = "controlplane.cluster.x-k8s.io/v1beta2";
+        let patch = json!({"name": "team", "definitions": [{
+            "selector": {"apiVersion": api, "kind": kind, "matchResources": {"controlPlane": true}},
+            "jsonPatches": [{"op": "add", "path": "/spec/template/metadata", "value": {"labels": {"team": "a"}}}],
+        }]});
+        let objects = simulate(
+            &[
+                json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": metadata("prod"),
+                       "spec": {"topology": {"classRef": {"name": "class"}, "version": "v1.33.0", "controlPlane": {}}}}),
+                json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "ClusterClass", "metadata": metadata("class"),
+                       "spec": {"controlPlane": {"templateRef": {"apiVersion": api, "kind": kind, "name": "t"}},
+                                "patches": [patch]}}),
+                json!({"apiVersion": api, "kind": kind, "metadata": metadata("t"),
+                       "spec": {"template": {"spec": {"kubeadmConfigSpec": {}}}}}),
+            ],
+            &json!({"version": 1, "target": {"clusterApi": version}}),
+        );
+        let object = derived(&objects, "KubeadmControlPlane");
+        assert_eq!(object["labels"].get("team").is_some(), reaches, "{version}: {object:#}");
+    }
+}

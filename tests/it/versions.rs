@@ -379,3 +379,20 @@ fn the_first_line_says_the_version_and_from_where() {
     let out = topology.forebay(&["simulate", "hooks", "Cluster/fleet/prod", "--on", "create"]).out;
     assert!(out.lines().next().unwrap().contains("Cluster API 1.12 (.forebay.yaml:1)"), "{out}");
 }
+
+#[test]
+fn an_annotation_holds_an_upgrade_from_cluster_api_1_10_on() {
+    for (minor, held) in [("1.9", false), ("1.10", true), ("1.11", true)] {
+        let target = format!("target: {{clusterApi: \"{minor}\", features: {{runtimeSdk: enabled}}}}\n");
+        let scratch = topology(&target, "v1.32.8");
+        let held_by = "before-upgrade.hook.cluster.cluster.x-k8s.io/backup";
+        let text = scratch.read("clusters/prod/all.yaml");
+        let cluster = "metadata: {name: prod, namespace: fleet}";
+        let annotated = cluster.replace('}', &format!(", annotations: {{{held_by}: \"\"}}}}"));
+        scratch.write("clusters/prod/all.yaml", text.replace(cluster, &annotated).as_bytes());
+        let answer = hooks(&scratch, &["--on", "upgrade", "--to", "v1.33.5"]);
+        let first = &answer["steps"][0];
+        assert_eq!(first["state"] == "blocked", held, "{minor}: {first}");
+        assert_eq!(first["reason"].to_string().contains(held_by), held, "{minor}: {first}");
+    }
+}
