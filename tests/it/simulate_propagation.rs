@@ -207,14 +207,21 @@ fn patches_reach_the_metadata_of_templates_from_cluster_api_1_14_on() {
         let api = "controlplane.cluster.x-k8s.io/v1beta2";
         let patch = json!({"name": "team", "definitions": [{
             "selector": {"apiVersion": api, "kind": kind, "matchResources": {"controlPlane": true}},
-            "jsonPatches": [{"op": "add", "path": "/spec/template/metadata", "value": {"labels": {"team": "a"}}}],
+            "jsonPatches": [
+                {"op": "add", "path": "/spec/template/metadata", "value": {"labels": {"team": "a"}}},
+                {"op": "add", "path": "/spec/template/spec/machineTemplate",
+                 "value": {"metadata": {"labels": {"node.cluster.x-k8s.io/rack": "1"}}}},
+            ],
         }]});
         let objects = simulate(
             &[
                 json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": metadata("prod"),
                        "spec": {"topology": {"classRef": {"name": "class"}, "version": "v1.33.0", "controlPlane": {}}}}),
                 json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "ClusterClass", "metadata": metadata("class"),
-                       "spec": {"controlPlane": {"templateRef": {"apiVersion": api, "kind": kind, "name": "t"}},
+                       "spec": {"controlPlane": {"templateRef": {"apiVersion": api, "kind": kind, "name": "t"},
+                                                 "machineInfrastructure": {"templateRef": {
+                                    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+                                    "kind": "DevMachineTemplate", "name": "m"}}},
                                 "patches": [patch]}}),
                 json!({"apiVersion": api, "kind": kind, "metadata": metadata("t"),
                        "spec": {"template": {"spec": {"kubeadmConfigSpec": {}}}}}),
@@ -223,5 +230,8 @@ fn patches_reach_the_metadata_of_templates_from_cluster_api_1_14_on() {
         );
         let object = derived(&objects, "KubeadmControlPlane");
         assert_eq!(object["labels"].get("team").is_some(), reaches, "{version}: {object:#}");
+        // The spec of a template was always open to patches, and with it its Machines' metadata.
+        let machine = derived(&objects, "Machine");
+        assert_eq!(machine["labels"]["node.cluster.x-k8s.io/rack"]["value"], "1", "{version}: {machine:#}");
     }
 }

@@ -165,8 +165,11 @@ impl<'a> Maker<'a, '_> {
         let topology = metadata_at(self.cluster.object.node, "/spec/topology/controlPlane/metadata");
         let class = metadata_at(self.class.object.node, "/spec/controlPlane/metadata");
         let template = reference.as_ref().and_then(|r| self.class.template(self.objects, r));
-        let of_template =
-            |pointer: &str| template.map(|object| metadata_at(object.node, pointer)).unwrap_or_default();
+        // What a patch of the class sets or takes away counts, not what is written.
+        let of_template = |pointer: &str| match (template, &part) {
+            (Some(object), Some(part)) => patched_metadata(object, &part.template, pointer),
+            _ => Metadata::default(),
+        };
         let cluster = self.cluster.object.name();
         let group_kind = reference.as_ref().and_then(TemplateRef::group_kind).unwrap_or_default();
         let cloned_from =
