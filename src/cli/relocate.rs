@@ -3,9 +3,14 @@
 
 use super::common::Common;
 use super::refactoring::{self, Flags};
+use super::selector::Selector;
 use super::session::Session;
 use super::{Answer, Failure};
+use crate::model::{ObjectId, kinds};
 use crate::rewrite::refactor::files;
+use crate::rewrite::refactor::objects::Handover;
+use crate::world::World;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Flags of the command.
@@ -15,9 +20,12 @@ use std::path::Path;
     in the way is named, and nothing is written."
 )]
 pub(crate) struct Arguments {
-    /// Files and directories, then the place that they go to
-    #[arg(required = true, num_args = 2.., value_name = "FILE|DIR… TO")]
+    /// Files and directories, then the place that they go to; with --to, objects
+    #[arg(required = true, num_args = 1.., value_name = "FILE|DIR… TO|OBJECT…")]
     what: Vec<String>,
+    /// The Kustomization that is to apply the objects: ks/[NAMESPACE/]NAME
+    #[arg(long, value_name = "KS")]
+    to: Option<String>,
     #[command(flatten)]
     flags: Flags,
 }
@@ -29,10 +37,25 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let rebuild = refactoring::rebuild(&session, &world);
     let mut command = "forebay move".to_owned();
     arguments.what.iter().for_each(|word| command.push_str(&format!(" {word}")));
+    if let Some(to) = &arguments.to {
+        command.push_str(&format!(" --to {to}"));
+    }
     refactoring::add_flags(&mut command, common, &arguments.flags);
-    let result = {
-        let Some((to, from)) = arguments.what.split_last() else {
-            return Err(Failure::Usage("name what is to be moved, and where to".to_owned()));
+    let result = if let Some(to) = &arguments.to {
+        let mut objects = Vec::new();
+        for text in &arguments.what {
+            let selector = Selector::of(common, text)?;
+            let found =
+                refactoring::subjects(common, &session, &world, &selector, arguments.flags.all_clusters)?;
+            objects.push((found[0].object.id.clone(), found));
+        }
+        let to = kustomization(common, &world, to)?;
+        Handover { world: &world, objects, to }.series(&rebuild)
+    } else {
+        let Some((to, from)) = arguments.what.split_last().filter(|(_, from)| !from.is_empty()) else {
+            return Err(Failure::Usage(
+                "name what is to be moved, then the place; objects need --to ks/NAMESPACE/NAME".to_owned(),
+            ));
         };
         let from: Vec<String> =
             from.iter().map(|path| inside(common, &session, path)).collect::<Result<_, _>>()?;
@@ -41,6 +64,19 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             .and_then(|moves| files::series(&world, &moves, &rebuild))
     };
     refactoring::carry_out(common, &session, &world, &arguments.flags, "move", &command, result)
+}
+
+/// Namespace and name of the Kustomization that a selector names.
+fn kustomization(common: &Common, world: &World, text: &str) -> Result<(String, String), Failure> {
+    let selector = Selector::of(common, text)?;
+    let all = || world.clusters.iter().flat_map(|cluster| &cluster.applied).map(|applied| &applied.id);
+    let found: BTreeSet<&ObjectId> =
+        all().filter(|id| kinds::is_kustomization(id) && selector.matches(id)).collect();
+    match Vec::from_iter(found)[..] {
+        [] => Err(selector.not_found(all())),
+        [one] => Ok((one.namespace.as_deref().unwrap_or_default().to_owned(), one.name.to_string())),
+        [..] => Err(Failure::Usage(format!("several Kustomizations are called {text}; add the namespace"))),
+    }
 }
 
 /// A path as it is named, relative to the root: that of `--root`, else the working

@@ -86,11 +86,27 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
             effect.consequences.extend(what_goes(pair, before));
             effect.details.insert("deleted".to_owned(), json!({&*old.kind: 1}));
             machines_of(pair, before, &mut effect);
+            if let Some(short) = refactored(old) {
+                let namespace = old.namespace.as_deref().map_or(String::new(), |name| format!("{name}/"));
+                effect.consequences.push(format!(
+                    "help: `forebay rename {short}/{namespace}{} {}` does this in steps without deleting",
+                    old.name, id.name
+                ));
+            }
         }
     }
     effect
         .at(Side::Head, after.object.node.get_ref().location_at("/metadata/name"))
         .at(Side::Base, before.object.node.get_ref().location_at("/metadata/name"))
+}
+
+/// The short word for kinds whose deletion deletes more, and which `rename` protects.
+fn refactored(id: &ObjectId) -> Option<&'static str> {
+    match () {
+        () if kinds::is_kustomization(id) => Some("ks"),
+        () if kinds::is_helm_release(id) => Some("hr"),
+        () => None,
+    }
 }
 
 pub(super) fn removal(

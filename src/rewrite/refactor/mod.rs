@@ -9,10 +9,12 @@
 
 pub mod files;
 pub mod mentions;
+pub mod objects;
 pub mod rename;
 pub mod same;
 pub mod steps;
 pub mod texts;
+pub mod variable;
 
 use super::subject::Subject;
 use super::{FileChange, Refusal};

@@ -2,7 +2,7 @@
 
 use super::Refused;
 use super::mentions::mentions;
-use crate::model::{ObjectId, kinds};
+use crate::model::ObjectId;
 use crate::rewrite::subject::Subject;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{Known, NodeRef, pointer_join};
@@ -52,8 +52,19 @@ pub fn same(before: &World, after: &World, but: Difference<'_>) -> Result<usize,
                 None => object.id.clone(),
             };
             let Some(twin) = left.get_mut(&(&member.target, id.clone())).and_then(Vec::pop) else {
+                let name = |object: &Effective| object.node.get_ref().location_at("/metadata/name");
+                let place = name(object);
+                let is_shared = but.renamed.is_some_and(|(subjects, ..)| {
+                    let same = |one: &Subject<'_>| name(one.object).zip(place.clone());
+                    subjects.iter().filter_map(same).any(|(a, b)| (a.path, a.start) == (b.path, b.start))
+                });
+                if is_shared {
+                    let why = format!("{} in {label} takes its name from the same text", object.id);
+                    let help = "give one of them a text of its own first, such as a patch of its overlay";
+                    return Err(Refused::at(place, why, help));
+                }
                 let why = format!("{} would be gone from {label}", object.id);
-                return Err(Refused::at(object.node.get_ref().location(), why, HELP));
+                return Err(Refused::at(place, why, HELP));
             };
             differs(&label, (object, twin), subject.is_some(), renamed, but)?;
         }
@@ -105,13 +116,17 @@ fn differs(
     differences(node, now, "", &mut found);
     for (pointer, before, after) in found {
         let is_named = |new: &str| after.as_deref() == Some(new);
+        // kustomize carries a name on: a replacement, a variable of its own.
+        let follows = |old: &str, new: &str| {
+            before
+                .as_deref()
+                .is_some_and(|text| super::texts::is_word(text, old) && Some(text.replace(old, new)) == after)
+        };
         let is_meant = match renamed {
             Some((_, _, new)) if is_subject && pointer == "/metadata/name" => is_named(new),
             Some((_, _, new)) if naming.contains(&pointer) => is_named(new),
-            Some((_, old, new))
-                if kinds::is_kustomization(&object.id) && pointer.starts_with("/spec/patches/") =>
-            {
-                before.as_deref().map(|text| text.replace(&*old.name, new)) == after
+            Some((_, old, new)) if !is_subject || !pointer.starts_with("/metadata/name") => {
+                follows(&old.name, new)
             }
             _ => false,
         };

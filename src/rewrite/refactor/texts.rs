@@ -107,7 +107,7 @@ fn within(snapshot: &Snapshot, location: &Location, old: &str, new: &str) -> Opt
     Some(Wanted {
         path: location.path.clone(),
         document: document.index,
-        operation: Operation::ReplaceWithin { start, end, text: new.to_owned() },
+        operation: Operation::ReplaceWithin { places: vec![(start, end)], text: new.to_owned() },
     })
 }
 
@@ -343,7 +343,7 @@ fn markers(snapshot: &Snapshot, old: &ObjectId, new: &str) -> Vec<Wanted> {
                 out.push(Wanted {
                     path: source.path.clone(),
                     document: source.index,
-                    operation: Operation::ReplaceWithin { start, end, text: new.to_owned() },
+                    operation: Operation::ReplaceWithin { places: vec![(start, end)], text: new.to_owned() },
                 });
             }
         }
@@ -396,7 +396,8 @@ pub fn left_alone(world: &World, subjects: &[Subject<'_>], old: &ObjectId) -> Ve
     found
 }
 
-fn is_word(text: &str, word: &str) -> bool {
+/// Whether a text holds a word, and not as a part of a longer one.
+pub fn is_word(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
     text.match_indices(word)
         .any(|(at, _)| !text[..at].ends_with(part) && !text[at + word.len()..].starts_with(part))

@@ -135,13 +135,11 @@ pub enum Operation {
         /// The item.
         pointer: String,
     },
-    /// Replace bytes inside of a scalar, or of a comment: a word of a text that stands
-    /// there as it is meant, such as a name in an inline patch.
+    /// Replace a word inside of one scalar, or of one comment, that stands there as it
+    /// is meant, such as a name in an inline patch.
     ReplaceWithin {
-        /// First byte.
-        start: u32,
-        /// One past the last byte.
-        end: u32,
+        /// First byte and one past the last of each, in order; the same word.
+        places: Vec<(u32, u32)>,
         /// What stands there instead.
         text: String,
     },
@@ -224,7 +222,7 @@ pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<
         Operation::MoveKey { pointer, into } => scene.move_key(pointer, into)?,
         Operation::InsertItem { list, before, value } => scene.insert_item(list, *before, value)?,
         Operation::RemoveItem { pointer } => scene.remove_item(pointer)?,
-        Operation::ReplaceWithin { start, end, text } => scene.replace_within(*start..*end, text)?,
+        Operation::ReplaceWithin { places, text } => scene.replace_within(places, text)?,
         Operation::RemoveComment { start } => scene.remove_comment(*start)?,
     };
     compiled.edits.sort_by_key(|edit| (edit.start, edit.end));

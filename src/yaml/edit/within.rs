@@ -2,23 +2,26 @@
 
 use super::{Change, Compiled, Content, Refused, Scene};
 use crate::yaml::tape::TokenKind;
-use std::ops::Range;
 
 impl Scene<'_> {
-    /// Replace bytes inside of one scalar or one comment.
-    pub(super) fn replace_within(&self, range: Range<u32>, new: &str) -> Result<Compiled, Refused> {
+    /// Replace a word at some places of one scalar or one comment.
+    pub(super) fn replace_within(&self, places: &[(u32, u32)], new: &str) -> Result<Compiled, Refused> {
+        let (Some((first, _)), Some((_, last))) = (places.first(), places.last()) else {
+            return Ok(Compiled::default());
+        };
         let refuse = |message: &str| {
             let help = "change it by hand".to_owned();
-            Err(Refused { message: message.to_owned(), help, range: range.clone() })
+            Err(Refused { message: message.to_owned(), help, range: *first..*last })
         };
-        let inside = |start: u32, end: u32| start <= range.start && range.end <= end;
-        let old = &self.text[range.start as usize..range.end as usize];
+        let inside = |start: u32, end: u32| start <= *first && *last <= end;
         let mut compiled = Compiled::default();
         let comments = &self.document.comments;
         if let Some(comment) = comments.iter().find(|comment| inside(comment.start, comment.end)) {
-            let (start, end) = (comment.start as usize, comment.end as usize);
-            let (head, tail) = (&self.text[start..range.start as usize], &self.text[range.end as usize..end]);
-            compiled.edit(start..end, format!("{head}{new}{tail}"));
+            let mut text = self.text[comment.start as usize..comment.end as usize].to_owned();
+            for (start, end) in places.iter().rev() {
+                text.replace_range((start - comment.start) as usize..(end - comment.start) as usize, new);
+            }
+            compiled.edit(comment.start as usize..comment.end as usize, text);
             return Ok(compiled);
         }
         let tokens = self.document.tokens.iter();
@@ -30,18 +33,29 @@ impl Scene<'_> {
         };
         let at = at as u32;
         self.check_anchor(at)?;
-        // Which of the equal words of the value it is, by how many stand before it.
-        let (before, written) = (&self.text[token.start as usize..range.start as usize], self.written(at));
-        let value = self.value(at);
+        let old = &self.text[places[0].0 as usize..places[0].1 as usize];
+        let (written, value) = (self.written(at), self.value(at));
         let count = |text: &str| text.match_indices(old).count();
         if old.is_empty() || count(written) != count(value) {
             return refuse("the word is not written as it is meant");
         }
-        let Some((place, _)) = value.match_indices(old).nth(count(before)) else {
-            return refuse("the word is not written as it is meant");
-        };
-        let with = format!("{}{new}{}", &value[..place], &value[place + old.len()..]);
-        compiled.edit(range.start as usize..range.end as usize, new);
+        // Which of the equal words of the value they are, by how many stand before.
+        let mut with = String::new();
+        let mut done = 0;
+        for (start, end) in places {
+            let before = count(&self.text[token.start as usize..*start as usize]);
+            let place = value.match_indices(old).nth(before).map(|(place, _)| place);
+            let Some(place) =
+                place.filter(|place| *place >= done && self.text[*start as usize..*end as usize] == *old)
+            else {
+                return refuse("the word is not written as it is meant");
+            };
+            with.push_str(&value[done..place]);
+            with.push_str(new);
+            done = place + old.len();
+            compiled.edit(*start as usize..*end as usize, new);
+        }
+        with.push_str(&value[done..]);
         compiled.changes.push(Change::Replace { token: at, with: Content::Str(with) });
         Ok(compiled)
     }

@@ -1,0 +1,397 @@
+//! Moving objects from one Flux Kustomization to another.
+
+use super::same::{Difference, same};
+use super::steps::{Guard, commands, guards, ungarded};
+use super::texts::{applier, root_of};
+use super::{Proof, Rebuild, Refused, Rename, Series, Step, apply, changed};
+use crate::kustomize::FILE_NAMES;
+use crate::model::ObjectId;
+use crate::plan;
+use crate::repo::{Snapshot, join};
+use crate::rewrite::subject::{Subject, manifest_of};
+use crate::rewrite::{FileChange, Wanted};
+use crate::world::{Applied, World};
+use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::{NodeRef, pointer_join};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What is moved, and where to.
+pub struct Handover<'w> {
+    /// The repository.
+    pub world: &'w World,
+    /// The objects, each in the clusters that are meant.
+    pub objects: Vec<(ObjectId, Vec<Subject<'w>>)>,
+    /// Namespace and name of the Kustomization that is to apply them.
+    pub to: (String, String),
+}
+
+/// Files that go elsewhere and changes of others, both by paths before the move.
+type Change = (Vec<(Arc<str>, Arc<str>)>, Vec<Wanted>);
+
+impl Handover<'_> {
+    /// Its steps.
+    ///
+    /// # Errors
+    /// Every reason why it is not done.
+    pub fn series(&self, rebuild: &Rebuild<'_>) -> Result<Series, Vec<Refused>> {
+        let (namespace, name) = &self.to;
+        let mark = format!("while it moves to {name}");
+        let ids: Vec<&ObjectId> = self.objects.iter().map(|(id, _)| id).collect();
+        let what = match &ids[..] {
+            [one] => one.to_string(),
+            many => format!("{} objects", many.len()),
+        };
+        let mut series = Series {
+            headline: format!("{what} moved to Kustomization {namespace}/{name}"),
+            ..Series::default()
+        };
+        let from = self.from()?;
+        let marked = self.renames(self.world).iter().all(|one| guards::are_set(one, Guard::Spare, &mark));
+        let (naive_changes, naive) = self.hand_over(self.world, rebuild, &mark)?;
+        let lost = losses(self.world, &naive);
+        let title =
+            format!("{name} applies {} instead of {}", if ids.len() == 1 { "it" } else { "them" }, from.name);
+        let wait_for = self.settled(&from);
+        if lost.is_empty() && !marked {
+            let (moves, changes) = naive_changes;
+            let proof = prove(self.world, &naive)?;
+            series.steps.push(Step { number: 1, title, done: false, changes, moves, wait_for, proof });
+            return Ok(series);
+        }
+        let (between, changes) = match marked {
+            true => (None, Vec::new()),
+            false => {
+                series.naive = lost;
+                let mut wanted = Vec::new();
+                for one in self.renames(self.world) {
+                    wanted.extend(guards::set(&one, Guard::Spare, &mark)?);
+                }
+                let changes = apply(&self.world.snapshot, &wanted)?;
+                let between = rebuild(&changed(&self.world.snapshot, &changes));
+                let allowed = |id: &ObjectId, pointer: &str, _: Option<&str>, _: Option<&str>| {
+                    ids.contains(&id) && pointer.starts_with("/metadata/annotations")
+                };
+                same(self.world, &between, Difference { renamed: None, pins: &[], allowed: &allowed })
+                    .map_err(|refused| vec![refused])?;
+                (Some(between), changes)
+            }
+        };
+        let mut seen = Vec::new();
+        for one in self.renames(self.world) {
+            seen.extend(commands::guarded(&one, Guard::Spare));
+        }
+        seen.dedup();
+        series.steps.push(Step {
+            number: 1,
+            title: Guard::Spare.title(name),
+            done: marked,
+            changes,
+            moves: Vec::new(),
+            wait_for: seen,
+            proof: Proof { complete: true, orders: 1, ..Proof::default() },
+        });
+        let between = between.as_ref().unwrap_or(self.world);
+        let ((moves, changes), after) = self.again(between)?.hand_over(between, rebuild, &mark)?;
+        let proof = prove(between, &after)?;
+        let title = format!("{title}{}", Guard::Spare.undone());
+        series.steps.push(Step { number: 2, title, done: false, changes, moves, wait_for, proof });
+        Ok(series)
+    }
+
+    /// Each object as something to protect.
+    fn renames<'n>(&self, world: &'n World) -> Vec<Rename<'n>> {
+        let mut out = Vec::new();
+        for (id, subjects) in &self.objects {
+            let subjects = again(self.world, world, id, subjects);
+            out.push(Rename { world, subjects, old: id.clone(), new: self.to.1.clone() });
+        }
+        out
+    }
+
+    fn again<'n>(&self, world: &'n World) -> Result<Handover<'n>, Vec<Refused>> {
+        let objects =
+            self.objects.iter().map(|(id, subjects)| (id.clone(), again(self.world, world, id, subjects)));
+        Ok(Handover { world, objects: objects.collect(), to: self.to.clone() })
+    }
+
+    /// The Kustomization that applies them now.
+    fn from(&self) -> Result<ObjectId, Vec<Refused>> {
+        let mut found = BTreeSet::new();
+        for (id, subjects) in &self.objects {
+            for subject in subjects {
+                match applier(self.world, subject) {
+                    Some(applied) => drop(found.insert(applied.id.clone())),
+                    None => {
+                        let why = format!("no Kustomization applies {id} in {}", subject.cluster.label());
+                        let place = subject.object.node.get_ref().location();
+                        return Err(vec![Refused::at(
+                            place,
+                            why,
+                            "move its file with `forebay move FILE TO`",
+                        )]);
+                    }
+                }
+            }
+        }
+        let mut found = found.into_iter();
+        match (found.next(), found.next()) {
+            (Some(one), None) => Ok(one),
+            (Some(one), Some(two)) => {
+                let why = format!("{} and {} apply them", one.name, two.name);
+                Err(vec![Refused::at(None, why, "move the objects of one Kustomization at a time")])
+            }
+            (None, _) => Err(vec![Refused::at(None, "there is nothing to move", "name an object")]),
+        }
+    }
+
+    fn settled(&self, from: &ObjectId) -> Vec<String> {
+        let (namespace, name) = &self.to;
+        let old = from.namespace.as_deref().unwrap_or("flux-system");
+        let labels = r"{.metadata.labels.kustomize\.toolkit\.fluxcd\.io/name}";
+        let mut out = vec![
+            format!("flux reconcile kustomization {name} -n {namespace} --with-source"),
+            format!("flux reconcile kustomization {} -n {old}", from.name),
+        ];
+        out.extend(
+            self.objects
+                .iter()
+                .take(1)
+                .map(|(id, _)| format!("{} -o jsonpath='{labels}'  # says {name}", commands::get(id))),
+        );
+        out
+    }
+
+    /// The move itself on top of a world, proven to change nothing but the owner.
+    #[allow(clippy::type_complexity, reason = "moves and changes, with what they make")]
+    fn hand_over(
+        &self,
+        world: &World,
+        rebuild: &Rebuild<'_>,
+        mark: &str,
+    ) -> Result<((Vec<(Arc<str>, Arc<str>)>, Vec<FileChange>), World), Vec<Refused>> {
+        let snapshot = &world.snapshot;
+        let (moves, mut wanted) = self.change(world)?;
+        for one in self.renames(world) {
+            wanted.extend(ungarded(&one, mark));
+        }
+        for one in &mut wanted {
+            if let Some((_, to)) = moves.iter().find(|(from, _)| *from == one.path) {
+                one.path = to.clone();
+            }
+        }
+        let unread = |_| vec![Refused::at(None, "a file of them can't be read", "make it readable")];
+        let moved = Arc::new(snapshot.with_moved(&moves).map_err(unread)?);
+        let changes = apply(&moved, &wanted)?;
+        let after = rebuild(&changed(&moved, &changes));
+        let ids: Vec<&ObjectId> = self.objects.iter().map(|(id, _)| id).collect();
+        let allowed = |id: &ObjectId, pointer: &str, _: Option<&str>, _: Option<&str>| {
+            ids.contains(&id)
+                && pointer.starts_with("/metadata/annotations")
+                && (pointer == "/metadata/annotations" || pointer.ends_with("fluxcd.io~1prune"))
+        };
+        same(world, &after, Difference { renamed: None, pins: &[], allowed: &allowed })
+            .map_err(|refused| vec![refused])?;
+        for (id, subjects) in &self.objects {
+            for subject in again(self.world, &after, id, subjects) {
+                let by = applier(&after, &subject).map(|by| &by.id);
+                if by.is_none_or(|by| by.namespace.as_deref() != Some(&*self.to.0) || *by.name != *self.to.1)
+                {
+                    let why =
+                        format!("{id} would not be applied by {} in {}", self.to.1, subject.cluster.label());
+                    return Err(vec![Refused::at(None, why, "move its file by hand")]);
+                }
+            }
+        }
+        Ok(((moves, changes), after))
+    }
+
+    /// Which files go where, and which kustomizations list them.
+    fn change(&self, world: &World) -> Result<Change, Vec<Refused>> {
+        let snapshot = &world.snapshot;
+        let (namespace, name) = &self.to;
+        let mut moves: Vec<(Arc<str>, Arc<str>)> = Vec::new();
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut texts = BTreeSet::new();
+        for (id, subjects) in &self.objects {
+            for subject in again(self.world, world, id, subjects) {
+                let refuse = |why: String, help: &str| {
+                    Err(vec![Refused::at(subject.object.node.get_ref().location(), why, help)])
+                };
+                let Some(text) = manifest_of(snapshot, subject.object) else {
+                    return refuse(format!("no file states {id} alone"), "move it by hand");
+                };
+                let Some(to) = subject.cluster.applied(Some(namespace), name) else {
+                    let why = format!(
+                        "there is no Kustomization {namespace}/{name} in {}",
+                        subject.cluster.label()
+                    );
+                    return refuse(why, "name one of that cluster: ks/NAMESPACE/NAME");
+                };
+                if applier(world, &subject).is_some_and(|by| by.id == to.id) {
+                    return refuse(format!("{name} applies {id} already"), "name another Kustomization");
+                }
+                if !texts.insert((text.path.clone(), text.document, text.pointer.clone())) {
+                    continue;
+                }
+                let directory = directory_of(to).ok_or_else(|| {
+                    vec![Refused::at(
+                        None,
+                        format!("the path of {name} is not in this repository"),
+                        "move it there by hand",
+                    )]
+                })?;
+                if moves.iter().any(|(from, _)| *from == text.path) {
+                    continue;
+                }
+                self.only_these(snapshot, &text.path)?;
+                let file = text.path.rsplit('/').next().unwrap_or_default();
+                let target: Arc<str> = join(&directory, file).unwrap_or_default().into();
+                if snapshot.file(&target).is_some() {
+                    return refuse(
+                        format!("there is a {target} already"),
+                        "give the file another name first",
+                    );
+                }
+                wanted.extend(leaves(snapshot, &text.path)?);
+                wanted.extend(enters(snapshot, &directory, file));
+                moves.push((text.path.clone(), target));
+            }
+        }
+        Ok((moves, wanted))
+    }
+
+    /// Whether a file holds nothing but objects that are moved.
+    fn only_these(&self, snapshot: &Snapshot, path: &str) -> Result<(), Vec<Refused>> {
+        for object in snapshot.objects().iter().filter(|object| *object.source.path == *path) {
+            let is_meant = |(id, _): &(ObjectId, Vec<Subject<'_>>)| {
+                id.kind == object.id.kind && id.group() == object.id.group()
+            };
+            if !self.objects.iter().any(is_meant)
+                || self.count(object.id.kind.as_ref()) < count(snapshot, path, &object.id.kind)
+            {
+                let why = format!("the file holds {} too", object.id);
+                let help = "name all objects of the file, or give each a file of its own first";
+                return Err(vec![Refused::at(object.node.get_ref().location(), why, help)]);
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, kind: &str) -> usize {
+        self.objects.iter().filter(|(id, _)| *id.kind == *kind).count()
+    }
+}
+
+fn count(snapshot: &Snapshot, path: &str, kind: &str) -> usize {
+    let here = snapshot.objects().iter().filter(|object| *object.source.path == *path);
+    here.filter(|object| *object.id.kind == *kind).count()
+}
+
+/// The subjects of an object in another world of the same repository.
+fn again<'n>(old: &World, new: &'n World, id: &ObjectId, subjects: &[Subject<'_>]) -> Vec<Subject<'n>> {
+    let mut out = Vec::new();
+    for subject in subjects {
+        let number = old.clusters.iter().position(|one| std::ptr::eq(one, subject.cluster));
+        let Some(cluster) = number.and_then(|number| new.clusters.get(number)) else { continue };
+        let found = new.members(cluster).find(|(_, object)| object.id == *id);
+        out.extend(found.map(|(_, object)| Subject { cluster, object }));
+    }
+    out
+}
+
+/// The directory of the repository that a Kustomization builds.
+fn directory_of(applied: &Applied) -> Option<String> {
+    let tree = applied.tree.as_ref()?;
+    tree.as_directory()?;
+    join("", &tree.repository_path(&applied.path)?)
+}
+
+/// The kustomization file of a directory.
+fn kustomization(snapshot: &Snapshot, directory: &str) -> Option<Arc<str>> {
+    let mut names = FILE_NAMES.iter().filter_map(|name| join(directory, name));
+    names.find_map(|path| Some(snapshot.file(&path)?.path.clone()))
+}
+
+/// The entries that list a file go.
+fn leaves(snapshot: &Snapshot, path: &str) -> Result<Vec<Wanted>, Vec<Refused>> {
+    let mut out = Vec::new();
+    for file in snapshot.files() {
+        let (directory, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        if !FILE_NAMES.contains(&name) {
+            continue;
+        }
+        let Some(root) = root_of(snapshot, &file.path, 0) else { continue };
+        for list in ["/resources", "/bases"] {
+            for (at, item) in root.get_ref().items_at(list).enumerate() {
+                if item.as_str().and_then(|text| join(directory, &text)).as_deref() != Some(path) {
+                    continue;
+                }
+                let operation = Operation::RemoveItem { pointer: format!("{list}/{at}") };
+                out.push(Wanted { path: file.path.clone(), document: 0, operation });
+            }
+        }
+    }
+    if out.len() > 1 {
+        let places: Vec<&str> = out.iter().map(|one| &*one.path).collect();
+        let why = format!("{path} is listed by {}", places.join(" and "));
+        return Err(vec![Refused::at(None, why, "move it by hand")]);
+    }
+    Ok(out)
+}
+
+/// The entry that lists a file in a directory; none where every file is taken.
+fn enters(snapshot: &Snapshot, directory: &str, file: &str) -> Option<Wanted> {
+    let path = kustomization(snapshot, directory)?;
+    let root = root_of(snapshot, &path, 0)?;
+    let list = root.get_ref().at("/resources").filter(|list: &NodeRef<'_>| list.is_seq());
+    let operation = match list {
+        Some(list) => {
+            // As the others are written.
+            let dotted =
+                list.items().next().and_then(NodeRef::as_str).is_some_and(|text| text.starts_with("./"));
+            let value = Content::str(if dotted { format!("./{file}") } else { file.to_owned() });
+            Operation::InsertItem { list: pointer_join("", "resources"), before: None, value }
+        }
+        None => Operation::InsertKey {
+            map: String::new(),
+            key: "resources".to_owned(),
+            value: Content::Seq(vec![Content::str(file)]),
+            place: Place::End,
+            comment: None,
+        },
+    };
+    Some(Wanted { path, document: 0, operation })
+}
+
+/// What some order of the controllers deletes.
+fn losses(before: &World, after: &World) -> Vec<String> {
+    let mut said = Vec::new();
+    for taken in plan::takeovers(before, after) {
+        for (id, comes_back) in &taken.lost {
+            let cluster =
+                taken.cluster.as_deref().map_or(String::new(), |name| format!(" in cluster {name}"));
+            let then = if *comes_back { "and created anew" } else { "and stays away" };
+            said.push(format!(
+                "{id} would be deleted{cluster} {then} where {} is reconciled before {}",
+                taken.from.name, taken.to.name
+            ));
+        }
+    }
+    said
+}
+
+/// What the controllers do, in every order.
+fn prove(before: &World, after: &World) -> Result<Proof, Vec<Refused>> {
+    let mut proof = Proof { complete: true, ..Proof::default() };
+    for taken in plan::takeovers(before, after) {
+        proof.orders += taken.ends;
+        proof.complete &= taken.complete;
+        proof.adopted += taken.objects;
+        if let Some((lost, _)) = taken.lost.first() {
+            let why = format!("in some order of the controllers {lost} would be deleted all the same");
+            return Err(vec![Refused::at(None, why, "`forebay plan` of that change tells more")]);
+        }
+    }
+    Ok(proof)
+}

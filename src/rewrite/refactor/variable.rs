@@ -1,0 +1,316 @@
+//! Giving a variable of postBuild another name.
+//!
+//! A Kustomization may look at a commit before what applies it has given it its new
+//! spec, and before what applies the ConfigMaps of its variables has applied those:
+//! `${NEW}` would be empty then, or an error. So the new name first stands beside the
+//! old one, then the texts use it, then the old one goes.
+//! Source: kustomize-controller `reconcile` (variables are read at each build).
+
+use super::same::{Difference, same};
+use super::{Proof, Rebuild, Refused, Series, Step, apply, changed};
+use crate::model::ObjectId;
+use crate::model::references::{Role, references};
+use crate::repo::{Snapshot, is_manifest_path};
+use crate::rewrite::Wanted;
+use crate::rewrite::subject::text_of;
+use crate::simulate::suspend::comment_after;
+use crate::world::substitution::is_variable_name;
+use crate::world::{Applied, ApplyTarget, Cluster, World};
+use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::tape::TokenKind;
+use crate::yaml::{NodeRef, pointer_join};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What is renamed.
+pub struct Variable<'w> {
+    /// The repository.
+    pub world: &'w World,
+    /// The variable.
+    pub old: String,
+    /// Its name afterwards.
+    pub new: String,
+    /// The clusters that are meant.
+    pub in_cluster: &'w dyn Fn(&Cluster) -> bool,
+}
+
+/// A map that gives a variable its value: an object and the pointer of the map.
+type Origin = (ObjectId, String);
+
+impl Variable<'_> {
+    /// Its three steps.
+    ///
+    /// # Errors
+    /// Every reason why it is not done.
+    pub fn series(&self, rebuild: &Rebuild<'_>) -> Result<Series, Vec<Refused>> {
+        let (old, new) = (&*self.old, &*self.new);
+        let refuse = |why: String, help: &str| Err(vec![Refused::at(None, why, help)]);
+        if !is_variable_name(new) {
+            return refuse(
+                format!("`{new}` is no name for a variable"),
+                "use letters, digits and `_`, no digit first",
+            );
+        }
+        let (appliers, places) = self.defined(self.world, old);
+        if places.is_empty() {
+            return refuse(
+                format!("no Kustomization gets a variable {old} from this repository"),
+                "`forebay locate` and `forebay why` show what is there",
+            );
+        }
+        let files = files_of(&appliers);
+        let (_, beside) = self.defined(self.world, new);
+        let is_beside = places.iter().all(|place| beside.contains_key(place.0));
+        let equal = places.iter().all(|(place, value)| beside.get(place).is_none_or(|other| other == value));
+        if !equal || (!beside.is_empty() && !is_beside) {
+            return refuse(format!("a variable {new} is there already"), "choose another name");
+        }
+        let used = !uses(&self.world.snapshot, &files, old)?.is_empty();
+        if !is_beside && !uses(&self.world.snapshot, &files, new)?.is_empty() {
+            return refuse(format!("`${{{new}}}` is used already"), "choose another name");
+        }
+        let mut series = Series {
+            headline: format!("variable {old} is called {new} in {} Kustomizations", appliers.len()),
+            naive: vec![format!(
+                "a Kustomization that looks before its new variables are applied would put nothing in the place of ${{{new}}}"
+            )],
+            ..Series::default()
+        };
+        let wait = wait_for(&appliers);
+        let mut step = |title: String, done: bool, changes| {
+            let number = series.steps.len() + 1;
+            let proof = Proof { complete: true, orders: 1, ..Proof::default() };
+            series.steps.push(Step {
+                number,
+                title,
+                done,
+                changes,
+                moves: Vec::new(),
+                wait_for: wait.clone(),
+                proof,
+            });
+        };
+        let title = format!("{new} stands beside {old}, with its value");
+        let mut now: Option<World> = None;
+        if is_beside {
+            step(title, true, Vec::new());
+        } else {
+            let wanted = self.edit(self.world, |text, snapshot, node| {
+                let comment = node.location().and_then(|place| comment_after(snapshot, &place));
+                let value = Content::str(node.text().unwrap_or_default());
+                let (map, _) = text.rsplit_once('/').unwrap_or_default();
+                Operation::InsertKey {
+                    map: map.to_owned(),
+                    key: new.to_owned(),
+                    value,
+                    place: Place::After(old.to_owned()),
+                    comment,
+                }
+            })?;
+            let changes = apply(&self.world.snapshot, &wanted)?;
+            let after = rebuild(&changed(&self.world.snapshot, &changes));
+            self.only(self.world, &after, &places, new)?;
+            step(title, false, changes);
+            now = Some(after);
+        }
+        let world = now.as_ref().unwrap_or(self.world);
+        let wanted = replacing(&world.snapshot, &files, old, new)?;
+        let changes = apply(&world.snapshot, &wanted)?;
+        let after = rebuild(&changed(&world.snapshot, &changes));
+        self.only(world, &after, &places, "")?;
+        step(format!("${{{new}}} is used in the place of ${{{old}}}"), is_beside && !used, changes);
+        let last = Variable {
+            world: &after,
+            old: self.old.clone(),
+            new: self.new.clone(),
+            in_cluster: self.in_cluster,
+        };
+        let wanted =
+            last.edit(&after, |text, _, _| Operation::RemoveKey { pointer: text.to_owned(), prune: false })?;
+        let changes = apply(&after.snapshot, &wanted)?;
+        let end = rebuild(&changed(&after.snapshot, &changes));
+        self.only(&after, &end, &places, old)?;
+        step(format!("{old} goes"), false, changes);
+        Ok(series)
+    }
+
+    /// The Kustomizations that get a variable, and the maps that give it to them with
+    /// its value.
+    fn defined<'n>(&self, world: &'n World, name: &str) -> (Vec<&'n Applied>, BTreeMap<Origin, String>) {
+        let mut appliers = Vec::new();
+        let mut places = BTreeMap::new();
+        for cluster in world.clusters.iter().filter(|cluster| (self.in_cluster)(cluster)) {
+            for applied in &cluster.applied {
+                let mut found = false;
+                for (id, pointer, value) in values(world, cluster, applied, name) {
+                    found = true;
+                    let text = value.text().unwrap_or_default().into_owned();
+                    places.insert((id, pointer), text);
+                }
+                if found {
+                    appliers.push(applied);
+                }
+            }
+        }
+        (appliers, places)
+    }
+
+    /// An operation on each text that gives the variable.
+    fn edit(
+        &self,
+        world: &World,
+        operation: impl Fn(&str, &Snapshot, NodeRef<'_>) -> Operation,
+    ) -> Result<Vec<Wanted>, Vec<Refused>> {
+        let snapshot = &world.snapshot;
+        let mut wanted = Vec::new();
+        let mut seen = BTreeSet::new();
+        for cluster in world.clusters.iter().filter(|cluster| (self.in_cluster)(cluster)) {
+            for applied in &cluster.applied {
+                for (id, _, value) in values(world, cluster, applied, &self.old) {
+                    let text = text_of(snapshot, value)
+                        .filter(|text| text.pointer.ends_with(&pointer_join("", &self.old)));
+                    let Some(text) = text else {
+                        let why = format!("{id} gets {} from a text that no edit is certain in", self.old);
+                        return Err(vec![Refused::at(value.location(), why, "change it by hand")]);
+                    };
+                    if seen.insert(text.clone()) {
+                        let operation = operation(&text.pointer, snapshot, value);
+                        wanted.push(Wanted { path: text.path, document: text.document, operation });
+                    }
+                }
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Whether nothing changes but that a key comes or goes in these maps.
+    fn only(
+        &self,
+        before: &World,
+        after: &World,
+        places: &BTreeMap<Origin, String>,
+        key: &str,
+    ) -> Result<(), Vec<Refused>> {
+        let allowed = |id: &ObjectId, pointer: &str, _: Option<&str>, _: Option<&str>| {
+            !key.is_empty() && places.keys().any(|(of, map)| of == id && pointer == pointer_join(map, key))
+        };
+        same(before, after, Difference { renamed: None, pins: &[], allowed: &allowed })
+            .map(drop)
+            .map_err(|refused| vec![refused])
+    }
+}
+
+/// The values of a variable that a Kustomization gets: of which object, in which map.
+fn values<'n>(
+    world: &'n World,
+    cluster: &'n Cluster,
+    applied: &'n Applied,
+    name: &str,
+) -> Vec<(ObjectId, String, NodeRef<'n>)> {
+    let node = applied.node.get_ref();
+    let mut out = Vec::new();
+    let inline = "/spec/postBuild/substitute";
+    if let Some(value) = node.at(inline).and_then(|map| map.get(name)) {
+        out.push((applied.id.clone(), inline.to_owned(), value));
+    }
+    for reference in references(&applied.id, node).into_iter().filter(|one| one.role == Role::Variables) {
+        let Some(of) = &reference.name else { continue };
+        let (kind, namespace) = (&reference.kind, reference.namespace.as_deref());
+        let Some(member) = cluster.find(&ApplyTarget::Local, "", kind, namespace, of) else { continue };
+        let object = world.object(member.object);
+        for map in ["/data", "/stringData"] {
+            if let Some(value) = object.node.get_ref().at(map).and_then(|map| map.get(name)) {
+                out.push((object.id.clone(), map.to_owned(), value));
+            }
+        }
+    }
+    out
+}
+
+fn files_of(appliers: &[&Applied]) -> BTreeSet<Arc<str>> {
+    appliers.iter().flat_map(|applied| applied.files_read.iter().cloned()).collect()
+}
+
+fn wait_for(appliers: &[&Applied]) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let mut out = Vec::new();
+    for applied in appliers.iter().take(SHOWN) {
+        let namespace = applied.id.namespace.as_deref().unwrap_or("flux-system");
+        out.push(format!(
+            "flux get kustomization {} -n {namespace}  # Ready at the new revision",
+            applied.id.name
+        ));
+    }
+    if appliers.len() > SHOWN {
+        out.push(format!("the same of {} more", appliers.len() - SHOWN));
+    }
+    out
+}
+
+/// Where texts use a variable: by file, the first byte of its name.
+fn uses(
+    snapshot: &Snapshot,
+    files: &BTreeSet<Arc<str>>,
+    name: &str,
+) -> Result<Vec<(Arc<str>, u32)>, Vec<Refused>> {
+    let mut out = Vec::new();
+    let start = format!("${{{name}");
+    for path in files {
+        let Some(file) = snapshot.file(path) else { continue };
+        let Ok(blob) = snapshot.blob(file) else { continue };
+        let Ok(text) = std::str::from_utf8(&blob.bytes) else { continue };
+        for (at, _) in text.match_indices(&start) {
+            let rest = &text[at + start.len()..];
+            let goes_on = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            if goes_on || text[..at].ends_with('$') {
+                continue;
+            }
+            if !is_manifest_path(path) {
+                let why = format!("{path} uses ${{{name}}} and is no YAML");
+                return Err(vec![Refused::at(None, why, "change it by hand, under both names")]);
+            }
+            out.push((path.clone(), (at + 2) as u32));
+        }
+    }
+    Ok(out)
+}
+
+/// The changes of all uses, one for each scalar and comment.
+fn replacing(
+    snapshot: &Snapshot,
+    files: &BTreeSet<Arc<str>>,
+    old: &str,
+    new: &str,
+) -> Result<Vec<Wanted>, Vec<Refused>> {
+    let mut scalars: BTreeMap<(Arc<str>, u32, u32), Vec<(u32, u32)>> = BTreeMap::new();
+    for (path, at) in uses(snapshot, files, old)? {
+        let Some(file) = snapshot.file(&path) else { continue };
+        let place = (at, at + old.len() as u32);
+        // A byte order mark is no part of the text that is parsed.
+        let holding = snapshot.sources(file).iter().find_map(|source| {
+            let document = source.document();
+            let mut scalars =
+                document.tokens.iter().filter(|token| matches!(token.kind, TokenKind::Scalar(_)));
+            let scalar =
+                scalars.find(|token| token.start <= place.0 && place.1 <= token.end).map(|token| token.start);
+            let comment = || {
+                let comment = document.comments.iter().find(|one| one.start <= place.0 && place.1 <= one.end);
+                comment.map(|comment| comment.start)
+            };
+            Some((source.index, scalar.or_else(comment)?))
+        });
+        match holding {
+            Some((document, start)) => scalars.entry((path, document, start)).or_default().push(place),
+            None => {
+                let why = format!("{path} uses ${{{old}}} in no scalar");
+                return Err(vec![Refused::at(None, why, "change it by hand, under both names")]);
+            }
+        }
+    }
+    let wanted = scalars.into_iter().map(|((path, document, _), places)| Wanted {
+        path,
+        document,
+        operation: Operation::ReplaceWithin { places, text: new.to_owned() },
+    });
+    Ok(wanted.collect())
+}
