@@ -52,7 +52,7 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
         if many || step.proof.adopted > 0 {
             let _ = writeln!(out, "  proven: {}", proof(step));
         }
-        if many {
+        if many && !step.done {
             let _ = writeln!(out, "  then commit, push, and wait until the cluster has it:");
             for line in &step.wait_for {
                 let _ = writeln!(out, "    {}", clean(line));
@@ -94,10 +94,7 @@ fn proof(step: &Step) -> String {
         0 => String::new(),
         many => format!(", {} taken over", counted(many, "object")),
     };
-    format!(
-        "in {} of the controllers nothing is deleted that stays{adopted}",
-        counted(proof.orders.max(1), "order")
-    )
+    format!("in every order of the controllers nothing is deleted that stays{adopted}")
 }
 
 /// The steps for programs.

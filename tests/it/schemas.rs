@@ -35,7 +35,7 @@ fn answers_obey_their_schemas() {
     let scratch = Scratch::new(&[("fleet.yaml", FLEET)]);
     let (demo, fleet) = (demo(), ".".to_owned());
     let object = "HelmRelease/podinfo/podinfo";
-    let cases: [(&str, &str, &[&str]); 19] = [
+    let cases: [(&str, &str, &[&str]); 22] = [
         ("lint", &demo, &["lint", "--show", "info"]),
         ("lint", &fleet, &["lint", "--show", "info"]),
         ("rules", &demo, &["rules"]),
@@ -49,6 +49,9 @@ fn answers_obey_their_schemas() {
         ("build", &demo, &["build", "--all", "--origin", "--cluster", "production"]),
         ("build", &fleet, &["build", "--all"]),
         ("plan", &fleet, &["plan", "--base", &demo]),
+        ("rename", &demo, &["rename", "ks/infra-configs", "settings", "--check", "--cluster", "production"]),
+        ("rename", &demo, &["rename", "Namespace/podinfo", "web", "--check"]),
+        ("move", &demo, &["move", "infrastructure", "infra", "--check"]),
         ("simulate-events", &demo, &["simulate", "events"]),
         ("simulate-gates", &demo, &["simulate", "gates", "--at", "2026-03-26T10:00:00Z"]),
         ("simulate-suspend", &demo, &["simulate", "suspend"]),
