@@ -1,7 +1,7 @@
 //! Refactorings: their steps, what is proven of each, and what to wait for.
 
 use super::diff;
-use super::parts::{location, object};
+use super::parts::{location, object, paragraph};
 use crate::repo::Snapshot;
 use crate::rewrite::FileChange;
 use crate::rewrite::refactor::{Refused, Series, Step};
@@ -29,10 +29,10 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
     let mut out = String::new();
     let many = series.steps.len() > 1;
     let steps = if many { format!(", in {} steps", series.steps.len()) } else { String::new() };
-    let _ = writeln!(out, "{}{steps}", clean(&series.headline));
+    paragraph(&mut out, &clean(&format!("{}{steps}", series.headline)), "  ");
     for (number, line) in series.naive.iter().enumerate() {
-        let lead = if number == 0 { "in one commit: " } else { "  " };
-        let _ = writeln!(out, "{lead}{}", clean(line));
+        let lead = if number == 0 { "in one commit: " } else { "- " };
+        paragraph(&mut out, &clean(&format!("{lead}{line}")), "  ");
     }
     for step in &series.steps {
         let state = match (step.done, run.does == Some(step.number), run.writes) {
@@ -42,7 +42,7 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
         };
         let head =
             if many { format!("step {} of {}: ", step.number, series.steps.len()) } else { String::new() };
-        let _ = writeln!(out, "{head}{}{state}", clean(&step.title));
+        paragraph(&mut out, &clean(&format!("{head}{}{state}", step.title)), "  ");
         for (from, to) in &step.moves {
             let _ = writeln!(out, "  {} -> {}", clean(from), clean(to));
         }
@@ -50,7 +50,8 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
             let _ = writeln!(out, "  {}", clean(&change.path));
         }
         if many || step.proof.adopted > 0 {
-            let _ = writeln!(out, "  proven: {}", proof(step));
+            out.push_str("  ");
+            paragraph(&mut out, &format!("proven: {}", proof(step)), "  ");
         }
         if many && !step.done {
             let _ = writeln!(out, "  then commit, push, and wait until the cluster has it:");
@@ -70,10 +71,12 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
         }
     }
     for line in &series.by_hand {
-        let _ = writeln!(out, "in the end: {}", clean(line));
+        let (command, why) = line.split_once("  # ").unwrap_or((line, ""));
+        paragraph(&mut out, &clean(&format!("in the end, by hand: {why}")), "  ");
+        let _ = writeln!(out, "    {}", clean(command));
     }
     for line in &series.notes {
-        let _ = writeln!(out, "note: {}", clean(line));
+        paragraph(&mut out, &clean(&format!("note: {line}")), "  ");
     }
     for (place, what) in series.left.iter().take(LEFT) {
         let line = snapshot.positions(place).0.0;
@@ -87,7 +90,7 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
 
 fn proof(step: &Step) -> String {
     let proof = &step.proof;
-    if step.number == 1 && proof.adopted == 0 && proof.orders <= 1 {
+    if proof.adopted == 0 && proof.orders <= 1 {
         return "nothing else changes in any cluster".to_owned();
     }
     let adopted = match proof.adopted {

@@ -53,6 +53,7 @@ mod plan_history;
 mod plan_machines;
 mod plan_properties;
 mod projects;
+mod refactoring_commands;
 mod refactorings;
 mod rewrite_properties;
 mod rewrites;

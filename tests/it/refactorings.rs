@@ -14,7 +14,7 @@ use forebay::repo::{Snapshot, Store};
 use forebay::rewrite::refactor::files::{self, Moves};
 use forebay::rewrite::refactor::{Refused, Rename, changed};
 use forebay::rewrite::subject::{Subject, manifest_of};
-use forebay::world::{ApplyTarget, World};
+use forebay::world::{ApplyTarget, Cluster, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -87,12 +87,20 @@ fn rename(world: &World, id: &ObjectId, new: &str) -> Result<(World, usize), Vec
     panic!("{id}: no end of steps");
 }
 
+/// A cluster in a set: what has no name has its directory.
+fn place(cluster: &Cluster) -> String {
+    match &cluster.name {
+        Some(name) => name.to_string(),
+        None => format!("- {}", cluster.root.replace("-zz", "")),
+    }
+}
+
 /// Identities by cluster and target.
 fn identities(world: &World) -> BTreeSet<(String, ApplyTarget, ObjectId)> {
     let mut found = BTreeSet::new();
     for cluster in &world.clusters {
         for (member, object) in world.members(cluster) {
-            found.insert((cluster.label() + &cluster.root, member.target.clone(), object.id.clone()));
+            found.insert((place(cluster), member.target.clone(), object.id.clone()));
         }
     }
     found
@@ -201,10 +209,8 @@ fn renames_go_and_come_back() {
             kinds.insert(id.kind.to_string());
             let renamed = ObjectId { name: new.as_str().into(), ..id.clone() };
             let expected: BTreeSet<_> = {
-                let places: BTreeSet<String> = subjects(&before, &id)
-                    .iter()
-                    .map(|subject| subject.cluster.label() + &subject.cluster.root)
-                    .collect();
+                let places: BTreeSet<String> =
+                    subjects(&before, &id).iter().map(|subject| place(subject.cluster)).collect();
                 let name = |(cluster, target, one): (String, ApplyTarget, ObjectId)| {
                     let is_it = one == id && target == ApplyTarget::Local && places.contains(&cluster);
                     (cluster, target, if is_it { renamed.clone() } else { one })

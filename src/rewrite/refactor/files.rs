@@ -67,7 +67,7 @@ impl Moves {
                     None => target.as_str().into(),
                 };
                 if snapshot.file(&new).is_some() || snapshot.is_ignored(&new) {
-                    return refuse(format!("there is a {new} already"), "name another place");
+                    return refuse(format!("{new} is there already"), "name another place");
                 }
                 moves.files.push((file, new));
             }
@@ -134,7 +134,20 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
         }
     }
     let mut paths = BTreeSet::new();
+    for cluster in world.clusters.iter().filter(|cluster| cluster.name.is_some()) {
+        if moves.is_moved(&cluster.root) && !cluster.root.is_empty() {
+            let why = format!(
+                "{} begins at {}: what applies it there looks at the old path",
+                cluster.label(),
+                cluster.root
+            );
+            take(Err(Refused::at(cluster.location.clone(), why, "bootstrap again with the new path")));
+        }
+    }
     for cluster in &world.clusters {
+        for result in copies(world, cluster, moves, &mut paths) {
+            take(result);
+        }
         for applied in &cluster.applied {
             for result in in_applied(world, cluster, applied, moves, &mut paths) {
                 take(result);
@@ -433,6 +446,70 @@ fn charts(
             let new = styled(inner, &text);
             paths.insert((object.id.clone(), pointer, text.to_string(), new.clone()));
             out.push(written(world, value, &text, &new));
+        }
+    }
+    out
+}
+
+/// Copies of ArtifactGenerators from the repository that the cluster begins with. One
+/// that still has the old path finds nothing, which is an error: its artifact stays
+/// as it is.
+/// Source: source-watcher `applyCopyOperation`.
+fn copies(
+    world: &World,
+    cluster: &Cluster,
+    moves: &Moves,
+    paths: &mut Paths,
+) -> Vec<Result<Option<Wanted>, Refused>> {
+    let mut out = Vec::new();
+    let Some((kind, namespace, name)) = &cluster.source else { return out };
+    for (member, object) in world.members(cluster) {
+        if member.target != ApplyTarget::Local || !object.id.is(kinds::EXTENSIONS, "ArtifactGenerator") {
+            continue;
+        }
+        let node = object.node.get_ref();
+        let own = object.id.namespace.clone();
+        let here = node.items_at("/spec/sources").filter(|source| {
+            let text = |key: &str| source.get(key).and_then(NodeRef::as_str);
+            text("kind").as_deref() == Some(&**kind)
+                && text("name").as_deref() == Some(&**name)
+                && text("namespace").as_deref().or(own.as_deref()) == namespace.as_deref()
+        });
+        let aliases: Vec<String> =
+            here.filter_map(|source| source.str_at("/alias").map(|alias| alias.into_owned())).collect();
+        for (at, artifact) in node.items_at("/spec/artifacts").enumerate() {
+            for (number, copy) in artifact.items_at("/copy").enumerate() {
+                let Some(value) = copy.get("from") else { continue };
+                let Some(text) = value.as_str() else { continue };
+                let Some((alias, path)) = text.strip_prefix('@').and_then(|text| text.split_once('/')) else {
+                    continue;
+                };
+                if !aliases.iter().any(|known| known == alias) {
+                    continue;
+                }
+                // What stands before the first pattern.
+                let glob =
+                    path.find(['*', '?', '[']).map_or(path.len(), |at| path[..at].rfind('/').unwrap_or(0));
+                let (literal, pattern) = path.split_at(glob);
+                let Some(old) = join(&cluster.tree, literal).filter(|old| moves.is_moved(old)) else {
+                    continue;
+                };
+                let new = moves.path(&old);
+                let inner = match &*cluster.tree {
+                    "" => Some(&*new),
+                    tree => new.strip_prefix(tree).and_then(|rest| rest.strip_prefix('/')),
+                };
+                let Some(inner) = inner else {
+                    let why = format!("{new} is outside of the source of {}", object.id);
+                    out.push(Err(Refused::at(value.location(), why, "move it to a place inside")));
+                    continue;
+                };
+                let tail = if literal.ends_with('/') { "/" } else { "" };
+                let new = format!("@{alias}/{inner}{tail}{pattern}");
+                let pointer = format!("/spec/artifacts/{at}/copy/{number}/from");
+                paths.insert((object.id.clone(), pointer, text.to_string(), new.clone()));
+                out.push(written(world, value, &text, &new));
+            }
         }
     }
     out

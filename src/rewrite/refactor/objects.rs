@@ -29,6 +29,9 @@ pub struct Handover<'w> {
 /// Files that go elsewhere and changes of others, both by paths before the move.
 type Change = (Vec<(Arc<str>, Arc<str>)>, Vec<Wanted>);
 
+/// Files that go elsewhere, and the contents of others.
+type Made = (Vec<(Arc<str>, Arc<str>)>, Vec<FileChange>);
+
 impl Handover<'_> {
     /// Its steps.
     ///
@@ -148,28 +151,23 @@ impl Handover<'_> {
     fn settled(&self, from: &ObjectId) -> Vec<String> {
         let (namespace, name) = &self.to;
         let old = from.namespace.as_deref().unwrap_or("flux-system");
-        let labels = r"{.metadata.labels.kustomize\.toolkit\.fluxcd\.io/name}";
         let mut out = vec![
             format!("flux reconcile kustomization {name} -n {namespace} --with-source"),
             format!("flux reconcile kustomization {} -n {old}", from.name),
         ];
-        out.extend(
-            self.objects
-                .iter()
-                .take(1)
-                .map(|(id, _)| format!("{} -o jsonpath='{labels}'  # says {name}", commands::get(id))),
-        );
+        let seen = "-o yaml | grep kustomize.toolkit.fluxcd.io/name";
+        let first = self.objects.iter().take(1);
+        out.extend(first.map(|(id, _)| format!("{} {seen}  # says {name}", commands::get(id))));
         out
     }
 
     /// The move itself on top of a world, proven to change nothing but the owner.
-    #[allow(clippy::type_complexity, reason = "moves and changes, with what they make")]
     fn hand_over(
         &self,
         world: &World,
         rebuild: &Rebuild<'_>,
         mark: &str,
-    ) -> Result<((Vec<(Arc<str>, Arc<str>)>, Vec<FileChange>), World), Vec<Refused>> {
+    ) -> Result<(Made, World), Vec<Refused>> {
         let snapshot = &world.snapshot;
         let (moves, mut wanted) = self.change(world)?;
         for one in self.renames(world) {
@@ -248,10 +246,7 @@ impl Handover<'_> {
                 let file = text.path.rsplit('/').next().unwrap_or_default();
                 let target: Arc<str> = join(&directory, file).unwrap_or_default().into();
                 if snapshot.file(&target).is_some() {
-                    return refuse(
-                        format!("there is a {target} already"),
-                        "give the file another name first",
-                    );
+                    return refuse(format!("{target} is there already"), "give the file another name first");
                 }
                 wanted.extend(leaves(snapshot, &text.path)?);
                 wanted.extend(enters(snapshot, &directory, file));

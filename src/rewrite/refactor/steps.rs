@@ -338,6 +338,7 @@ fn what(id: &ObjectId, node: NodeRef<'_>) -> Option<&'static str> {
         }
         (kinds::HELM, "HelmRelease") => Some("its release is uninstalled"),
         (kinds::KUSTOMIZE, "Kustomization") => Some("what it applies, by its own prune"),
+        ("apps", "StatefulSet") => Some("its pods; its claims stay"),
         _ => loses(id, node),
     }
 }
@@ -416,12 +417,12 @@ pub(super) mod commands {
     pub(crate) fn guarded(rename: &Rename<'_>, guard: Guard) -> Vec<String> {
         let mut out: Vec<String> = Vec::new();
         out.extend(reconcile(rename.world, &rename.subjects[0]));
-        let (path, says) = match guard {
-            Guard::Prune => ("{.spec.prune}", "false"),
-            Guard::Suspend => ("{.spec.suspend}", "true"),
-            _ => (r"{.metadata.annotations.kustomize\.toolkit\.fluxcd\.io/prune}", "disabled"),
-        };
-        out.push(format!("{} -o jsonpath='{path}'  # says {says}", get(&rename.old)));
+        let get = get(&rename.old);
+        out.push(match guard {
+            Guard::Prune => format!("{get} -o jsonpath='{{.spec.prune}}'  # says false"),
+            Guard::Suspend => format!("{get} -o jsonpath='{{.spec.suspend}}'  # says true"),
+            _ => format!("{get} -o yaml | grep kustomize.toolkit.fluxcd.io/prune  # says disabled"),
+        });
         out
     }
 
@@ -491,6 +492,11 @@ impl Hand<'_, '_> {
             series
                 .by_hand
                 .push(format!("{name}  # a suspended HelmRelease leaves its HelmChart of the {kind}"));
+        }
+        if let Some(what) = loses(old, node) {
+            series
+                .notes
+                .push(format!("{} is another object, without what {} has: {what}", new.name, old.name));
         }
         if old.is(kinds::NOTIFICATION, "Receiver") {
             series.notes.push(

@@ -14,6 +14,7 @@ use crate::repo::{Snapshot, is_manifest_path};
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::text_of;
 use crate::simulate::suspend::comment_after;
+use crate::text::counted;
 use crate::world::substitution::is_variable_name;
 use crate::world::{Applied, ApplyTarget, Cluster, World};
 use crate::yaml::edit::{Content, Operation, Place};
@@ -70,13 +71,16 @@ impl Variable<'_> {
             return refuse(format!("`${{{new}}}` is used already"), "choose another name");
         }
         let mut series = Series {
-            headline: format!("variable {old} is called {new} in {} Kustomizations", appliers.len()),
+            headline: format!(
+                "variable {old} is called {new} in {}",
+                counted(appliers.len(), "Kustomization")
+            ),
             naive: vec![format!(
                 "a Kustomization that looks before its new variables are applied would put nothing in the place of ${{{new}}}"
             )],
             ..Series::default()
         };
-        let wait = wait_for(&appliers);
+        let wait = vec![WAIT_FOR.to_owned()];
         let mut step = |title: String, done: bool, changes| {
             let number = series.steps.len() + 1;
             let proof = Proof { complete: true, orders: 1, ..Proof::default() };
@@ -231,21 +235,8 @@ fn files_of(appliers: &[&Applied]) -> BTreeSet<Arc<str>> {
     appliers.iter().flat_map(|applied| applied.files_read.iter().cloned()).collect()
 }
 
-fn wait_for(appliers: &[&Applied]) -> Vec<String> {
-    const SHOWN: usize = 3;
-    let mut out = Vec::new();
-    for applied in appliers.iter().take(SHOWN) {
-        let namespace = applied.id.namespace.as_deref().unwrap_or("flux-system");
-        out.push(format!(
-            "flux get kustomization {} -n {namespace}  # Ready at the new revision",
-            applied.id.name
-        ));
-    }
-    if appliers.len() > SHOWN {
-        out.push(format!("the same of {} more", appliers.len() - SHOWN));
-    }
-    out
-}
+/// The values come through one Kustomization, the texts through another.
+const WAIT_FOR: &str = "flux get kustomizations --all-namespaces  # all are Ready at the new revision";
 
 /// Where texts use a variable: by file, the first byte of its name.
 fn uses(
@@ -275,6 +266,9 @@ fn uses(
     Ok(out)
 }
 
+/// A scalar or comment: its file, document and first byte.
+type Scalar = (Arc<str>, u32, u32);
+
 /// The changes of all uses, one for each scalar and comment.
 fn replacing(
     snapshot: &Snapshot,
@@ -282,7 +276,7 @@ fn replacing(
     old: &str,
     new: &str,
 ) -> Result<Vec<Wanted>, Vec<Refused>> {
-    let mut scalars: BTreeMap<(Arc<str>, u32, u32), Vec<(u32, u32)>> = BTreeMap::new();
+    let mut scalars: BTreeMap<Scalar, Vec<(u32, u32)>> = BTreeMap::new();
     for (path, at) in uses(snapshot, files, old)? {
         let Some(file) = snapshot.file(&path) else { continue };
         let place = (at, at + old.len() as u32);

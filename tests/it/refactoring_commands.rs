@@ -1,0 +1,195 @@
+//! `rename` and `move` from the command line: steps from the state in the tree,
+//! patches, refusals.
+
+use crate::support::fleet::{kustomization, sync};
+use crate::support::scratch::Scratch;
+
+const SETTINGS: &str = "apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+  namespace: shop
+data:
+  host: ${HOST} # the host
+";
+
+fn fleet(more: &[(&str, &str)]) -> Scratch {
+    let apps = kustomization("apps", "./apps") + "  postBuild:\n    substitute:\n      HOST: example.com\n";
+    let infra = kustomization("infra", "./infra") + "  dependsOn:\n    - name: apps # first\n";
+    let scratch = Scratch::git(&[
+        ("clusters/prod/flux-system/gotk-sync.yaml", &sync("./clusters/prod")),
+        ("clusters/prod/apps.yaml", &apps),
+        ("clusters/prod/infra.yaml", &infra),
+        ("apps/settings.yaml", SETTINGS),
+        ("infra/shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n"),
+    ]);
+    for (path, text) in more {
+        scratch.write(path, text.as_bytes());
+    }
+    scratch.commit("fleet");
+    scratch
+}
+
+#[test]
+fn a_kustomization_is_renamed_from_the_state_in_the_tree_and_back() {
+    let scratch = fleet(&[]);
+    let run = |arguments: &[&str]| {
+        let run = scratch.forebay(arguments);
+        assert_eq!(run.code, 0, "{arguments:?}: {}", run.err);
+        run.out
+    };
+    let refused = scratch.forebay(&["rename", "ks/apps", "shop", "--step", "2"]);
+    assert_eq!(refused.code, 2, "the first step is not there");
+    assert_eq!(scratch.run_git(&["status", "--short"]), "", "nothing was written");
+    run(&["rename", "ks/apps", "shop"]);
+    assert!(scratch.read("clusters/prod/apps.yaml").contains("prune: false # while it is renamed to shop\n"));
+    let again = run(&["rename", "ks/apps", "shop"]);
+    assert!(again.contains("next: forebay rename ks/apps shop --step 2"), "{again}");
+    assert!(scratch.read("clusters/prod/apps.yaml").contains("name: apps\n"), "only told");
+    run(&["rename", "ks/apps", "shop", "--step", "2"]);
+    let text = scratch.read("clusters/prod/apps.yaml");
+    assert!(text.contains("name: shop\n") && text.contains("prune: true\n"), "{text}");
+    assert!(scratch.read("clusters/prod/infra.yaml").contains("- name: shop # first\n"));
+    scratch.commit("renamed");
+    run(&["rename", "ks/shop", "apps"]);
+    run(&["rename", "ks/shop", "apps", "--step", "2"]);
+    assert_eq!(scratch.run_git(&["diff", "--stat", "HEAD~1"]), "");
+}
+
+#[test]
+fn what_does_not_prune_or_is_kept_needs_other_steps() {
+    let sync = sync("./clusters/prod").replace("prune: true", "prune: false");
+    let scratch = fleet(&[("clusters/prod/flux-system/gotk-sync.yaml", &sync)]);
+    let run = scratch.forebay(&["rename", "ks/apps", "shop"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(scratch.read("clusters/prod/apps.yaml").contains("suspend: true # while it is renamed to shop"));
+    let delete = "kubectl delete -n flux-system kustomization.kustomize.toolkit.fluxcd.io apps";
+    assert!(run.out.contains(delete), "the old one stays: {}", run.out);
+
+    let orphan = kustomization("apps", "./apps") + "  deletionPolicy: Orphan\n";
+    let scratch = fleet(&[("clusters/prod/apps.yaml", &orphan)]);
+    let run = scratch.forebay(&["rename", "ks/apps", "shop"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(!run.out.contains("step 1"), "one commit does it: {}", run.out);
+
+    let delete = kustomization("apps", "./apps") + "  deletionPolicy: Delete\n";
+    let scratch = fleet(&[("clusters/prod/apps.yaml", &delete)]);
+    let run = scratch.forebay(&["rename", "ks/apps", "shop"]);
+    assert_eq!(run.code, 2, "prune: false does not stop it: {}", run.out);
+    assert!(run.err.contains("clusters/prod/apps.yaml:11:19"), "{}", run.err);
+}
+
+#[test]
+fn patches_are_for_git() {
+    let scratch = fleet(&[]);
+    for (number, arguments) in [
+        &["rename", "ks/apps", "shop"][..],
+        &["rename", "variable", "HOST", "HOSTNAME"],
+        &["move", "infra", "platform/infra"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let patches = directory.path().to_str().unwrap();
+        let run = scratch.forebay(&[arguments, &["--patches", patches]].concat());
+        assert_eq!(run.code, 0, "{arguments:?}: {}", run.err);
+        let names: Vec<&str> = run.out.lines().collect();
+        assert_eq!(names.len(), [2, 3, 1][number], "{names:?}");
+        scratch.run_git(&[&["am", "-q"][..], &names[..]].concat());
+    }
+    assert_eq!(scratch.read("apps/settings.yaml"), SETTINGS.replace("${HOST}", "${HOSTNAME}"));
+    assert!(
+        scratch.read("clusters/prod/apps.yaml").ends_with("    substitute:\n      HOSTNAME: example.com\n")
+    );
+    assert!(scratch.read("clusters/prod/infra.yaml").contains("path: ./platform/infra\n"));
+    assert!(!scratch.path().join("infra").exists());
+}
+
+#[test]
+fn refusals_name_the_place_and_write_nothing() {
+    let computed = "apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: ${HOST}
+  namespace: shop
+";
+    let prefixed = "resources: [settings.yaml, computed.yaml]\nnamePrefix: my-\n";
+    let scratch = fleet(&[("apps/computed.yaml", computed), ("apps/kustomization.yaml", prefixed)]);
+    for (arguments, said) in [
+        (&["rename", "ConfigMap/my-example.com", "my-x"][..], "apps/computed.yaml:4:9"),
+        (&["rename", "ConfigMap/my-settings", "settings"], "apps/kustomization.yaml:2"),
+        (&["rename", "ks/apps", "infra"], "there is a Kustomization flux-system/infra"),
+        (&["rename", "ks/apps", "Apps"], "is no name"),
+        (&["rename", "ks/flux-system", "root"], "begins with"),
+        (&["rename", "GitRepository/flux-system", "fleet"], "begins with"),
+        (&["rename", "Namespace/shop", "store"], "infra/shop.yaml:4:9"),
+        (&["move", "clusters/prod", "clusters/production"], "looks at the old path"),
+        (&["move", "apps/settings.yaml", "apps/computed.yaml"], "there already"),
+        (&["move", "apps", "apps/inner"], "inside of"),
+        (&["move", "nothing", "there"], "there is no nothing"),
+        (&["move", "ConfigMap/my-settings", "--to", "ks/infra"], "my-settings"),
+        (&["rename", "variable", "HOST", "1"], "no name for a variable"),
+        (&["rename", "variable", "NONE", "SOME"], "no Kustomization gets"),
+    ] {
+        let run = scratch.forebay(arguments);
+        assert_eq!(run.code, 2, "{arguments:?}: {}", run.out);
+        assert!(run.err.contains(said), "{arguments:?}: {}", run.err);
+        assert_eq!(scratch.run_git(&["status", "--short"]), "", "{arguments:?}");
+    }
+    let kept = scratch.forebay(&["rename", "ConfigMap/my-settings", "my-options"]);
+    assert_eq!(kept.code, 0, "{}", kept.err);
+    assert!(scratch.read("apps/settings.yaml").contains("  name: options\n"));
+}
+
+#[test]
+fn what_names_an_object_follows() {
+    let patch = "resources: [release.yaml]
+patches:
+  - target:
+      kind: HelmRelease
+      name: web
+    patch: |
+      apiVersion: helm.toolkit.fluxcd.io/v2
+      kind: HelmRelease
+      metadata:
+        name: web # by hand
+      spec:
+        interval: 2m
+";
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: shop}
+spec:
+  interval: 1m
+  chart: {spec: {chart: web, sourceRef: {kind: HelmRepository, name: charts}}}
+  valuesFrom: [{kind: ConfigMap, name: settings}]
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web-db, namespace: shop}
+spec:
+  interval: 1m
+  dependsOn: [{name: web}]
+  chart: {spec: {chart: web, sourceRef: {kind: HelmRepository, name: charts}}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: all, namespace: shop}
+spec:
+  providerRef: {name: chat}
+  eventSources: [{kind: HelmRelease, name: web}, {kind: HelmRelease, name: '*'}]
+";
+    let scratch = fleet(&[("infra/web/kustomization.yaml", patch), ("infra/web/release.yaml", release)]);
+    for step in ["1", "2"] {
+        let run = scratch.forebay(&["rename", "hr/web", "front", "--step", step]);
+        assert_eq!(run.code, 0, "{}", run.err);
+    }
+    let release =
+        release.replacen("name: web,", "name: front,", 1).replace("[{name: web}]", "[{name: front}]");
+    let release = release.replace("{kind: HelmRelease, name: web}", "{kind: HelmRelease, name: front}");
+    let release = release.replacen("spec:\n", "spec:\n  releaseName: web # keeps the installed release\n", 1);
+    assert_eq!(scratch.read("infra/web/release.yaml"), release);
+    let patch = patch.replace("name: web\n", "name: front\n").replace("name: web #", "name: front #");
+    assert_eq!(scratch.read("infra/web/kustomization.yaml"), patch);
+}
