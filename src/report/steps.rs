@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
 
+/// How many moved files are listed.
+const MOVED: usize = 8;
+
 /// How many texts that were left alone are listed.
 const LEFT: usize = 5;
 
@@ -43,8 +46,11 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
         let head =
             if many { format!("step {} of {}: ", step.number, series.steps.len()) } else { String::new() };
         paragraph(&mut out, &clean(&format!("{head}{}{state}", step.title)), "  ");
-        for (from, to) in &step.moves {
+        for (from, to) in step.moves.iter().take(MOVED) {
             let _ = writeln!(out, "  {} -> {}", clean(from), clean(to));
+        }
+        if step.moves.len() > MOVED {
+            let _ = writeln!(out, "  and {} more files", step.moves.len() - MOVED);
         }
         for change in &step.changes {
             let _ = writeln!(out, "  {}", clean(&change.path));

@@ -493,6 +493,10 @@ impl Hand<'_, '_> {
                 .by_hand
                 .push(format!("{name}  # a suspended HelmRelease leaves its HelmChart of the {kind}"));
         }
+        if matches!(self.guard, Guard::Prune | Guard::Suspend) {
+            let line = "a revert of step 2 is a rename in one commit: name it back with `forebay rename`";
+            series.notes.push(line.to_owned());
+        }
         if let Some(what) = loses(old, node) {
             series
                 .notes
