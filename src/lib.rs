@@ -35,4 +35,6 @@ pub mod rewrite;
 
 pub mod report;
 
+pub mod lsp;
+
 pub mod cli;

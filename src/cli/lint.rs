@@ -7,7 +7,8 @@ use super::output::{self, Formats};
 use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
-use crate::config::{Level, Written};
+use crate::config::{Config, Level, Written};
+use crate::lint::Rule;
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options, Outcome, UnknownRule};
 use crate::lint::rules::TIME_DEPENDENT;
@@ -234,11 +235,15 @@ impl Arguments {
 
 /// Whether a rule that needs a time is asked for by its name.
 fn names_time_dependent_rule(arguments: &Arguments, session: &Session) -> bool {
-    TIME_DEPENDENT.iter().any(|rule| {
-        let configured =
-            session.config.rules.iter().any(|entry| entry.name == rule.id && entry.level != Level::Off);
-        configured || arguments.select.iter().any(|name| name == rule.id)
-    })
+    let selected = |rule: &&Rule| arguments.select.iter().any(|name| name == rule.id);
+    configures_time_dependent_rule(&session.config) || TIME_DEPENDENT.iter().any(selected)
+}
+
+/// Whether the configuration turns a rule on that needs a time.
+pub(super) fn configures_time_dependent_rule(config: &Config) -> bool {
+    let is_on =
+        |rule: &&Rule| config.rules.iter().any(|entry| entry.name == rule.id && entry.level != Level::Off);
+    TIME_DEPENDENT.iter().any(is_on)
 }
 
 /// What is new relative to a revision; rules about changes run too.

@@ -11,6 +11,7 @@ mod gate;
 mod graph;
 mod lint;
 mod locate;
+mod lsp;
 mod map;
 mod migrate;
 mod output;
@@ -87,6 +88,8 @@ enum Command {
     Graph(graph::Arguments),
     /// Draw the fleet on one page
     Map(map::Arguments),
+    /// Answer an editor: the language server, over standard input and output
+    Lsp(lsp::Arguments),
     /// List all rules
     Rules(rules::Arguments),
     /// Print what the API server takes for a kind
@@ -189,6 +192,7 @@ fn run() -> ExitCode {
         Command::Completions(arguments) => completions::completions(&common, &arguments),
         Command::Man(arguments) => completions::man(&common, &arguments),
         Command::Map(arguments) => map::run(&common, &arguments),
+        Command::Lsp(arguments) => lsp::run(&common, &arguments),
         Command::Rules(arguments) => rules::run(&common, &arguments),
         Command::Schema(arguments) => schema::run(&common, &arguments),
     });

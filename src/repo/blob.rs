@@ -127,4 +127,16 @@ impl Store {
             }
         }
     }
+
+    /// Let go of the blobs that no snapshot uses any more: an editor makes a new one
+    /// with each keystroke.
+    pub fn forget_unused(&self) {
+        for shard in &self.shards {
+            let mut blobs = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            blobs.retain(|_, alike| {
+                alike.retain(|blob| Arc::strong_count(blob) > 1);
+                !alike.is_empty()
+            });
+        }
+    }
 }

@@ -35,7 +35,9 @@ use crate::kustomize::Warning;
 use crate::model::{Certainty, Object, ObjectId};
 use crate::repo::{FileTree, Snapshot};
 use crate::world::build::BuildFailure;
-use crate::world::substitution::{BadVariable, MissingSource, Problem};
+use crate::world::substitution::{
+    BadVariable, MissingSource, Problem, Provided, Variables, config_map_keys, secret_keys,
+};
 use crate::world::versions::Settings;
 use crate::yaml::{Location, Node, NodeRef};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -256,6 +258,19 @@ impl World {
     /// The orphans of the source view.
     pub fn orphans(&self) -> impl Iterator<Item = &Object> {
         self.orphans.iter().map(|index| &self.snapshot.objects()[*index as usize])
+    }
+
+    /// The variables of a Flux Kustomization as far as the cluster's objects tell;
+    /// `None` without `spec.postBuild`.
+    pub fn variables(&self, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {
+        Variables::of(node, &mut |kind, name| {
+            let found = cluster.find(&ApplyTarget::Local, "", kind, id.namespace.as_deref(), name);
+            match found.map(|member| self.object(member.object).node.get_ref()) {
+                Some(node) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node)),
+                Some(node) => Provided::Keys(secret_keys(node)),
+                None => Provided::Unknown,
+            }
+        })
     }
 
     /// Names of the clusters that hold an object, sorted, without repetition.

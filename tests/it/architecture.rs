@@ -25,8 +25,8 @@ const ROOMS: [&str; 16] = [
     "plan",
     "rewrite",
     "report",
-    "cli",
     "lsp",
+    "cli",
 ];
 
 /// Files that know each other still, to be parted: each pair is gone as soon as

@@ -2,6 +2,7 @@
 
 pub(crate) mod attack;
 pub(crate) mod corpus;
+pub(crate) mod editor;
 pub(crate) mod fleet;
 pub(crate) mod generated;
 pub(crate) mod kustomize;

@@ -5,12 +5,9 @@
 
 use super::{post_build, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::ObjectId;
 use crate::model::kinds;
-use crate::world::substitution::{
-    Provided, Variables, config_map_keys, opts_out, parse, part_location, secret_keys,
-};
-use crate::world::{ApplyTarget, Cluster, OpenerCause, World};
+use crate::world::OpenerCause;
+use crate::world::substitution::{Variables, opts_out, parse, part_location};
 use crate::yaml::{Dialect, NodeRef, Scalar, emit, pointer_join};
 use std::collections::BTreeSet;
 
@@ -38,7 +35,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let variables: Vec<Option<Variables>> = cluster
         .applied
         .iter()
-        .map(|applied| variables(world, cluster, &applied.id, applied.node.get_ref()))
+        .map(|applied| world.variables(cluster, &applied.id, applied.node.get_ref()))
         .collect();
     let names: BTreeSet<&str> = variables.iter().flatten().flat_map(Variables::names).collect();
     for (member, object) in view.members() {
@@ -50,7 +47,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let applied = &cluster.applied[by as usize];
         let flux_or_capi = kinds::of(&object.id).is_some() || object.id.group().ends_with("cluster.x-k8s.io");
         let own = kinds::is_kustomization(&object.id)
-            && self::variables(world, cluster, &object.id, object.node.get_ref())
+            && world
+                .variables(cluster, &object.id, object.node.get_ref())
                 .is_some_and(|known| known.runs() != Some(false));
         visit(object.node.get_ref(), "", 0, &mut |node, text, pointer| {
             let Ok(template) = parse(text) else { return };
@@ -99,18 +97,6 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 /// Fields of a Kustomization that its build writes into what it makes.
 const SHAPES_BUILD: [&str; 5] =
     ["/spec/patches", "/spec/images", "/spec/targetNamespace", "/spec/namePrefix", "/spec/nameSuffix"];
-
-/// The variables of a Kustomization as far as the cluster's objects tell.
-fn variables(world: &World, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {
-    Variables::of(node, &mut |kind, name| {
-        let found = cluster.find(&ApplyTarget::Local, "", kind, id.namespace.as_deref(), name);
-        match found.map(|member| world.object(member.object).node.get_ref()) {
-            Some(node) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node)),
-            Some(node) => Provided::Keys(secret_keys(node)),
-            None => Provided::Unknown,
-        }
-    })
-}
 
 /// Whether a field names something: an object, a namespace, a directory.
 fn is_reference(pointer: &str) -> bool {
