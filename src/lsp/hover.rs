@@ -231,7 +231,7 @@ fn gates_of(state: &State<'_>, cluster: &Cluster, id: &ObjectId) -> Vec<String> 
 /// What a schedule or a duration means.
 fn times(state: &State<'_>, spot: &Spot<'_>) -> Option<String> {
     let node = spot.node();
-    if !node.items().next().is_none() || node.is_map() {
+    if node.is_seq() || node.is_map() {
         return None;
     }
     let text = node.text()?;

@@ -95,7 +95,7 @@ fn one_session(seed: u64) {
                 continue;
             }
             2 => editor.try_request(
-                *random.pick::<&str>(&OF_FILES),
+                random.pick::<&str>(&OF_FILES),
                 json!({"textDocument": {"uri": editor.uri(path)}}),
             ),
             3 => editor.try_request(
@@ -114,7 +114,7 @@ fn one_session(seed: u64) {
                 }),
             ),
             _ => editor.try_request(
-                *random.pick::<&str>(&REQUESTS),
+                random.pick::<&str>(&REQUESTS),
                 json!({
                     "textDocument": {"uri": editor.uri(path)},
                     "position": place,
@@ -177,7 +177,7 @@ fn change(editor: &mut Editor, path: &str, random: &mut Random) {
             let line = (*random.pick(&lines)).to_owned();
             text.insert_str(at, &format!("\n{line}"));
         }
-        _ => text.insert_str(at, *random.pick::<&str>(&SNIPPETS)),
+        _ => text.insert_str(at, random.pick::<&str>(&SNIPPETS)),
     }
     editor.set(path, &text);
 }
