@@ -23,7 +23,8 @@ use crate::world::{ApplyTarget, Cluster, Effective};
 use crate::yaml::edit::pointer_of;
 use crate::yaml::{NodeRef, Source, Stream, pointer_segments};
 use lsp_types::{
-    CompletionItem, CompletionItemKind, CompletionTextEdit, Range, TextDocumentPositionParams, TextEdit,
+    CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, Range,
+    TextDocumentPositionParams, TextEdit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -151,10 +152,7 @@ impl Offer {
 }
 
 /// The answer at a place.
-pub(super) fn complete(
-    state: &State<'_>,
-    parameters: &TextDocumentPositionParams,
-) -> Option<Vec<CompletionItem>> {
+pub(super) fn complete(state: &State<'_>, parameters: &TextDocumentPositionParams) -> Option<CompletionList> {
     let path = state.path(&parameters.text_document.uri)?;
     let text = state.text(&path)?;
     let ruler = Ruler::new(text, state.encoding);
@@ -173,14 +171,15 @@ pub(super) fn complete(
     };
     let range = ruler.range(word.0, word.1);
     let has_colon = text[word.1..].starts_with(':');
-    Some(
-        offers
-            .into_iter()
-            .take(LIMIT)
-            .enumerate()
-            .map(|(at, offer)| item(offer, at, range, has_colon))
-            .collect(),
-    )
+    let mut offers = offers;
+    let is_incomplete = offers.len() > LIMIT;
+    if is_incomplete {
+        let written = text[word.0..offset].to_lowercase();
+        offers.retain(|offer| offer.label.to_lowercase().contains(&written));
+    }
+    let items =
+        offers.into_iter().take(LIMIT).enumerate().map(|(at, offer)| item(offer, at, range, has_colon));
+    Some(CompletionList { is_incomplete, items: items.collect() })
 }
 
 fn item(offer: Offer, at: usize, range: Range, has_colon: bool) -> CompletionItem {

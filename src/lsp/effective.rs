@@ -3,7 +3,7 @@
 use super::hover;
 use super::place::{Spot, memberships};
 use super::state::State;
-use crate::report::objects::{masked, yaml};
+use crate::report::objects::yaml;
 use crate::text::clean;
 use lsp_types::TextDocumentPositionParams;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub(super) fn effective(state: &State<'_>, parameters: &Parameters) -> Option<An
         if parameters.cluster.as_ref().is_some_and(|wanted| !names.contains(wanted)) {
             continue;
         }
-        let hidden = masked(object.node.get_ref());
+        let hidden = state.masked(object);
         let Ok(one) = yaml(&[hidden.get_ref()], state.snapshot(), parameters.origins) else { continue };
         if !text.is_empty() {
             text.push_str("---\n");

@@ -10,7 +10,7 @@ use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::keys::{FLUX, Key, Standing};
 use crate::model::text::Text;
-use crate::report::objects::{masked, place, yaml};
+use crate::report::objects::{place, yaml};
 use crate::report::schema::Field;
 use crate::schema::explain::{kinds_of, versions_of};
 use crate::simulate::gates::format_time;
@@ -302,7 +302,7 @@ fn effective(state: &State<'_>, spot: &Spot<'_>) -> Option<(usize, String)> {
         if clusters.is_empty() {
             continue;
         }
-        let hidden = masked(object.node.get_ref());
+        let hidden = state.masked(object);
         let value = match hidden.get_ref().at(&pointer) {
             Some(value) => shown(state, value),
             None => "*not there*".to_owned(),

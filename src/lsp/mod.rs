@@ -212,7 +212,8 @@ impl Session<'_> {
             };
             match waiting {
                 Some(Message::Request(request)) => {
-                    if self.connection.handle_shutdown(&request).map_err(|_| Failure::Gone)? {
+                    // A client that went away after it asked for the end has got it.
+                    if self.connection.handle_shutdown(&request).unwrap_or(true) {
                         return Ok(());
                     }
                     self.answer(state, request)?;
@@ -403,7 +404,7 @@ fn respond(state: &mut State<'_>, request: Request) -> Response {
         }
         requests::Completion::METHOD => with::<requests::Completion>(request, |parameters| {
             state.refresh_view();
-            completion::complete(state, &parameters.text_document_position).map(CompletionResponse::Array)
+            completion::complete(state, &parameters.text_document_position).map(CompletionResponse::List)
         }),
         requests::CodeActionRequest::METHOD => with::<requests::CodeActionRequest>(request, |parameters| {
             state.refresh();

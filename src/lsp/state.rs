@@ -14,10 +14,12 @@ use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options};
 use crate::lint::{Finding, Group};
 use crate::repo::{Snapshot, Store, git, is_manifest_path, read_named};
-use crate::world::World;
+use crate::report::objects::{self, Masks};
 use crate::world::schemas::Schemas;
-use crate::yaml::Location;
+use crate::world::{Effective, World};
+use crate::yaml::{Location, Node};
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -46,6 +48,14 @@ pub(super) struct Found {
 pub(super) struct View {
     pub(super) world: World,
     schemas: OnceLock<Schemas>,
+    /// Where values of Secrets stand.
+    masks: RefCell<Masks>,
+}
+
+impl View {
+    fn new(world: World) -> View {
+        View { world, schemas: OnceLock::new(), masks: RefCell::default() }
+    }
 }
 
 /// See the module.
@@ -108,7 +118,7 @@ impl<'h> State<'h> {
             store,
             disk,
             documents: BTreeMap::new(),
-            view: View { world, schemas: OnceLock::new() },
+            view: View::new(world),
             truth: None,
             findings: Vec::new(),
             stale: true,
@@ -249,7 +259,7 @@ impl<'h> State<'h> {
         let broken: Vec<String> = self
             .documents
             .iter()
-            .filter(|(path, _)| is_broken(&snapshot, path))
+            .filter(|(path, _)| is_broken(&snapshot, path, self.snapshot()))
             .map(|(path, _)| path.clone())
             .collect();
         for (path, document) in &mut self.documents {
@@ -291,7 +301,7 @@ impl<'h> State<'h> {
         let truth = truth.map(|snapshot| build(&snapshot));
         let world = build(&shown);
         self.truth = truth;
-        self.view = View { world, schemas: OnceLock::new() };
+        self.view = View::new(world);
         self.rebuilt = false;
     }
 
@@ -373,6 +383,16 @@ impl<'h> State<'h> {
         self.view.schemas.get_or_init(|| Schemas::new(&self.view.world, &self.config))
     }
 
+    /// An effective object with the values of Secrets masked.
+    pub(super) fn masked(&self, object: &Effective) -> Node {
+        let node = object.node.get_ref();
+        match self.view.masks.try_borrow_mut() {
+            Ok(mut masks) => objects::masked(node, self.snapshot(), &mut masks),
+            // Left so by a request that failed.
+            Err(_) => objects::masked(node, self.snapshot(), &mut Masks::default()),
+        }
+    }
+
     /// The text of a file: of the editor, else of the view.
     pub(super) fn text(&self, path: &str) -> Option<&str> {
         match self.documents.get(path) {
@@ -438,9 +458,13 @@ fn is_text_of(snapshot: &Snapshot, path: &str, text: &str) -> bool {
         .is_some_and(|old| old.trim_start_matches('\u{feff}') == text.trim_start_matches('\u{feff}'))
 }
 
-fn is_broken(snapshot: &Snapshot, path: &str) -> bool {
+/// Whether a text does not parse. An unfinished line does not make a template of a
+/// manifest with `{{` in it that `before` could read.
+fn is_broken(snapshot: &Snapshot, path: &str, before: &Snapshot) -> bool {
     let Some(file) = snapshot.file(path).filter(|file| is_manifest_path(&file.path)) else { return false };
-    snapshot.stream(file).is_some_and(|stream| !stream.errors.is_empty()) && !snapshot.is_template(file)
+    let was_read = || before.file(path).is_some_and(|file| !before.is_template(file));
+    snapshot.stream(file).is_some_and(|stream| !stream.errors.is_empty())
+        && (!snapshot.is_template(file) || was_read())
 }
 
 /// Whether a file is no part of the repository, though it lies in its directory.
