@@ -18,7 +18,7 @@ use super::schema::Schemas;
 use super::selector::Compiled;
 use super::{WarningKind, builder};
 use crate::yaml::{Dialect, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// `patchesStrategicMerge`: texts or paths, and one more text.
@@ -49,7 +49,7 @@ pub(super) fn strategic_merges(
         return Err(BuildError::at(Class::PatchConfig, message, first.node.get_ref()));
     }
     for (patch, use_) in patches {
-        let target = match unique_target(resources, &patch.node) {
+        let target = match unique_target(resources, &patch.node, &mut Names::default()) {
             Ok(target) => target,
             // Its object may be among what was left out.
             Err(error) if error.class == Class::PatchTarget && builder.is_partial() => continue,
@@ -106,13 +106,39 @@ pub(super) fn apply_json6902(
     Ok(())
 }
 
-/// Apply one entry of `patches`.
+/// Positions of resources by every name that they have or had, while patches leave
+/// them as they are: a kustomization may have as many patches as objects.
+#[derive(Default)]
+pub(super) struct Names(Option<FxHashMap<String, Vec<usize>>>);
+
+impl Names {
+    fn of(&mut self, resources: &[Resource]) -> &FxHashMap<String, Vec<usize>> {
+        self.0.get_or_insert_with(|| {
+            let mut names: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+            for (at, resource) in resources.iter().enumerate() {
+                for id in resource.ids() {
+                    let known = names.entry(id.name.to_string()).or_default();
+                    if known.last() != Some(&at) {
+                        known.push(at);
+                    }
+                }
+            }
+            names
+        })
+    }
+}
+
+/// Apply one entry of `patches`; `names` is the same for those in a row.
 pub(super) fn apply(
     builder: &mut Builder<'_>,
     level: &Level,
     patch: &file::Patch,
     resources: &mut Vec<Resource>,
+    names: &mut Names,
 ) -> Result<()> {
+    if patch.target.is_some() || patch.allow_name_change || patch.allow_kind_change {
+        *names = Names::default();
+    }
     let text = PatchText::of(builder, level, patch, true)?;
     let objects = text.objects();
     let operations = text.operations();
@@ -125,7 +151,7 @@ pub(super) fn apply(
                     let message = "this is both a strategic merge and a JSON patch";
                     Err(BuildError::at(Class::PatchConfig, message, text.place()))
                 }
-                (false, false) => merge_all(builder, patch, &objects, use_, resources),
+                (false, false) => merge_all(builder, patch, &objects, use_, resources, names),
                 (true, true) => match operations {
                     Some(operations) => patch_all(builder, patch, &operations, use_, resources),
                     None => Ok(()),
@@ -134,7 +160,7 @@ pub(super) fn apply(
                 (true, false) => Ok(()),
             }
         }
-        (Ok(objects), Err(_)) => merge_all(builder, patch, &objects, use_, resources),
+        (Ok(objects), Err(_)) => merge_all(builder, patch, &objects, use_, resources, names),
         (Err(_), Ok(Some(operations))) => patch_all(builder, patch, &operations, use_, resources),
         (Err(reason), _) => {
             let message = format!(
@@ -195,18 +221,26 @@ fn merge_all(
     objects: &[Loaded],
     use_: Option<FileUse>,
     resources: &mut Vec<Resource>,
+    names: &mut Names,
 ) -> Result<()> {
     let (name_change, kind_change) = (patch.allow_name_change, patch.allow_kind_change);
     let Some(selector) = &patch.target else {
         for object in objects {
-            let target = match unique_target(resources, &object.node) {
+            let target = match unique_target(resources, &object.node, names) {
                 Ok(target) => target,
                 Err(error) if error.class == Class::PatchTarget && builder.is_partial() => continue,
                 Err(error) => return Err(error),
             };
             let prepared = Prepared::new(object, use_.clone(), name_change, kind_change, false);
             prepared.apply(builder.schemas(), &mut resources[target])?;
-            resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
+            // No other one can have become empty.
+            let is_empty = nodes::is_empty(Some(resources[target].node.get_ref()));
+            if is_empty {
+                resources.remove(target);
+            }
+            if is_empty || name_change || kind_change {
+                *names = Names::default();
+            }
         }
         return Ok(());
     };
@@ -264,10 +298,12 @@ fn require_sound(resource: &mut Resource) -> Result<()> {
 }
 
 /// The object that a patch names by any of its ids.
-fn unique_target(resources: &[Resource], patch: &Node) -> Result<usize> {
+fn unique_target(resources: &[Resource], patch: &Node, names: &mut Names) -> Result<usize> {
     let id = ResId::of(patch.get_ref());
-    let mut found =
-        resources.iter().enumerate().filter(|(_, resource)| resource.ids().any(|known| known.equals(&id)));
+    let named = names.of(resources).get(&*id.name).into_iter().flatten();
+    let mut found = named
+        .map(|at| (*at, &resources[*at]))
+        .filter(|(_, resource)| resource.ids().any(|known| known.equals(&id)));
     let Some((first, known)) = found.next() else {
         let message = format!("this patch is for {id}, which is not in this build at this point");
         let mut error = BuildError::at(Class::PatchTarget, message, patch.get_ref());

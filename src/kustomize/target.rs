@@ -370,8 +370,9 @@ impl Builder<'_> {
             patch::strategic_merges(self, level, &file.patches_strategic_merge, None, resources)?;
             self.trace(level, "PatchStrategicMergeTransformer", resources);
         }
+        let mut names = patch::Names::default();
         for patch in &file.patches {
-            if let Err(error) = patch::apply(self, level, patch, resources) {
+            if let Err(error) = patch::apply(self, level, patch, resources, &mut names) {
                 if error.class != Class::PatchTarget {
                     return Err(error);
                 }
@@ -381,7 +382,10 @@ impl Builder<'_> {
                     self.leave_out(error)?;
                 }
             }
-            resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
+            // One without a target has looked after its own.
+            if patch.target.is_some() {
+                resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
+            }
             self.trace(level, "PatchTransformer", resources);
         }
         let filled = |text: &Option<Text>| text.as_ref().is_some_and(|text| !text.value.is_empty());

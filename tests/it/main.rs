@@ -34,6 +34,7 @@ mod gate_rewrite;
 mod gates;
 mod go_grammars;
 mod go_yaml;
+mod growth;
 mod hostile_builds;
 #[cfg(unix)]
 mod hostile_text;
@@ -56,6 +57,8 @@ mod plan_history;
 mod plan_machines;
 mod plan_properties;
 mod projects;
+#[cfg(unix)]
+mod promises;
 mod refactoring_commands;
 mod refactorings;
 mod rewrite_properties;

@@ -277,13 +277,16 @@ pub(super) fn bootstrap(snapshot: &Snapshot, root: &str) -> (Option<Stated>, Opt
         let (mut versions, mut operators): (Vec<Stated>, Vec<Version>) = (Vec::new(), Vec::new());
         for file in snapshot.files_below(&above) {
             let name = file.path.rsplit('/').next().unwrap_or_default();
-            let put_aside = file.path.split('/').any(|part| part.contains("archive"));
-            if put_aside {
+            // Few files pass this; every cluster looks at all.
+            let is_helmfile = name.starts_with("helmfile") || file.path.contains("helmfile.d/");
+            let is_kustomization = crate::kustomize::FILE_NAMES.contains(&name);
+            if !(is_kustomization || is_helmfile) || file.path.split('/').any(|part| part.contains("archive"))
+            {
                 continue;
             }
-            if crate::kustomize::FILE_NAMES.contains(&name) {
+            if is_kustomization {
                 installs(snapshot, file, &mut versions);
-            } else if name.starts_with("helmfile") || file.path.contains("helmfile.d/") {
+            } else {
                 let text = snapshot.stream(file).map(|stream| &*stream.text);
                 operators.extend(text.into_iter().flat_map(releases));
             }

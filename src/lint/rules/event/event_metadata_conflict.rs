@@ -37,10 +37,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .map(String::as_str)
             .chain(alert.summary.iter().map(|_| "summary"))
             .collect();
-        let selected: Vec<&Item<'_>> = match keys.is_empty() {
-            true => Vec::new(),
-            false => scene.selected(alert).collect(),
-        };
+        if keys.is_empty() {
+            continue;
+        }
+        let selected = scene.selected_at(alert);
         for key in keys {
             check_alert_key(&scene, item, alert, &selected, key, report);
         }
@@ -56,15 +56,15 @@ fn check_alert_key(
     scene: &Scene<'_>,
     item: &Item<'_>,
     alert: &Alert,
-    selected: &[&Item<'_>],
+    selected: &[usize],
     key: &str,
     report: &mut Reporter<'_>,
 ) {
     let provider = scene.provider_type(alert);
+    let annotated = scene.annotated.get(key).into_iter().flatten();
     let annotated: Vec<&Item<'_>> =
-        selected.iter().copied().filter(|object| event_annotation(object.node, key).is_some()).collect();
-    let runtime = |object: &&&Item<'_>| runtime_key(object, key, provider).is_some();
-    let controlled: Vec<&Item<'_>> = selected.iter().filter(runtime).copied().collect();
+        annotated.filter(|at| selected.binary_search(at).is_ok()).map(|at| &scene.emitters[*at]).collect();
+    let controlled = controlled(scene, selected, key, provider);
     let is_twice = key == "summary" && alert.summary.is_some() && alert.event_metadata.contains_key(key);
     if annotated.is_empty() && controlled.is_empty() && !is_twice {
         return;
@@ -116,6 +116,27 @@ fn check_alert_key(
         .iter()
         .map(|object| (object.id, event_annotation(object.node, key).and_then(|entry| entry.key_location())));
     relate(finding, places);
+}
+
+/// The first selected object of each kind whose controller adds the key: those of a
+/// kind are alike, and there may be many.
+fn controlled<'s, 'a>(
+    scene: &'s Scene<'a>,
+    selected: &[usize],
+    key: &str,
+    provider: Option<&str>,
+) -> Vec<&'s Item<'a>> {
+    let first = |positions: &Vec<usize>| {
+        let one = &scene.emitters[*positions.first()?];
+        runtime_key(one, key, provider)?;
+        match selected.len() < positions.len() {
+            true => selected.iter().find(|at| scene.emitters[**at].id.kind == one.id.kind).copied(),
+            false => positions.iter().find(|at| selected.binary_search(at).is_ok()).copied(),
+        }
+    };
+    let mut found: Vec<usize> = scene.kinds.values().filter_map(first).collect();
+    found.sort_unstable();
+    found.into_iter().map(|at| &scene.emitters[at]).collect()
 }
 
 /// Annotations that the object's own controller overrides, where an alert would

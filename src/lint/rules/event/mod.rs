@@ -47,6 +47,8 @@ struct Scene<'a> {
     /// Positions of emitters by kind, and by kind and name.
     kinds: FxHashMap<&'a str, Vec<usize>>,
     names: FxHashMap<(&'a str, &'a str), Vec<usize>>,
+    /// Positions of emitters by the event metadata that they state.
+    annotated: FxHashMap<String, Vec<usize>>,
     /// What the same sources have selected before: many alerts have the same.
     known: RefCell<FxHashMap<String, Rc<[usize]>>>,
 }
@@ -63,11 +65,15 @@ impl<'a> Scene<'a> {
             items(world, cluster, &ApplyTarget::Local).filter(|item| emits(*item)).collect();
         let mut kinds: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         let mut names: FxHashMap<(&str, &str), Vec<usize>> = FxHashMap::default();
+        let mut annotated: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         for (at, item) in emitters.iter().enumerate() {
+            for (key, _) in event_annotations(item.node) {
+                annotated.entry(key).or_default().push(at);
+            }
             kinds.entry(&item.id.kind).or_default().push(at);
             names.entry((&item.id.kind, &item.id.name)).or_default().push(at);
         }
-        Some(Scene { notifier, emitters, kinds, names, known: RefCell::default() })
+        Some(Scene { notifier, emitters, kinds, names, annotated, known: RefCell::default() })
     }
 
     /// Alerts that are not known to be suspended.
@@ -83,9 +89,15 @@ impl<'a> Scene<'a> {
 
     /// The objects that an alert surely selects.
     fn selected<'s>(&'s self, alert: &'s Alert) -> impl Iterator<Item = &'s Item<'a>> {
+        let selected = self.selected_at(alert);
+        (0..selected.len()).map(move |at| &self.emitters[selected[at]])
+    }
+
+    /// Positions of the objects that an alert surely selects, in order.
+    fn selected_at(&self, alert: &Alert) -> Rc<[usize]> {
         let key = format!("{} {:?} {:?}", alert.namespace, alert.severity, alert.sources);
         let known = self.known.borrow().get(&key).cloned();
-        let selected = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let mut found: Vec<usize> =
                 alert.sources.iter().flat_map(|source| self.candidates(source)).collect();
             found.sort_unstable();
@@ -94,8 +106,7 @@ impl<'a> Scene<'a> {
             let found: Rc<[usize]> = found.into();
             self.known.borrow_mut().insert(key, found.clone());
             found
-        });
-        (0..selected.len()).map(move |at| &self.emitters[selected[at]])
+        })
     }
 
     /// Positions of the emitters that a source may select, in order.
