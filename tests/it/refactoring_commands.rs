@@ -193,3 +193,32 @@ spec:
     let patch = patch.replace("name: web\n", "name: front\n").replace("name: web #", "name: front #");
     assert_eq!(scratch.read("infra/web/kustomization.yaml"), patch);
 }
+
+#[test]
+fn a_template_whose_name_decides_on_machines_keeps_it() {
+    let objects = "apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachineDeployment
+metadata: {name: md-0, namespace: fleet}
+spec:
+  clusterName: prod
+  replicas: 3
+  template:
+    spec:
+      clusterName: prod
+      version: v1.33.5
+      bootstrap: {dataSecretName: boot}
+      infrastructureRef:
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+        kind: DockerMachineTemplate
+        name: small
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: DockerMachineTemplate
+metadata: {name: small, namespace: fleet}
+spec: {template: {spec: {}}}
+";
+    let scratch = fleet(&[("infra/fleet.yaml", objects)]);
+    let run = scratch.forebay(&["rename", "DockerMachineTemplate/small", "tiny"]);
+    assert_eq!(run.code, 2, "{}", run.out);
+    assert!(run.err.contains("would replace Machines of MachineDeployment fleet/md-0"), "{}", run.err);
+}

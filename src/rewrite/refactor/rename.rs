@@ -4,7 +4,7 @@ use super::same::{Difference, same};
 use super::steps::{Guard, Hand, MARK_PIN, commands, guards, ungarded};
 use super::{Proof, Rebuild, Refused, Rename, Series, Step, apply, changed, texts};
 use crate::model::cluster_api_kinds as cluster_api;
-use crate::model::{ObjectId, kinds};
+use crate::model::{Category, ObjectId, Severity, kinds};
 use crate::plan;
 use crate::rewrite::subject::{Subject, manifest_of};
 use crate::rewrite::{FileChange, Wanted};
@@ -367,6 +367,16 @@ impl Rename<'_> {
                     why,
                     "rename it by hand, with the HelmRelease suspended",
                 )]);
+            }
+        }
+        if self.old.group() == cluster_api::CORE || self.old.group().ends_with(".cluster.x-k8s.io") {
+            let replaces = plan::plan(before, after).into_iter().find(|effect| {
+                effect.category() == Category::Machines && effect.severity == Severity::Disruptive
+            });
+            if let Some(effect) = replaces {
+                let why = format!("the new name would replace Machines of {}", effect.object);
+                let place = self.subjects[0].object.node.get_ref().location_at("/metadata/name");
+                return Err(vec![Refused::at(place, why, "`forebay plan` of that change tells which")]);
             }
         }
         if let Some((object, _)) = lost.first() {
