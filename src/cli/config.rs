@@ -8,7 +8,7 @@ use super::{Answer, Failure, Status};
 use crate::config::{Config, FILE_NAME, Injected, SCHEMA, TEMPLATE};
 use crate::lint::engine::NotChecked;
 use crate::model::{Certainty, kinds};
-use crate::report::coverage::{name_of, quoted};
+use crate::report::coverage::{names_of, quoted};
 use crate::report::{self};
 use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Form, Outcome, World, suggestions, target_of};
@@ -110,7 +110,8 @@ fn filled(world: &World) -> String {
         }
     }
     if found.is_empty() && open.is_empty() {
-        open = suggestions(&world.snapshot).iter().map(|path| item(name_of(path), path)).collect();
+        let paths = suggestions(&world.snapshot);
+        open = names_of(&paths).iter().zip(&paths).map(|(name, path)| item(name, path)).collect();
     }
     let mut out = String::new();
     let mut skipping = false;

@@ -126,8 +126,12 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
         .sum();
     let read: rustc_hash::FxHashSet<&str> = files.iter().map(|file| &*file.path).collect();
     outcome.objects = snapshot.objects().iter().filter(|object| read.contains(&*object.source.path)).count();
-    outcome.clusters =
-        world.clusters.iter().filter_map(|cluster| Some(cluster.name.as_deref()?.to_owned())).collect();
+    outcome.clusters = world
+        .clusters
+        .iter()
+        .filter(|cluster| world.counts(cluster))
+        .filter_map(|cluster| Some(cluster.name.as_deref()?.to_owned()))
+        .collect();
     not_built(world, &mut outcome.not_checked);
 
     let rules: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| scope.runs(rule)).collect();

@@ -66,15 +66,36 @@ pub fn nothing_followed(world: &World) -> Option<String> {
     if found.is_empty() {
         text.push_str("    - {name: NAME, path: DIRECTORY}\n");
     }
-    for path in found {
-        text.push_str(&format!("    - {{name: {}, path: {}}}\n", quoted(name_of(&path)), quoted(&path)));
+    for (name, path) in names_of(&found).iter().zip(&found).take(SUGGESTED) {
+        text.push_str(&format!("    - {{name: {}, path: {}}}\n", quoted(name), quoted(path)));
+    }
+    if found.len() > SUGGESTED {
+        text.push_str(&format!(
+            "  ({} more: `forebay config init` writes them all)\n",
+            found.len() - SUGGESTED
+        ));
     }
     Some(text)
 }
 
-/// The name that a suggested cluster gets.
-pub fn name_of(path: &str) -> &str {
-    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("cluster")
+/// Clusters that the warning names.
+const SUGGESTED: usize = 12;
+
+/// The names that suggested clusters get: of each path as many of its last
+/// components as tell it from the others.
+pub fn names_of(paths: &[String]) -> Vec<String> {
+    let suffix = |path: &str, count: usize| {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        parts[parts.len().saturating_sub(count)..].join("/")
+    };
+    let name = |path: &String| {
+        let unique = (1..=path.split('/').count()).map(|count| suffix(path, count)).find(|name| {
+            let count = name.split('/').count();
+            paths.iter().filter(|other| suffix(other, count) == *name).count() == 1
+        });
+        unique.filter(|name| !name.is_empty()).unwrap_or_else(|| "cluster".to_owned())
+    };
+    paths.iter().map(name).collect()
 }
 
 /// A text as a scalar of YAML's flow style.

@@ -45,7 +45,7 @@ impl World {
     /// What was followed, and what was not.
     pub fn coverage(&self) -> Coverage {
         let mut coverage = Coverage::default();
-        for cluster in self.applied_clusters() {
+        for cluster in self.applied_clusters().filter(|cluster| self.counts(cluster)) {
             let Some(name) = &cluster.name else { continue };
             coverage.clusters.insert(name.clone(), cluster.certainty);
             for applied in &cluster.applied {
@@ -68,10 +68,12 @@ impl World {
                 coverage.not_followed.push(NotFollowed { object: applied.id.clone(), why, location });
             }
         }
-        let is_object = |object: &&crate::model::Object| object.id.group() != "kustomize.config.k8s.io";
+        let is_object = |object: &&crate::model::Object| {
+            object.id.group() != "kustomize.config.k8s.io" && !self.is_excluded(&object.source.path)
+        };
         coverage.objects = self.snapshot.objects().iter().filter(is_object).count();
         let unapplied: Vec<&crate::model::Object> = match self.has_entry {
-            true => self.orphans().collect(),
+            true => self.orphans().filter(is_object).collect(),
             false => self.snapshot.objects().iter().filter(is_object).collect(),
         };
         let key = |place: &Option<Location>| place.as_ref().map(|place| (place.path.clone(), place.start));
@@ -91,6 +93,9 @@ impl World {
         }
         let written: Vec<_> = coverage.not_followed.iter().filter_map(|one| key(&one.location)).collect();
         for one in &self.unsettled {
+            if one.location.as_ref().is_some_and(|location| self.is_excluded(&location.path)) {
+                continue;
+            }
             if key(&one.location).is_some_and(|place| written.contains(&place)) {
                 continue;
             }

@@ -21,6 +21,14 @@ pub enum Form {
     Helmfile,
     /// Azure's `fluxConfigurations`.
     Azure,
+    /// `gitops.flux` of eksctl.
+    Eksctl,
+    /// Terraform's `flux_bootstrap_git`.
+    Terraform,
+    /// Values of a release of the flux2-sync chart.
+    SyncChart,
+    /// Manifests that a ClusterResourceSet carries.
+    ResourceSet,
     /// A Kustomization whose own build holds it.
     AppliesItself,
     /// Kustomizations that nothing applies.
@@ -37,6 +45,10 @@ impl Form {
             Form::Chart => "flux-instance chart",
             Form::Helmfile => "helmfile",
             Form::Azure => "fluxConfiguration",
+            Form::Eksctl => "eksctl",
+            Form::Terraform => "Terraform",
+            Form::SyncChart => "flux2-sync chart",
+            Form::ResourceSet => "ClusterResourceSet",
             Form::AppliesItself => "a Kustomization that applies itself",
             Form::Unapplied => "Kustomizations that nothing applies",
         }
@@ -87,6 +99,8 @@ pub struct Entry {
     /// Kustomizations that may be the live root instead, as nothing here applies
     /// what states this one; and the files that they reach.
     pub other_roots: Vec<(ObjectId, FxHashSet<Arc<str>>)>,
+    /// Whether what installs Flux makes sources that Git doesn't hold.
+    pub has_unseen_sources: bool,
 }
 
 /// Something that would be an entry point if its root could be found.
@@ -126,6 +140,7 @@ impl Entry {
             stated_by: None,
             is_named: false,
             other_roots: Vec::new(),
+            has_unseen_sources: false,
         }
     }
 

@@ -246,7 +246,7 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         is_sent: entry.is_sent,
         expanded: Vec::new(),
         builds: FxHashMap::default(),
-        openers: entry.other_roots.iter().filter_map(|root| of_other_root(snapshot, root)).collect(),
+        openers: openers_of(snapshot, entry),
     };
     for _ in 0..ROUNDS {
         let (next, changed) = round(&start, &mut known);
@@ -307,10 +307,27 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
     grown
 }
 
-/// What another root may have applied.
-fn of_other_root(snapshot: &Snapshot, (id, files): &(ObjectId, FxHashSet<Arc<str>>)) -> Option<Opener> {
-    let objects = snapshot.objects().iter().filter(|object| files.contains(&object.source.path));
-    Written::of(objects).opener(OpenerCause::OtherRoot, format!("{id}, which may be the root"))
+/// What may be in a cluster by its entry point: what another root has applied,
+/// sources that come with the installation.
+fn openers_of(snapshot: &Snapshot, entry: &Entry) -> Vec<Opener> {
+    let other = |(id, files): &(ObjectId, FxHashSet<Arc<str>>)| {
+        let objects = snapshot.objects().iter().filter(|object| files.contains(&object.source.path));
+        Written::of(objects).opener(OpenerCause::OtherRoot, format!("{id}, which may be the root"))
+    };
+    let mut openers: Vec<Opener> = entry.other_roots.iter().filter_map(other).collect();
+    if entry.has_unseen_sources {
+        openers.push(Opener {
+            cause: OpenerCause::NoEntry,
+            kinds: Kinds::Only(["GitRepository", "OCIRepository", "Bucket"].map(Arc::from).to_vec()),
+            namespace: None,
+            names: None,
+            only: None,
+            target: ApplyTarget::Local,
+            what: "what installs Flux".to_owned(),
+            location: None,
+        });
+    }
+    openers
 }
 
 /// What references name an object by.
@@ -842,6 +859,7 @@ fn assemble(
         unsettled,
         inputs: Overlays::of(snapshot).inputs,
         read: FxHashSet::default(),
+        excluded: excluded(snapshot, repository.config),
         builds: Builds::default(),
     };
     let mut joined = Joined {
@@ -875,6 +893,18 @@ fn assemble(
         joined.add(repository, one);
     }
     world
+}
+
+/// The files that the configuration excludes.
+fn excluded(snapshot: &Snapshot, config: &Config) -> FxHashSet<Arc<str>> {
+    let is_excluded = |path: &str| config.exclude.iter().any(|pattern| pattern.matches(path));
+    match config.exclude.is_empty() {
+        true => FxHashSet::default(),
+        false => {
+            let paths = snapshot.files().iter().map(|file| &file.path);
+            paths.filter(|path| is_excluded(path)).cloned().collect()
+        }
+    }
 }
 
 /// A world that clusters are added to.

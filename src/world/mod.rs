@@ -64,6 +64,8 @@ pub struct World {
     pub inputs: FxHashSet<Arc<str>>,
     /// Paths of the files that the clusters read.
     read: FxHashSet<Arc<str>>,
+    /// Paths of the files that the configuration excludes.
+    excluded: FxHashSet<Arc<str>>,
     /// What was built, for a world like this one.
     builds: earlier::Builds,
 }
@@ -227,6 +229,20 @@ impl World {
     /// them: a nameless one per leaf overlay, and one for the loose objects.
     pub fn applied_clusters(&self) -> impl Iterator<Item = &Cluster> {
         self.clusters.iter().filter(|cluster| cluster.name.is_some() || !self.has_entry)
+    }
+
+    /// Whether a cluster is made of more than what the configuration excludes:
+    /// fixtures are nobody's fleet.
+    pub fn counts(&self, cluster: &Cluster) -> bool {
+        let is_excluded = |path: &Arc<str>| self.excluded.contains(path);
+        let stated = cluster.location.as_ref().is_none_or(|location| is_excluded(&location.path));
+        let mut read = cluster.applied.iter().flat_map(|applied| &applied.files_read).peekable();
+        self.excluded.is_empty() || !stated || (read.peek().is_some() && !read.all(is_excluded))
+    }
+
+    /// Whether the configuration excludes a file.
+    pub fn is_excluded(&self, path: &str) -> bool {
+        self.excluded.contains(path)
     }
 
     /// Whether a file is neither read by a cluster of an entry point nor lies where

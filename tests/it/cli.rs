@@ -357,3 +357,76 @@ fn findings_are_silenced_by_comments() {
     assert!(again.err.contains("0 comments added in 0 files"), "{}", again.err);
     assert_eq!(scratch.read("a.yaml"), expected);
 }
+
+/// (followed, Kustomizations, errors) of a lint.
+fn followed(scratch: &Scratch) -> (u64, u64, u64) {
+    let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+    let coverage = |key: &str| answer["coverage"][key].as_u64().expect("a number");
+    (coverage("followed"), coverage("kustomizations"), answer["summary"]["error"].as_u64().expect("a number"))
+}
+
+/// Many clusters that share a Kustomization, each with its path in a patch, whose
+/// source comes with the installation: nothing says what is applied.
+#[test]
+fn coverage_rises_with_the_configuration_that_init_writes() {
+    let shared = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: apps\n  \
+                  namespace: flux-system\nspec:\n  interval: 10m\n  prune: true\n  sourceRef:\n    \
+                  kind: GitRepository\n    name: platform\n";
+    let list = |resources: &str| {
+        format!(
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{resources}]\n"
+        )
+    };
+    let mut files = vec![
+        ("base/apps.yaml".to_owned(), shared.to_owned()),
+        ("base/kustomization.yaml".to_owned(), list("apps.yaml")),
+    ];
+    for environment in ["dev", "prod"] {
+        files.push((format!("apps/{environment}/a.yaml"), CLEAN.to_owned()));
+        for number in 1..=8 {
+            let patch = format!(
+                "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: apps\n  \
+                 namespace: flux-system\nspec:\n  path: ./apps/{environment}\n"
+            );
+            let directory = format!("clusters/{environment}/{number:02}");
+            files.push((format!("{directory}/patch.yaml"), patch));
+            let own = list("../../../base") + "patches: [{path: patch.yaml}]\n";
+            files.push((format!("{directory}/kustomization.yaml"), own));
+        }
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let scratch = Scratch::git(&files);
+    assert_eq!(followed(&scratch).0, 0);
+    assert_eq!(scratch.forebay(&["config", "init"]).code, 0);
+    // A person confirms what is proposed by taking the marks away.
+    let proposed = scratch.read(".forebay.yaml");
+    assert!(proposed.contains("#  - {name: dev/01, path: clusters/dev/01}\n"), "{proposed}");
+    let confirmed = proposed.replace("#clusters:", "clusters:").replace("#  - {name:", "  - {name:");
+    scratch.write(".forebay.yaml", confirmed.as_bytes());
+    // In each of 16 clusters the root and what it applies.
+    assert_eq!(followed(&scratch), (32, 32, 0));
+}
+
+/// A repository whose tree is known by the workflow that pushes it: without the
+/// workflow it is assumed, with the configuration that was written before stated.
+#[test]
+fn what_init_writes_states_a_tree_that_was_assumed() {
+    let corpus = crate::support::skip::corpus_or_skip!();
+    let from = corpus.root().join("xunholy__k8s-gitops");
+    let scratch = Scratch::git(&[]);
+    for file in walkdir::WalkDir::new(&from).into_iter().flatten().filter(|entry| entry.file_type().is_file())
+    {
+        let path = file.path().strip_prefix(&from).expect("below").to_string_lossy().into_owned();
+        scratch.write(&path, &std::fs::read(file.path()).expect("a file"));
+    }
+    let certainty = |scratch: &Scratch| {
+        let answer = scratch.forebay(&["config", "show", "--format", "json"]).json();
+        answer["coverage"]["clusters"]["cluster-00"].as_str().unwrap_or("none").to_owned()
+    };
+    let all = followed(&scratch);
+    std::fs::remove_dir_all(scratch.path().join(".github")).expect("workflows");
+    assert_ne!(certainty(&scratch), "stated");
+    assert_eq!(scratch.forebay(&["config", "init"]).code, 0);
+    assert_eq!(certainty(&scratch), "stated");
+    assert_eq!(followed(&scratch).0, all.0);
+}

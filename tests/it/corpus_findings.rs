@@ -69,6 +69,7 @@ fn renewed(page: &str, answers: &[(String, Value)]) -> String {
         ("number", repositories),
         ("counts", counts(answers)),
         ("skipped", skipped(answers)),
+        ("coverage", coverage(answers)),
         ("errors", errors(answers, &verdicts)),
     ]
     .iter()
@@ -104,6 +105,40 @@ fn counts(answers: &[(String, Value)]) -> String {
         let row = format!("{name} | {files} | {documents} | {objects} | {errors} | {warnings} | {infos}");
         writeln!(text, "| {row} |").unwrap();
     }
+    text + "\n"
+}
+
+/// What was followed in each repository, and what its team sees on the first day:
+/// errors and warnings.
+fn coverage(answers: &[(String, Value)]) -> String {
+    let mut text =
+        "\n| repository | clusters | Kustomizations followed | objects in clusters | errors and warnings |\n\
+                    |---|---|---|---|---|\n"
+            .to_owned();
+    let mut seen = Vec::new();
+    for (name, answer) in answers {
+        let coverage = &answer["coverage"];
+        let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+        for certainty in coverage["clusters"].as_object().unwrap().values() {
+            *known.entry(certainty.as_str().unwrap()).or_default() += 1;
+        }
+        let clusters: Vec<String> = known.iter().map(|(known, count)| format!("{count} {known}")).collect();
+        let clusters = if clusters.is_empty() { "0".to_owned() } else { clusters.join(", ") };
+        let findings = ["error", "warning"].map(|level| answer["summary"][level].as_u64().unwrap());
+        let findings: u64 = findings.iter().sum();
+        seen.push(findings);
+        let followed = format!("{} of {}", coverage["followed"], coverage["kustomizations"]);
+        let objects = format!("{} of {}", coverage["inClusters"], coverage["objects"]);
+        writeln!(text, "| {name} | {clusters} | {followed} | {objects} | {findings} |").unwrap();
+    }
+    seen.sort_unstable();
+    let (median, most) = (seen[seen.len() / 2], seen[seen.len() - 1]);
+    writeln!(
+        text,
+        "\nOf {} teams the median sees {median} on the first day, the one with most {most}.",
+        seen.len()
+    )
+    .unwrap();
     text + "\n"
 }
 

@@ -13,6 +13,7 @@
 mod support;
 
 mod action;
+mod advice;
 mod architecture;
 mod baseline;
 mod cli;
@@ -50,6 +51,7 @@ mod lsp_random;
 mod lsp_views;
 mod map;
 mod migrate_alert_summary;
+mod mistakes_everywhere;
 mod oracle;
 mod origins;
 mod plan_acts;

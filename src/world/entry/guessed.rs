@@ -9,28 +9,75 @@ use crate::model::{Object, ObjectId};
 use crate::repo::{FileTree, Snapshot, join};
 use crate::world::build::{Memo, build_overlay};
 use crate::world::overlays::Overlays;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Directories that look like clusters, for somebody who has to say which ones
 /// are: those below a `clusters` directory, else those of Kustomizations.
-pub fn suggestions(snapshot: &Snapshot) -> Vec<String> {
+pub fn suggestions(snapshot: &Arc<Snapshot>) -> Vec<String> {
+    let overlays = Overlays::of(snapshot);
+    let flux = flux_files(snapshot);
+    let leaves = leaves(snapshot, &overlays, &flux);
+    let alone = alone(&leaves);
     let mut found: BTreeSet<String> = BTreeSet::new();
-    let flux = snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id));
-    for path in flux.map(|object| &*object.source.path).filter(|path| !is_leftover(path)) {
-        found.insert(group_directory(path));
+    for path in flux.iter().filter(|path| !is_leftover(path)) {
+        let mut reached = leaves.iter().filter(|(_, files)| files.contains(path)).peekable();
+        if reached.peek().is_none() {
+            found.insert(group_directory(path, &alone));
+        }
+        found.extend(reached.map(|(leaf, _)| group_directory(&format!("{leaf}/"), &alone)));
     }
-    let below: BTreeSet<String> =
-        found.iter().filter(|path| path.split('/').rev().nth(1) == Some("clusters")).cloned().collect();
+    let is_below = |path: &String| {
+        path.split('/').rev().nth(1) == Some("clusters") || alone.contains(path) && path.contains("clusters/")
+    };
+    let below: BTreeSet<String> = found.iter().filter(|path| is_below(path)).cloned().collect();
     let mut chosen: Vec<String> = if below.is_empty() { found } else { below }.into_iter().collect();
     // One directory speaks for those below it.
     let all = chosen.clone();
     chosen.retain(|path| {
         !all.iter().any(|other| path.strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('/')))
     });
-    chosen.truncate(12);
     chosen
+}
+
+/// An overlay that nothing includes, and files that it takes in.
+type Leaf = (String, FxHashSet<Arc<str>>);
+
+/// The files that hold Flux Kustomizations, patches for them included.
+fn flux_files(snapshot: &Snapshot) -> FxHashSet<Arc<str>> {
+    let flux = snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id));
+    flux.map(|object| object.source.path.clone()).collect()
+}
+
+/// The overlays that nothing includes, with the files of Flux Kustomizations that
+/// they take in, where they do.
+fn leaves(snapshot: &Snapshot, overlays: &Overlays, flux: &FxHashSet<Arc<str>>) -> Vec<Leaf> {
+    let with_files = |leaf: &String| {
+        let mut files = overlays.reach(snapshot, leaf);
+        files.retain(|file| flux.contains(file));
+        (!files.is_empty()).then(|| (leaf.clone(), files))
+    };
+    overlays.leaves().filter(|leaf| !is_leftover(leaf)).filter_map(with_files).collect()
+}
+
+/// Overlays below one `clusters/<name>` that build the same Kustomization of a
+/// shared file: each is a cluster of its own, as in `clusters/<env>/<number>`.
+fn alone(leaves: &[Leaf]) -> BTreeSet<String> {
+    let mut groups: BTreeMap<String, Vec<&Leaf>> = BTreeMap::new();
+    for leaf in leaves {
+        groups.entry(group_directory(&format!("{}/", leaf.0), &BTreeSet::new())).or_default().push(leaf);
+    }
+    let mut alone = BTreeSet::new();
+    for group in groups.values() {
+        let mut users: FxHashMap<&str, usize> = FxHashMap::default();
+        for file in group.iter().flat_map(|(_, files)| files) {
+            *users.entry(file).or_default() += 1;
+        }
+        let shares = |files: &FxHashSet<Arc<str>>| files.iter().any(|file| users[&**file] > 1);
+        alone.extend(group.iter().filter(|(_, files)| shares(files)).map(|(leaf, _)| leaf.clone()));
+    }
+    alone
 }
 
 /// Whether a repository is a program: what it holds of Flux shows or tests it.
@@ -100,6 +147,7 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
     };
     let leaves: Vec<(&String, FxHashSet<Arc<str>>)> =
         overlays.leaves().map(|leaf| (leaf, overlays.reach(snapshot, leaf))).collect();
+    let alone = alone(&self::leaves(snapshot, overlays, &flux_files(snapshot)));
     let mut tried: BTreeMap<&String, bool> = BTreeMap::new();
     let mut groups: BTreeMap<String, Entry> = BTreeMap::new();
     for (index, (object, _)) in all.iter().enumerate() {
@@ -118,7 +166,7 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
             built |= match tried.get(leaf) {
                 Some(built) => *built,
                 None => {
-                    let built = add_overlay(snapshot, leaf, memo, &own, &mut groups);
+                    let built = add_overlay(snapshot, leaf, memo, &own, &alone, &mut groups);
                     tried.insert(leaf, built);
                     built
                 }
@@ -127,7 +175,7 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
         if built {
             continue;
         }
-        let directory = group_directory(file);
+        let directory = group_directory(file, &alone);
         let entry = groups.entry(directory.clone()).or_insert_with(|| Entry::unstated(directory));
         if entry.source.is_none() {
             entry.source = source_of(&object.id, object.node.get_ref()).filter(|source| own.contains(source));
@@ -148,7 +196,9 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
         }
     }
     // Of several directories, those that look like clusters.
-    let is_cluster = |root: &str| root.split('/').rev().nth(1) == Some("clusters");
+    let is_cluster = |root: &str| {
+        root.split('/').rev().nth(1) == Some("clusters") || alone.contains(root) && root.contains("clusters/")
+    };
     let only = groups.len() == 1;
     groups.into_values().filter(|entry| only || is_cluster(&entry.root)).collect()
 }
@@ -160,9 +210,10 @@ fn add_overlay(
     leaf: &str,
     memo: &Memo,
     own: &BTreeSet<(String, Option<String>, String)>,
+    alone: &BTreeSet<String>,
     groups: &mut BTreeMap<String, Entry>,
 ) -> bool {
-    let directory = group_directory(&format!("{leaf}/"));
+    let directory = group_directory(&format!("{leaf}/"), alone);
     let Ok(build) = build_overlay(&FileTree::root(snapshot.clone()), leaf, memo) else { return false };
     let entry = groups.entry(directory.clone()).or_insert_with(|| Entry::unstated(directory));
     for object in build.objects {
@@ -179,10 +230,16 @@ fn add_overlay(
     true
 }
 
-/// The directory that stands for a cluster: `…/clusters/<name>` where the path
-/// has it, else the file's own directory.
-fn group_directory(file: &str) -> String {
+/// The directory that stands for a cluster: an overlay that stands `alone`,
+/// `…/clusters/<name>` where the path has it, else the file's own directory.
+fn group_directory(file: &str, alone: &BTreeSet<String>) -> String {
     let directory = file.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let inside = |leaf: &&String| {
+        directory.strip_prefix(leaf.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if let Some(leaf) = alone.iter().find(inside) {
+        return leaf.clone();
+    }
     let segments: Vec<&str> = directory.split('/').collect();
     match segments.iter().position(|segment| *segment == "clusters") {
         Some(at) if at + 1 < segments.len() => segments[..at + 2].join("/"),

@@ -1,7 +1,7 @@
 //! Entry points: what makes a cluster start to apply this repository, one file
 //! for each form of evidence. Best first: configuration, gotk-sync.yaml, a
 //! FluxInstance, values of the flux-instance chart, helmfiles, Azure's
-//! fluxConfigurations; where none of these says it, Kustomizations that apply
+//! fluxConfigurations, other installers; where none of these says it, Kustomizations that apply
 //! themselves; where nothing does, a guess.
 //! Source: flux2 `pkg/manifestgen/sync`, flux-operator `internal/builder`
 //! (`syncTmpl`), the flux-instance chart.
@@ -11,15 +11,17 @@ mod azure;
 mod guessed;
 mod helmfile;
 mod holes;
+mod installers;
 mod leftovers;
 mod other_roots;
 mod place;
 mod sync;
 
+pub use super::entry_point::clean_path;
 pub use guessed::suggestions;
 pub use leftovers::{is_archive, is_leftover};
 
-use super::entry_point::{Entry, Form, Unsettled, clean_path, path_of, source_of};
+use super::entry_point::{Entry, Form, Unsettled, path_of, source_of};
 use super::instance;
 use super::overlays::Overlays;
 use super::pushes::Push;
@@ -29,6 +31,7 @@ use crate::model::{Certainty, Object, ObjectId};
 use crate::repo::Snapshot;
 use crate::world::build::Memo;
 use crate::yaml::{Location, Node};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What was found.
@@ -48,6 +51,12 @@ pub(super) fn find(snapshot: &Arc<Snapshot>, config: &Config, pushes: &[Push], m
     let mut candidates = stated(snapshot, memo);
     candidates.sort_by_key(|entry| entry.form);
     let mut found = place::settle(candidates, snapshot, &overlays, pushes);
+    // What an installer is told is what was there before Flux wrote its own.
+    let is_installer = |form: Form| matches!(form, Form::Eksctl | Form::Terraform | Form::SyncChart);
+    if found.entries.iter().any(|entry| entry.form < Form::Eksctl) {
+        found.entries.retain(|entry| !is_installer(entry.form));
+        found.unsettled.retain(|one| !is_installer(one.form));
+    }
     let configured: Vec<&crate::config::Cluster> =
         config.clusters.iter().filter(|cluster| cluster.path.is_some()).collect();
     if found.entries.is_empty() || !configured.is_empty() {
@@ -57,7 +66,8 @@ pub(super) fn find(snapshot: &Arc<Snapshot>, config: &Config, pushes: &[Push], m
         found.entries.extend(own);
     }
     if !configured.is_empty() {
-        found.entries = configured.into_iter().filter_map(|cluster| of_config(cluster, &found)).collect();
+        let of_config = |cluster| of_config(cluster, &found, snapshot);
+        found.entries = configured.into_iter().filter_map(of_config).collect();
         return found;
     }
     if found.entries.is_empty() {
@@ -69,18 +79,66 @@ pub(super) fn find(snapshot: &Arc<Snapshot>, config: &Config, pushes: &[Push], m
     found
 }
 
-fn of_config(cluster: &crate::config::Cluster, found: &Found) -> Option<Entry> {
+fn of_config(cluster: &crate::config::Cluster, found: &Found, snapshot: &Snapshot) -> Option<Entry> {
     let path = cluster.path.as_ref()?;
     let location = Some(path.location.clone());
     let mut entry = match found.entries.iter().find(|entry| entry.root == path.value) {
         Some(entry) => entry.clone(),
-        None => by_path("flux-system", "flux-system", "flux-system", &path.value, location.clone()),
+        None => {
+            let entry = by_path("flux-system", "flux-system", "flux-system", &path.value, location.clone());
+            with_unseen_source(entry, snapshot)
+        }
     };
+    entry.other_roots.clear();
     entry.name = Some(cluster.name.clone());
     entry.certainty = Certainty::Stated;
     entry.form = Form::Config;
     entry.location = location;
     Some(entry)
+}
+
+/// Where only its path is stated, the source of a cluster is the one that
+/// Kustomizations name and nothing here defines: what installs Flux makes it, and
+/// others with it.
+fn with_unseen_source(mut entry: Entry, snapshot: &Snapshot) -> Entry {
+    let mut counts: BTreeMap<(String, Option<String>, String), usize> = BTreeMap::new();
+    for object in snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id)) {
+        if let Some(source) = source_of(&object.id, object.node.get_ref()) {
+            *counts.entry(source).or_default() += 1;
+        }
+    }
+    counts.retain(|(kind, _, name), _| {
+        !snapshot.objects().iter().any(|object| *object.id.kind == **kind && *object.id.name == **name)
+    });
+    let is_default = |source: &(String, Option<String>, String)| source.2 == "flux-system";
+    if counts.is_empty() || counts.keys().any(is_default) {
+        return entry;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    let Some(((kind, namespace, name), _)) = most else { return entry };
+    let place = entry.location.clone();
+    let mut reference = Node::empty_map(place.clone());
+    let fields = [("kind", Some(&kind)), ("name", Some(&name)), ("namespace", namespace.as_ref())];
+    for (key, value) in fields {
+        if let Some(value) = value {
+            reference.set(key, Node::string(value, place.clone()), place.clone());
+        }
+    }
+    for (_, node) in &mut entry.kustomizations {
+        if let Some(spec) = node.get_mut("spec") {
+            spec.set("sourceRef", reference.clone(), place.clone());
+        }
+    }
+    let id = ObjectId {
+        api_version: "source.toolkit.fluxcd.io/v1".into(),
+        kind: kind.as_str().into(),
+        namespace: namespace.as_deref().map(Arc::from),
+        name: name.as_str().into(),
+    };
+    entry.generated = vec![(id, None)];
+    entry.source = Some((kind, namespace, name));
+    entry.has_unseen_sources = true;
+    entry
 }
 
 /// Everything that says what is applied, before it is known where that lies.
@@ -106,6 +164,7 @@ fn stated(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<Entry> {
     }
     entries.extend(helmfile::find(snapshot));
     entries.extend(azure::find(snapshot));
+    entries.extend(installers::find(snapshot));
     entries
 }
 

@@ -3,9 +3,11 @@
 //! condition reason `ArtifactFailed`.
 
 use super::title;
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
+use crate::repo::FileTree;
 use crate::text::suggest;
-use crate::world::{Applied, Outcome};
+use crate::world::entry::{clean_path, is_leftover};
+use crate::world::{Applied, Cluster, Form, Outcome, Unsettled};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -17,11 +19,57 @@ pub static RULE: Rule = Rule {
     summary: "a Kustomization whose path its source does not hold",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/build/missing-path.md"),
-    check: Check::Cluster(check),
+    check: Check::Repository(check),
 };
 
-fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    for applied in &view.cluster.applied {
+fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
+    for cluster in &context.world.clusters {
+        in_cluster(cluster, report);
+    }
+    for one in context.world.unsettled.iter().filter(|one| one.form == Form::Sync) {
+        of_root(context, one, report);
+    }
+}
+
+/// The root that a gotk-sync.yaml names. The file may be of another repository,
+/// unless nearly the same directory is here.
+fn of_root(context: &Context<'_>, one: &Unsettled, report: &mut Reporter<'_>) {
+    let Some(written) = &one.location else { return };
+    let path = clean_path(&one.path);
+    if is_leftover(&written.path) || path.contains("${") || path.is_empty() {
+        return;
+    }
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let tree = FileTree::root(context.world.snapshot.clone());
+    let names: Vec<String> =
+        tree.list(above).into_iter().filter(|(_, directory)| *directory).map(|(name, _)| name).collect();
+    let near = suggest(name, names.iter().map(String::as_str));
+    let root = context
+        .snapshot
+        .objects()
+        .iter()
+        .find(|object| object.id == one.id && object.source.path == written.path);
+    let place = root.and_then(|root| root.node.get_ref().location_at("/spec/path"));
+    let finding = report
+        .report(place.unwrap_or_else(|| written.clone()), title(&one.id, &format!("no directory {path}")));
+    finding
+        .level(if near.is_some() { Level::Error } else { Level::Warning })
+        .why(
+            "it is the root of its cluster: kustomize-controller reports `kustomization path not found`, and \
+             nothing of this repository is applied",
+        )
+        .help(match near {
+            Some(near) if above.is_empty() => format!("did you mean ./{near}?"),
+            Some(near) => format!("did you mean ./{above}/{near}?"),
+            None => "correct spec.path; if the file is of another repository, exclude it in .forebay.yaml"
+                .to_owned(),
+        })
+        .object(&one.id)
+        .field("/spec/path", path.clone());
+}
+
+fn in_cluster(cluster: &Cluster, report: &mut Reporter<'_>) {
+    for applied in &cluster.applied {
         if !matches!(applied.outcome, Outcome::MissingPath) {
             continue;
         }
@@ -53,7 +101,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             })
             .help(help)
             .object(&applied.id)
-            .field("/spec/path", applied.path.clone());
+            .field("/spec/path", applied.path.clone())
+            .clusters
+            .extend(cluster.name.clone());
     }
 }
 

@@ -1,0 +1,10 @@
+provider "flux" {
+  kubernetes = {
+    config_path = "~/.kube/config"
+  }
+}
+
+resource "flux_bootstrap_git" "this" {
+  embedded_manifests = true
+  path               = var.path
+}
