@@ -7,7 +7,7 @@ use super::{Answer, Failure, Status};
 use crate::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
 use crate::lint::engine::NotChecked;
 use crate::model::{ObjectId, kinds};
-use crate::repo::{FileTree, Place, Snapshot, place};
+use crate::repo::{FileTree, Snapshot};
 use crate::report::{self, objects};
 use crate::rewrite::write;
 use crate::text::clean;
@@ -343,15 +343,7 @@ fn write_files(
     directory: &Path,
 ) -> Result<(), Failure> {
     let failed = |path: &Path, error: std::io::Error| Failure::Work(format!("{}: {error}", path.display()));
-    // Below the root the tree may have links in the way; elsewhere the user's own
-    // are followed, up to the directory itself.
-    let (root, inner) = match place(&common.boundary(directory)?, directory) {
-        Place::Inside(root, inner) => (root, inner),
-        Place::Outside => {
-            let made = std::fs::create_dir_all(directory).and_then(|()| directory.canonicalize());
-            (made.map_err(|error| failed(directory, error))?, PathBuf::new())
-        }
-    };
+    let (root, inner) = common.output_directory(directory)?;
     let mut written: BTreeSet<String> = BTreeSet::new();
     for object in &built.objects {
         let id = &object.id;

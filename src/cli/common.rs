@@ -2,7 +2,7 @@
 
 use super::{Failure, Status};
 use crate::config::Level;
-use crate::repo::Snapshot;
+use crate::repo::{Place, Snapshot, place};
 use crate::report::secrets::Values;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -134,6 +134,21 @@ impl Common {
         let root = self.known_root.get().cloned().unwrap_or_default();
         let here = std::env::current_dir().and_then(|here| here.canonicalize());
         Ok(here.ok().filter(|here| named.is_relative() && root.starts_with(here)).unwrap_or(root))
+    }
+
+    /// Where files of a directory that a flag names are written: the boundary that
+    /// no link may lie below, and the directory below it. Below the root the tree may
+    /// have links in the way; elsewhere the user's own are followed, up to the
+    /// directory itself, which is made.
+    pub(crate) fn output_directory(&self, directory: &Path) -> Result<(PathBuf, PathBuf), Failure> {
+        match place(&self.boundary(directory)?, directory) {
+            Place::Inside(root, inner) => Ok((root, inner)),
+            Place::Outside => {
+                let made = std::fs::create_dir_all(directory).and_then(|()| directory.canonicalize());
+                let failed = |error| Failure::Work(format!("{}: {error}", directory.display()));
+                Ok((made.map_err(failed)?, PathBuf::new()))
+            }
+        }
     }
 
     /// Lowest level that is printed.

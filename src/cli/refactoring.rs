@@ -155,8 +155,8 @@ pub(crate) fn carry_out(
 
 fn write_patches(common: &Common, session: &Session, directory: &std::path::Path, series: &Series) -> Answer {
     let failed = |error: std::io::Error| Failure::Work(format!("{}: {error}", directory.display()));
-    std::fs::create_dir_all(directory).map_err(failed)?;
-    let boundary = common.boundary(directory)?;
+    let (boundary, inner) = common.output_directory(directory)?;
+    let real = write::directories(&boundary, &inner).map_err(failed)?;
     let mut before = session.snapshot.clone();
     for step in series.steps.iter().filter(|step| !step.done) {
         let moved = match step.moves.is_empty() {
@@ -170,9 +170,9 @@ fn write_patches(common: &Common, session: &Session, directory: &std::path::Path
         let after = changed(&moved, &step.changes);
         let mut bytes = Vec::new();
         steps::patch(&mut bytes, &moved, &after, series, step).map_err(failed)?;
-        let path = directory.join(format!("{:04}-step-{}.patch", step.number, step.number));
-        write::file(&boundary, &path, &bytes).map_err(failed)?;
-        let _ = writeln!(anstream::stdout(), "{}", path.display());
+        let name = format!("{:04}-step-{}.patch", step.number, step.number);
+        write::file(&boundary, &real.join(&name), &bytes).map_err(failed)?;
+        let _ = writeln!(anstream::stdout(), "{}", directory.join(&name).display());
         before = after;
     }
     Ok(Status::Clean)

@@ -245,6 +245,19 @@ fn builds_are_not_written_through_links() {
 }
 
 #[test]
+fn patches_are_not_written_through_links() {
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n";
+    for (target, name, directory) in [("../outside", "out", "out"), ("../outside", "out", "out/new")] {
+        let scratch = tree(&[("deploy/a.yaml", object)]);
+        link(&scratch, target, name);
+        let run = run(&scratch, &["rename", "ConfigMap/default/a", "b", "--patches", directory]);
+        assert_eq!(run.code, 3, "{}{}", run.out, run.err);
+        assert!(run.err.contains("symbolic link"), "{}", run.err);
+        outside_is_untouched(&scratch);
+    }
+}
+
+#[test]
 fn outputs_replace_files_and_write_to_devices() {
     let scratch = tree(&[("report.json", "old")]);
     let run =
