@@ -69,7 +69,11 @@ fn exit_codes() {
 
 #[test]
 fn json_obeys_its_schema_and_show() {
-    let scratch = Scratch::git(&[("a.yaml", FAULTY), ("t.yaml", "{{- if .x }}\n"), ("b.yaml", "a: [\n")]);
+    let scratch = Scratch::git(&[
+        ("a.yaml", FAULTY),
+        ("t.yaml", "{{- if .x }}\n"),
+        ("b.yaml", "apiVersion: v1\nkind: ConfigMap\na: [\n"),
+    ]);
     let levels = |arguments: &[&str]| {
         let answer = scratch.forebay(arguments).json();
         assert_schema("schemas/lint.json", &answer);
