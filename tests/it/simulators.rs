@@ -511,3 +511,45 @@ fn what_no_cluster_applies_is_said_where_it_stands() {
     // A name that nothing has keeps its suggestion.
     assert!(scratch.forebay(&["why", "ks/flux-systen"]).err.contains("did you mean"));
 }
+
+/// A source's `spec.ignore` holds wherever the Kustomization lies: in a repository
+/// without clusters, in one whose root is only guessed, and in a cluster.
+#[test]
+fn the_ignore_rules_of_a_source_hold_in_every_layout() {
+    let pair = |name: &str, path: &str, ignore: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: {name}, namespace: \
+             flux-system}}\nspec:\n  interval: 1m\n  url: https://example.com/fleet\n{ignore}---\napiVersion: \
+             kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: \
+             flux-system}}\nspec: {{interval: 1h, path: ./{path}, prune: true, sourceRef: {{kind: GitRepository, name: \
+             {name}}}}}\n"
+        )
+    };
+    let map = |name: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: default}}\n")
+    };
+    let ignore = "  ignore: |\n    /apps/skip\n";
+    let apps = [("apps/a.yaml", map("a")), ("apps/skip/b.yaml", map("b"))];
+    let layouts = [
+        vec![("flux.yaml", pair("apps", "apps", ignore))],
+        vec![("deploy/flux/ks.yaml", pair("apps", "apps", ignore))],
+        vec![
+            ("clusters/a/flux-system/gotk-sync.yaml", pair("flux-system", "clusters/a", "")),
+            ("clusters/a/apps.yaml", pair("apps", "apps", ignore)),
+        ],
+    ];
+    for layout in layouts {
+        let scratch = Scratch::new(&[]);
+        for (path, text) in layout.iter().chain(&apps) {
+            scratch.write(path, text.as_bytes());
+        }
+        let run = scratch.forebay(&["build", "--kustomization", "apps"]);
+        assert_eq!(run.code, 0, "{}: {}", layout[0].0, run.err);
+        assert!(
+            run.out.contains("name: a\n") && !run.out.contains("name: b\n"),
+            "{}: {}",
+            layout[0].0,
+            run.out
+        );
+    }
+}
