@@ -6,6 +6,7 @@ use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
 use crate::rewrite::refactor::Rename;
+use crate::rewrite::refactor::class::{Part, PartOfClass};
 use crate::rewrite::refactor::variable::Variable;
 use crate::text::clean;
 use crate::world::Cluster;
@@ -18,9 +19,13 @@ use crate::world::Cluster;
 )]
 pub(crate) struct Arguments {
     /// OBJECT NEW: KIND/[NAMESPACE/]NAME and its new name; `variable NAME NEW`: a variable of
-    /// postBuild; `class NAME NEW`: a ClusterClass
+    /// postBuild, or else of a ClusterClass; `class NAME NEW`: a ClusterClass; `worker-class NAME
+    /// NEW`: a class of workers in a ClusterClass
     #[arg(required = true, num_args = 2..=3, value_name = "WHAT")]
     what: Vec<String>,
+    /// The ClusterClass whose variable or worker class is meant
+    #[arg(long, value_name = "[NAMESPACE/]NAME")]
+    class: Option<String>,
     #[command(flatten)]
     flags: Flags,
 }
@@ -31,36 +36,51 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let world = session.world();
     let words: Vec<&str> = arguments.what.iter().map(String::as_str).collect();
     let mut command = format!("forebay rename {}", words.join(" "));
+    if let Some(class) = &arguments.class {
+        command.push_str(&format!(" --class {class}"));
+    }
     refactoring::add_flags(&mut command, common, &arguments.flags);
+    let rebuild = refactoring::rebuild(&session, &world);
+    let carry_out = |result| {
+        refactoring::carry_out(common, &session, &world, &arguments.flags, "rename", &command, result)
+    };
     let (object, new) = match words[..] {
-        ["variable", old, new] => {
+        ["variable" | "worker-class", old, new] => {
             let in_cluster = cluster_filter(common, &world)?;
             let in_cluster = move |cluster: &Cluster| in_cluster(cluster);
             let (old, new) = (old.to_owned(), new.to_owned());
-            let variable = Variable { world: &world, old, new, in_cluster: &in_cluster };
-            let result = variable.series(&refactoring::rebuild(&session, &world));
-            return refactoring::carry_out(
-                common,
-                &session,
-                &world,
-                &arguments.flags,
-                "rename",
-                &command,
-                result,
-            );
+            let part = if words[0] == "variable" { Part::Variable } else { Part::Worker };
+            let class = arguments.class.as_deref().map(|class| match class.split_once('/') {
+                Some((namespace, name)) => (Some(namespace.to_owned()), name.to_owned()),
+                None => (common.namespace.clone(), class.to_owned()),
+            });
+            let variable =
+                Variable { world: &world, old: old.clone(), new: new.clone(), in_cluster: &in_cluster };
+            let of_class = PartOfClass { world: &world, part, class, old, new, in_cluster: &in_cluster };
+            // A variable is one of postBuild, unless only a class has it.
+            let is_of_class = part == Part::Worker
+                || arguments.class.is_some()
+                || (!variable.is_there() && of_class.is_there());
+            return match is_of_class {
+                true => carry_out(of_class.series(&rebuild)),
+                false => carry_out(variable.series(&rebuild)),
+            };
         }
         ["class", name, new] => (format!("ClusterClass/{name}"), new.to_owned()),
         [object, new] => (object.to_owned(), new.to_owned()),
-        _ => return Err(Failure::Usage("write OBJECT NEW, variable NAME NEW, or class NAME NEW".to_owned())),
+        _ => {
+            let usage = "write OBJECT NEW, variable NAME NEW, class NAME NEW, or worker-class NAME NEW";
+            return Err(Failure::Usage(usage.to_owned()));
+        }
     };
+    if arguments.class.is_some() {
+        return Err(Failure::Usage("--class is for `variable` and `worker-class`".to_owned()));
+    }
     let selector = Selector::of(common, &object)?;
     let found = refactoring::subjects(common, &session, &world, &selector, arguments.flags.all_clusters)?;
     let old = found[0].object.id.clone();
     if *old.name == *new {
         return Err(Failure::Usage(format!("{} is called so", clean(&old.to_string()))));
     }
-    let rename = Rename { world: &world, subjects: found, old, new };
-    let rebuild = refactoring::rebuild(&session, &world);
-    let result = rename.series(&rebuild);
-    refactoring::carry_out(common, &session, &world, &arguments.flags, "rename", &command, result)
+    carry_out(Rename { world: &world, subjects: found, old, new }.series(&rebuild))
 }

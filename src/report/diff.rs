@@ -43,7 +43,8 @@ pub fn write(
         let olds = lines(old, before, &mut old_masks);
         let news = lines(new, after, &mut new_masks);
         let path = clean(&change.path);
-        writeln!(out, "--- {path}\n+++ {path}")?;
+        let old_path = if before.file(&change.path).is_some() { &*path } else { "/dev/null" };
+        writeln!(out, "--- {old_path}\n+++ {path}")?;
         // Lines as `patch` counts them: a lone carriage return ends none.
         let (old, new): (Vec<&str>, Vec<&str>) =
             (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());

@@ -53,7 +53,8 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
             let _ = writeln!(out, "  and {} more files", step.moves.len() - MOVED);
         }
         for change in &step.changes {
-            let _ = writeln!(out, "  {}", clean(&change.path));
+            let is_new = if change.before.bytes.is_empty() { " (new)" } else { "" };
+            let _ = writeln!(out, "  {}{is_new}", clean(&change.path));
         }
         if many || step.proof.adopted > 0 {
             out.push_str("  ");
@@ -217,7 +218,10 @@ pub fn patch(
         let from =
             step.moves.iter().find(|(_, to)| *to == change.path).map_or(&change.path, |(from, _)| from);
         writeln!(out, "diff --git a/{from} b/{}", change.path)?;
-        if *from != change.path {
+        let is_new = before.file(&change.path).is_none();
+        if is_new {
+            writeln!(out, "new file mode 100644")?;
+        } else if *from != change.path {
             writeln!(out, "rename from {from}\nrename to {}", change.path)?;
         }
         let mut text = Vec::new();
@@ -225,7 +229,8 @@ pub fn patch(
         diff::write(&mut text, before, after, std::slice::from_ref(change), look)?;
         let text = String::from_utf8_lossy(&text);
         let hunks = text.splitn(3, '\n').nth(2).unwrap_or_default();
-        write!(out, "--- a/{from}\n+++ b/{}\n{hunks}", change.path)?;
+        let old = if is_new { "/dev/null".to_owned() } else { format!("a/{from}") };
+        write!(out, "--- {old}\n+++ b/{}\n{hunks}", change.path)?;
     }
     writeln!(out, "-- \nforebay")
 }

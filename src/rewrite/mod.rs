@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub struct FileChange {
     /// Relative to the root.
     pub path: Arc<str>,
-    /// What was read.
+    /// What was read; nothing for a file that is not there yet.
     pub before: Arc<Blob>,
     /// What is to be written.
     pub after: String,

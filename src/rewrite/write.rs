@@ -55,7 +55,7 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
     let mut staged = Staged(Vec::new());
     for (number, (change, (target, metadata))) in changes.iter().zip(&targets).enumerate() {
         staged.0.push(temporary(target, number));
-        write_new(&staged.0[number], change.after.as_bytes(), Some(metadata)).map_err(|error| {
+        write_new(&staged.0[number], change.after.as_bytes(), metadata.as_ref(), true).map_err(|error| {
             let message = format!("a new file can't be written beside it: {error}");
             vec![Refusal::whole(&change.path, message, "no file was changed; run again when this is solved")]
         })?;
@@ -66,7 +66,7 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
         if let Err(refusal) = check(target, change) {
             return Err(vec![Refusal { help, ..refusal }]);
         }
-        put(&staged.0[number], target, change.after.as_bytes(), Some(metadata)).map_err(|error| {
+        put(&staged.0[number], target, change.after.as_bytes(), metadata.as_ref()).map_err(|error| {
             vec![Refusal::whole(&change.path, format!("it can't be replaced: {error}"), &help)]
         })?;
     }
@@ -74,7 +74,10 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
         // A directory that can't be synced (on some file systems) is no failure.
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
     }
-    let linked = changes.iter().zip(&targets).filter(|(_, (_, metadata))| has_other_names(metadata));
+    let linked = changes
+        .iter()
+        .zip(&targets)
+        .filter(|(_, (_, metadata))| metadata.as_ref().is_some_and(has_other_names));
     Ok(linked.map(|(change, _)| change.path.to_string()).collect())
 }
 
@@ -194,7 +197,7 @@ fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     remove_leftovers(std::iter::once((target, bytes)));
     let staged = Staged(vec![temporary(target, 0)]);
-    write_new(&staged.0[0], bytes, metadata.as_ref())?;
+    write_new(&staged.0[0], bytes, metadata.as_ref(), metadata.is_some())?;
     put(&staged.0[0], target, bytes, metadata.as_ref())
 }
 
@@ -255,11 +258,15 @@ impl Drop for Staged {
     }
 }
 
-/// Whether the file is still the one that was read, and may be written.
-fn check(target: &Path, change: &FileChange) -> Result<fs::Metadata, Refusal> {
+/// Whether the file is still the one that was read, and may be written. One that is
+/// not there yet has no metadata.
+fn check(target: &Path, change: &FileChange) -> Result<Option<fs::Metadata>, Refusal> {
     let refuse = |message: String, help: &str| Err(Refusal::whole(&change.path, message, help));
     let metadata = match fs::symlink_metadata(target) {
         Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && change.before.bytes.is_empty() => {
+            return Ok(None);
+        }
         Err(error) => return refuse(format!("it can't be read: {error}"), "run again"),
     };
     if metadata.file_type().is_symlink() {
@@ -272,7 +279,7 @@ fn check(target: &Path, change: &FileChange) -> Result<fs::Metadata, Refusal> {
         return refuse("the file is read-only".to_owned(), "make it writable first");
     }
     match fs::read(target) {
-        Ok(bytes) if bytes == *change.before.bytes => Ok(metadata),
+        Ok(bytes) if bytes == *change.before.bytes => Ok(Some(metadata)),
         Ok(_) => refuse("the file was changed since it was read".to_owned(), "run again"),
         Err(error) => refuse(format!("it can't be read: {error}"), "make it readable"),
     }
@@ -283,23 +290,22 @@ fn put(temporary: &Path, target: &Path, text: &[u8], metadata: Option<&fs::Metad
     match fs::rename(temporary, target) {
         // Another run took it for a leftover.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            write_new(temporary, text, metadata)?;
+            write_new(temporary, text, metadata, metadata.is_some())?;
             fs::rename(temporary, target)
         }
         other => other,
     }
 }
 
-/// Write a file that is not there yet. What replaces a source is synced: a report
-/// can be made again.
-fn write_new(path: &Path, text: &[u8], metadata: Option<&fs::Metadata>) -> io::Result<()> {
+/// Write a file that is not there yet. Sources are synced: a report can be made again.
+fn write_new(path: &Path, text: &[u8], metadata: Option<&fs::Metadata>, sync: bool) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).open(path)?;
     if let Some(metadata) = metadata {
         keep_owner(&file, metadata);
         file.set_permissions(metadata.permissions())?;
     }
     file.write_all(text)?;
-    if metadata.is_some() { file.sync_all() } else { Ok(()) }
+    if sync { file.sync_all() } else { Ok(()) }
 }
 
 /// Give the file to the owner of the old one: a container's root would take away

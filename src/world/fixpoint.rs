@@ -550,7 +550,12 @@ impl Start<'_> {
         let strict = self.settings.feature(Feature::StrictSubstitution).value == Some(true);
         let inputs =
             Inputs { node: view, tree: tree.as_ref().ok(), path: &path, variables: &variables, strict };
-        if known.get(&identity).is_some_and(|before| before.is_of(&inputs)) {
+        // Why there is no tree may be told better when there are more objects.
+        let is_told = |before: &Built| match (&tree, &before.result) {
+            (Err(Outcome::External(now)), Err(Outcome::External(before))) => now == before,
+            _ => true,
+        };
+        if known.get(&identity).is_some_and(|before| before.is_of(&inputs) && is_told(before)) {
             return Step { identity, path, tree, state, built: None };
         }
         let earlier = || self.repository.earlier.as_ref()?.build(&self.entry.root, &identity, &inputs);

@@ -61,6 +61,7 @@ mod plan_properties;
 mod projects;
 #[cfg(unix)]
 mod promises;
+mod refactoring_classes;
 mod refactoring_commands;
 mod refactorings;
 mod rewrite_properties;

@@ -222,3 +222,160 @@ spec: {template: {spec: {}}}
     assert_eq!(run.code, 2, "{}", run.out);
     assert!(run.err.contains("would replace Machines of MachineDeployment fleet/md-0"), "{}", run.err);
 }
+
+#[test]
+fn ignore_patterns_follow_what_moves() {
+    let ignore = "# only these\r\n/*\n!/apps/ \n!/clusters/\n!/infra\n/infra/*.md\n";
+    for (ignore, expected) in [
+        (ignore, Ok(ignore.replace("/infra\n", "/platform\n").replace("/infra/*", "/platform/*"))),
+        ("/*\n!infra/\n!/apps\n!/clusters", Ok("/*\n!platform/\n!/apps\n!/clusters".to_owned())),
+        ("*.md\n", Ok("*.md\n".to_owned())),
+        (
+            "/plat*\n",
+            Err("platform/shop.yaml would be in no artifact of cluster prod: `/plat*` in .sourceignore"),
+        ),
+        ("/*\n!/apps/\n!/clusters/\n!/in*/\n", Err("`/*` in .sourceignore leaves it out; add a pattern")),
+    ] {
+        let scratch = fleet(&[(".sourceignore", ignore)]);
+        let run = scratch.forebay(&["move", "infra", "platform"]);
+        match expected {
+            Ok(text) => {
+                assert_eq!(run.code, 0, "{ignore}: {}", run.err);
+                assert_eq!(scratch.read(".sourceignore"), text);
+                let back = scratch.forebay(&["move", "platform", "infra"]);
+                assert_eq!(back.code, 0, "{ignore}: {}", back.err);
+            }
+            Err(said) => {
+                assert_eq!(run.code, 2, "{ignore}: {}", run.out);
+                assert!(run.err.contains(said), "{}", run.err);
+            }
+        }
+        assert_eq!(scratch.run_git(&["status", "--short"]), "", "{ignore}");
+    }
+    // Outside of the directory that holds the patterns they reach nothing.
+    let scratch = fleet(&[("infra/.sourceignore", "/deep/*.md\n"), ("infra/deep/a.yaml", "a: 1\n")]);
+    let run = scratch.forebay(&["move", "infra/deep", "deep"]);
+    assert_eq!(run.code, 2, "{}", run.out);
+    assert!(run.err.contains("`/deep/*.md` in infra/.sourceignore can't reach deep"), "{}", run.err);
+}
+
+#[test]
+fn copies_of_an_artifact_generator_follow_and_its_own_layout_is_told() {
+    let generator = "apiVersion: source.extensions.fluxcd.io/v1beta1
+kind: ArtifactGenerator
+metadata: {name: tree, namespace: flux-system}
+spec:
+  sources: [{alias: repo, kind: GitRepository, name: flux-system}]
+  artifacts:
+    - name: infra
+      copy:
+        - {from: '@repo/infra/**', to: '@artifact/'}
+";
+    let infra = kustomization("infra", "./shop")
+        .replace("kind: GitRepository, name: flux-system", "kind: ExternalArtifact, name: infra");
+    assert!(infra.contains("ExternalArtifact"), "{infra}");
+    let scratch = fleet(&[
+        ("clusters/prod/artifacts.yaml", generator),
+        ("clusters/prod/infra.yaml", &infra),
+        ("infra/shop/shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n"),
+        (".sourceignore", "/*\n!/apps\n!/clusters\n!/infra\n"),
+    ]);
+    let run = scratch.forebay(&["move", "infra/shop", "infra/store"]);
+    assert_eq!(run.code, 2, "{}", run.out);
+    assert!(
+        run.err.contains("would find no shop; an ArtifactGenerator gives its files other paths"),
+        "{}",
+        run.err
+    );
+    let run = scratch.forebay(&["move", "infra", "platform/infra"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(scratch.read("clusters/prod/artifacts.yaml").contains("'@repo/platform/infra/**'"));
+    assert!(scratch.read(".sourceignore").ends_with("!/platform/infra\n"));
+    let after = scratch.forebay(&["lint"]);
+    assert!(after.out.contains("followed 3 of 3"), "{}", after.out);
+}
+
+#[test]
+fn documents_are_cut_out_of_files_that_hold_others() {
+    let shared = "# the shop
+---
+# colours
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: colours
+  namespace: shop # two
+data: {sky: blue}
+---
+# prices, by hand
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: prices
+  namespace: shop
+data: {apple: '1'}
+# end of prices
+
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: prices
+  namespace: shop
+stringData: {apple: '2'}
+";
+    let scratch = fleet(&[
+        ("apps/shared.yaml", shared),
+        ("infra/kustomization.yaml", "resources:\n- shop.yaml # first\n"),
+        ("infra/prices.yaml", "# not listed\n"),
+    ]);
+    let run = |arguments: &[&str]| {
+        let run = scratch.forebay(arguments);
+        assert_eq!(run.code, 0, "{arguments:?}: {}", run.err);
+        run.out
+    };
+    // infra waits for apps, so the order that deletes is the only one.
+    let told = run(&["move", "ConfigMap/prices", "--to", "ks/infra"]);
+    assert!(told.contains("  infra/configmap-prices.yaml (new)\n"), "{told}");
+    let diff = run(&["move", "ConfigMap/prices", "--to", "ks/infra", "--step", "2", "--diff"]);
+    assert!(diff.contains("--- /dev/null\n+++ infra/configmap-prices.yaml\n@@ -0,0 +1,"), "{diff}");
+    run(&["move", "ConfigMap/prices", "--to", "ks/infra", "--step", "2"]);
+    let (head, rest) = shared.split_once("---\n# prices").unwrap();
+    let (cut, tail) = rest.split_once("\n---\n").unwrap();
+    assert_eq!(scratch.read("apps/shared.yaml"), format!("{head}---\n{tail}"));
+    assert_eq!(scratch.read("infra/configmap-prices.yaml"), format!("---\n# prices{cut}"));
+    let listed = "resources:\n- shop.yaml # first\n- configmap-prices.yaml\n";
+    assert_eq!(scratch.read("infra/kustomization.yaml"), listed);
+    let why = scratch.forebay(&["why", "ConfigMap/prices"]);
+    assert!(why.out.contains("infra/configmap-prices.yaml"), "{}", why.out);
+    // As patches, and two of them at once.
+    scratch.run_git(&["checkout", "-q", "."]);
+    scratch.run_git(&["clean", "-qfd"]);
+    let directory = tempfile::tempdir().unwrap();
+    let patches = directory.path().to_str().unwrap();
+    let told = run(&["move", "ConfigMap/colours", "Secret/prices", "--to", "ks/infra", "--patches", patches]);
+    scratch.run_git(&[&["am", "-q"][..], &told.lines().collect::<Vec<_>>()[..]].concat());
+    assert!(scratch.read("infra/shared.yaml").starts_with("---\n# colours\n"));
+    assert!(scratch.read("infra/shared.yaml").ends_with("---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: prices\n  namespace: shop\nstringData: {apple: '2'}\n"));
+    assert!(scratch.read("apps/shared.yaml").starts_with("# the shop\n---\n# prices, by hand\n"));
+}
+
+#[test]
+fn what_can_not_be_cut_out_is_refused() {
+    let one = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: shop}\n";
+    let two = one.replace("one", "two");
+    let list = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: shop}}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: shop}}\n";
+    let sops = "sops: {mac: x, lastmodified: '2024-01-01T00:00:00Z', version: 3.9.0, age: [{recipient: a, enc: b}]}\n";
+    for (text, said) in [
+        (format!("{one}...\n---\n{two}"), "ends of documents"),
+        (list.to_owned(), "is an item of a list"),
+        (format!("{one}{sops}---\n{two}{sops}"), "SOPS signs"),
+    ] {
+        let apps = kustomization("apps", "./apps").replace("prune: true", "prune: false");
+        let scratch = fleet(&[("apps/two.yaml", &text), ("clusters/prod/apps.yaml", &apps)]);
+        let run = scratch.forebay(&["move", "ConfigMap/one", "--to", "ks/infra"]);
+        assert_eq!(run.code, 2, "{text}: {}", run.out);
+        assert!(run.err.contains(said) && run.err.contains("apps/two.yaml:"), "{text}: {}", run.err);
+        assert_eq!(scratch.run_git(&["status", "--short"]), "", "{text}");
+    }
+}

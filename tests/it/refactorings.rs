@@ -12,7 +12,9 @@ use forebay::model::ObjectId;
 use forebay::model::kinds;
 use forebay::repo::{Snapshot, Store};
 use forebay::rewrite::refactor::files::{self, Moves};
-use forebay::rewrite::refactor::{Refused, Rename, changed};
+use forebay::rewrite::refactor::objects::Handover;
+use forebay::rewrite::refactor::variable::Variable;
+use forebay::rewrite::refactor::{Refused, Rename, Series, changed};
 use forebay::rewrite::subject::{Subject, manifest_of};
 use forebay::world::{ApplyTarget, Cluster, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,29 +64,60 @@ fn subjects<'w>(world: &'w World, id: &ObjectId) -> Vec<Subject<'w>> {
     found
 }
 
-/// All steps of a rename, one after the other.
-fn rename(world: &World, id: &ObjectId, new: &str) -> Result<(World, usize), Vec<Refused>> {
-    let remotes: &[String] = &[];
+/// Builds the worlds of a repository's snapshots.
+type Rebuild<'r> = dyn Fn(&Arc<Snapshot>) -> World + 'r;
+
+/// All steps of what `series` makes of a world, one after the other.
+fn all_steps(
+    world: &World,
+    what: &str,
+    series: &dyn Fn(&World, &Rebuild<'_>) -> Result<Series, Vec<Refused>>,
+) -> Result<(World, usize), Vec<Refused>> {
     let config = Config::default();
     let mut now: Option<World> = None;
     for done in 0..4 {
         let base = now.as_ref().unwrap_or(world);
-        let subjects = subjects(base, id);
-        assert!(!subjects.is_empty(), "{id} is gone before its last step");
-        let rebuild = |snapshot: &Arc<Snapshot>| base.like(snapshot, &config, remotes);
-        let rename = Rename { world: base, subjects, old: id.clone(), new: new.to_owned() };
-        let series = rename.series(&rebuild)?;
+        let rebuild = |snapshot: &Arc<Snapshot>| base.like(snapshot, &config, &[]);
+        let series = series(base, &rebuild)?;
         let next = series.next();
-        assert_eq!(next, done + 1, "{id}: the tree tells which step is next");
+        assert!(next > done, "{what}: the tree tells which step is next");
         let step = &series.steps[next - 1];
-        let after = rebuild(&changed(&base.snapshot, &step.changes));
+        let moved = base.snapshot.with_moved(&step.moves).unwrap();
+        let after = rebuild(&changed(&moved, &step.changes));
         let is_last = next == series.steps.len();
         now = Some(after);
         if is_last {
             return Ok((now.unwrap(), next));
         }
     }
-    panic!("{id}: no end of steps");
+    panic!("{what}: no end of steps");
+}
+
+/// All steps of a rename.
+fn rename(world: &World, id: &ObjectId, new: &str) -> Result<(World, usize), Vec<Refused>> {
+    all_steps(world, &id.to_string(), &|base, rebuild| {
+        let subjects = subjects(base, id);
+        assert!(!subjects.is_empty(), "{id} is gone before its last step");
+        Rename { world: base, subjects, old: id.clone(), new: new.to_owned() }.series(rebuild)
+    })
+}
+
+/// What was refused: how often, and the last of each reason.
+#[derive(Default)]
+struct Refusals(BTreeMap<String, (usize, String)>);
+
+impl Refusals {
+    fn add(&mut self, refused: &[Refused], what: &str) {
+        let entry = self.0.entry(reason(&refused[0])).or_default();
+        entry.0 += 1;
+        entry.1 = format!("{what}: {}", refused[0].why);
+    }
+
+    fn print(&self) {
+        for (reason, (count, example)) in &self.0 {
+            println!("  {count} refused: {reason} ({example})");
+        }
+    }
 }
 
 /// A cluster in a set: what has no name has its directory.
@@ -186,7 +219,7 @@ fn reason(refused: &Refused) -> String {
 fn renames_go_and_come_back() {
     let corpus = corpus_or_skip!();
     let (count, objects) = sizes();
-    let mut refusals: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let mut refusals = Refusals::default();
     let (mut done, mut tried, mut stepped) = (0, 0, 0);
     let mut kinds = BTreeSet::new();
     for (name, files) in repositories(corpus, count) {
@@ -198,9 +231,7 @@ fn renames_go_and_come_back() {
             let (after, steps) = match rename(&before, &id, &new) {
                 Ok(done) => done,
                 Err(refused) => {
-                    let entry = refusals.entry(reason(&refused[0])).or_default();
-                    entry.0 += 1;
-                    entry.1 = format!("{name}: {id}: {}", refused[0].why);
+                    refusals.add(&refused, &format!("{name}: {id}"));
                     continue;
                 }
             };
@@ -233,9 +264,7 @@ fn renames_go_and_come_back() {
         }
     }
     println!("{done} of {tried} objects of {} kinds renamed and named back, {stepped} in steps", kinds.len());
-    for (reason, (count, example)) in &refusals {
-        println!("  {count} refused: {reason} ({example})");
-    }
+    refusals.print();
     assert!(done > 0);
 }
 
@@ -264,7 +293,7 @@ fn directories_move_and_come_back() {
     let (count, objects) = sizes();
     let limit = if count >= 10 { usize::MAX } else { objects * 3 };
     let (mut done, mut tried) = (0, 0);
-    let mut refusals: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let mut refusals = Refusals::default();
     for (name, files) in repositories(corpus, count) {
         let before = world(&files);
         let original = bytes_of(&before.snapshot);
@@ -274,9 +303,7 @@ fn directories_move_and_come_back() {
             let after = match relocate(&before, &directory, &to) {
                 Ok(after) => after,
                 Err(refused) => {
-                    let entry = refusals.entry(reason(&refused[0])).or_default();
-                    entry.0 += 1;
-                    entry.1 = format!("{name}: {directory}: {}", refused[0].why);
+                    refusals.add(&refused, &format!("{name}: {directory}"));
                     continue;
                 }
             };
@@ -289,8 +316,117 @@ fn directories_move_and_come_back() {
         }
     }
     println!("{done} of {tried} directories moved and moved back");
-    for (reason, (count, example)) in &refusals {
-        println!("  {count} refused: {reason} ({example})");
-    }
+    refusals.print();
     assert!(done > 0);
+}
+
+/// Another Kustomization of the cluster of an object that builds a directory, by turns.
+fn other(world: &World, id: &ObjectId, turn: usize) -> Option<(String, String)> {
+    let subject = *subjects(world, id).first()?;
+    let mut members = world.members(subject.cluster);
+    let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
+    let own = member.applied_by? as usize;
+    let is_directory = |applied: &&forebay::world::Applied| {
+        applied.id != subject.cluster.applied[own].id
+            && applied.tree.as_ref().is_some_and(|tree| tree.as_directory().is_some())
+            && matches!(applied.outcome, forebay::world::Outcome::Built { .. })
+    };
+    let others: Vec<_> = subject.cluster.applied.iter().filter(is_directory).collect();
+    let to = others.get(turn % others.len().max(1))?;
+    Some((to.id.namespace.as_deref()?.to_owned(), to.id.name.to_string()))
+}
+
+/// The lines of all files but of kustomizations, in order of themselves.
+fn lines(snapshot: &Snapshot) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for (path, bytes) in bytes_of(snapshot) {
+        if !path.ends_with("kustomization.yaml") {
+            let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec);
+            all.extend(lines.filter(|line| !line.trim_ascii().is_empty() && line != b"---"));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn objects_move_to_other_kustomizations_and_lose_no_line() {
+    let corpus = corpus_or_skip!();
+    let (count, objects) = sizes();
+    let mut refusals = Refusals::default();
+    let (mut done, mut tried, mut cut) = (0, 0, 0);
+    for (name, files) in repositories(corpus, count) {
+        let before = world(&files);
+        let original = lines(&before.snapshot);
+        let plain = |id: &ObjectId| !kinds::is_kustomization(id) && id.group() != kinds::SOURCE;
+        for (turn, id) in chosen(&before, objects, false).into_iter().filter(plain).enumerate() {
+            let Some(to) = other(&before, &id, turn) else { continue };
+            tried += 1;
+            let moved = all_steps(&before, &id.to_string(), &|base, rebuild| {
+                let objects = vec![(id.clone(), subjects(base, &id))];
+                Handover { world: base, objects, to: to.clone() }.series(rebuild)
+            });
+            let after = match moved {
+                Ok((after, _)) => after,
+                Err(refused) => {
+                    refusals.add(&refused, &format!("{name}: {id} to {}", to.1));
+                    continue;
+                }
+            };
+            done += 1;
+            cut += usize::from(after.snapshot.files().len() > before.snapshot.files().len());
+            assert!(identities(&after) == identities(&before), "{name}: {id}: other objects");
+            for subject in subjects(&after, &id) {
+                let mut members = after.members(subject.cluster);
+                let by = members.find(|(_, object)| std::ptr::eq(*object, subject.object));
+                let by = by.and_then(|(member, _)| member.applied_by).unwrap();
+                assert_eq!(*subject.cluster.applied[by as usize].id.name, *to.1, "{name}: {id}");
+            }
+            assert!(lines(&after.snapshot) == original, "{name}: {id} to {}: other lines", to.1);
+        }
+    }
+    println!("{done} of {tried} objects moved to another Kustomization, {cut} cut out of a file");
+    refusals.print();
+    assert!(done > 0);
+}
+
+#[test]
+fn variables_are_renamed_and_named_back() {
+    let corpus = corpus_or_skip!();
+    let (count, objects) = sizes();
+    let mut refusals = Refusals::default();
+    let (mut done, mut tried) = (0, 0);
+    for (name, files) in repositories(corpus, count) {
+        let before = world(&files);
+        let original = bytes_of(&before.snapshot);
+        let mut names = BTreeSet::new();
+        for (_, object) in before.clusters.iter().flat_map(|cluster| before.members(cluster)) {
+            let node = object.node.get_ref();
+            let inline =
+                node.entries_at("/spec/postBuild/substitute").filter(|_| kinds::is_kustomization(&object.id));
+            names.extend(inline.map(|entry| entry.key.into_owned()));
+        }
+        for old in names.into_iter().take(objects) {
+            tried += 1;
+            let rename = |world: &World, old: &str, new: &str| {
+                all_steps(world, old, &|base, rebuild| {
+                    let (old, new) = (old.to_owned(), new.to_owned());
+                    Variable { world: base, old, new, in_cluster: &|_| true }.series(rebuild)
+                })
+            };
+            let new = format!("{old}_zz");
+            match rename(&before, &old, &new) {
+                Ok((after, _)) => {
+                    done += 1;
+                    assert!(identities(&after) == identities(&before), "{name}: {old}: other objects");
+                    let (again, _) = rename(&after, &new, &old)
+                        .unwrap_or_else(|refused| panic!("{name}: {new} does not go back: {refused:?}"));
+                    assert!(bytes_of(&again.snapshot) == original, "{name}: {old} and back: other bytes");
+                }
+                Err(refused) => refusals.add(&refused, &format!("{name}: {old}")),
+            }
+        }
+    }
+    println!("{done} of {tried} variables renamed and named back");
+    refusals.print();
 }

@@ -2,7 +2,7 @@
 
 use super::rename::is_root;
 use super::same::{Difference, same};
-use super::{Proof, Rebuild, Refused, Series, Step, apply, changed, files_at};
+use super::{Proof, Rebuild, Refused, Series, apply, changed, files_at, ignores};
 use crate::kustomize::FILE_NAMES;
 use crate::model::{ObjectId, kinds};
 use crate::plan;
@@ -88,6 +88,11 @@ impl Moves {
         found.unwrap_or_else(|| path.to_owned())
     }
 
+    /// (from, to), each a file or a directory as it was named.
+    pub fn roots(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.roots.iter().map(|(from, to)| (&**from, &**to))
+    }
+
     fn is_moved(&self, path: &str) -> bool {
         self.path(path) != path
     }
@@ -166,7 +171,8 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
     for one in &mut wanted {
         one.path = moves.path(&one.path).into();
     }
-    let changes = apply(&moved, &wanted)?;
+    let mut changes = apply(&moved, &wanted)?;
+    changes.extend(ignores::rewritten(snapshot, moves)?);
     let after_snapshot = changed(&moved, &changes);
     let after = rebuild(&after_snapshot);
     let allowed = |id: &ObjectId, pointer: &str, old: Option<&str>, new: Option<&str>| {
@@ -176,7 +182,7 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
         matches!((old, new), (Some(old), Some(new)) if same(old, new))
     };
     let compared = same(world, &after, Difference { renamed: None, pins: &[], allowed: &allowed })
-        .map_err(|refused| vec![refused])?;
+        .map_err(|refused| vec![ignores::left_out(world, &after, moves).unwrap_or(refused)])?;
     hazards(&after, moves, &paths)?;
     let mut proof = Proof { complete: true, ..Proof::default() };
     for taken in plan::takeovers(world, &after) {
@@ -205,17 +211,22 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
             "until what applies them has the new paths, these fail (path not found) and prune nothing: {names}"
         ));
     }
-    let step = Step {
-        number: 1,
-        title: "paths are changed, objects are not".to_owned(),
-        done: false,
-        changes,
-        moves: moves.files.clone(),
-        wait_for: Vec::new(),
-        proof,
-    };
+    let generators: BTreeSet<&str> = paths
+        .iter()
+        .filter(|path| path.1.starts_with("/spec/artifacts/"))
+        .map(|path| &*path.0.name)
+        .collect();
+    if !generators.is_empty() {
+        let names = generators.into_iter().collect::<Vec<_>>().join(", ");
+        notes.push(format!(
+            "until it has the new paths, the ArtifactGenerator {names} fails and its artifacts stay as they are"
+        ));
+    }
     let left = said(snapshot, moves, &after_snapshot);
-    Ok(Series { headline, steps: vec![step], notes, left, ..Series::default() })
+    let mut series = Series { headline, notes, left, ..Series::default() };
+    let title = "paths are changed, objects are not".to_owned();
+    series.push(title, changes, Vec::new(), proof).moves = moves.files.clone();
+    Ok(series)
 }
 
 /// Paths in a kustomization, and what they are afterwards.

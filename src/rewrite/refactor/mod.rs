@@ -7,12 +7,16 @@
 //! asked for. What the controllers do between two commits is simulated in every
 //! order ([`crate::plan::takeovers`], [`crate::plan::replacements`]).
 
+pub mod class;
+mod cut;
 pub mod files;
+mod ignores;
 pub mod mentions;
 pub mod objects;
 pub mod rename;
 pub mod same;
 pub mod steps;
+mod template;
 pub mod texts;
 pub mod variable;
 
@@ -100,6 +104,13 @@ pub struct Proof {
     pub recreated: Vec<ObjectId>,
 }
 
+impl Proof {
+    /// Nothing else changes, so there is one order.
+    fn unchanged() -> Proof {
+        Proof { complete: true, orders: 1, ..Proof::default() }
+    }
+}
+
 /// A refactoring, worked out.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
@@ -119,6 +130,19 @@ pub struct Series {
 }
 
 impl Series {
+    /// Adds a step that moves no files.
+    fn push(
+        &mut self,
+        title: String,
+        changes: Vec<FileChange>,
+        wait_for: Vec<String>,
+        proof: Proof,
+    ) -> &mut Step {
+        let number = self.steps.len() + 1;
+        self.steps.push(Step { number, title, done: false, changes, moves: Vec::new(), wait_for, proof });
+        &mut self.steps[number - 1]
+    }
+
     /// The number of the first step that the tree does not have.
     pub fn next(&self) -> usize {
         self.steps.iter().find(|step| !step.done).map_or(self.steps.len() + 1, |step| step.number)

@@ -1,19 +1,20 @@
 //! Moving objects from one Flux Kustomization to another.
 
+use super::cut::cut;
 use super::same::{Difference, same};
 use super::steps::{Guard, commands, guards, ungarded};
 use super::texts::{applier, root_of};
-use super::{Proof, Rebuild, Refused, Rename, Series, Step, apply, changed};
+use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed};
 use crate::kustomize::FILE_NAMES;
 use crate::model::ObjectId;
 use crate::plan;
 use crate::repo::{Snapshot, join};
 use crate::rewrite::subject::{Subject, manifest_of};
-use crate::rewrite::{FileChange, Wanted};
+use crate::rewrite::{FileChange, Wanted, policy};
 use crate::world::{Applied, World};
 use crate::yaml::edit::{Content, Operation, Place};
-use crate::yaml::{NodeRef, pointer_join};
-use std::collections::BTreeSet;
+use crate::yaml::{Location, NodeRef, Stream, pointer_join};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What is moved, and where to.
@@ -26,8 +27,16 @@ pub struct Handover<'w> {
     pub to: (String, String),
 }
 
-/// Files that go elsewhere and changes of others, both by paths before the move.
-type Change = (Vec<(Arc<str>, Arc<str>)>, Vec<Wanted>);
+/// What is done to the files, all by paths before the move.
+#[derive(Default)]
+struct Change {
+    /// Files that go elsewhere.
+    moves: Vec<(Arc<str>, Arc<str>)>,
+    /// Changes of others.
+    wanted: Vec<Wanted>,
+    /// Documents that go to a file of their own: out of which, which, into which.
+    cuts: Vec<(Arc<str>, BTreeSet<u32>, Arc<str>)>,
+}
 
 /// Files that go elsewhere, and the contents of others.
 type Made = (Vec<(Arc<str>, Arc<str>)>, Vec<FileChange>);
@@ -59,7 +68,7 @@ impl Handover<'_> {
         if lost.is_empty() && !marked {
             let (moves, changes) = naive_changes;
             let proof = prove(self.world, &naive)?;
-            series.steps.push(Step { number: 1, title, done: false, changes, moves, wait_for, proof });
+            series.push(title, changes, wait_for, proof).moves = moves;
             return Ok(series);
         }
         let (between, changes) = match marked {
@@ -85,20 +94,12 @@ impl Handover<'_> {
             seen.extend(commands::guarded(&one, Guard::Spare));
         }
         seen.dedup();
-        series.steps.push(Step {
-            number: 1,
-            title: Guard::Spare.title(name),
-            done: marked,
-            changes,
-            moves: Vec::new(),
-            wait_for: seen,
-            proof: Proof { complete: true, orders: 1, ..Proof::default() },
-        });
+        series.push(Guard::Spare.title(name), changes, seen, Proof::unchanged()).done = marked;
         let between = between.as_ref().unwrap_or(self.world);
         let ((moves, changes), after) = self.again(between)?.hand_over(between, rebuild, &mark)?;
         let proof = prove(between, &after)?;
         let title = format!("{title}{}", Guard::Spare.undone());
-        series.steps.push(Step { number: 2, title, done: false, changes, moves, wait_for, proof });
+        series.push(title, changes, wait_for, proof).moves = moves;
         Ok(series)
     }
 
@@ -169,7 +170,7 @@ impl Handover<'_> {
         mark: &str,
     ) -> Result<(Made, World), Vec<Refused>> {
         let snapshot = &world.snapshot;
-        let (moves, mut wanted) = self.change(world)?;
+        let Change { moves, mut wanted, cuts } = self.change(world)?;
         for one in self.renames(world) {
             wanted.extend(ungarded(&one, mark));
         }
@@ -180,7 +181,10 @@ impl Handover<'_> {
         }
         let unread = |_| vec![Refused::at(None, "a file of them can't be read", "make it readable")];
         let moved = Arc::new(snapshot.with_moved(&moves).map_err(unread)?);
-        let changes = apply(&moved, &wanted)?;
+        let mut changes = apply(&moved, &wanted)?;
+        for (path, documents, target) in &cuts {
+            divide(&moved, &mut changes, path, documents, target)?;
+        }
         let after = rebuild(&changed(&moved, &changes));
         let ids: Vec<&ObjectId> = self.objects.iter().map(|(id, _)| id).collect();
         let allowed = |id: &ObjectId, pointer: &str, _: Option<&str>, _: Option<&str>| {
@@ -208,9 +212,8 @@ impl Handover<'_> {
     fn change(&self, world: &World) -> Result<Change, Vec<Refused>> {
         let snapshot = &world.snapshot;
         let (namespace, name) = &self.to;
-        let mut moves: Vec<(Arc<str>, Arc<str>)> = Vec::new();
-        let mut wanted: Vec<Wanted> = Vec::new();
-        let mut texts = BTreeSet::new();
+        // The documents of each file, and the directory that they go to.
+        let mut files: BTreeMap<Arc<str>, (BTreeMap<u32, &ObjectId>, String)> = BTreeMap::new();
         for (id, subjects) in &self.objects {
             for subject in again(self.world, world, id, subjects) {
                 let refuse = |why: String, help: &str| {
@@ -229,8 +232,9 @@ impl Handover<'_> {
                 if applier(world, &subject).is_some_and(|by| by.id == to.id) {
                     return refuse(format!("{name} applies {id} already"), "name another Kustomization");
                 }
-                if !texts.insert((text.path.clone(), text.document, text.pointer.clone())) {
-                    continue;
+                if !text.pointer.is_empty() {
+                    let help = "write it as a document of its own first";
+                    return refuse(format!("{id} is an item of a list of objects"), help);
                 }
                 let directory = directory_of(to).ok_or_else(|| {
                     vec![Refused::at(
@@ -239,48 +243,102 @@ impl Handover<'_> {
                         "move it there by hand",
                     )]
                 })?;
-                if moves.iter().any(|(from, _)| *from == text.path) {
-                    continue;
-                }
-                self.only_these(snapshot, &text.path)?;
-                let file = text.path.rsplit('/').next().unwrap_or_default();
-                let target: Arc<str> = join(&directory, file).unwrap_or_default().into();
-                if snapshot.file(&target).is_some() {
-                    return refuse(format!("{target} is there already"), "give the file another name first");
-                }
-                wanted.extend(leaves(snapshot, &text.path)?);
-                wanted.extend(enters(snapshot, &directory, file));
-                moves.push((text.path.clone(), target));
+                let entry = files.entry(text.path.clone()).or_insert_with(|| (BTreeMap::new(), directory));
+                entry.0.insert(text.document, id);
             }
         }
-        Ok((moves, wanted))
-    }
-
-    /// Whether a file holds nothing but objects that are moved.
-    fn only_these(&self, snapshot: &Snapshot, path: &str) -> Result<(), Vec<Refused>> {
-        for object in snapshot.objects().iter().filter(|object| *object.source.path == *path) {
-            let is_meant = |(id, _): &(ObjectId, Vec<Subject<'_>>)| {
-                id.kind == object.id.kind && id.group() == object.id.group()
+        let mut change = Change::default();
+        for (path, (documents, directory)) in files {
+            let stays = snapshot.file(&path).is_some_and(|file| {
+                let others =
+                    snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty());
+                others.into_iter().any(|source| !documents.contains_key(&source.index))
+            });
+            let file = path.rsplit('/').next().unwrap_or_default();
+            let is_taken = |file: &str| {
+                let target = join(&directory, file).unwrap_or_default();
+                snapshot.file(&target).is_some()
+                    || change.moves.iter().any(|(_, to)| **to == *target)
+                    || change.cuts.iter().any(|(_, _, to)| **to == *target)
             };
-            if !self.objects.iter().any(is_meant)
-                || self.count(object.id.kind.as_ref()) < count(snapshot, path, &object.id.kind)
-            {
-                let why = format!("the file holds {} too", object.id);
-                let help = "name all objects of the file, or give each a file of its own first";
-                return Err(vec![Refused::at(object.node.get_ref().location(), why, help)]);
+            if stays {
+                let names = own_names(file, &documents);
+                let Some(file) = names.iter().find(|name| !is_taken(name)) else {
+                    let why = format!("{} is there already", join(&directory, &names[0]).unwrap_or_default());
+                    return Err(vec![Refused::at(None, why, "give that file another name first")]);
+                };
+                let target: Arc<str> = join(&directory, file).unwrap_or_default().into();
+                change.wanted.extend(enters(snapshot, &directory, file));
+                change.cuts.push((path, documents.into_keys().collect(), target));
+                continue;
             }
+            if is_taken(file) {
+                let why = format!("{} is there already", join(&directory, file).unwrap_or_default());
+                return Err(vec![Refused::at(None, why, "give the file another name first")]);
+            }
+            let target: Arc<str> = join(&directory, file).unwrap_or_default().into();
+            change.wanted.extend(leaves(snapshot, &path)?);
+            change.wanted.extend(enters(snapshot, &directory, file));
+            change.moves.push((path, target));
         }
-        Ok(())
-    }
-
-    fn count(&self, kind: &str) -> usize {
-        self.objects.iter().filter(|(id, _)| *id.kind == *kind).count()
+        Ok(change)
     }
 }
 
-fn count(snapshot: &Snapshot, path: &str, kind: &str) -> usize {
-    let here = snapshot.objects().iter().filter(|object| *object.source.path == *path);
-    here.filter(|object| *object.id.kind == *kind).count()
+/// Names for the file of documents that leave another one, the best first.
+fn own_names(file: &str, documents: &BTreeMap<u32, &ObjectId>) -> Vec<String> {
+    let extension = file.rsplit_once('.').map_or("yaml", |(_, extension)| extension);
+    let plain = |text: &str| -> String {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '-' }).collect()
+    };
+    let mut names = Vec::new();
+    if documents.len() > 1 && !FILE_NAMES.contains(&file) {
+        names.push(file.to_owned());
+    }
+    for id in documents.values() {
+        let name = plain(&id.name);
+        names.push(format!("{name}.{extension}"));
+        names.push(format!("{}-{name}.{extension}", id.kind.to_ascii_lowercase()));
+    }
+    names.retain(|name| !FILE_NAMES.contains(&&**name));
+    names
+}
+
+/// Cuts documents out of a file, which may have changes already.
+fn divide(
+    snapshot: &Snapshot,
+    changes: &mut Vec<FileChange>,
+    path: &Arc<str>,
+    documents: &BTreeSet<u32>,
+    target: &Arc<str>,
+) -> Result<(), Vec<Refused>> {
+    let refuse = |why: &str, help: &str| {
+        let place = Location { path: path.clone(), start: 0, end: 0, via: Vec::new() };
+        vec![Refused::at(Some(place), why, help)]
+    };
+    let (blob, stream) = policy::check_file(snapshot, path).map_err(|refusal| vec![refusal.into()])?;
+    let sealed = snapshot.file(path).is_some_and(|file| {
+        let mut sources = snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty());
+        sources.any(|source| NodeRef::Source(source, 0).get("sops").is_some_and(|sops| sops.is_map()))
+    });
+    if sealed {
+        return Err(refuse(
+            "SOPS signs the documents of the file together",
+            "give each a file of its own with sops first",
+        ));
+    }
+    let at = changes.iter().position(|change| change.path == *path);
+    let edited = at.map(|at| Stream::parse(&changes[at].after));
+    let parts = cut(edited.as_ref().unwrap_or(stream), documents)
+        .map_err(|why| refuse(why, "give each document a file of its own first"))?;
+    match at {
+        Some(at) => changes[at].after = parts.rest,
+        None => changes.push(FileChange { path: path.clone(), before: blob.clone(), after: parts.rest }),
+    }
+    let before = snapshot.store().intern(Vec::new());
+    changes.push(FileChange { path: target.clone(), before, after: parts.out });
+    changes.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(())
 }
 
 /// The subjects of an object in another world of the same repository.

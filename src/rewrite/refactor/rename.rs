@@ -2,7 +2,7 @@
 
 use super::same::{Difference, same};
 use super::steps::{Guard, Hand, MARK_PIN, commands, guards, ungarded};
-use super::{Proof, Rebuild, Refused, Rename, Series, Step, apply, changed, texts};
+use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed, texts};
 use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::{Category, ObjectId, Severity, kinds};
 use crate::plan;
@@ -63,15 +63,7 @@ impl Rename<'_> {
             let proof = self.prove(self.world, &after)?;
             let title = format!("it is called {}", self.new);
             let wait_for = commands::settled(self, &after);
-            series.steps.push(Step {
-                number: 1,
-                title,
-                done: false,
-                changes,
-                moves: Vec::new(),
-                wait_for,
-                proof,
-            });
+            series.push(title, changes, wait_for, proof);
         } else {
             let prepared = guards::are_set(self, guard, &mark);
             let (guarded, changes) = match prepared {
@@ -89,30 +81,13 @@ impl Rename<'_> {
                 self.guards_only(between, guard)?;
             }
             let next = self.again(between)?;
-            let proof = Proof { complete: true, orders: 1, ..Proof::default() };
             let wait_for = commands::guarded(self, guard);
-            series.steps.push(Step {
-                number: 1,
-                title: guard.title(&self.new).to_owned(),
-                done: prepared,
-                changes,
-                moves: Vec::new(),
-                wait_for,
-                proof,
-            });
+            series.push(guard.title(&self.new), changes, wait_for, Proof::unchanged()).done = prepared;
             let (changes, after) = next.rename(between, rebuild, &mark)?;
             let proof = next.prove(between, &after)?;
             let title = format!("it is called {}{}", self.new, guard.undone());
             let wait_for = commands::settled(self, &after);
-            series.steps.push(Step {
-                number: 2,
-                title,
-                done: false,
-                changes,
-                moves: Vec::new(),
-                wait_for,
-                proof,
-            });
+            series.push(title, changes, wait_for, proof);
         }
         Hand { rename: self, guard, many }.tell(first, &id, &mut series);
         Ok(series)

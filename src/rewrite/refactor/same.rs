@@ -4,7 +4,7 @@ use super::Refused;
 use super::mentions::mentions;
 use crate::model::ObjectId;
 use crate::rewrite::subject::Subject;
-use crate::world::{ApplyTarget, Cluster, Effective, World};
+use crate::world::{ApplyTarget, Cluster, Effective, Outcome, World};
 use crate::yaml::{Known, NodeRef, pointer_join};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -63,6 +63,9 @@ pub fn same(before: &World, after: &World, but: Difference<'_>) -> Result<usize,
                     let help = "give one of them a text of its own first, such as a patch of its overlay";
                     return Err(Refused::at(place, why, help));
                 }
+                if let Some(refused) = unfollowed(cluster, now, member.applied_by) {
+                    return Err(refused);
+                }
                 let why = format!("{} would be gone from {label}", object.id);
                 return Err(Refused::at(place, why, HELP));
             };
@@ -74,6 +77,25 @@ pub fn same(before: &World, after: &World, but: Difference<'_>) -> Result<usize,
         }
     }
     Ok(compared)
+}
+
+/// Why what applied an object does not apply anything afterwards.
+fn unfollowed(cluster: &Cluster, now: Option<&Cluster>, by: Option<u32>) -> Option<Refused> {
+    let applied = cluster.applied.get(by? as usize)?;
+    let now = now?.applied.iter().find(|now| now.id == applied.id)?;
+    let why = match &now.outcome {
+        Outcome::Built { .. } => return None,
+        Outcome::Failed(failure) => format!("could not be built: {}", failure.message),
+        Outcome::External(why) | Outcome::Unknown(why) => format!("could not be followed: {why}"),
+        Outcome::MissingPath => format!("would find no {}", now.path),
+    };
+    let place = applied.node.get_ref().location_at("/spec/path");
+    let composed = applied.tree.as_ref().is_some_and(|tree| tree.as_directory().is_none());
+    let help = match composed {
+        true => "an ArtifactGenerator gives its files other paths: change its copies or this path by hand",
+        false => HELP,
+    };
+    Some(Refused::at(place, format!("{} in {} {why}", applied.id, cluster.label()), help))
 }
 
 const HELP: &str = "change it by hand, and look at `forebay plan`";

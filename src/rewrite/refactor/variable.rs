@@ -7,7 +7,7 @@
 //! Source: kustomize-controller `reconcile` (variables are read at each build).
 
 use super::same::{Difference, same};
-use super::{Proof, Rebuild, Refused, Series, Step, apply, changed};
+use super::{Proof, Rebuild, Refused, Series, apply, changed};
 use crate::model::ObjectId;
 use crate::model::references::{Role, references};
 use crate::repo::{Snapshot, is_manifest_path};
@@ -39,6 +39,11 @@ pub struct Variable<'w> {
 type Origin = (ObjectId, String);
 
 impl Variable<'_> {
+    /// Whether some Kustomization gets it from this repository.
+    pub fn is_there(&self) -> bool {
+        !self.defined(self.world, &self.old).1.is_empty()
+    }
+
     /// Its three steps.
     ///
     /// # Errors
@@ -82,17 +87,7 @@ impl Variable<'_> {
         };
         let wait = vec![WAIT_FOR.to_owned()];
         let mut step = |title: String, done: bool, changes| {
-            let number = series.steps.len() + 1;
-            let proof = Proof { complete: true, orders: 1, ..Proof::default() };
-            series.steps.push(Step {
-                number,
-                title,
-                done,
-                changes,
-                moves: Vec::new(),
-                wait_for: wait.clone(),
-                proof,
-            });
+            series.push(title, changes, wait.clone(), Proof::unchanged()).done = done;
         };
         let title = format!("{new} stands beside {old}, with its value");
         let mut now: Option<World> = None;
