@@ -8,6 +8,7 @@ use super::session::Session;
 use super::{Answer, Failure};
 use crate::model::{ObjectId, kinds};
 use crate::rewrite::refactor::files;
+use crate::rewrite::refactor::moves::Moves;
 use crate::rewrite::refactor::objects::Handover;
 use crate::world::World;
 use std::collections::BTreeSet;
@@ -60,8 +61,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         let from: Vec<String> =
             from.iter().map(|path| inside(common, &session, path)).collect::<Result<_, _>>()?;
         let to = inside(common, &session, to)?;
-        files::Moves::new(&session.snapshot, &from, &to)
-            .and_then(|moves| files::series(&world, &moves, &rebuild))
+        Moves::new(&session.snapshot, &from, &to).and_then(|moves| files::series(&world, &moves, &rebuild))
     };
     refactoring::carry_out(common, &session, &world, &arguments.flags, "move", &command, result)
 }

@@ -11,7 +11,8 @@ use forebay::config::Config;
 use forebay::model::ObjectId;
 use forebay::model::kinds;
 use forebay::repo::{Snapshot, Store};
-use forebay::rewrite::refactor::files::{self, Moves};
+use forebay::rewrite::refactor::files;
+use forebay::rewrite::refactor::moves::Moves;
 use forebay::rewrite::refactor::objects::Handover;
 use forebay::rewrite::refactor::variable::Variable;
 use forebay::rewrite::refactor::{Refused, Rename, Series, changed};
@@ -67,12 +68,11 @@ fn subjects<'w>(world: &'w World, id: &ObjectId) -> Vec<Subject<'w>> {
 /// Builds the worlds of a repository's snapshots.
 type Rebuild<'r> = dyn Fn(&Arc<Snapshot>) -> World + 'r;
 
+/// The steps from the state of a world.
+type Steps<'s> = dyn Fn(&World, &Rebuild<'_>) -> Result<Series, Vec<Refused>> + 's;
+
 /// All steps of what `series` makes of a world, one after the other.
-fn all_steps(
-    world: &World,
-    what: &str,
-    series: &dyn Fn(&World, &Rebuild<'_>) -> Result<Series, Vec<Refused>>,
-) -> Result<(World, usize), Vec<Refused>> {
+fn all_steps(world: &World, what: &str, series: &Steps<'_>) -> Result<(World, usize), Vec<Refused>> {
     let config = Config::default();
     let mut now: Option<World> = None;
     for done in 0..4 {

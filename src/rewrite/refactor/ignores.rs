@@ -3,7 +3,7 @@
 //! Source: fluxcd/pkg `sourceignore`, go-git `gitignore`.
 
 use super::Refused;
-use super::files::Moves;
+use super::moves::Moves;
 use crate::repo::{Snapshot, is_manifest_path, join};
 use crate::rewrite::FileChange;
 use crate::world::World;
