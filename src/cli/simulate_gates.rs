@@ -61,7 +61,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let mut not_checked = not_checked(&world);
     for cluster in &clusters {
         for (job, command) in &cluster.unread {
-            not_checked.add(UNREAD, format!("{job}: {command}"));
+            not_checked.add(NotChecked::UNREAD_COMMAND, format!("{job}: {command}"));
         }
     }
     let view = View {
@@ -105,14 +105,13 @@ fn not_checked(world: &World) -> NotChecked {
 }
 
 const ORPHAN: &str = "orphan-object";
-const UNREAD: &str = "cronjob-command";
 
 fn unapplied(out: &mut dyn Write, not_checked: &NotChecked) -> io::Result<()> {
     let of = |wanted: &str| not_checked.iter().find(|(reason, _)| *reason == wanted);
     if let Some((_, orphans)) = of(ORPHAN) {
         writeln!(out, "\nnot simulated, as no cluster applies it: {}", clean(&orphans.join(", ")))?;
     }
-    if let Some((_, commands)) = of(UNREAD) {
+    if let Some((_, commands)) = of(NotChecked::UNREAD_COMMAND) {
         writeln!(out, "\nnot read: commands about a suspension that may open or close more")?;
         for command in commands {
             writeln!(out, "  {}", shorten(&clean(command), 78))?;

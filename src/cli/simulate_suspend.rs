@@ -32,15 +32,19 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let earlier =
         earlier.map(|revision| (world.like(&revision.snapshot, &session.config, &remotes), revision.label));
     let earlier = earlier.as_ref().map(|(earlier, label)| (earlier, label.as_str()));
-    let states = suspend::states(&world, earlier, wanted);
+    let states = suspend::states(&world, earlier, at, wanted);
+    let mut not_checked = NotChecked::default();
+    for (job, command) in &states.unread {
+        not_checked.add(NotChecked::UNREAD_COMMAND, format!("{job}: {command}"));
+    }
     output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
         Format::Json => {
-            let header = json::header("simulate-suspend", at, Some(&world), &NotChecked::default());
+            let header = json::header("simulate-suspend", at, Some(&world), &not_checked);
             json::write(out, &json::answer(header, suspend::json(&world, &states)))
         }
         Format::Text => {
-            out.write_all(suspend::text(&world, &states).as_bytes())?;
+            out.write_all(suspend::text(&world, at, &states).as_bytes())?;
             output::followed(out, &world)
         }
     })?;

@@ -14,7 +14,78 @@ use crate::go::regexp::{GoRegexp, RegexpError};
 enum Part {
     Any,
     Text(Box<str>),
+    Plain(Plain),
     Regexp(GoRegexp),
+}
+
+/// Alternatives of nothing but letters, `.` and `.*`: most groups and names are
+/// such, and every Kustomization of a cluster brings its own to compile.
+#[derive(Debug)]
+struct Plain(Vec<Vec<Token>>);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Token {
+    Letter(char),
+    /// `.`: any character but a line's end.
+    One,
+    /// `.*`
+    Run,
+}
+
+impl Plain {
+    /// `None` for a pattern with anything more than that.
+    fn new(pattern: &str) -> Option<Plain> {
+        let alternative = |text: &str| {
+            let mut tokens = Vec::with_capacity(text.len());
+            for byte in text.bytes() {
+                tokens.push(match byte {
+                    _ if byte.is_ascii_alphanumeric() || b"-_/:".contains(&byte) => {
+                        Token::Letter(byte.into())
+                    }
+                    b'.' => Token::One,
+                    b'*' if tokens.pop()? == Token::One => Token::Run,
+                    _ => return None,
+                });
+            }
+            Some(tokens)
+        };
+        pattern.split('|').map(alternative).collect::<Option<_>>().map(Plain)
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        self.0.iter().any(|tokens| matches_tokens(tokens, text))
+    }
+}
+
+fn matches_tokens(tokens: &[Token], text: &str) -> bool {
+    let mut tokens = tokens;
+    let mut text = text.chars();
+    // Where to go on once what follows the last run does not fit.
+    let mut retry = None;
+    loop {
+        if let [Token::Run, rest @ ..] = tokens {
+            tokens = rest;
+            retry = Some((rest, text.clone()));
+            continue;
+        }
+        let next = text.clone().next();
+        match (tokens, next) {
+            ([], None) => return true,
+            ([Token::Letter(wanted), rest @ ..], Some(c)) if *wanted == c => tokens = rest,
+            ([Token::One, rest @ ..], Some(c)) if c != '\n' => tokens = rest,
+            _ => {
+                let Some((rest, mut from)) = retry else { return false };
+                if from.next().is_none_or(|c| c == '\n') {
+                    return false;
+                }
+                tokens = rest;
+                text = from.clone();
+                retry = Some((rest, from));
+                continue;
+            }
+        }
+        text.next();
+    }
 }
 
 impl Part {
@@ -24,6 +95,9 @@ impl Part {
         }
         if pattern.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/:".contains(&byte)) {
             return Ok(Part::Text(pattern.into()));
+        }
+        if let Some(plain) = Plain::new(pattern) {
+            return Ok(Part::Plain(plain));
         }
         match GoRegexp::new(&format!("^(?:{pattern})$")) {
             Ok(regexp) => Ok(Part::Regexp(regexp)),
@@ -35,6 +109,7 @@ impl Part {
         match self {
             Part::Any => true,
             Part::Text(wanted) => **wanted == *text,
+            Part::Plain(plain) => plain.matches(text),
             Part::Regexp(regexp) => regexp.is_match(text),
         }
     }
@@ -299,6 +374,31 @@ mod tests {
     use super::*;
     use crate::kustomize::resource::Role;
     use crate::yaml::parse_nodes;
+
+    fn words(alphabet: &[&str], length: usize) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut last = all.clone();
+        for _ in 0..length {
+            last = last.iter().flat_map(|word| alphabet.iter().map(move |c| format!("{word}{c}"))).collect();
+            all.extend(last.iter().cloned());
+        }
+        all
+    }
+
+    #[test]
+    fn plain_patterns_match_what_the_regular_expression_does() {
+        let texts = words(&["a", "b", "\n", "é"], 3);
+        let mut plain = 0;
+        for pattern in words(&["a", "b", ".", ".*", "|", "*"], 4) {
+            let Some(found) = Plain::new(&pattern) else { continue };
+            plain += 1;
+            let regexp = GoRegexp::new(&format!("^(?:{pattern})$")).unwrap();
+            for text in &texts {
+                assert_eq!(found.matches(text), regexp.is_match(text), "{pattern:?} {text:?}");
+            }
+        }
+        assert!(plain > 500, "{plain}");
+    }
 
     #[test]
     fn label_selectors_match_as_in_kubernetes() {

@@ -68,6 +68,9 @@ pub struct NotChecked {
 }
 
 impl NotChecked {
+    /// The reason for a command of a CronJob about a suspension that is not read.
+    pub const UNREAD_COMMAND: &'static str = "cronjob-command";
+
     /// Count one place under a reason.
     pub fn add(&mut self, reason: &'static str, place: impl Into<String>) {
         self.reasons.entry(reason).or_default().push(place.into());

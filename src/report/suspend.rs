@@ -4,10 +4,13 @@ use super::parts::{WIDTH, location, object, unknown};
 use super::place;
 use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
+use crate::simulate::gates::objects::{Gating, Job, suspends};
+use crate::simulate::gates::timeline::{Change, Range, State as Position, Subject, SubjectKind, simulate};
 use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
-use crate::text::clean;
+use crate::text::{clean, shorten};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::NodeRef;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 
@@ -17,36 +20,95 @@ pub struct State<'w> {
     object: &'w Effective,
     suspension: Suspension<'w>,
     consequences: Vec<String>,
+    /// What CronJobs make of it around the moment asked about.
+    scheduled: Option<Subject>,
 }
+
+/// The suspendable objects, and what was not read of them.
+pub struct States<'w> {
+    states: Vec<State<'w>>,
+    /// CronJobs with a command about a suspension that cannot be read, and the
+    /// command.
+    pub unread: Vec<(ObjectId, String)>,
+}
+
+/// Days after the moment asked about in which the next change is looked for.
+const AHEAD: i64 = 7;
 
 /// Every suspendable object of the wanted clusters.
 ///
 /// With an earlier state of the repository and its name, the consequences say what
-/// the end of a suspension applies and prunes of what changed since.
+/// the end of a suspension applies and prunes of what changed since. With a
+/// moment, an object that CronJobs suspend and resume is in the state in which
+/// their last runs before it leave it.
 pub fn states<'w>(
     world: &'w World,
     earlier: Option<(&World, &str)>,
+    at: Option<Timestamp>,
     wanted: impl Fn(&Cluster) -> bool,
-) -> Vec<State<'w>> {
-    let mut states = Vec::new();
+) -> States<'w> {
+    let mut out = States { states: Vec::new(), unread: Vec::new() };
     for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
-        let mut own: Vec<State<'w>> = world
-            .members(cluster)
-            .filter(|(member, _)| member.target == ApplyTarget::Local)
-            .filter_map(|(_, object)| {
-                let suspension = suspension(&object.id, object.node.get_ref(), &cluster.settings)?;
-                let mut consequences = consequences(world, cluster, object, &suspension);
-                if let Some((earlier, name)) = earlier.filter(|_| suspension.suspended == Some(true)) {
-                    consequences.extend(resumed(world, cluster, object, earlier, name));
-                }
-                Some(State { cluster, object, suspension, consequences })
-            })
-            .collect();
+        let local = || world.members(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
+        let gating = Gating::read(local().map(|(_, object)| (&object.id, object.node.get_ref())));
+        let mut subjects = match at.filter(|_| !gating.jobs.is_empty()) {
+            Some(at) => {
+                let to = at.checked_add(SignedDuration::from_hours(24 * AHEAD)).unwrap_or(Timestamp::MAX);
+                simulate(&gating, Range { from: at, to }).subjects
+            }
+            None => Vec::new(),
+        };
+        subjects.retain(|subject| subject.kind == SubjectKind::CronJob);
+        let mut own: Vec<State<'w>> = Vec::new();
+        for (_, object) in local() {
+            let node = object.node.get_ref();
+            let Some(mut suspension) = suspension(&object.id, node, &cluster.settings) else { continue };
+            let scheduled = subjects.iter().find(|subject| subject.id == object.id).cloned();
+            if let Some(subject) = &scheduled {
+                suspension.suspended = match subject.timeline.first {
+                    Position::Closed => Some(true),
+                    Position::Opened => Some(false),
+                    Position::Unknown => None,
+                };
+            }
+            let mut consequences = consequences(world, cluster, object, &suspension);
+            if let Some((earlier, name)) = earlier.filter(|_| suspension.suspended == Some(true)) {
+                consequences.extend(resumed(world, cluster, object, earlier, name));
+            }
+            match &scheduled {
+                Some(subject) => consequences.push(next(subject)),
+                None => consequences.extend(jobs_of(&gating, &object.id)),
+            }
+            own.push(State { cluster, object, suspension, consequences, scheduled });
+        }
         own.sort_by(|a, b| a.object.id.cmp(&b.object.id));
         own.dedup_by(|a, b| a.object.id == b.object.id);
-        states.append(&mut own);
+        out.states.append(&mut own);
+        out.unread.extend(gating.unread);
     }
-    states
+    out
+}
+
+/// The CronJobs that suspend or resume an object, where no moment is asked about.
+fn jobs_of(gating: &Gating, id: &ObjectId) -> Option<String> {
+    let touches = |job: &&Job| job.actions.iter().any(|found| suspends(&found.action, id));
+    let names: Vec<String> = gating.jobs.iter().filter(touches).map(|job| job.id.to_string()).collect();
+    (!names.is_empty())
+        .then(|| format!("suspended and resumed by {}: ask with --at TIME for a moment", names.join(", ")))
+}
+
+/// What comes after the moment that was asked about.
+fn next(subject: &Subject) -> String {
+    if let Some(why) = &subject.unknown {
+        return format!("its state at that time is unknown: {why}");
+    }
+    match subject.timeline.changes.first() {
+        Some(Change { at, state, cause, .. }) => {
+            let what = if *state == Position::Closed { "suspended" } else { "resumed" };
+            format!("{what} next at {at}, by {cause}")
+        }
+        None => format!("no CronJob changes that in the {AHEAD} days after"),
+    }
 }
 
 /// What is applied and pruned on resume, in sentences without a full stop.
@@ -86,51 +148,84 @@ fn resumed(world: &World, cluster: &Cluster, object: &Effective, earlier: &World
 const NAMED: usize = 8;
 
 /// The contract's body.
-pub fn json(world: &World, states: &[State<'_>]) -> Value {
+pub fn json(world: &World, states: &States<'_>) -> Value {
     let snapshot = &*world.snapshot;
-    let objects = states.iter().map(|state| {
+    let objects = states.states.iter().map(|state| {
         let suspension = &state.suspension;
         let honoured = match (suspension.annotation.is_some(), suspension.honoured) {
             (false, _) | (true, Some(true)) => "yes",
             (true, Some(false)) => "no",
             (true, None) => "unknown",
         };
-        let suspended = match suspension.suspended {
-            Some(known) => value!(known),
-            None => unknown("whether the controllers read the annotation, or the value, is unknown"),
+        let suspended = match (suspension.suspended, &state.scheduled) {
+            (Some(known), _) => value!(known),
+            (None, Some(Subject { unknown: Some(why), .. })) => unknown(why),
+            (None, _) => unknown("whether the controllers read the annotation, or the value, is unknown"),
         };
-        value!({
+        let next = state.scheduled.as_ref().and_then(|subject| subject.timeline.changes.first());
+        let mut one = value!({
             "cluster": state.cluster.name.as_deref(),
             "object": object(&state.object.id),
             "suspended": suspended,
-            "by": suspension.ways(),
+            "by": state.ways(),
             "honoured": honoured,
             "reason": suspension.reason(snapshot),
-            "generationChanges": suspension.field.is_some(),
+            "generationChanges": suspension.field.is_some() || state.is_set_by_job(),
             "consequences": state.consequences,
             "location": location(snapshot, suspension.location().as_ref()),
-        })
+        });
+        if let Some(change) = next {
+            one["next"] = value!({
+                "at": change.at.to_string(),
+                "suspended": change.state == Position::Closed,
+                "cause": change.cause,
+                "location": location(snapshot, change.location.as_ref()),
+            });
+        }
+        one
     });
     value!({"objects": objects.collect::<Vec<_>>()})
 }
 
 /// The text: a table of what is, or seems, suspended; what follows from it.
-pub fn text(world: &World, states: &[State<'_>]) -> String {
+pub fn text(world: &World, at: Option<Timestamp>, states: &States<'_>) -> String {
     let mut out = String::new();
-    let mut rest = states;
+    let mut rest = &*states.states;
     while let Some(first) = rest.first() {
         let count = rest.iter().take_while(|state| std::ptr::eq(state.cluster, first.cluster)).count();
         let (own, others) = rest.split_at(count);
-        one_cluster(&mut out, world, own);
+        one_cluster(&mut out, world, at, own);
         rest = others;
     }
-    if states.is_empty() {
+    if states.states.is_empty() {
         out.push_str("no suspendable object\n");
+    }
+    if !states.unread.is_empty() {
+        out.push_str("\nnot read: commands that may suspend or resume more\n");
+    }
+    for (job, command) in &states.unread {
+        let _ = writeln!(out, "  {}", shorten(&clean(&format!("{job}: {command}")), 78));
     }
     out
 }
 
-fn one_cluster(out: &mut String, world: &World, states: &[State<'_>]) {
+impl State<'_> {
+    /// Ways in which it is, or seems, suspended. What a CronJob sets is the
+    /// field.
+    fn ways(&self) -> Vec<&'static str> {
+        let mut ways = self.suspension.ways();
+        if self.is_set_by_job() && !ways.contains(&"spec") {
+            ways.insert(0, "spec");
+        }
+        ways
+    }
+
+    fn is_set_by_job(&self) -> bool {
+        self.scheduled.is_some() && self.suspension.suspended == Some(true)
+    }
+}
+
+fn one_cluster(out: &mut String, world: &World, at: Option<Timestamp>, states: &[State<'_>]) {
     let snapshot = &*world.snapshot;
     let Some(first) = states.first() else { return };
     let version = super::stated::version(snapshot, Product::Flux, &first.cluster.settings);
@@ -139,11 +234,15 @@ fn one_cluster(out: &mut String, world: &World, states: &[State<'_>]) {
         .name
         .as_ref()
         .map_or("no entry point".to_owned(), |name| format!("cluster {}", clean(name)));
-    let _ = writeln!(out, "{name}, {version}");
+    let at = at.map_or(String::new(), |at| format!(", at {at}"));
+    let _ = writeln!(out, "{name}{at}, {version}");
     if states.iter().any(|state| state.suspension.annotation.is_some()) {
         out.push_str("(a proposal: suspension by the annotation, which no released Flux reads)\n");
     }
-    let shown: Vec<&State<'_>> = states.iter().filter(|state| !state.suspension.ways().is_empty()).collect();
+    let shown: Vec<&State<'_>> = states
+        .iter()
+        .filter(|state| !state.suspension.ways().is_empty() || !state.consequences.is_empty())
+        .collect();
     if !shown.is_empty() {
         let names: Vec<String> =
             shown.iter().map(|state| clean(&state.object.id.to_string()).into_owned()).collect();
@@ -152,10 +251,15 @@ fn one_cluster(out: &mut String, world: &World, states: &[State<'_>]) {
         for (state, name) in shown.iter().zip(&names) {
             let suspended = match state.suspension.suspended {
                 Some(true) => "yes",
+                Some(false) if state.suspension.annotation.is_none() => "no",
                 Some(false) => "NO",
                 None => "unknown",
             };
-            let ways = state.suspension.ways().join("+");
+            let ways = match (state.ways(), &state.scheduled) {
+                (_, Some(_)) => "CronJob".to_owned(),
+                (ways, None) if ways.is_empty() => "-".to_owned(),
+                (ways, None) => ways.join("+"),
+            };
             let reason = state.suspension.reason(snapshot).unwrap_or_else(|| "-".to_owned());
             let room = WIDTH.saturating_sub(width + 27);
             let line = format!(
@@ -167,7 +271,8 @@ fn one_cluster(out: &mut String, world: &World, states: &[State<'_>]) {
         }
         out.push('\n');
         for state in &shown {
-            let spot = state.suspension.location().and_then(|location| {
+            let job = state.scheduled.as_ref().and_then(|subject| subject.timeline.changes.first());
+            let spot = state.suspension.location().or_else(|| job?.location.clone()).and_then(|location| {
                 let line = place(snapshot, &location)?.from.0;
                 Some(format!("{}:{line}", location.path))
             });

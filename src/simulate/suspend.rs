@@ -9,6 +9,7 @@ use crate::model::kinds;
 use crate::model::kinds::SuspendBy;
 use crate::model::references::{Role, has_ready_expression, references};
 use crate::repo::Snapshot;
+use crate::text::counted;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{EntryRef, Known, Location, NodeRef};
@@ -273,7 +274,8 @@ pub fn consequences(
                 count => format!("not applied, no drift correction; its {count} children keep reconciling"),
             });
             let stay = applied(world, cluster, id).len();
-            out.push(format!("deleting it now prunes nothing: {stay} objects would stay in the cluster"));
+            let stay = counted(stay, "object");
+            out.push(format!("deleting it now prunes nothing: {stay} would stay in the cluster"));
         }
         "HelmRelease" => {
             out.push("no upgrade, no rollback, no drift correction".to_owned());

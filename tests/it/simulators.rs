@@ -480,6 +480,105 @@ fn a_resumed_kustomization_applies_and_prunes_what_changed_meanwhile() {
     assert!(!run.out.contains("on resume"), "{}", run.out);
 }
 
+fn job(name: &str, schedule: &str, rest: &str, command: &str) -> String {
+    format!(
+        "apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: {name}, namespace: flux-system}}
+spec:
+  schedule: '{schedule}'
+{rest}  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+            - name: flux
+              image: ghcr.io/fluxcd/flux-cli:v2.7.0
+              command: [{command}]
+---
+"
+    )
+}
+
+#[test]
+fn a_moment_shows_what_cron_jobs_left_suspended() {
+    let freeze = job("freeze", "0 17 * * FRI", "", "flux, suspend, ks, apps");
+    let thaw = job(
+        "thaw",
+        "0 8 * * MON",
+        "",
+        r#"kubectl, patch, kustomization/apps, -n, flux-system, --type=merge, -p, '{"spec":{"suspend":false}}'"#,
+    );
+    let plain = kustomization("./apps");
+    let saturday = "2026-11-21T12:00:00Z";
+    // What is in Git, the jobs, the moment, what holds, what comes next.
+    let unknown = "unknown";
+    let cases: &[(&str, &str, &str, &str, &str)] = &[
+        (&plain, &format!("{freeze}{thaw}"), saturday, "true", "2026-11-23T08:00:00Z"),
+        (&plain, &format!("{freeze}{thaw}"), "2026-11-23T07:59:59Z", "true", "2026-11-23T08:00:00Z"),
+        (&plain, &format!("{freeze}{thaw}"), "2026-11-23T08:00:00Z", "false", "2026-11-27T17:00:00Z"),
+        (&plain, &format!("{thaw}{freeze}"), "2026-11-24T12:00:00Z", "false", "2026-11-27T17:00:00Z"),
+        // A job that never runs changes nothing.
+        (
+            &plain,
+            &job("freeze", "0 17 * * FRI", "  suspend: true\n", "flux, suspend, ks, apps"),
+            saturday,
+            "false",
+            "",
+        ),
+        // Flux writes back what Git says, at a time that nobody knows.
+        (&plain.replace("prune: true", "prune: true\n  suspend: false"), &freeze, saturday, unknown, ""),
+        // Only one direction: it stays as the job left it.
+        (
+            &plain.replace("prune: true", "prune: true\n  suspend: true"),
+            &freeze,
+            saturday,
+            "true",
+            "2026-11-27T17:00:00Z",
+        ),
+        // Another object's.
+        (&plain, &job("freeze", "0 17 * * FRI", "", "flux, suspend, ks, other"), saturday, "false", ""),
+    ];
+    for (apps, jobs, at, expected, next) in cases {
+        let scratch = Scratch::new(&[
+            (".forebay.yaml", "clusters: [{name: a, path: clusters/a}]\n"),
+            ("clusters/a/apps.yaml", apps),
+            ("clusters/a/jobs.yaml", jobs),
+            ("apps/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n"),
+        ]);
+        let run = scratch.forebay(&["simulate", "suspend", "--at", at, "--format", "json"]);
+        let answer = run.json();
+        let found =
+            answer["objects"].as_array().unwrap().iter().find(|o| o["object"]["name"] == "apps").unwrap();
+        let state = match &found["suspended"] {
+            state if state.is_boolean() => state.to_string(),
+            _ => unknown.to_owned(),
+        };
+        assert_eq!(state, *expected, "{at} {jobs}\n{found:#}");
+        assert_eq!(found["next"]["at"].as_str().unwrap_or_default(), *next, "{at} {jobs}\n{found:#}");
+        // Without a moment, Git's state.
+        let run = scratch.forebay(&["simulate", "suspend", "--format", "json"]);
+        let answer = run.json();
+        let found =
+            answer["objects"].as_array().unwrap().iter().find(|o| o["object"]["name"] == "apps").unwrap();
+        assert_eq!(found["suspended"], apps.contains("suspend: true"), "{found:#}");
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_read_is_named() {
+    let scratch = Scratch::new(&[
+        (".forebay.yaml", "clusters: [{name: a, path: clusters/a}]\n"),
+        ("clusters/a/apps.yaml", &kustomization("./apps")),
+        ("clusters/a/jobs.yaml", &job("odd", "0 1 * * *", "", "sh, -c, 'flux suspend ks $NAME'")),
+        ("apps/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n"),
+    ]);
+    let run = scratch.forebay(&["simulate", "suspend", "--at", "2026-11-21T12:00:00Z"]);
+    assert!(run.out.contains("not read: commands that may suspend or resume more"), "{}", run.out);
+    assert!(run.out.contains("CronJob flux-system/odd: flux suspend ks $NAME"), "{}", run.out);
+}
+
 #[test]
 fn what_no_cluster_applies_is_said_where_it_stands() {
     let sync = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: flux-system, namespace: \
