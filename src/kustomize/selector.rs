@@ -38,14 +38,15 @@ impl Plain {
         let alternative = |text: &str| {
             let mut tokens = Vec::with_capacity(text.len());
             for byte in text.bytes() {
-                tokens.push(match byte {
+                let token = match byte {
                     _ if byte.is_ascii_alphanumeric() || b"-_/:".contains(&byte) => {
                         Token::Letter(byte.into())
                     }
                     b'.' => Token::One,
                     b'*' if tokens.pop()? == Token::One => Token::Run,
                     _ => return None,
-                });
+                };
+                tokens.push(token);
             }
             Some(tokens)
         };

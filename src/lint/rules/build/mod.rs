@@ -143,6 +143,9 @@ fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> Vec<Failed<'a>> {
 /// The known objects of some Kustomizations of a cluster and of all that these
 /// apply.
 pub(in crate::lint::rules) fn held_back(view: &ClusterView<'_>, indices: &[usize]) -> usize {
+    if indices.is_empty() {
+        return 0;
+    }
     let applied = &view.cluster.applied;
     let holds = |start: u32| {
         std::iter::successors(Some(start), |index| applied[*index as usize].applied_by)
