@@ -8,6 +8,7 @@ use super::error::{BuildError, Class, Result};
 use super::load;
 use super::nodes::{self, Kind};
 use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, Value, resolve};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// A decoded patch.
@@ -71,11 +72,25 @@ impl JsonPatch {
         self.operations.is_empty()
     }
 
+    /// Whether an object that went through JSON and is sound stays so, and is still
+    /// called and labelled the same: texts are written or taken away below fields
+    /// that don't say what it is.
+    pub(super) fn is_local(&self) -> bool {
+        self.operations.iter().all(Operation::is_local)
+    }
+
+    /// Apply to an object of which [`JsonPatch::is_local`] speaks; `keys` are those
+    /// of one of its maps.
+    pub(super) fn apply_locally(&self, object: &mut Node, keys: &mut Keys) -> Result<()> {
+        self.operations.iter().try_for_each(|operation| operation.apply(object, keys))
+    }
+
     /// Apply to an object, whose defects are errors now.
     pub(super) fn apply(&self, object: &mut Node) -> Result<()> {
         normalise(object);
+        let mut keys = Keys::default();
         for operation in &self.operations {
-            operation.apply(object)?;
+            operation.apply(object, &mut keys)?;
         }
         if self.operations.iter().any(|operation| operation.op == "copy")
             && let Some(defect) = load::inspect(object.get_ref())?
@@ -86,7 +101,86 @@ impl JsonPatch {
     }
 }
 
+/// Where the keys of one large map of an object stand: patches may add to it one
+/// after the other.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    /// The path of the map.
+    parent: String,
+    /// First positions.
+    at: FxHashMap<String, usize>,
+    /// Entries that are counted.
+    count: usize,
+}
+
+impl Keys {
+    /// Entries from which on a map is worth it.
+    const LARGE: usize = 32;
+
+    /// Forget the map if an operation on this path may change where its keys stand
+    /// otherwise than by [`Keys::set`].
+    fn watch(&mut self, op: &str, path: &str) {
+        let is_of_map = path.rsplit_once('/').is_some_and(|(parent, _)| parent == self.parent);
+        if self.count > 0 && !(is_of_map && matches!(op, "add" | "replace" | "test")) {
+            *self = Keys::default();
+        }
+    }
+
+    /// Write an entry of the map at the path's parent.
+    fn set(&mut self, map: &mut Node, path: &str, key: &str, value: Node, key_node: Node) {
+        let Some(entries) = map.make_map() else { return };
+        if entries.len() < Keys::LARGE {
+            match entries.iter_mut().find(|entry| entry.key_text() == key) {
+                Some(entry) => entry.value = value,
+                None => entries.push(crate::yaml::Entry { key: key_node, value }),
+            }
+            return;
+        }
+        if self.count != entries.len() {
+            self.parent = path.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned());
+            self.at.clear();
+            for (at, entry) in entries.iter().enumerate() {
+                self.at.entry(entry.key_text().into_owned()).or_insert(at);
+            }
+            self.count = entries.len();
+        }
+        match self.at.get(key) {
+            Some(at) => entries[*at].value = value,
+            None => {
+                self.at.insert(key.to_owned(), entries.len());
+                self.count += 1;
+                entries.push(crate::yaml::Entry { key: key_node, value });
+            }
+        }
+    }
+}
+
 impl Operation {
+    fn is_local(&self) -> bool {
+        let field = self.path.as_deref().and_then(|path| path.strip_prefix('/')?.split('/').next());
+        let inside = field.is_some_and(|field| {
+            !matches!(field, "apiVersion" | "kind" | "metadata") && !field.contains('~')
+        });
+        let stays = || {
+            self.value.as_ref().is_some_and(|value| {
+                let is_text = matches!(value.get_ref().scalar(Dialect::GoYamlV3), Scalar::Str(_))
+                    && nodes::kind(Some(value.get_ref())) == Kind::Scalar;
+                let new = self.new_value();
+                let new = new.get_ref();
+                is_text
+                    && !nodes::may_change(new)
+                    && through_json(new, true, resolve::format_float).is_none()
+                    && through_json(new, false, resolve::format_float).is_none()
+            })
+        };
+        inside
+            && match self.op.as_str() {
+                "remove" | "test" => true,
+                "add" | "replace" => stays(),
+                _ => false,
+            }
+    }
+
     fn error(&self, message: impl Into<String>) -> Box<BuildError> {
         BuildError::at(Class::PatchApply, message, self.node.get_ref())
     }
@@ -95,18 +189,19 @@ impl Operation {
         self.path.as_deref().ok_or_else(|| self.error("an operation without a path"))
     }
 
-    fn apply(&self, object: &mut Node) -> Result<()> {
+    fn apply(&self, object: &mut Node, keys: &mut Keys) -> Result<()> {
+        keys.watch(&self.op, self.path.as_deref().unwrap_or_default());
         match self.op.as_str() {
             "add" => {
                 let value = self.new_value();
-                self.add(object, self.path()?, value)
+                self.add(object, self.path()?, value, keys)
             }
             "remove" => self.remove(object, self.path()?).map(drop),
-            "replace" => self.replace(object),
+            "replace" => self.replace(object, keys),
             "move" => {
                 let from = self.from.as_deref().ok_or_else(|| self.error("`move` without `from`"))?;
                 let value = self.remove(object, from)?;
-                self.add(object, self.path()?, value)
+                self.add(object, self.path()?, value, keys)
             }
             "copy" => {
                 let from = self.from.as_deref().ok_or_else(|| self.error("`copy` without `from`"))?;
@@ -115,7 +210,7 @@ impl Operation {
                     return Err(self.error(format!("{from} isn't there to be copied")));
                 };
                 let value = value.to_node();
-                self.add(object, self.path()?, value)
+                self.add(object, self.path()?, value, keys)
             }
             "test" => self.test(object),
             other => Err(self.error(format!("`{other}` is no operation of a JSON patch"))),
@@ -170,12 +265,12 @@ impl Operation {
         Ok((node, unescape(last).into_owned()))
     }
 
-    fn add(&self, object: &mut Node, path: &str, value: Node) -> Result<()> {
+    fn add(&self, object: &mut Node, path: &str, value: Node, keys: &mut Keys) -> Result<()> {
         let key_origin = self.key_origin();
         let (parent, key) = self.locate(object, path)?;
         if parent.get_ref().is_map() {
             let key_node = Node::string(&key, key_origin);
-            set_with_key(parent, &key, value, key_node);
+            keys.set(parent, path, &key, value, key_node);
             return Ok(());
         }
         let length = parent.get_ref().items().count();
@@ -211,7 +306,7 @@ impl Operation {
     }
 
     /// A missing key is added; a missing index is an error.
-    fn replace(&self, object: &mut Node) -> Result<()> {
+    fn replace(&self, object: &mut Node, keys: &mut Keys) -> Result<()> {
         let path = self.path()?;
         let value = self.new_value();
         if path.is_empty() {
@@ -225,7 +320,7 @@ impl Operation {
         let (parent, key) = self.locate(object, path)?;
         if parent.get_ref().is_map() {
             let key_node = Node::string(&key, key_origin);
-            set_with_key(parent, &key, value, key_node);
+            keys.set(parent, path, &key, value, key_node);
             return Ok(());
         }
         let length = parent.get_ref().items().count();
@@ -265,15 +360,6 @@ impl Operation {
     /// Where a key that the operation makes is written: its path.
     fn key_origin(&self) -> Option<Location> {
         self.node.get_ref().get("path").and_then(NodeRef::location)
-    }
-}
-
-fn set_with_key(parent: &mut Node, key: &str, value: Node, key_node: Node) {
-    if let Some(entries) = parent.make_map() {
-        match entries.iter_mut().find(|entry| entry.key_text() == key) {
-            Some(entry) => entry.value = value,
-            None => entries.push(crate::yaml::Entry { key: key_node, value }),
-        }
     }
 }
 

@@ -23,6 +23,7 @@ mod json6902;
 mod load;
 mod merge;
 mod nameref;
+mod names;
 mod nodes;
 mod order;
 mod patch;

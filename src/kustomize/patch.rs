@@ -9,16 +9,18 @@ use super::decode::Text;
 use super::error::{BuildError, Class, Result};
 use super::file::{self, Selector};
 use super::id::ResId;
-use super::json6902::{self, JsonPatch};
+use super::json6902::{self, JsonPatch, Keys};
 use super::load::{self, Loaded, Place};
 use super::merge::{is_replacement, merge};
+use super::names::Names;
 use super::nodes::{self, Tag};
 use super::resource::{FileUse, Resource, Role, is_internal, text_pairs};
 use super::schema::Schemas;
 use super::selector::Compiled;
 use super::{WarningKind, builder};
 use crate::yaml::{Dialect, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// `patchesStrategicMerge`: texts or paths, and one more text.
@@ -48,8 +50,9 @@ pub(super) fn strategic_merges(
         let message = "there is no patch in `patchesStrategicMerge`";
         return Err(BuildError::at(Class::PatchConfig, message, first.node.get_ref()));
     }
+    let mut row = Row::default();
     for (patch, use_) in patches {
-        let target = match unique_target(resources, &patch.node, &mut Names::default()) {
+        let target = match unique_target(resources, &patch.node, &mut row.names) {
             Ok(target) => target,
             // Its object may be among what was left out.
             Err(error) if error.class == Class::PatchTarget && builder.is_partial() => continue,
@@ -57,7 +60,7 @@ pub(super) fn strategic_merges(
         };
         let id = resources[target].id.clone();
         let prepared = Prepared::new(&patch, use_, false, false, true);
-        apply_selected(builder.schemas(), resources, &[id], &prepared)?;
+        apply_selected(builder.schemas(), resources, &[id], &prepared, &mut row)?;
     }
     Ok(())
 }
@@ -106,39 +109,41 @@ pub(super) fn apply_json6902(
     Ok(())
 }
 
-/// Positions of resources by every name that they have or had, while patches leave
-/// them as they are: a kustomization may have as many patches as objects.
+/// What patches in a row leave for the next one.
 #[derive(Default)]
-pub(super) struct Names(Option<FxHashMap<String, Vec<usize>>>);
+pub(super) struct Row {
+    names: Names,
+    /// Positions of objects that went through JSON and are sound.
+    settled: FxHashSet<usize>,
+    /// Keys of a map of one of them.
+    keys: (usize, Keys),
+    /// Whether no two objects have the same id.
+    unique: bool,
+}
 
-impl Names {
-    fn of(&mut self, resources: &[Resource]) -> &FxHashMap<String, Vec<usize>> {
-        self.0.get_or_insert_with(|| {
-            let mut names: FxHashMap<String, Vec<usize>> = FxHashMap::default();
-            for (at, resource) in resources.iter().enumerate() {
-                for id in resource.ids() {
-                    let known = names.entry(id.name.to_string()).or_default();
-                    if known.last() != Some(&at) {
-                        known.push(at);
-                    }
-                }
-            }
-            names
-        })
+impl Row {
+    /// Objects may have been changed by others.
+    fn unsettle(&mut self) {
+        self.settled.clear();
+        self.keys.1 = Keys::default();
+    }
+
+    /// Remove the objects of which nothing is left.
+    fn remove_empty(&mut self, resources: &mut Vec<Resource>) {
+        resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
+        self.unsettle();
+        self.names.forget();
     }
 }
 
-/// Apply one entry of `patches`; `names` is the same for those in a row.
+/// Apply one entry of `patches`; `row` is the same for those in a row.
 pub(super) fn apply(
     builder: &mut Builder<'_>,
     level: &Level,
     patch: &file::Patch,
     resources: &mut Vec<Resource>,
-    names: &mut Names,
+    row: &mut Row,
 ) -> Result<()> {
-    if patch.target.is_some() || patch.allow_name_change || patch.allow_kind_change {
-        *names = Names::default();
-    }
     let text = PatchText::of(builder, level, patch, true)?;
     let objects = text.objects();
     let operations = text.operations();
@@ -151,17 +156,17 @@ pub(super) fn apply(
                     let message = "this is both a strategic merge and a JSON patch";
                     Err(BuildError::at(Class::PatchConfig, message, text.place()))
                 }
-                (false, false) => merge_all(builder, patch, &objects, use_, resources, names),
+                (false, false) => merge_all(builder, patch, &objects, use_, resources, row),
                 (true, true) => match operations {
-                    Some(operations) => patch_all(builder, patch, &operations, use_, resources),
+                    Some(operations) => patch_all(builder, patch, &operations, use_, resources, row),
                     None => Ok(()),
                 },
                 // Nothing in it: nothing to do.
                 (true, false) => Ok(()),
             }
         }
-        (Ok(objects), Err(_)) => merge_all(builder, patch, &objects, use_, resources, names),
-        (Err(_), Ok(Some(operations))) => patch_all(builder, patch, &operations, use_, resources),
+        (Ok(objects), Err(_)) => merge_all(builder, patch, &objects, use_, resources, row),
+        (Err(_), Ok(Some(operations))) => patch_all(builder, patch, &operations, use_, resources, row),
         (Err(reason), _) => {
             let message = format!(
                 "this is neither a strategic merge patch ({}) nor a list of JSON patch operations",
@@ -180,7 +185,8 @@ fn patch_all(
     patch: &file::Patch,
     operations: &JsonPatch,
     use_: Option<FileUse>,
-    resources: &mut [Resource],
+    resources: &mut Vec<Resource>,
+    row: &mut Row,
 ) -> Result<()> {
     let Some(selector) = &patch.target else {
         let message = "a JSON patch needs a target";
@@ -188,8 +194,26 @@ fn patch_all(
     };
     let compiled = Compiled::new(selector)?;
     let mut matched = false;
-    for resource in resources.iter_mut().filter(|resource| compiled.selects(resource)) {
+    let is_local = operations.is_local();
+    let mut any_empty = false;
+    for at in row.names.positions(resources, compiled.only_name()) {
+        let resource = &mut resources[at];
+        if !compiled.selects(resource) {
+            continue;
+        }
         matched = true;
+        // The way through JSON and back changes nothing more of such an object.
+        if is_local && row.settled.contains(&at) {
+            if row.keys.0 != at {
+                row.keys = (at, Keys::default());
+            }
+            operations.apply_locally(&mut resource.node, &mut row.keys.1)?;
+            resource.suspect = true;
+            resource.files.extend(use_.clone());
+            continue;
+        }
+        row.keys.1 = Keys::default();
+        row.settled.remove(&at);
         require_sound(resource)?;
         resource.store_previous_id();
         let history = resource.clone();
@@ -206,8 +230,17 @@ fn patch_all(
         resource.behavior = history.behavior;
         resource.sync();
         resource.rewrite_annotations();
+        if is_local && !resource.suspect {
+            row.settled.insert(at);
+        }
         resource.suspect = true;
         resource.files.extend(use_.clone());
+        row.names.add(at, resource);
+        row.unique = false;
+        any_empty |= nodes::is_empty(Some(resource.node.get_ref()));
+    }
+    if any_empty {
+        row.remove_empty(resources);
     }
     warn_unmatched(builder, matched, selector);
     Ok(())
@@ -221,12 +254,13 @@ fn merge_all(
     objects: &[Loaded],
     use_: Option<FileUse>,
     resources: &mut Vec<Resource>,
-    names: &mut Names,
+    row: &mut Row,
 ) -> Result<()> {
     let (name_change, kind_change) = (patch.allow_name_change, patch.allow_kind_change);
+    row.unsettle();
     let Some(selector) = &patch.target else {
         for object in objects {
-            let target = match unique_target(resources, &object.node, names) {
+            let target = match unique_target(resources, &object.node, &mut row.names) {
                 Ok(target) => target,
                 Err(error) if error.class == Class::PatchTarget && builder.is_partial() => continue,
                 Err(error) => return Err(error),
@@ -238,8 +272,11 @@ fn merge_all(
             if is_empty {
                 resources.remove(target);
             }
-            if is_empty || name_change || kind_change {
-                *names = Names::default();
+            if is_empty {
+                row.names.forget();
+            } else if name_change || kind_change {
+                row.names.add(target, &resources[target]);
+                row.unique = false;
             }
         }
         return Ok(());
@@ -253,11 +290,13 @@ fn merge_all(
         }
     };
     let compiled = Compiled::new(selector)?;
+    let named = row.names.positions(resources, compiled.only_name());
+    let named = named.into_iter().map(|at| &resources[at]);
     let selected: Vec<ResId> =
-        resources.iter().filter(|resource| compiled.selects(resource)).map(|r| r.id.clone()).collect();
+        named.filter(|resource| compiled.selects(resource)).map(|r| r.id.clone()).collect();
     warn_unmatched(builder, !selected.is_empty(), selector);
     let prepared = Prepared::new(object, use_, name_change, kind_change, true);
-    apply_selected(builder.schemas(), resources, &selected, &prepared)
+    apply_selected(builder.schemas(), resources, &selected, &prepared, row)
 }
 
 /// Apply a patch to the objects of these ids; an error when ids collide then.
@@ -266,16 +305,33 @@ fn apply_selected(
     resources: &mut Vec<Resource>,
     selected: &[ResId],
     patch: &Prepared,
+    row: &mut Row,
 ) -> Result<()> {
     if selected.is_empty() {
         return Ok(());
     }
-    let selected: FxHashSet<&ResId> = selected.iter().collect();
-    for resource in resources.iter_mut().filter(|resource| selected.contains(&resource.id)) {
-        patch.apply(schemas, resource)?;
+    let mut positions = BTreeSet::new();
+    for id in selected {
+        let named = row.names.positions(resources, Some(&id.name));
+        positions.extend(named.into_iter().filter(|at| resources[*at].id == *id));
     }
-    resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
-    builder::require_unique(resources)
+    let mut any_empty = false;
+    for at in positions {
+        let resource = &mut resources[at];
+        let before = resource.id.clone();
+        patch.apply(schemas, resource)?;
+        row.unique &= resource.id == before;
+        row.names.add(at, resource);
+        any_empty |= nodes::is_empty(Some(resource.node.get_ref()));
+    }
+    if any_empty {
+        row.remove_empty(resources);
+    }
+    if !row.unique {
+        builder::require_unique(resources)?;
+        row.unique = true;
+    }
+    Ok(())
 }
 
 fn warn_unmatched(builder: &mut Builder<'_>, matched: bool, selector: &Selector) {
@@ -300,9 +356,9 @@ fn require_sound(resource: &mut Resource) -> Result<()> {
 /// The object that a patch names by any of its ids.
 fn unique_target(resources: &[Resource], patch: &Node, names: &mut Names) -> Result<usize> {
     let id = ResId::of(patch.get_ref());
-    let named = names.of(resources).get(&*id.name).into_iter().flatten();
+    let named = names.positions(resources, Some(&id.name)).into_iter();
     let mut found = named
-        .map(|at| (*at, &resources[*at]))
+        .map(|at| (at, &resources[at]))
         .filter(|(_, resource)| resource.ids().any(|known| known.equals(&id)));
     let Some((first, known)) = found.next() else {
         let message = format!("this patch is for {id}, which is not in this build at this point");

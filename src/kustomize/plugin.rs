@@ -173,7 +173,7 @@ fn transform(
         }
         "PatchTransformer" => {
             let patch = file::patch(PLUGIN, node)?;
-            patch::apply(builder, level, &patch, resources, &mut patch::Names::default())
+            patch::apply(builder, level, &patch, resources, &mut patch::Row::default())
         }
         "PatchStrategicMergeTransformer" => {
             let paths = node.get("paths").map_or(Ok(Vec::new()), |paths| PLUGIN.texts(paths))?;

@@ -10,6 +10,7 @@ use super::error::{BuildError, Class, Result};
 use super::file::{self, FieldOptions, Replacement, Selector, Source, Target};
 use super::id::ResId;
 use super::load::{self, Place};
+use super::names::Names;
 use super::nodes::{self, Kind};
 use super::path::{self, Create};
 use super::resource::Resource;
@@ -24,8 +25,9 @@ pub(super) fn replacements(
     entries: &[Replacement],
     resources: &mut [Resource],
 ) -> Result<()> {
+    let mut names = Names::default();
     for replacement in all(builder, level, entries)? {
-        apply(builder, &replacement, resources)?;
+        apply(builder, &replacement, resources, &mut names)?;
     }
     Ok(())
 }
@@ -60,11 +62,12 @@ fn all(builder: &mut Builder<'_>, level: &Level, entries: &[Replacement]) -> Res
     Ok(found)
 }
 
-/// Apply one replacement.
-pub(super) fn apply(
+/// Apply one replacement; `names` is the same for those in a row.
+fn apply(
     builder: &mut Builder<'_>,
     replacement: &Replacement,
     resources: &mut [Resource],
+    names: &mut Names,
 ) -> Result<()> {
     let error = |message: &str| Err(BuildError::at(Class::Replacement, message, replacement.node.get_ref()));
     let Some(targets) = &replacement.targets else {
@@ -74,10 +77,10 @@ pub(super) fn apply(
         (None, None) => return error("a replacement needs a source and targets"),
         (Some(_), Some(_)) => return error("a replacement takes either `source` or `sourceValue`"),
         (None, Some(text)) => Node::scalar(Value::Plain(text.value.clone()), text.node.get_ref().location()),
-        (Some(source), None) => source_value(source, resources)?,
+        (Some(source), None) => source_value(source, resources, names)?,
     };
     for target in targets {
-        let matched = apply_target(builder, target, &value, resources)?;
+        let matched = apply_target(builder, target, &value, resources, names)?;
         if !matched {
             let message = "the target of this replacement selects nothing here".to_owned();
             builder.warn(WarningKind::UnmatchedReplacementTarget, message, target.node.get_ref().location());
@@ -87,10 +90,12 @@ pub(super) fn apply(
 }
 
 /// The value that a source names: of exactly one object.
-fn source_value(source: &Source, resources: &[Resource]) -> Result<Node> {
+fn source_value(source: &Source, resources: &[Resource], names: &mut Names) -> Result<Node> {
     let selector = &source.selector;
     let error = |message: String| BuildError::at(Class::Replacement, message, selector.node.get_ref());
-    let mut selected = resources.iter().filter(|resource| resource.ids().any(|id| is_selected(id, selector)));
+    let named = names.positions(resources, Some(&*selector.name).filter(|name| !name.is_empty()));
+    let named = named.into_iter().map(|at| &resources[at]);
+    let mut selected = named.filter(|resource| resource.ids().any(|id| is_selected(id, selector)));
     let Some(object) = selected.next() else {
         return Err(error(format!("the source selects nothing here: {}", described(selector))));
     };
@@ -173,6 +178,7 @@ fn apply_target(
     target: &Target,
     value: &Node,
     resources: &mut [Resource],
+    names: &mut Names,
 ) -> Result<bool> {
     let Some(select) = &target.select else {
         let message = "a replacement's target needs `select`";
@@ -187,7 +193,8 @@ fn apply_target(
     let default = [Text { value: "metadata.name".into(), node: target.node.clone() }];
     let paths = if target.field_paths.is_empty() { &default[..] } else { &target.field_paths };
     let mut matched = false;
-    for resource in resources {
+    for at in names.positions(resources, selected.only_name()) {
+        let resource = &mut resources[at];
         let matches = |compiled: &Compiled| {
             resource.ids().any(|id| compiled.matches_id(&id.gvk, &id.name, &id.namespace))
         };
@@ -210,6 +217,7 @@ fn apply_target(
             load::inspect(resource.node.get_ref())?;
         }
         resource.sync();
+        names.add(at, resource);
     }
     Ok(matched)
 }

@@ -217,7 +217,10 @@ impl Resource {
     pub(super) fn store_previous_id(&mut self) {
         let mut id = self.id.clone();
         id.namespace = id.effective_namespace().into();
-        self.previous.push(id);
+        // A patch after a patch remembers nothing new.
+        if self.previous.last() != Some(&id) {
+            self.previous.push(id);
+        }
     }
 
     /// Write what changed since `old` through to fields that have the value in

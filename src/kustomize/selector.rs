@@ -176,6 +176,14 @@ impl Compiled {
         self.labels.matches_of(resource, "labels") && self.annotations.matches_of(resource, "annotations")
     }
 
+    /// The one name that it takes, if it takes one alone.
+    pub(super) fn only_name(&self) -> Option<&str> {
+        match &self.name {
+            Part::Text(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Whether it asks for labels or annotations.
     pub(super) fn has_metadata(&self) -> bool {
         !self.labels.requirements.is_empty() || !self.annotations.requirements.is_empty()

@@ -370,9 +370,9 @@ impl Builder<'_> {
             patch::strategic_merges(self, level, &file.patches_strategic_merge, None, resources)?;
             self.trace(level, "PatchStrategicMergeTransformer", resources);
         }
-        let mut names = patch::Names::default();
+        let mut row = patch::Row::default();
         for patch in &file.patches {
-            if let Err(error) = patch::apply(self, level, patch, resources, &mut names) {
+            if let Err(error) = patch::apply(self, level, patch, resources, &mut row) {
                 if error.class != Class::PatchTarget {
                     return Err(error);
                 }
@@ -381,10 +381,6 @@ impl Builder<'_> {
                 if self.record.left_out.is_empty() {
                     self.leave_out(error)?;
                 }
-            }
-            // One without a target has looked after its own.
-            if patch.target.is_some() {
-                resources.retain(|resource| !nodes::is_empty(Some(resource.node.get_ref())));
             }
             self.trace(level, "PatchTransformer", resources);
         }

@@ -15,7 +15,10 @@ use crate::world::{Outcome as BuildOutcome, World};
 use crate::yaml::Location;
 use jiff::Timestamp;
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// What to run.
@@ -118,7 +121,7 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
             None => files.push(file),
         }
     }
-    let reported: rustc_hash::FxHashSet<&str> =
+    let reported: FxHashSet<&str> =
         files.iter().filter(|file| !snapshot.is_generated(file)).map(|file| &*file.path).collect();
     outcome.files = files.len();
     outcome.documents = files
@@ -127,7 +130,7 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
             snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()).count()
         })
         .sum();
-    let read: rustc_hash::FxHashSet<&str> = files.iter().map(|file| &*file.path).collect();
+    let read: FxHashSet<&str> = files.iter().map(|file| &*file.path).collect();
     outcome.objects = snapshot.objects().iter().filter(|object| read.contains(&*object.source.path)).count();
     outcome.clusters = world
         .clusters
@@ -162,7 +165,7 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
         }
     }
     // Kinds are counted, not their objects.
-    let mut kinds = rustc_hash::FxHashSet::default();
+    let mut kinds = FxHashSet::default();
     for (reason, what) in checked.not_checked {
         if reason == "kind-without-schema" && !kinds.insert(what.clone()) {
             continue;
@@ -212,6 +215,7 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
         outcome.not_checked.add(reason, what);
     }
     sort(&mut outcome.findings);
+    shared::cap(&mut outcome.findings);
     shared::withhold_fixes(world, &mut outcome.findings);
     let suppressed = outcome.suppressed.iter_mut().map(|suppressed| &mut suppressed.finding);
     fingerprint::assign(world, outcome.findings.iter_mut().chain(suppressed).collect());
@@ -340,42 +344,45 @@ fn judge_absences(world: &World, checked: &mut Checked) {
 fn merge(mut findings: Vec<Finding>) -> Vec<Finding> {
     sort(&mut findings);
     let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
+    let mut known: FxHashMap<_, usize> = FxHashMap::default();
+    let mut several: Vec<bool> = Vec::new();
     for finding in findings {
-        let same = merged.iter_mut().rev().take_while(|last| {
-            last.location.path == finding.location.path && last.location.start == finding.location.start
-        });
-        let same = same.into_iter().find(|last| {
-            std::ptr::eq(last.rule, finding.rule)
-                && last.location.end == finding.location.end
-                && last.path == finding.path
-                && last.value == finding.value
-        });
-        match same {
-            Some(last) => {
-                last.level = last.level.max(finding.level);
-                for object in finding.objects {
-                    if !last.objects.contains(&object) {
-                        last.objects.push(object);
-                    }
-                }
-                last.clusters.extend(finding.clusters);
-                last.clusters.sort();
-                last.clusters.dedup();
-                for related in finding.related {
-                    if !last.related.contains(&related) {
-                        last.related.push(related);
-                    }
-                }
+        let Location { path, start, end, .. } = &finding.location;
+        let text = (path.clone(), *start, *end);
+        match known.entry((text, finding.rule.id, finding.path.clone(), finding.value.clone())) {
+            Entry::Occupied(at) => {
+                let first = &mut merged[*at.get()];
+                several[*at.get()] = true;
+                first.level = first.level.max(finding.level);
+                first.objects.extend(finding.objects);
+                first.clusters.extend(finding.clusters);
+                first.related.extend(finding.related);
             }
-            None => merged.push(finding),
+            Entry::Vacant(free) => {
+                free.insert(merged.len());
+                merged.push(finding);
+                several.push(false);
+            }
         }
+    }
+    for (finding, _) in merged.iter_mut().zip(several).filter(|(_, several)| *several) {
+        keep_first(&mut finding.objects);
+        keep_first(&mut finding.related);
+        finding.clusters.sort();
+        finding.clusters.dedup();
     }
     merged
 }
 
+/// Leave out what is equal to something before it.
+fn keep_first<T: Clone + Eq + Hash>(list: &mut Vec<T>) {
+    let mut seen = FxHashSet::default();
+    list.retain(|one| seen.insert(one.clone()));
+}
+
 /// Kustomizations whose files are not here, and what builds left out.
 pub fn not_built(world: &World, not_checked: &mut NotChecked) {
-    let mut seen = rustc_hash::FxHashSet::default();
+    let mut seen = FxHashSet::default();
     for cluster in &world.clusters {
         for applied in &cluster.applied {
             match &applied.outcome {
@@ -434,6 +441,7 @@ fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<&'static str> {
     }
     match snapshot.blob(file) {
         Err(Unreadable::MissingObject) => Some("missing-git-object"),
+        Err(Unreadable::BeyondTotal) => Some("beyond-total-of-input"),
         Err(_) => None,
         Ok(blob) => match blob.content() {
             Content::LfsPointer => Some("git-lfs"),

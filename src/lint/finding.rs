@@ -44,7 +44,7 @@ pub struct Finding {
 }
 
 /// Another place that explains a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Related {
     /// What is there.
     pub message: String,

@@ -2,12 +2,56 @@
 //! share are offered only when every object that the text feeds has the finding, and
 //! one mistake is one finding.
 
-use super::{Finding, Group};
+use super::{Finding, Group, Level};
 use crate::model::ObjectId;
+use crate::text::counted;
 use crate::world::{Effective, World};
 use crate::yaml::{Location, NodeRef};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+
+/// Findings of one rule in one file that are reported. More help nobody, and an
+/// attacker writes a million of them in a few kilobytes.
+const MOST: usize = 1000;
+
+/// Leave out what one rule finds in one file beyond a bound; the last one that
+/// stays tells how many, so that every format does.
+pub(super) fn cap(findings: &mut Vec<Finding>) {
+    if findings.len() <= MOST {
+        return;
+    }
+    let mut counts: FxHashMap<(&'static str, Arc<str>), (usize, Level)> = FxHashMap::default();
+    for finding in findings.iter() {
+        let key = (finding.rule.id, finding.location.path.clone());
+        let (count, level) = counts.entry(key).or_insert((0, finding.level));
+        *count += 1;
+        *level = finding.level.max(*level);
+    }
+    if counts.values().all(|(count, _)| *count <= MOST) {
+        return;
+    }
+    let mut seen: FxHashMap<(&'static str, Arc<str>), usize> = FxHashMap::default();
+    findings.retain_mut(|finding| {
+        let key = (finding.rule.id, finding.location.path.clone());
+        let (total, level) = counts[&key];
+        let seen = seen.entry(key).or_insert(0);
+        *seen += 1;
+        if total <= MOST || *seen < MOST {
+            return true;
+        }
+        if *seen > MOST {
+            return false;
+        }
+        let more = counted(total - MOST + 1, "more finding");
+        let mut rest = Finding::new(finding.rule, finding.location.clone(), String::new());
+        rest.title = format!("{more} of {} from here on in this file", finding.rule.id);
+        rest.level = level;
+        rest.why = format!("{MOST} of one rule in one file are all that is reported");
+        rest.help = "mend what comes before, or exclude the file in .forebay.yaml".to_owned();
+        *finding = rest;
+        true
+    });
+}
 
 /// Take back the fixes that would change objects without the finding.
 pub(super) fn withhold_fixes(world: &World, findings: &mut [Finding]) {
@@ -16,28 +60,86 @@ pub(super) fn withhold_fixes(world: &World, findings: &mut [Finding]) {
         return;
     }
     let mut by_file: FxHashMap<Arc<str>, Vec<&Effective>> = FxHashMap::default();
+    let mut ids: FxHashSet<(Arc<str>, &ObjectId)> = FxHashSet::default();
     for object in &world.objects {
         if let Some(location) = object.node.get_ref().location() {
+            ids.insert((location.path.clone(), &object.id));
             by_file.entry(location.path).or_default().push(object);
         }
     }
+    let all: Vec<&Effective> = world.objects.iter().collect();
+    let mut fed = Fed::default();
     for finding in findings.iter_mut().filter(|finding| has_fixes(finding)) {
-        let own_text = finding.objects.iter().all(|id| {
-            let of_file = by_file.get(&finding.location.path);
-            of_file.is_some_and(|objects| objects.iter().any(|object| object.id == *id))
-        });
-        let spared = |object: &Effective| {
-            !finding.objects.contains(&object.id)
-                && feeds(object.node.get_ref(), &finding.path, &finding.location)
-        };
+        let path = &finding.location.path;
+        let own_text = finding.objects.iter().all(|id| ids.contains(&(path.clone(), id)));
+        let objects: FxHashSet<&ObjectId> = finding.objects.iter().collect();
         // The text of a patch may feed the objects of any file.
-        let shared = match by_file.get(&finding.location.path).filter(|_| own_text) {
-            Some(objects) => objects.iter().any(|object| spared(object)),
-            None => world.objects.iter().any(spared),
+        let shared = match by_file.get(path).filter(|_| own_text) {
+            Some(beside) => fed.any_besides(Some(path), beside, finding, &objects),
+            None => fed.any_besides(None, &all, finding, &objects),
         };
         if shared {
             finding.fixes.clear();
         }
+    }
+}
+
+/// A place: path, start and end.
+type Place = (Arc<str>, u32, u32);
+
+fn place_of(location: Location) -> Place {
+    (location.path, location.start, location.end)
+}
+
+/// Which objects take a field, or its key, from a place: read once for each field
+/// that findings are about, of the objects of a file or of all.
+#[derive(Default)]
+struct Fed<'w> {
+    values: FxHashMap<(Option<Arc<str>>, String), Objects<'w>>,
+    keys: FxHashMap<(Option<Arc<str>>, String), Objects<'w>>,
+}
+
+type Objects<'w> = FxHashMap<Place, Vec<&'w ObjectId>>;
+
+impl<'w> Fed<'w> {
+    /// Whether the text of a finding feeds the same field of objects beside its own.
+    fn any_besides(
+        &mut self,
+        file: Option<&Arc<str>>,
+        objects: &[&'w Effective],
+        finding: &Finding,
+        own: &FxHashSet<&ObjectId>,
+    ) -> bool {
+        let place = place_of(finding.location.clone());
+        let values = self.values.entry((file.cloned(), finding.path.clone())).or_insert_with(|| {
+            let mut found = Objects::default();
+            for object in objects {
+                let value = object.node.get_ref().at(&finding.path);
+                if let Some(location) = value.and_then(NodeRef::location) {
+                    found.entry(place_of(location)).or_default().push(&object.id);
+                }
+            }
+            found
+        });
+        let spares = |found: &Objects<'w>| {
+            found.get(&place).is_some_and(|objects| objects.iter().any(|id| !own.contains(id)))
+        };
+        if spares(values) {
+            return true;
+        }
+        let Some((parent, _)) = finding.path.rsplit_once('/') else { return false };
+        let keys = self.keys.entry((file.cloned(), parent.to_owned())).or_insert_with(|| {
+            let mut found = Objects::default();
+            for object in objects {
+                for entry in object.node.get_ref().entries_at(parent) {
+                    if let Some(location) = entry.key_location() {
+                        found.entry(place_of(location)).or_default().push(&object.id);
+                    }
+                }
+            }
+            found
+        });
+        spares(keys)
     }
 }
 
@@ -85,18 +187,4 @@ pub(super) fn give_way(findings: Vec<Finding>) -> Vec<Finding> {
     }
     let kept = findings.into_iter().zip(dropped).filter(|(_, dropped)| !dropped);
     kept.map(|(finding, _)| finding).collect()
-}
-
-/// Whether the field of an object, or its key, stands at this place.
-fn feeds(object: NodeRef<'_>, pointer: &str, place: &Location) -> bool {
-    let same = |location: Option<Location>| {
-        location.is_some_and(|location| {
-            (&location.path, location.start, location.end) == (&place.path, place.start, place.end)
-        })
-    };
-    if object.at(pointer).is_some_and(|node| same(node.location())) {
-        return true;
-    }
-    let Some((parent, _)) = pointer.rsplit_once('/') else { return false };
-    object.entries_at(parent).any(|entry| same(entry.key_location()))
 }

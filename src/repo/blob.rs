@@ -8,11 +8,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Files above this size are not read: 64 MiB.
 pub const SIZE_LIMIT: u64 = 64 << 20;
 
+/// Files with more documents are not parsed: a document takes a hundred times the
+/// memory of the four bytes that begin it.
+pub const DOCUMENT_LIMIT: usize = 100_000;
+
 /// The content of a file.
 #[derive(Debug)]
 pub struct Blob {
     /// The bytes as they are.
     pub bytes: Box<[u8]>,
+    /// Lines that begin with `---`: no more documents than one above that.
+    pub(super) separators: usize,
     content: OnceLock<Content>,
 }
 
@@ -23,6 +29,8 @@ pub enum Content {
     Text(Arc<Stream>),
     /// Neither UTF-8 nor UTF-16 with a byte order mark; where and why.
     Undecodable(Undecodable),
+    /// More than [`DOCUMENT_LIMIT`] documents.
+    TooManyDocuments,
     /// A Git LFS pointer: the content is elsewhere.
     LfsPointer,
     /// Encrypted by git-crypt.
@@ -40,12 +48,16 @@ pub struct Undecodable {
 
 impl Blob {
     fn new(bytes: Vec<u8>) -> Self {
-        Blob { bytes: bytes.into_boxed_slice(), content: OnceLock::new() }
+        let separators = memchr::memmem::find_iter(&bytes, b"\n---").count();
+        Blob { bytes: bytes.into_boxed_slice(), separators, content: OnceLock::new() }
     }
 
     /// The content, decoded and parsed on first use.
     pub fn content(&self) -> &Content {
-        self.content.get_or_init(|| decode(&self.bytes))
+        self.content.get_or_init(|| match self.separators >= DOCUMENT_LIMIT {
+            true => Content::TooManyDocuments,
+            false => decode(&self.bytes),
+        })
     }
 
     /// The parsed text, if it is text.

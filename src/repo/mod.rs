@@ -11,9 +11,9 @@ mod source_ignore;
 mod template;
 mod tree;
 
-pub use blob::{Blob, Content, SIZE_LIMIT, Store, Undecodable};
+pub use blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store, Undecodable};
 pub use file_tree::{FileTree, PathKind};
 pub use open::{Allowed, Place, place, read_named};
-pub use snapshot::{File, Snapshot, Unreadable, is_manifest_path};
+pub use snapshot::{BYTES_LIMIT, DOCUMENTS_LIMIT, File, Snapshot, Unreadable, is_manifest_path};
 pub use source_ignore::SourceIgnore;
 pub use tree::{FileKind, join, resolve_link};

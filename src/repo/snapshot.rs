@@ -1,7 +1,7 @@
 //! A snapshot: all files of a tree at one moment, with the documents and
 //! objects of its manifests. Built in parallel, then only read.
 
-use super::blob::{Blob, Content, SIZE_LIMIT, Store};
+use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
 use super::open::{Allowed, Root};
 use super::source_ignore::SourceIgnore;
 use super::template::{is_clusterctl_template, is_template};
@@ -43,7 +43,16 @@ pub enum Unreadable {
     NotAFile,
     /// The object is not in this (partial) clone.
     MissingObject,
+    /// The manifests before it have [`BYTES_LIMIT`] bytes or [`DOCUMENTS_LIMIT`]
+    /// documents.
+    BeyondTotal,
 }
+
+/// Bytes of manifests that are read of one tree, in order of their paths.
+pub const BYTES_LIMIT: u64 = 1 << 30;
+
+/// Documents of manifests that are read of one tree, in order of their paths.
+pub const DOCUMENTS_LIMIT: u64 = 1_000_000;
 
 /// Where a snapshot's bytes come from.
 #[derive(Clone, Debug)]
@@ -64,6 +73,9 @@ pub struct Snapshot {
     objects: Vec<Object>,
     /// Of files in memory, those that git would ignore.
     ignored: Vec<String>,
+    /// Manifests from this place of the files on are not read: those before it are
+    /// all that one run can hold.
+    end: usize,
     /// Paths that are not UTF-8 and so could not be named.
     pub unnamed: Vec<String>,
 }
@@ -268,11 +280,13 @@ impl Snapshot {
             chart_roots,
             objects: Vec::new(),
             ignored: Vec::new(),
+            end: usize::MAX,
             unnamed,
         }
     }
 
     fn with_objects(mut self) -> Snapshot {
+        self.end = self.bounded();
         let per_file: Vec<Vec<Object>> = self
             .files
             .par_iter()
@@ -414,7 +428,45 @@ impl Snapshot {
 
     /// A file's content, read on first use.
     pub fn blob<'s>(&'s self, file: &'s File) -> Result<&'s Arc<Blob>, &'s Unreadable> {
+        if self.end < self.files.len()
+            && is_manifest_path(&file.path)
+            && file.path >= self.files[self.end].path
+        {
+            return Err(&Unreadable::BeyondTotal);
+        }
         file.blob.get_or_init(|| self.read(file)).as_ref()
+    }
+
+    /// The first manifest with which the tree is more than one run can hold.
+    fn bounded(&self) -> usize {
+        let manifests = || self.files.iter().enumerate().filter(|(_, file)| is_manifest_path(&file.path));
+        // By what the file system says, before anything is read.
+        let mut size = 0;
+        let listed = manifests().find(|(_, file)| {
+            size += file.size.min(SIZE_LIMIT);
+            size > BYTES_LIMIT
+        });
+        let end = listed.map_or(self.files.len(), |(at, _)| at);
+        let known: Vec<(u64, u64)> = self.files[..end]
+            .par_iter()
+            .with_min_len(16)
+            .map(|file| {
+                match is_manifest_path(&file.path).then(|| file.blob.get_or_init(|| self.read(file))) {
+                    Some(Ok(blob)) if blob.separators < DOCUMENT_LIMIT => {
+                        (blob.bytes.len() as u64, blob.separators as u64 + 1)
+                    }
+                    Some(Ok(blob)) => (blob.bytes.len() as u64, 0),
+                    _ => (0, 0),
+                }
+            })
+            .collect();
+        let (mut bytes, mut documents) = (0, 0);
+        let over = known.iter().position(|(size, count)| {
+            bytes += size;
+            documents += count;
+            bytes > BYTES_LIMIT || documents > DOCUMENTS_LIMIT
+        });
+        over.unwrap_or(end).min(end)
     }
 
     fn read(&self, file: &File) -> Result<Arc<Blob>, Unreadable> {

@@ -33,12 +33,18 @@ pub(super) fn check_file<'s>(
             return refuse(&format!("it can't be read: {error}"), "make it readable");
         }
         Err(Unreadable::TooLarge(_)) => return refuse("it is too large to be read", "change it by hand"),
+        Err(Unreadable::BeyondTotal) => {
+            return refuse("the manifests before it are all that is read", "change it by hand");
+        }
         Err(_) => return refuse("its content is not here", "check it out first"),
     };
     let stream = match blob.content() {
         Content::Text(stream) if !blob.is_utf16() => stream,
         Content::Text(_) => return refuse("the file is UTF-16", "convert it to UTF-8 first"),
         Content::Undecodable(why) => return refuse(&why.reason, "convert it to UTF-8 first"),
+        Content::TooManyDocuments => {
+            return refuse("it has too many documents to be read", "change it by hand");
+        }
         Content::LfsPointer => return refuse("the file is a Git LFS pointer", "check out its content first"),
         Content::GitCrypt => {
             return refuse("the file is encrypted by git-crypt", "unlock the repository first");

@@ -424,13 +424,15 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, b
         }
     }
     let (mut at, mut size) = (0, 0u64);
+    let mut paths: FxHashMap<String, usize> = FxHashMap::default();
     // More at a time would let builds that are too large together lie in memory
     // at once.
     let batch = 4 * rayon::current_num_threads();
     while at < queue.len() {
         let due = queue[at..queue.len().min(at + batch)].to_vec();
         at += due.len();
-        let steps: Vec<Step> = due.par_iter().map(|due| start.step(due, known, &out.applied)).collect();
+        let steps: Vec<Step> =
+            due.par_iter().map(|due| start.step(due, known, &out.applied, &paths)).collect();
         for ((id, node, parent), step) in due.into_iter().zip(steps) {
             let view = node.get_ref();
             let Step { identity, path, tree, state, built } = step;
@@ -456,6 +458,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, b
             };
             let target = target_of(&id, view);
             let index = out.applied.len() as u32;
+            *paths.entry(path.clone()).or_default() += 1;
             let outcome = match &built.result {
                 Ok(build) => built_outcome(build),
                 Err(outcome) => outcome.again(),
@@ -526,8 +529,15 @@ impl Start<'_> {
         }
     }
 
-    /// Builds a Flux Kustomization, unless the build that is known is the same.
-    fn step(&self, due: &Due, known: &FxHashMap<Identity, Built>, applied: &[Applied]) -> Step {
+    /// Builds a Flux Kustomization, unless the build that is known is the same;
+    /// `paths` says how often each is applied already.
+    fn step(
+        &self,
+        due: &Due,
+        known: &FxHashMap<Identity, Built>,
+        applied: &[Applied],
+        paths: &FxHashMap<String, usize>,
+    ) -> Step {
         let (id, node, parent) = due;
         let (sources, objects) = (&self.sources, &self.objects);
         let view = node.get_ref();
@@ -562,7 +572,12 @@ impl Start<'_> {
         let build = |tree| build::build(tree, view, &variables, strict, &sources.shared.memo);
         let result = match &tree {
             Err(outcome) => Err(outcome.again()),
-            Ok(tree) if is_endless(applied, *parent, tree, &path) => Err(Outcome::Failed(endless(view))),
+            Ok(tree)
+                if paths.get(&path).is_some_and(|count| *count >= REPEATS)
+                    && is_endless(applied, *parent, tree, &path) =>
+            {
+                Err(Outcome::Failed(endless(view)))
+            }
             Ok(tree) if !path.is_empty() && !tree.is_directory(&path) => Err(Outcome::MissingPath),
             Ok(tree) => earlier().map_or_else(|| build(tree), Ok).map_err(Outcome::Failed),
         };

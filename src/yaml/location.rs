@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Where a value came from: a file and a byte range in it, and what it went
 /// through on its way into the effective object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Path relative to the root, with `/`.
     pub path: Arc<str>,
@@ -17,7 +17,7 @@ pub struct Location {
 }
 
 /// One step that a value went through.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Via {
     /// What kind of step.
     pub kind: ViaKind,
@@ -26,7 +26,7 @@ pub struct Via {
 }
 
 /// Kinds of steps between a file and the effective object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ViaKind {
     /// A kustomize patch, or `spec.patches` of a Flux Kustomization.
     Patch,

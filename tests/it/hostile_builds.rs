@@ -81,6 +81,46 @@ impl Repository {
     }
 }
 
+/// Files that are all overhead: the memory of a run follows a bound, not them.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_of_documents_and_lists_stay_small() {
+    let rows = [
+        ("---\n".repeat(6_000_000), 400, "too many documents"),
+        ("---\n".repeat(90_000), 400, "no findings"),
+        (format!("a:\n{}", "- b\n".repeat(1_500_000)), 500, "no findings"),
+        (format!("a: [{}]\n", "b, ".repeat(1_500_000)), 500, "no findings"),
+    ];
+    for (text, mebibytes, expected) in rows {
+        let scratch = Scratch::new(&[("a.yaml", &text)]);
+        let limit = format!("ulimit -v {} && ulimit -t 120 && exec \"$0\" \"$@\"", mebibytes << 10);
+        let run = Command::new("sh")
+            .args(["-c", &limit])
+            .arg(forebay().get_program())
+            .args(["lint", "--threads", "2", "--color", "never", "--root"])
+            .arg(scratch.path())
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&run.stdout);
+        assert!(said.contains(expected), "{mebibytes} MiB: {} {said}", String::from_utf8_lossy(&run.stderr));
+    }
+}
+
+#[test]
+fn findings_of_one_rule_in_one_file_are_capped_aloud() {
+    let wrong = |at: usize| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{at}, labels: {{a: 'b b'}}}}\n---\n")
+    };
+    let text: String = (0..1_500).map(wrong).collect();
+    let scratch = Scratch::new(&[("a.yaml", &text), ("b.yaml", &wrong(0))]);
+    for format in ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"] {
+        let run = scratch.forebay(&["lint", "--format", format]);
+        assert_eq!(run.code, 1, "{format}: {}", run.err);
+        let said = run.out + &run.err;
+        assert!(said.contains("501 more findings of"), "{format} does not say what is left out: {said}");
+    }
+}
+
 const UNBUILDABLE: &str = "unbuildable-kustomization";
 
 #[test]

@@ -31,6 +31,7 @@ mod examples;
 mod flux_build;
 mod flux_events;
 mod formats;
+mod fuzzing;
 mod gate_rewrite;
 mod gates;
 mod go_grammars;

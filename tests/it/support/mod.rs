@@ -5,6 +5,7 @@ pub(crate) mod corpus;
 pub(crate) mod editor;
 pub(crate) mod fleet;
 pub(crate) mod generated;
+pub(crate) mod growing;
 pub(crate) mod kustomize;
 pub(crate) mod random;
 pub(crate) mod recordings;

@@ -26,6 +26,9 @@ use crate::world::build::{BuildFailure, FailureKind, has_kustomization};
 use crate::world::entry::is_leftover;
 use crate::world::{Applied, Cluster};
 use crate::yaml::Location;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 /// The Kustomizations that apply an object, without repetition.
 fn appliers<'a>(view: &ObjectView<'a>) -> Vec<(&'a Cluster, &'a Applied)> {
@@ -106,6 +109,7 @@ impl Failed<'_> {
 fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> Vec<Failed<'a>> {
     let (snapshot, cluster) = (view.context.snapshot, view.cluster);
     let mut found: Vec<(Failed<'a>, Vec<usize>)> = Vec::new();
+    let mut known: FxHashMap<(String, Arc<str>, u32), usize> = FxHashMap::default();
     for (index, applied) in cluster.applied.iter().enumerate() {
         for failure in applied.outcome.failures() {
             let tree = applied.tree.as_ref();
@@ -115,16 +119,15 @@ fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> Vec<Failed<'a>> {
             }
             let own = || applied.node.get_ref().location_at("/spec/path");
             let Some(location) = failure.location.clone().or_else(own) else { continue };
-            let same = found.iter_mut().find(|(known, _)| {
-                known.failure.message == failure.message
-                    && (&known.location.path, known.location.start) == (&location.path, location.start)
-            });
-            match same {
-                Some((known, indices)) => {
+            let cause = (failure.message.clone(), location.path.clone(), location.start);
+            match known.entry(cause) {
+                Entry::Occupied(at) => {
+                    let (known, indices) = &mut found[*at.get()];
                     known.others.push(applied);
                     indices.push(index);
                 }
-                None => {
+                Entry::Vacant(free) => {
+                    free.insert(found.len());
                     let failed = Failed { applied, failure, location, others: Vec::new(), held: 0 };
                     found.push((failed, vec![index]));
                 }
@@ -147,12 +150,15 @@ pub(in crate::lint::rules) fn held_back(view: &ClusterView<'_>, indices: &[usize
         return 0;
     }
     let applied = &view.cluster.applied;
-    let holds = |start: u32| {
-        std::iter::successors(Some(start), |index| applied[*index as usize].applied_by)
-            .take(applied.len())
-            .any(|index| indices.contains(&(index as usize)))
-    };
-    view.members().filter(|(member, _)| member.applied_by.is_some_and(holds)).count()
+    let mut holds = vec![false; applied.len()];
+    for index in indices {
+        holds[*index] = true;
+    }
+    // Whoever applies one stands before it.
+    for index in 0..applied.len() {
+        holds[index] |= applied[index].applied_by.is_some_and(|by| holds[by as usize]);
+    }
+    view.members().filter(|(member, _)| member.applied_by.is_some_and(|by| holds[by as usize])).count()
 }
 
 fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Matter {

@@ -5,10 +5,11 @@
 
 use super::listed;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::ObjectId;
 use crate::text::counted;
 use crate::world::{Applied, Effective};
 use crate::yaml::{Known, NodeRef, pointer_join};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -44,8 +45,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let (first_by, first) = list[0];
         let mut appliers: Vec<(&Applied, &Effective)> = Vec::new();
+        let mut known: BTreeSet<&ObjectId> = BTreeSet::new();
         for (by, object) in list {
-            if !appliers.iter().any(|(known, _)| known.id == by.id) {
+            if known.insert(&by.id) {
                 appliers.push((by, object));
             }
         }

@@ -3,7 +3,8 @@
 //! order mark; kustomize fails the whole build on anything else.
 
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::{Content, SIZE_LIMIT, Unreadable};
+use crate::repo::{Content, DOCUMENT_LIMIT, SIZE_LIMIT, Unreadable};
+use crate::text::counted;
 use crate::yaml::Location;
 
 /// See the module.
@@ -31,6 +32,15 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
                     fault.reason, fault.offset
                 ))
                 .help("save it as UTF-8, or rename it if it is no manifest");
+        }
+        Ok(Content::TooManyDocuments) => {
+            report
+                .report(whole, "the file has too many documents to be checked")
+                .why(format!(
+                    "it has more than {}; nothing of it is read",
+                    counted(DOCUMENT_LIMIT, "document")
+                ))
+                .help("split it, or exclude it in .forebay.yaml");
         }
         Err(Unreadable::TooLarge(size)) => {
             report

@@ -1,0 +1,55 @@
+//! Which objects have or had a name: a kustomization may have as many patches and
+//! replacements as objects, and most of them name what they change.
+
+use super::resource::Resource;
+use rustc_hash::FxHashMap;
+
+/// Positions of objects by every name that they have or had. Whoever adds, removes
+/// or moves objects starts anew.
+#[derive(Default)]
+pub(super) struct Names(Option<FxHashMap<String, Vec<usize>>>);
+
+impl Names {
+    /// The positions of the objects that may go by a name, in order; of all of them
+    /// without one.
+    pub(super) fn positions(&mut self, resources: &[Resource], name: Option<&str>) -> Vec<usize> {
+        match name {
+            Some(name) => self.of(resources).get(name).cloned().unwrap_or_default(),
+            None => (0..resources.len()).collect(),
+        }
+    }
+
+    /// Take in the names that the object at a position has now.
+    pub(super) fn add(&mut self, at: usize, resource: &Resource) {
+        let Some(names) = &mut self.0 else { return };
+        for id in resource.ids() {
+            let known = match names.get_mut(&*id.name) {
+                Some(known) => known,
+                None => names.entry(id.name.to_string()).or_default(),
+            };
+            if let Err(place) = known.binary_search(&at) {
+                known.insert(place, at);
+            }
+        }
+    }
+
+    /// Forget all: objects came, went or moved.
+    pub(super) fn forget(&mut self) {
+        self.0 = None;
+    }
+
+    fn of(&mut self, resources: &[Resource]) -> &FxHashMap<String, Vec<usize>> {
+        self.0.get_or_insert_with(|| {
+            let mut names: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+            for (at, resource) in resources.iter().enumerate() {
+                for id in resource.ids() {
+                    let known = names.entry(id.name.to_string()).or_default();
+                    if known.last() != Some(&at) {
+                        known.push(at);
+                    }
+                }
+            }
+            names
+        })
+    }
+}
