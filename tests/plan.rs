@@ -11,8 +11,8 @@
 
 use forebay::config::Config;
 use forebay::config::Level;
-use forebay::lint::engine::NotChecked;
-use forebay::plan::{Effect, plan, reach};
+use forebay::lint::engine::{NotChecked, Options, Outcome, run, run_both, run_change};
+use forebay::plan::{Effect, only_in, plan, reach};
 use forebay::repo::{Snapshot, Store};
 use forebay::report::plan::{Plan, markdown, text};
 use forebay::world::World;
@@ -116,9 +116,22 @@ fn check(project: &Path) -> Result<(), Failed> {
     let effects = plan(&before, &head_world);
     // The same with everything shared that can be.
     let after = Arc::new(snapshot(&head, &store).sharing(&before.snapshot));
-    let sharing = plan(&before, &before.like(&after, &config, &[]));
+    let shared_world = before.like(&after, &config, &[]);
+    let sharing = plan(&before, &shared_world);
     if !sharing.iter().map(line).eq(effects.iter().map(line)) {
         return Err("builds that are shared make another plan".into());
+    }
+    // Findings that are new or gone do not depend on what is left out of both runs.
+    let options = Options::default();
+    let whole = (run(&before, &config, &options), run_change(&before, &shared_world, &config, &options));
+    let short = run_both(&before, &shared_world, &config, &options);
+    let differing = |here: &Outcome, there: &Outcome| -> Vec<String> {
+        only_in(&here.findings, &there.findings).iter().map(|finding| finding.fingerprint.clone()).collect()
+    };
+    if differing(&whole.0, &whole.1) != differing(&short.0, &short.1)
+        || differing(&whole.1, &whole.0) != differing(&short.1, &short.0)
+    {
+        return Err("findings of objects that stay the same are not the same".into());
     }
     let waits = expected.iter().any(|line| line.contains(" wait "));
     let mut got: Vec<String> =
@@ -148,7 +161,7 @@ fn check(project: &Path) -> Result<(), Failed> {
         new_findings: Vec::new(),
         fixed_findings: Vec::new(),
         not_checked: &NotChecked::default(),
-        reach: &reach(&before, &head_world),
+        reach: &reach(&before, &head_world, &effects),
         clusters: &[],
         show: Level::Warning,
         at: None,

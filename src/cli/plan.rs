@@ -122,19 +122,17 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let options = Options::default();
     let (mut effects, (before, after)) = rayon::join(
         || plan::plan(&base_world, &head_world),
-        || {
-            rayon::join(
-                || engine::run(&base_world, &session.config, &options),
-                || engine::run_change(&base_world, &head_world, &session.config, &options),
-            )
-        },
+        || engine::run_both(&base_world, &head_world, &session.config, &options),
     );
     effects.retain(wanted);
     let mut not_checked = NotChecked::default();
     engine::not_built(&head_world, &mut not_checked);
-    let reach = plan::reach(&base_world, &head_world);
+    let reach = plan::reach(&base_world, &head_world, &effects);
     for path in &reach.unread {
         not_checked.add("changed-file-outside-clusters", path.clone());
+    }
+    for path in &reach.in_part {
+        not_checked.add("changed-file-in-partial-build", path.clone());
     }
     // Nothing inside a build that fails on the other side is new, or fixed.
     let (new_here, fixed_here) =

@@ -14,13 +14,12 @@ use crate::report;
 use crate::simulate::behaviour::Product;
 use crate::simulate::hooks;
 use crate::simulate::hooks::simulate::{Event, Request, RuntimeSdk, simulate};
-use crate::simulate::hooks::{Hook, input};
+use crate::simulate::hooks::{Hook, handlers, ignoring, input};
 use crate::simulate::references::{Scope, scopes};
 use crate::simulate::topology::Cluster;
 use crate::world::versions::Settings;
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -131,17 +130,6 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) ->
     let is_stated = settings.is_some_and(|s| s.feature(Feature::RuntimeSdk).from.is_some())
         || target.feature(Feature::RuntimeSdk).is_some();
     let gate = gate.or(target.feature(Feature::RuntimeSdk).map(|enabled| enabled.value));
-    let handlers = (!target.extensions.is_empty()).then(|| {
-        let mut handlers: BTreeMap<Hook, Vec<String>> = BTreeMap::new();
-        for extension in &target.extensions {
-            for handler in &extension.handlers {
-                if let Some(hook) = Hook::from_name(&handler.hook) {
-                    handlers.entry(hook).or_default().push(format!("{}.{}", handler.name, extension.name));
-                }
-            }
-        }
-        handlers
-    });
     Request {
         event: match on {
             On::Create => Event::Create,
@@ -164,14 +152,8 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) ->
             .filter(|(_, response)| matches!(response, Response::Unreachable))
             .map(|(hook, _)| *hook)
             .collect(),
-        ignoring: target
-            .extensions
-            .iter()
-            .flat_map(|extension| extension.handlers.iter().map(move |handler| (extension, handler)))
-            .filter(|(_, handler)| handler.ignores_failure)
-            .map(|(extension, handler)| format!("{}.{}", handler.name, extension.name))
-            .collect(),
-        handlers,
+        ignoring: ignoring(&target.extensions),
+        handlers: handlers(&target.extensions),
         minor: version.map(|version| u64::from(version.minor)),
         runtime_sdk: match gate {
             Some(true) => RuntimeSdk::On,

@@ -1,6 +1,7 @@
 //! Running rules: which, over what, and what becomes of their findings.
 
 use super::rules::RULES;
+use super::same;
 use super::{
     ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Reporter, Rule,
     RunView, Suppressions, fingerprint, patches, shared,
@@ -92,16 +93,35 @@ impl NotChecked {
 
 /// Run the selected rules over a repository.
 pub fn run(world: &World, config: &Config, options: &Options) -> Outcome {
-    run_all(world, None, config, options)
+    run_all(world, None, config, options, &Default::default())
 }
 
 /// Run the selected rules over a repository, and those about changes over it
 /// and what it was before.
 pub fn run_change(base: &World, head: &World, config: &Config, options: &Options) -> Outcome {
-    run_all(head, Some(base), config, options)
+    run_all(head, Some(base), config, options, &Default::default())
 }
 
-fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Options) -> Outcome {
+/// Run the selected rules over a repository before and after a change, for what is
+/// new and what is gone: of objects that are the same, findings that both have are
+/// left out of both.
+pub fn run_both(base: &World, head: &World, config: &Config, options: &Options) -> (Outcome, Outcome) {
+    let (old, new) = same::objects(base, head);
+    rayon::join(
+        || run_all(base, None, config, options, &old),
+        || run_all(head, Some(base), config, options, &new),
+    )
+}
+
+/// `same`: objects, as indices of [`World::objects`], that only rules look at which
+/// look at more than the object.
+fn run_all(
+    world: &World,
+    base: Option<&World>,
+    config: &Config,
+    options: &Options,
+    same: &FxHashSet<usize>,
+) -> Outcome {
     let snapshot = &*world.snapshot;
     let scope = Scope { config, options };
     let context = Context::new(world, config, options.at);
@@ -141,7 +161,7 @@ fn run_all(world: &World, base: Option<&World>, config: &Config, options: &Optio
     not_built(world, &mut outcome.not_checked);
 
     let rules: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| scope.runs(rule)).collect();
-    let mut checked = check(&context, &files, &rules);
+    let mut checked = check(&context, &files, &rules, same);
     if let Some(base) = base {
         let view = ChangeView { base: &Context::new(base, config, options.at), head: &context };
         for rule in &rules {
@@ -244,7 +264,12 @@ impl Checked {
     }
 }
 
-fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Checked {
+fn check(
+    context: &Context<'_>,
+    files: &[&File],
+    rules: &[&'static Rule],
+    same: &FxHashSet<usize>,
+) -> Checked {
     let (snapshot, world) = (context.snapshot, context.world);
     // Generators take bytes: whether these are manifests is nobody's business.
     let manifests: Vec<&&File> = files.iter().filter(|file| !world.inputs.contains(&*file.path)).collect();
@@ -258,9 +283,9 @@ fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Che
         }
         checked
     });
-    let object = |view: &ObjectView<'_>| {
+    let object = |view: &ObjectView<'_>, is_same: bool| {
         let mut checked = Checked::default();
-        for rule in rules {
+        for rule in rules.iter().filter(|rule| !is_same || same::looks_around(rule)) {
             if let Check::Object(check) = rule.check {
                 checked.run(rule, |reporter| check(view, reporter));
             }
@@ -273,9 +298,9 @@ fn check(context: &Context<'_>, files: &[&File], rules: &[&'static Rule]) -> Che
         }
         checked
     };
-    let effective = world.objects.par_iter().with_min_len(16).map(|effective| {
+    let effective = world.objects.par_iter().enumerate().with_min_len(16).map(|(index, effective)| {
         let (id, node) = (&effective.id, effective.node.get_ref());
-        object(&ObjectView::new(context, id, node, Some(effective)))
+        object(&ObjectView::new(context, id, node, Some(effective)), same.contains(&index))
     });
     // Patches that change nothing here are read all the same, by their schema.
     let patches = match rules.iter().any(|rule| rule.group == Group::Schema) {

@@ -122,7 +122,7 @@ const NESTED: &[(Kinds, &[&str])] = &[
 
 /// All label and annotation maps of an object: its own first, then those that
 /// the API server or Cluster API checks inside it.
-pub(super) fn metadata_maps<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<MetadataMap<'a>> {
+pub fn metadata_maps<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<MetadataMap<'a>> {
     let mut found = Vec::new();
     for (pointer, labels) in [("/metadata/labels", true), ("/metadata/annotations", false)] {
         if let Some(node) = node.at(pointer).filter(|node| node.is_map()) {

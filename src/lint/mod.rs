@@ -11,6 +11,7 @@ mod fingerprint;
 pub mod metadata;
 mod patches;
 pub mod rules;
+pub mod same;
 mod selectors;
 mod shared;
 mod suppression;
@@ -25,7 +26,6 @@ use crate::config::Config;
 use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::repo::{File, Snapshot};
-use crate::world::schemas::Schemas;
 use crate::world::versions::Settings;
 use crate::world::{Applied, Cluster, Effective, Member, World};
 use crate::yaml::{Location, NodeRef, Source};
@@ -181,8 +181,6 @@ pub struct Context<'a> {
     pub config: &'a Config,
     /// The time that was asked for; rules that depend on it are silent without.
     pub at: Option<Timestamp>,
-    /// What the API servers of its clusters take.
-    pub schemas: Schemas,
     selectors: OnceLock<Selectors>,
     /// Those of each effective object: a dozen rules ask for them.
     references: Vec<Vec<Reference<'a>>>,
@@ -193,16 +191,7 @@ impl<'a> Context<'a> {
     pub fn new(world: &'a World, config: &'a Config, at: Option<Timestamp>) -> Self {
         let of = |object: &'a Effective| references(&object.id, object.node.get_ref());
         let references = world.objects.par_iter().map(of).collect();
-        let schemas = Schemas::new(world, config);
-        Context {
-            snapshot: &world.snapshot,
-            world,
-            config,
-            at,
-            schemas,
-            selectors: OnceLock::new(),
-            references,
-        }
+        Context { snapshot: &world.snapshot, world, config, at, selectors: OnceLock::new(), references }
     }
 
     /// The references of an object of a cluster.

@@ -69,7 +69,7 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>) -> Verdict<'a> {
     let context = view.context;
     let mut verdict = Verdict::default();
     let Some(effective) = view.effective else {
-        match context.schemas.of_orphan(view.id) {
+        match context.world.schemas.of_orphan(context.world, view.id) {
             Found::Judge(judge) => {
                 let options = Options { partial: true, operator: judge.operator };
                 take_in(&mut verdict, view, &judge, options, None, Level::Warning);
@@ -84,7 +84,7 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>) -> Verdict<'a> {
         let cluster = &context.world.clusters[*index as usize];
         let member = &cluster.members[*member as usize];
         let is_applied = is_stated(cluster) && member.applied_by.is_some();
-        match context.schemas.of_member(context.world, *index as usize, &member.target, view.id) {
+        match context.world.schemas.of_member(context.world, *index as usize, &member.target, view.id) {
             Found::Judge(judge) => {
                 let level = if is_applied { level_of(&judge) } else { Level::Warning };
                 let options = Options { partial: !is_whole(cluster, member), operator: judge.operator };
@@ -127,14 +127,8 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>) -> Verdict<'a> {
 }
 
 /// The level of what a schema refuses where a stated cluster applies the object.
-/// What is known at one release only, or is dropped and not refused, warns.
 fn level_of(judge: &Judge<'_>) -> Level {
-    match judge.basis {
-        Basis::Cluster | Basis::Version { .. } => Level::Error,
-        Basis::Any(Product::Flux | Product::ClusterApi) => Level::Error,
-        Basis::Catalogue if !judge.native => Level::Error,
-        Basis::Any(_) | Basis::Catalogue | Basis::Repository => Level::Warning,
-    }
+    if judge.is_certain() { Level::Error } else { Level::Warning }
 }
 
 fn take_in<'a>(
@@ -145,16 +139,8 @@ fn take_in<'a>(
     cluster: Option<&'a Cluster>,
     level: Level,
 ) {
-    let Some((first, rest)) = judge.schemas.split_first() else { return };
-    let mut report = validate(view.node, first, options);
-    // What one of the possible versions takes may be right.
-    for schema in rest {
-        if report.violations.is_empty() {
-            break;
-        }
-        let other = validate(view.node, schema, options);
-        report.violations.retain(|violation| other.violations.iter().any(|same| same.covers(violation)));
-    }
+    let Some(first) = judge.schemas.first() else { return };
+    let mut report = judge.report(view.node, None, options);
     verdict.unknown_rules.append(&mut report.unknown_rules);
     // Roles are applied as they are (fluxcd/pkg `ssa/normalize`).
     let is_role =

@@ -468,7 +468,7 @@ fn with_schema<T>(
         let target = &state.world().clusters[*cluster as usize].members[*member as usize].target;
         Some(schemas.of_member(state.world(), *cluster as usize, target, id))
     });
-    match first.unwrap_or_else(|| schemas.of_orphan(id)) {
+    match first.unwrap_or_else(|| schemas.of_orphan(state.world(), id)) {
         Found::Judge(judge) => judge.schemas.first().map(|schema| read(schema)),
         _ => None,
     }

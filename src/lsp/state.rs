@@ -22,7 +22,7 @@ use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A text that is open in the editor.
 pub(super) struct Document {
@@ -47,14 +47,13 @@ pub(super) struct Found {
 /// The clusters that views show, with what is looked up in them.
 pub(super) struct View {
     pub(super) world: World,
-    schemas: OnceLock<Schemas>,
     /// Where values of Secrets stand.
     masks: RefCell<Masks>,
 }
 
 impl View {
     fn new(world: World) -> View {
-        View { world, schemas: OnceLock::new(), masks: RefCell::default() }
+        View { world, masks: RefCell::default() }
     }
 }
 
@@ -380,7 +379,7 @@ impl<'h> State<'h> {
 
     /// What the API servers of the clusters take.
     pub(super) fn schemas(&self) -> &Schemas {
-        self.view.schemas.get_or_init(|| Schemas::new(&self.view.world, &self.config))
+        &self.view.world.schemas
     }
 
     /// An effective object with the values of Secrets masked.

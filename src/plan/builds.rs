@@ -250,7 +250,7 @@ fn failure(applied: &Applied) -> Option<Failure> {
 }
 
 /// Whether a build is too much for this program alone.
-fn is_own_limit(failure: &BuildFailure) -> bool {
+pub(super) fn is_own_limit(failure: &BuildFailure) -> bool {
     matches!(failure.kind, FailureKind::TooLarge | FailureKind::Unbuildable(Class::Limit))
 }
 

@@ -2,20 +2,24 @@
 
 use super::{Effect, Pair, Side};
 use crate::model::text::Text;
-use crate::model::{EffectKind, ObjectId};
+use crate::model::{EffectKind, ObjectId, kinds};
 use crate::simulate::events::Metadata;
 use crate::simulate::events::simulate::{Emission, Notifier, items};
 use crate::world::{ApplyTarget, Cluster, World};
 use crate::yaml::{Known, Location};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The metadata of an object's events at one alert, and where each value is.
 type Keys = BTreeMap<String, (Value, Option<Location>, bool)>;
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
-    let before = notifications(pair.base_world, pair.base);
-    let after = notifications(pair.head_world, pair.head);
+    let concerned = concerned(pair);
+    let before = notifications(pair.base_world, pair.base, &concerned);
+    let after = notifications(pair.head_world, pair.head, &concerned);
+    if before.is_empty() && after.is_empty() {
+        return Vec::new();
+    }
     let objects_before = objects(pair.base_world, pair.base);
     let objects_after = objects(pair.head_world, pair.head);
     let mut out = Vec::new();
@@ -50,12 +54,43 @@ fn objects(world: &World, cluster: Option<&Cluster>) -> Vec<ObjectId> {
         .collect()
 }
 
-fn notifications(world: &World, cluster: Option<&Cluster>) -> BTreeMap<(ObjectId, ObjectId), Keys> {
+/// The objects whose notifications may differ; `None` for all, where what sends them
+/// does.
+fn concerned<'w>(pair: &Pair<'w>) -> Option<BTreeSet<&'w ObjectId>> {
+    let (base, head) = (pair.base?, pair.head?);
+    let settings = |cluster: &Cluster| {
+        let features = cluster.settings.features().map(|(_, setting)| setting.value).collect::<Vec<_>>();
+        (cluster.settings.flux.value, cluster.settings.flux_between, features)
+    };
+    if settings(base) != settings(head) {
+        return None;
+    }
+    // Of several objects that share an identity any may be the one that counts.
+    let nodes = |world: &'w World, cluster: &'w Cluster| {
+        let mut nodes: BTreeMap<&'w ObjectId, Vec<(usize, u32)>> = BTreeMap::new();
+        for (_, object) in world.members(cluster) {
+            nodes.entry(&object.id).or_default().push(object.node.address());
+        }
+        nodes
+    };
+    let (before, after) = (nodes(pair.base_world, base), nodes(pair.head_world, head));
+    let differs = |id: &&&ObjectId| before.get(**id) != after.get(**id);
+    let concerned: BTreeSet<&ObjectId> = before.keys().chain(after.keys()).filter(differs).copied().collect();
+    let sends = |id: &&ObjectId| id.group() == kinds::NOTIFICATION;
+    if concerned.iter().any(sends) { None } else { Some(concerned) }
+}
+
+fn notifications(
+    world: &World,
+    cluster: Option<&Cluster>,
+    concerned: &Option<BTreeSet<&ObjectId>>,
+) -> BTreeMap<(ObjectId, ObjectId), Keys> {
     let mut found = BTreeMap::new();
     let Some(cluster) = cluster else { return found };
     let target = ApplyTarget::Local;
     let notifier = Notifier::new(world, cluster, &target);
-    for item in items(world, cluster, &target) {
+    let is_concerned = |id: &ObjectId| concerned.as_ref().is_none_or(|concerned| concerned.contains(id));
+    for item in items(world, cluster, &target).filter(|item| is_concerned(item.id)) {
         let emission = Emission::about(item, "info", Known::Unknown, &Metadata::default());
         for notification in notifier.simulate(&emission).notifications {
             let conflicting: Vec<String> =

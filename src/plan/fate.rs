@@ -84,7 +84,10 @@ pub(super) fn prunes(node: NodeRef<'_>) -> bool {
 
 /// The fate of an object that the head no longer applies.
 pub(super) fn fate(pair: &Pair<'_>, before: &Placed<'_>) -> Fate {
-    if let Some(why) = protected(before.object.node.get_ref()) {
+    // Spared by kustomize-controller 1.8.5 and later (`deleteObjects`).
+    let ignored_only = |why: &str| why == "ssa: Ignore";
+    let spares = pair.base.is_none_or(|base| base.settings.flux_at_least(8) != Some(false));
+    if let Some(why) = protected(before.object.node.get_ref()).filter(|why| spares || !ignored_only(why)) {
         return Fate::Kept(why);
     }
     let Some(by) = before.applied_by else {
@@ -145,4 +148,15 @@ fn fate_with(pair: &Pair<'_>, by: &Applied, depth: u32) -> Fate {
         _ if prunes(node) => Fate::Deleted,
         _ => Fate::Orphaned("its Kustomization has prune: false"),
     }
+}
+
+/// `force` of the Kustomization, or on the object.
+pub(super) fn forces(after: &Placed<'_>) -> bool {
+    let by = after.applied_by.and_then(|by| by.node.get_ref().at("/spec/force").and_then(NodeRef::as_bool));
+    let node = after.object.node.get_ref();
+    by == Some(true)
+        || ["/metadata/labels", "/metadata/annotations"].iter().any(|map| {
+            text_at(node, map, "kustomize.toolkit.fluxcd.io/force")
+                .is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
+        })
 }

@@ -7,6 +7,7 @@
 //! [`crate::simulate::machines`].
 
 mod builds;
+mod causes;
 mod events;
 mod fate;
 mod fields;
@@ -21,6 +22,8 @@ mod refused;
 mod removal;
 mod suspend;
 mod unknowns;
+mod validity;
+mod versions;
 mod waits;
 
 pub use fields::{FieldChange, compare};
@@ -80,7 +83,7 @@ pub struct Cause {
 }
 
 /// One of the two snapshots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// Before the change.
     Base,
@@ -283,6 +286,7 @@ pub fn comparable(here: &World, there: &World) -> impl Fn(&Finding) -> bool {
 /// All effects, the worst first within each cluster, clusters by name.
 pub fn plan(base: &World, head: &World) -> Vec<Effect> {
     let mut effects = Vec::new();
+    let changes = causes::Changes::between(base, head);
     for pair in pairs(base, head) {
         let machines = machines::effects(&pair);
         let mut own = objects::effects(&pair, &machines::Told::by(&machines));
@@ -291,11 +295,13 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
         own.extend(events::effects(&pair));
         own.extend(waits::effects(&pair));
         own.extend(unknowns::effects(&pair));
+        own.extend(versions::effects(&pair));
         own.extend(machines);
         own.retain(|effect| !pair.stays(effect));
         operator::root_deleted(&pair, &mut own);
         held::apply(&pair, &mut own);
         own.extend(builds::effects(&pair));
+        causes::settle(&pair, &changes, &mut own);
         for effect in &mut own {
             effect.when = pair.when(effect);
         }

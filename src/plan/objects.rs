@@ -4,11 +4,11 @@
 //! (ssa/manager_delete.go); helm-controller `reconcileDelete`; the API server's
 //! immutable fields.
 
-use super::fate::{is_suspended, text_at};
+use super::fate::{forces, is_suspended};
 use super::fields::{FieldChange, compare, fields, masked};
 use super::machines::Told;
 use super::removal::{emptied, removal, rename, renames};
-use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused};
+use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
 use crate::model::{EffectKind, ObjectId, Severity};
@@ -42,6 +42,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
         }
     }
     out.extend(moves::effects(pair));
+    out.extend(validity::by_version(pair));
     let taken = operator::taken_over(pair, &removed);
     let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
     for (_, before) in &removed {
@@ -65,7 +66,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
         match renamed.get(*key) {
             Some(before) => out.push(rename(pair, before, after)),
             None if is_below_repaired(pair, after) => {}
-            None => out.push(addition(pair, after)),
+            None => out.push(validity::refused(pair, None, after).unwrap_or_else(|| addition(pair, after))),
         }
     }
     out
@@ -136,6 +137,10 @@ fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_
     let all = compare(old, new);
     if let Some(refusal) = refused::refusal(id, old, new, &all) {
         out.push(rejected(pair, before, after, &all, &refusal));
+        return;
+    }
+    if let Some(effect) = validity::refused(pair, Some(before), after).filter(|_| !all.is_empty()) {
+        out.push(effect);
         return;
     }
     // Suspension, gates, event metadata and Machines are told by their own rooms.
@@ -452,15 +457,4 @@ fn rollout_words(id: &ObjectId, node: NodeRef<'_>) -> String {
         Some(count) if &*id.kind != "DaemonSet" => format!("{count} Pods are replaced"),
         _ => "its Pods are replaced".to_owned(),
     }
-}
-
-/// `force` of the Kustomization, or on the object.
-fn forces(after: &Placed<'_>) -> bool {
-    let by = after.applied_by.and_then(|by| by.node.get_ref().at("/spec/force").and_then(NodeRef::as_bool));
-    let node = after.object.node.get_ref();
-    by == Some(true)
-        || ["/metadata/labels", "/metadata/annotations"].iter().any(|map| {
-            text_at(node, map, "kustomize.toolkit.fluxcd.io/force")
-                .is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
-        })
 }

@@ -112,7 +112,9 @@ fn deletion_of_root<'w>(pair: &Pair<'w>) -> Option<(Effect, &'w ObjectId)> {
             && object.id.namespace == id.namespace
     })?;
     let is = sync_name(&now.id, now.node.get_ref());
-    if is.as_deref() == Some(&*was) {
+    // A name that was stated is fixed: the API server refuses another one.
+    let stated = |node: NodeRef<'_>| node.str_at("/spec/sync/name").is_some_and(|name| !name.is_empty());
+    if is.as_deref() == Some(&*was) || stated(node) && stated(now.node.get_ref()) {
         return None;
     }
     let mut effect = Effect::new(pair, EffectKind::Deleted, &root.id);

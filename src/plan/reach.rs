@@ -1,8 +1,12 @@
 //! How much of a change was followed: a plan says "no effect" only where everything
-//! that the change touches is read by something that was built.
+//! that the change touches is read by something that was built, and built whole.
 
+use super::{Effect, builds};
+use crate::kustomize::FILE_NAMES;
+use crate::repo::is_manifest_path;
 use crate::world::{Outcome, World};
-use rustc_hash::FxHashSet;
+use crate::yaml::{Known, Location, Node};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// What of a change was followed.
@@ -10,26 +14,43 @@ use std::collections::BTreeSet;
 pub struct Reach {
     /// Flux Kustomizations of the head that were not followed, of how many.
     pub not_followed: (usize, usize),
-    /// Files that hold manifests or parts of charts and are not the same.
+    /// Files that builds can read and that are not the same.
     pub changed: usize,
     /// Those of them that nothing reads which was followed, in order.
     pub unread: Vec<String>,
+    /// Those that only builds read of which a part is not known here, and that no
+    /// effect comes from, in order.
+    pub in_part: Vec<String>,
 }
 
 impl Reach {
     /// Whether everything that the change touches was followed.
     pub fn is_whole(&self) -> bool {
-        self.unread.is_empty()
+        self.unread.is_empty() && self.in_part.is_empty()
     }
 }
 
-/// Compares the files of two worlds with what their builds read.
-pub fn reach(base: &World, head: &World) -> Reach {
+/// How well a file is read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reading {
+    /// By a build of which a part is not known: a patch may change what is not here.
+    InPart,
+    /// By a build that is known whole.
+    Whole,
+}
+
+/// Compares the files of two worlds with what their builds read, and with what the
+/// effects of the change tell of.
+pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
     let coverage = head.coverage();
+    let charts: FxHashSet<&str> = [base, head].iter().flat_map(|world| charts(world)).collect();
+    let is_input = |path: &str| base.inputs.contains(path) || head.inputs.contains(path);
+    let is_part = |path: &str| in_one_of(&charts, path) || is_input(path);
     let mut changed: BTreeSet<&str> = BTreeSet::new();
     for (here, there) in [(base, head), (head, base)] {
         for file in here.snapshot.files() {
-            if !here.snapshot.has_same_content(&there.snapshot, &file.path) {
+            let counts = is_manifest_path(&file.path) || is_part(&file.path) || is_named(here, &file.path);
+            if counts && !here.snapshot.has_same_content(&there.snapshot, &file.path) {
                 changed.insert(&file.path);
             }
         }
@@ -39,49 +60,119 @@ pub fn reach(base: &World, head: &World) -> Reach {
         for world in [base, head] {
             let objects = world.snapshot.objects().iter().map(|object| &*object.source.path);
             touching.extend(objects.filter_map(|path| changed.get(path)));
-            let part = |path: &&&str| {
-                let file = world.snapshot.file(path);
-                file.is_some_and(|file| world.snapshot.is_template(file)) || in_chart(world, path)
+            let is_template =
+                |path: &str| world.snapshot.file(path).is_some_and(|file| world.snapshot.is_template(file));
+            let is_kustomization = |path: &str| {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                FILE_NAMES.contains(&name)
             };
-            touching.extend(changed.iter().filter(part));
+            let touches = |path: &&&str| {
+                is_template(path) || is_part(path) || is_kustomization(path) || is_named(world, path)
+            };
+            touching.extend(changed.iter().filter(touches));
         }
     }
-    let read = if touching.is_empty() { FxHashSet::default() } else { read(&[base, head]) };
-    let unread = touching.iter().filter(|path| !read.contains(**path)).map(|path| (*path).to_owned());
-    Reach {
-        not_followed: (coverage.not_followed.len(), coverage.kustomizations),
-        changed: touching.len(),
-        unread: unread.collect(),
+    let mut reach =
+        Reach { not_followed: (coverage.not_followed.len(), coverage.kustomizations), ..Reach::default() };
+    reach.changed = touching.len();
+    if touching.is_empty() {
+        return reach;
+    }
+    let readings = readings(&[base, head]);
+    let mut told: FxHashSet<&str> = FxHashSet::default();
+    for cause in effects.iter().flat_map(|effect| &effect.causes) {
+        files_of(&cause.location, &mut told);
+    }
+    for path in touching {
+        match readings.get(path) {
+            Some(Reading::Whole) => {}
+            Some(Reading::InPart) if told.contains(path) || says_the_same(base, head, path) => {}
+            Some(Reading::InPart) => reach.in_part.push(path.to_owned()),
+            None => reach.unread.push(path.to_owned()),
+        }
+    }
+    reach
+}
+
+fn files_of<'e>(location: &'e Location, files: &mut FxHashSet<&'e str>) {
+    files.insert(&location.path);
+    for via in &location.via {
+        files_of(&via.location, files);
     }
 }
 
-/// Whether a file belongs to a chart of the repository, whose effects are Helm's.
-fn in_chart(world: &World, path: &str) -> bool {
-    let mut directory = path;
-    while let Some((parent, _)) = directory.rsplit_once('/') {
-        if world.snapshot.file(&format!("{parent}/Chart.yaml")).is_some() {
+/// Directories of charts of the repository, whose effects are Helm's.
+fn charts(world: &World) -> impl Iterator<Item = &str> {
+    world.snapshot.files().iter().filter_map(|file| file.path.strip_suffix("/Chart.yaml"))
+}
+
+fn in_one_of(directories: &FxHashSet<&str>, path: &str) -> bool {
+    let mut rest = path;
+    while let Some((parent, _)) = rest.rsplit_once('/') {
+        if directories.contains(parent) {
             return true;
         }
-        directory = parent;
+        rest = parent;
     }
     false
 }
 
-/// Paths of all files that a build which was followed has read, and of those that
-/// state an object of a cluster.
-fn read<'w>(worlds: &[&'w World]) -> FxHashSet<&'w str> {
-    let mut read = FxHashSet::default();
+/// Whether a kustomization above a file names it: a patch, a generator's file.
+fn is_named(world: &World, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let mut rest = path;
+    while let Some((parent, _)) = rest.rsplit_once('/') {
+        let names = |file: &&str| {
+            let place = format!("{parent}/{file}");
+            let text = world.snapshot.file(&place).and_then(|file| world.snapshot.stream(file));
+            place != path && text.is_some_and(|stream| stream.text.contains(name))
+        };
+        if FILE_NAMES.iter().any(names) {
+            return true;
+        }
+        rest = parent;
+    }
+    false
+}
+
+/// Whether the documents of a file have the same values before and after.
+fn says_the_same(base: &World, head: &World, path: &str) -> bool {
+    let documents = |world: &World| -> Option<Vec<Node>> {
+        let file = world.snapshot.file(path)?;
+        let sources = world.snapshot.sources(file).iter();
+        let filled = sources.filter(|source| !source.document().tokens.is_empty());
+        Some(filled.map(|source| Node::Source(source.clone(), 0)).collect())
+    };
+    let (Some(before), Some(after)) = (documents(base), documents(head)) else { return false };
+    let same = |(one, other): (&Node, &Node)| one.get_ref().same_value(other.get_ref()) == Known::Value(true);
+    before.len() == after.len() && before.iter().zip(&after).all(same)
+}
+
+/// All files that a build which was followed has read, and those that state an object
+/// of a cluster.
+fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, Reading> {
+    let mut found: FxHashMap<&str, Reading> = FxHashMap::default();
+    let mut add = |path: &'w str, reading: Reading| {
+        let known = found.entry(path).or_insert(reading);
+        *known = (*known).max(reading);
+    };
     for world in worlds {
-        for cluster in &world.clusters {
+        for cluster in world.applied_clusters() {
             for applied in &cluster.applied {
-                if matches!(applied.outcome, Outcome::Built { .. } | Outcome::Failed(_)) {
-                    read.extend(applied.files_read.iter().map(|path| &**path));
-                }
+                let reading = match &applied.outcome {
+                    Outcome::Built { partial, .. } if partial.is_empty() => Reading::Whole,
+                    Outcome::Failed(failure) if !builds::is_own_limit(failure) => Reading::Whole,
+                    Outcome::Built { .. } | Outcome::Failed(_) => Reading::InPart,
+                    Outcome::External(_) | Outcome::Unknown(_) | Outcome::MissingPath => continue,
+                };
+                applied.files_read.iter().for_each(|path| add(path, reading));
             }
             for (_, object) in world.members(cluster) {
-                read.extend(object.files.iter().map(|(_, location)| &*location.path));
+                // A patch may change what is not here too.
+                let own = object.files.iter().filter(|(role, _)| *role == "resource");
+                own.for_each(|(_, location)| add(&location.path, Reading::Whole));
             }
         }
     }
-    read
+    found
 }

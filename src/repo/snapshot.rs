@@ -5,14 +5,14 @@ use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
 use super::open::{Allowed, Root};
 use super::source_ignore::SourceIgnore;
 use super::template::{is_clusterctl_template, is_template};
-use super::tree::{self, FileKind, GitBlob, Listing, TreeEntry};
+use super::tree::{self, Blobs, FileKind, GitBlob, Listing, TreeEntry};
 use crate::model::Object;
 use crate::model::objects_of;
 use crate::yaml::{Location, Source, Stream};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// A file of a snapshot.
@@ -58,7 +58,7 @@ pub const DOCUMENTS_LIMIT: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 enum Origin {
     Directory(Arc<Root>),
-    Revision { root: PathBuf },
+    Revision(Arc<Blobs>),
     Memory,
 }
 
@@ -102,8 +102,9 @@ impl Snapshot {
     /// The tree of a commit of the repository at `root`; files that are as they
     /// are in `like` are taken from it, what they parse to included.
     pub fn revision(root: &Path, commit: &str, like: &Snapshot) -> io::Result<Snapshot> {
-        let listing = tree::revision(root, commit)?;
-        let origin = Origin::Revision { root: root.to_owned() };
+        let blobs = Arc::new(Blobs::new(root));
+        let listing = tree::revision(root, commit, &blobs)?;
+        let origin = Origin::Revision(blobs.clone());
         let snapshot = Snapshot::build_files(origin, listing, like.store.clone());
         snapshot.files.par_iter().with_min_len(16).for_each(|file| {
             let Some(Ok(blob)) = like.file(&file.path).and_then(|other| other.blob.get()) else { return };
@@ -119,7 +120,7 @@ impl Snapshot {
             .filter(|file| file.blob.get().is_none())
             .collect();
         let oids: Vec<&str> = wanted.iter().filter_map(|file| file.oid.as_deref()).collect();
-        for (file, found) in wanted.iter().zip(tree::read_blobs(root, &oids)?) {
+        for (file, found) in wanted.iter().zip(blobs.read(&oids)?) {
             let _ = file.blob.set(snapshot.content(found));
         }
         Ok(snapshot.sharing(like))
@@ -413,12 +414,26 @@ impl Snapshot {
     pub fn has_same_content(&self, other: &Snapshot, path: &str) -> bool {
         match (self.file(path), other.file(path)) {
             (Some(one), Some(two)) if Arc::ptr_eq(one, two) => true,
+            (Some(one), Some(two)) if one.kind != FileKind::Regular => one.kind == two.kind,
+            (Some(one), Some(two)) if one.oid.is_some() && one.oid == two.oid => true,
+            (Some(one), Some(two)) if one.blob.get().is_none() && one.oid.is_some() => {
+                other.has_object_id(two, one)
+            }
+            (Some(one), Some(two)) if two.blob.get().is_none() && two.oid.is_some() => {
+                self.has_object_id(one, two)
+            }
             (Some(one), Some(two)) => match (self.blob(one), other.blob(two)) {
                 (Ok(one), Ok(two)) => Arc::ptr_eq(one, two) || one.bytes == two.bytes,
                 _ => false,
             },
             _ => false,
         }
+    }
+
+    /// Whether a file's content is that of a file of a revision, which is not read.
+    fn has_object_id(&self, file: &File, other: &File) -> bool {
+        let oid = other.oid.as_deref().unwrap_or_default();
+        file.kind == other.kind && self.blob(file).is_ok_and(|blob| tree::has_object_id(&blob.bytes, oid))
     }
 
     /// Whether any file lies below a directory.
@@ -481,7 +496,7 @@ impl Snapshot {
                 let bytes = root.read(&file.path);
                 bytes.map(|bytes| self.store.intern(bytes)).map_err(|error| Unreadable::Io(error.to_string()))
             }
-            (Origin::Revision { root }, Some(oid)) => match tree::read_blobs(root, &[oid.as_str()]) {
+            (Origin::Revision(blobs), Some(oid)) => match blobs.read(&[oid.as_str()]) {
                 Ok(mut found) => self.content(found.pop().unwrap_or(GitBlob::Missing)),
                 Err(error) => Err(Unreadable::Io(error.to_string())),
             },

@@ -6,8 +6,10 @@ use super::git;
 use super::open;
 use rayon::prelude::*;
 use sha2::Digest;
-use std::io;
-use std::path::Path;
+use std::io::{self, BufRead, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +138,7 @@ fn stat(root: &Path, name: &str) -> Option<TreeEntry> {
 }
 
 /// List the tree of a commit.
-pub fn revision(root: &Path, commit: &str) -> io::Result<Listing> {
+pub fn revision(root: &Path, commit: &str, blobs: &Blobs) -> io::Result<Listing> {
     let output = git::run(root, &["ls-tree", "-r", "-z", "--full-tree", commit])?;
     let mut listing = Listing::default();
     for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
@@ -169,7 +171,7 @@ pub fn revision(root: &Path, commit: &str) -> io::Result<Listing> {
         .filter(|index| matches!(listing.entries[*index].kind, FileKind::Symlink(_)))
         .collect();
     let oids: Vec<&str> = links.iter().filter_map(|index| listing.entries[*index].oid.as_deref()).collect();
-    let targets = read_blobs(root, &oids)?;
+    let targets = blobs.read(&oids)?;
     for (index, target) in links.into_iter().zip(targets) {
         let GitBlob::Bytes(target) = target else { continue };
         listing.entries[index].kind = FileKind::Symlink(String::from_utf8_lossy(&target).into());
@@ -189,55 +191,108 @@ pub enum GitBlob {
     Missing,
 }
 
-/// Read blobs by one `git cat-file --batch`, in the order asked for.
-pub fn read_blobs(root: &Path, oids: &[&str]) -> io::Result<Vec<GitBlob>> {
-    use std::io::{BufRead, Read, Write};
-    if oids.is_empty() {
-        return Ok(Vec::new());
+/// Blobs of a repository, read by one `git cat-file --batch` that is started when
+/// the first is asked for.
+#[derive(Debug)]
+pub struct Blobs {
+    root: PathBuf,
+    running: Mutex<Option<Running>>,
+}
+
+/// The process; it ends when its standard input is closed.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: io::BufReader<ChildStdout>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.input = None;
+        // One that was left in the middle of an answer still has some to write.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
-    let mut child = git::command(root)
-        .args(["cat-file", "--batch"])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()?;
-    let stdin = child.stdin.take();
-    let wanted = oids.join("\n") + "\n";
-    // Written by a thread of its own: git answers while it is still being asked.
-    let writer = std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(wanted.as_bytes())));
-    let mut found = Vec::with_capacity(oids.len());
-    if let Some(stdout) = child.stdout.take() {
-        let mut reader = io::BufReader::with_capacity(1 << 16, stdout);
-        for _ in oids {
-            let mut header = String::new();
-            if reader.read_line(&mut header)? == 0 {
-                break;
+}
+
+impl Running {
+    fn start(root: &Path) -> io::Result<Running> {
+        let mut child = git::command(root)
+            .args(["cat-file", "--batch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().ok_or_else(ended)?;
+        Ok(Running { child, input, output: io::BufReader::with_capacity(1 << 16, output) })
+    }
+
+    fn read(&mut self, oids: &[&str]) -> io::Result<Vec<GitBlob>> {
+        let wanted = oids.join("\n") + "\n";
+        let input = self.input.as_mut().ok_or_else(ended)?;
+        let output = &mut self.output;
+        std::thread::scope(|scope| {
+            // Written by a thread of its own where it is much: git answers while it is
+            // still being asked.
+            match oids.len() {
+                0..=16 => input.write_all(wanted.as_bytes())?,
+                _ => drop(scope.spawn(move || input.write_all(wanted.as_bytes()))),
             }
-            let size = match header.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-                [_, "blob", size] => size.parse::<u64>().ok(),
-                _ => None,
-            };
-            let Some(size) = size else {
-                found.push(GitBlob::Missing);
-                continue;
-            };
-            if size > SIZE_LIMIT {
-                io::copy(&mut (&mut reader).take(size + 1), &mut io::sink())?;
-                found.push(GitBlob::TooLarge(size));
-                continue;
-            }
-            let mut bytes = vec![0; size as usize + 1];
-            reader.read_exact(&mut bytes)?;
-            bytes.pop();
-            found.push(GitBlob::Bytes(bytes));
+            oids.iter().map(|_| answer(output)).collect()
+        })
+    }
+}
+
+fn ended() -> io::Error {
+    io::Error::other("git cat-file ended early")
+}
+
+/// One answer of `git cat-file --batch`.
+fn answer(reader: &mut impl BufRead) -> io::Result<GitBlob> {
+    let mut header = String::new();
+    if reader.read_line(&mut header)? == 0 {
+        return Err(ended());
+    }
+    let (is_blob, size) = match header.split_ascii_whitespace().collect::<Vec<_>>()[..] {
+        [_, kind, size] => (kind == "blob", size.parse::<u64>().ok()),
+        _ => (false, None),
+    };
+    let Some(size) = size else { return Ok(GitBlob::Missing) };
+    if !is_blob || size > SIZE_LIMIT {
+        io::copy(&mut reader.take(size + 1), &mut io::sink())?;
+        return Ok(if is_blob { GitBlob::TooLarge(size) } else { GitBlob::Missing });
+    }
+    let mut bytes = vec![0; size as usize + 1];
+    reader.read_exact(&mut bytes)?;
+    bytes.pop();
+    Ok(GitBlob::Bytes(bytes))
+}
+
+impl Blobs {
+    /// The blobs of the repository at `root`.
+    pub fn new(root: &Path) -> Blobs {
+        Blobs { root: root.to_owned(), running: Mutex::new(None) }
+    }
+
+    /// Blobs in the order asked for.
+    ///
+    /// # Errors
+    /// Where git can't be run, or ends before it has answered.
+    pub fn read(&self, oids: &[&str]) -> io::Result<Vec<GitBlob>> {
+        if oids.is_empty() {
+            return Ok(Vec::new());
         }
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut process = match running.take() {
+            Some(process) => process,
+            None => Running::start(&self.root)?,
+        };
+        let found = process.read(oids)?;
+        *running = Some(process);
+        Ok(found)
     }
-    let _ = writer.join();
-    child.wait()?;
-    if found.len() != oids.len() {
-        return Err(io::Error::other("git cat-file ended early"));
-    }
-    Ok(found)
 }
 
 /// Whether git names this content by an object id, in either of its hashes.

@@ -247,6 +247,10 @@ fn matches_source(
     event: &Event<'_>,
 ) -> (Step, Match) {
     let object = event.object;
+    // By far the commonest answer; its words are made of all sources together.
+    if source.kind.is(&object.kind) == Known::Value(false) {
+        return (Step::Kind, Match::no(""));
+    }
     let namespace = source.namespace_in(alert_namespace);
     let any_of = |a: Known<bool>, b: Known<bool>| match (a, b) {
         (Known::Value(true), _) | (_, Known::Value(true)) => Known::Value(true),
@@ -261,8 +265,12 @@ fn matches_source(
         (Step::Severity, severity),
     ];
     if let Some((step, _)) = tests.iter().find(|(_, passed)| *passed == Known::Value(false)) {
-        let reason =
-            format!("eventSeverity `{}`, the event is `{}`", alert_severity.display(), event.severity);
+        let reason = match step {
+            Step::Severity => {
+                format!("eventSeverity `{}`, the event is `{}`", alert_severity.display(), event.severity)
+            }
+            _ => String::new(),
+        };
         return (*step, Match::no(reason));
     }
     let labels = matches_labels(source, event);

@@ -135,6 +135,14 @@ pub const NEWER_SOURCE_KINDS: Behaviour = flux(
     "the API server refuses an Alert that names ArtifactGenerator or ExternalArtifact",
 );
 
+/// Helm 4 in helm-controller 1.5: `upgrade.force` replaces objects, which a
+/// server-side apply does not do.
+pub const SERVER_SIDE_RELEASES: Behaviour = flux(
+    8,
+    "releases are installed by server-side apply, with which upgrade.force does nothing",
+    "releases are installed by client-side apply, and upgrade.force replaces objects",
+);
+
 /// Upgrades over several minors, and the three hooks that came with them.
 pub const CHAINED_UPGRADES: Behaviour = cluster_api(
     12,
@@ -176,6 +184,7 @@ pub const ALL: &[Behaviour] = &[
     COMMIT_STATUS_GATE,
     ERRORS_REACH_COMMIT_STATUS,
     NEWER_SOURCE_KINDS,
+    SERVER_SIDE_RELEASES,
     CHAINED_UPGRADES,
     AFTER_CLUSTER_UPGRADE_BLOCKS,
     UPGRADE_HOOK_ANNOTATION,

@@ -10,6 +10,7 @@ pub mod sequence;
 pub mod simulate;
 pub mod upgrade_plan;
 
+use crate::config::Extension;
 use crate::simulate::behaviour::{AFTER_CLUSTER_UPGRADE_BLOCKS, CHAINED_UPGRADES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -157,4 +158,29 @@ impl fmt::Display for PendingHooks {
         }
         Ok(())
     }
+}
+
+/// The handlers of extensions that are known, by hook; `None` where none is.
+pub fn handlers(extensions: &[Extension]) -> Option<BTreeMap<Hook, Vec<String>>> {
+    (!extensions.is_empty()).then(|| {
+        let mut handlers: BTreeMap<Hook, Vec<String>> = BTreeMap::new();
+        for extension in extensions {
+            for handler in &extension.handlers {
+                if let Some(hook) = Hook::from_name(&handler.hook) {
+                    handlers.entry(hook).or_default().push(format!("{}.{}", handler.name, extension.name));
+                }
+            }
+        }
+        handlers
+    })
+}
+
+/// The handlers of extensions whose failure is ignored.
+pub fn ignoring(extensions: &[Extension]) -> BTreeSet<String> {
+    extensions
+        .iter()
+        .flat_map(|extension| extension.handlers.iter().map(move |handler| (extension, handler)))
+        .filter(|(_, handler)| handler.ignores_failure)
+        .map(|(extension, handler)| format!("{}.{}", handler.name, extension.name))
+        .collect()
 }

@@ -78,6 +78,7 @@ struct Conditions {
     template_metadata: bool,
     in_place: bool,
     runtime_sdk: bool,
+    extensions: Vec<crate::config::Extension>,
     minor: Option<u64>,
 }
 
@@ -90,7 +91,12 @@ fn conditions(scope: &Scope<'_>) -> Conditions {
     Conditions {
         template_metadata: version.is_none_or(|version| version.at_least(1, 14)),
         in_place: feature(Feature::InPlaceUpdates).unwrap_or(extension),
-        runtime_sdk: feature(Feature::RuntimeSdk).unwrap_or(true),
+        // Off in every release. One that is stated to be on, or an extension that needs it.
+        runtime_sdk: match settings.map(|s| s.feature(Feature::RuntimeSdk)) {
+            Some(setting) if setting.from.is_some() => setting.value == Some(true),
+            _ => extension,
+        },
+        extensions: settings.map(|s| s.extensions.clone()).unwrap_or_default(),
         minor: version.map(|version| u64::from(version.minor)),
     }
 }

@@ -7,6 +7,7 @@ use super::entry_point::{self, Entry, source_of};
 use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause, Written};
 use super::overlays::Overlays;
+use super::schemas::Schemas;
 use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
 use crate::config::{Config, Feature, Injected};
@@ -881,6 +882,7 @@ fn assemble(
         read: FxHashSet::default(),
         excluded: excluded(snapshot, repository.config),
         builds: Builds::default(),
+        schemas: Schemas::default(),
     };
     let mut joined = Joined {
         world: &mut world,
@@ -912,6 +914,7 @@ fn assemble(
     for one in beside(repository, used) {
         joined.add(repository, one);
     }
+    world.schemas = Schemas::new(world.clusters.len(), repository.config);
     world
 }
 

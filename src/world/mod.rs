@@ -68,6 +68,8 @@ pub struct World {
     excluded: FxHashSet<Arc<str>>,
     /// What was built, for a world like this one.
     builds: earlier::Builds,
+    /// What the API servers of its clusters take.
+    pub schemas: schemas::Schemas,
 }
 
 /// An object as Flux would apply it.

@@ -2,11 +2,12 @@
 //! the repository holds, or the built-in table for the version that the cluster
 //! states.
 
-use super::{ApplyTarget, Cluster, Member, Outcome, World};
+use super::{Applied, ApplyTarget, Cluster, Member, Outcome, World};
 use crate::config::Config;
 use crate::model::{Certainty, ObjectId};
 use crate::repo::{Allowed, FileTree, Snapshot, join};
-use crate::schema::{self, Catalogue, Defined, Product, Schema, TableKind, Written, table};
+use crate::schema::{self, Catalogue, Defined, Options, Product, Report, Schema, TableKind, Written, table};
+use crate::yaml::NodeRef;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +21,10 @@ const DEFINITION: &str = "CustomResourceDefinition";
 pub struct Schemas {
     clusters: Vec<OnceLock<Definitions>>,
     repository: OnceLock<FxHashMap<Key, Vec<Defined>>>,
-    catalogue: Catalogue,
+    catalogue: OnceLock<Catalogue>,
+    /// What the catalogue is made of, and what of it may lie outside of the root.
+    directories: Vec<String>,
+    allowed: Allowed,
 }
 
 type Key = (Arc<str>, Arc<str>);
@@ -81,15 +85,54 @@ pub enum Found<'s> {
     Unknown,
 }
 
-impl Schemas {
-    /// The schemas of a world, and of the directories that the configuration names.
-    pub fn new(world: &World, config: &Config) -> Schemas {
-        let mut catalogue = Catalogue::default();
-        for directory in &config.schemas {
-            add_directory(&mut catalogue, &world.snapshot, &directory.value, &config.allowed);
+impl<'s> Judge<'s> {
+    /// What all of its schemas refuse: what one of the possible versions takes may be
+    /// right. An object that replaces `old` is held against the rules of changes too.
+    pub fn report<'a>(
+        &self,
+        node: NodeRef<'a>,
+        old: Option<NodeRef<'a>>,
+        options: Options,
+    ) -> Report<'a, 's> {
+        let one = |schema: &'s Schema| match old {
+            Some(old) => schema::validate_update(old, node, schema, options),
+            None => schema::validate(node, schema, options),
+        };
+        let Some((first, rest)) = self.schemas.split_first() else { return Report::default() };
+        let mut report = one(first);
+        for schema in rest {
+            if report.violations.is_empty() {
+                break;
+            }
+            let other = one(schema);
+            report.violations.retain(|violation| other.violations.iter().any(|same| same.covers(violation)));
         }
-        let clusters = world.clusters.iter().map(|_| OnceLock::new()).collect();
-        Schemas { clusters, repository: OnceLock::new(), catalogue }
+        report
+    }
+
+    /// Whether what it refuses is refused for sure where the object is applied. What
+    /// is known at one release only, or is dropped and not refused, is not.
+    pub fn is_certain(&self) -> bool {
+        match self.basis {
+            Basis::Cluster | Basis::Version { .. } => true,
+            Basis::Any(Product::Flux | Product::ClusterApi) => true,
+            Basis::Catalogue => !self.native,
+            Basis::Any(_) | Basis::Repository => false,
+        }
+    }
+}
+
+impl Schemas {
+    /// The schemas of a world of some clusters, and of the directories that the
+    /// configuration names.
+    pub(super) fn new(clusters: usize, config: &Config) -> Schemas {
+        Schemas {
+            clusters: (0..clusters).map(|_| OnceLock::new()).collect(),
+            repository: OnceLock::new(),
+            catalogue: OnceLock::new(),
+            directories: config.schemas.iter().map(|directory| directory.value.clone()).collect(),
+            allowed: config.allowed.clone(),
+        }
     }
 
     /// What judges an object in a cluster, by its place in [`World::clusters`].
@@ -111,22 +154,32 @@ impl Schemas {
             Product::Neighbours | Product::Kubernetes => None,
         };
         let in_table = || self.in_table(id, |product| product.release(version(product)?), operator);
-        match self.in_catalogue(id).map_or_else(in_table, Found::Judge) {
+        match self.in_catalogue(&world.snapshot, id).map_or_else(in_table, Found::Judge) {
             Found::Unknown if is_stated(place) => self.in_repository(&world.snapshot, id),
             found => found,
         }
     }
 
     /// What judges an object that no cluster holds.
-    pub fn of_orphan(&self, id: &ObjectId) -> Found<'_> {
-        match self.in_catalogue(id) {
+    pub fn of_orphan(&self, world: &World, id: &ObjectId) -> Found<'_> {
+        match self.in_catalogue(&world.snapshot, id) {
             Some(judge) => Found::Judge(judge),
             None => self.in_table(id, |_| None, true),
         }
     }
 
-    fn in_catalogue(&self, id: &ObjectId) -> Option<Judge<'_>> {
-        let written = self.catalogue.find(id.group(), id.version(), &id.kind)?;
+    fn in_catalogue(&self, snapshot: &Arc<Snapshot>, id: &ObjectId) -> Option<Judge<'_>> {
+        if self.directories.is_empty() {
+            return None;
+        }
+        let catalogue = self.catalogue.get_or_init(|| {
+            let mut catalogue = Catalogue::default();
+            for directory in &self.directories {
+                add_directory(&mut catalogue, snapshot, directory, &self.allowed);
+            }
+            catalogue
+        });
+        let written = catalogue.find(id.group(), id.version(), &id.kind)?;
         let native = table::find(id.group(), id.version(), &id.kind).is_some_and(is_native);
         Some(Judge { basis: Basis::Catalogue, schemas: vec![written.schema()], native, operator: true })
     }
@@ -238,11 +291,15 @@ pub fn is_stated(cluster: &Cluster) -> bool {
 /// Whether what applies an object was built without a part left out: what isn't
 /// there is missing then.
 pub fn is_whole(cluster: &Cluster, member: &Member) -> bool {
+    is_whole_build(cluster, member.applied_by.map(|applied| &cluster.applied[applied as usize]))
+}
+
+/// The same of what applies an object; nothing where it is applied by hand.
+pub fn is_whole_build(cluster: &Cluster, applied: Option<&Applied>) -> bool {
     // Without a stated entry point, parents that patch it may be elsewhere.
     if !is_stated(cluster) {
         return false;
     }
-    let applied = member.applied_by.map(|applied| &cluster.applied[applied as usize]);
     match applied.map(|applied| &applied.outcome) {
         Some(Outcome::Built { partial, .. }) => partial.is_empty(),
         Some(_) => false,

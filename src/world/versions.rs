@@ -6,7 +6,7 @@
 
 mod distribution;
 
-use crate::config::{Feature, Target, Written};
+use crate::config::{Extension, Feature, Target, Written};
 use crate::kustomize::FILE_NAMES;
 use crate::model::ObjectId;
 use crate::model::Version;
@@ -53,6 +53,8 @@ pub struct Settings {
     pub unsupported: Vec<(String, Location)>,
     /// Whether flux-operator or a FluxInstance is part of the cluster.
     pub operator: bool,
+    /// Runtime extensions that the configuration states.
+    pub extensions: Vec<Extension>,
 }
 
 impl Default for Settings {
@@ -65,6 +67,7 @@ impl Default for Settings {
             features: Feature::ALL.into_iter().map(|feature| (feature, Setting::unknown())).collect(),
             unsupported: Vec::new(),
             operator: false,
+            extensions: Vec::new(),
         }
     }
 }
@@ -116,6 +119,7 @@ impl Settings {
             features: Feature::ALL.into_iter().map(|feature| (feature, of(feature))).collect(),
             unsupported: Vec::new(),
             operator: all.iter().any(|one| one.operator),
+            extensions: first.extensions.clone(),
         }
     }
 
@@ -477,6 +481,7 @@ impl Settings {
         over(&mut self.flux, &flux);
         over(&mut self.cluster_api, &cluster_api);
         over(&mut self.kubernetes, &target.kubernetes);
+        self.extensions.clone_from(&target.extensions);
         for feature in Feature::ALL {
             if let Some(written) = target.feature(feature) {
                 self.set(feature, written.value, Some(written.location.clone()));

@@ -40,6 +40,8 @@ pub enum ViaKind {
     Substitution,
     /// `spec.commonMetadata`.
     CommonMetadata,
+    /// The line of a resource that stays as it is, of a change elsewhere.
+    Resource,
 }
 
 impl ViaKind {
@@ -52,6 +54,7 @@ impl ViaKind {
             ViaKind::Generator => "generator",
             ViaKind::Substitution => "substitution",
             ViaKind::CommonMetadata => "common-metadata",
+            ViaKind::Resource => "resource",
         }
     }
 }

@@ -235,6 +235,14 @@ impl<'a> EntryRef<'a> {
 }
 
 impl Node {
+    /// What tells it from other nodes: equal where two handles are of one node.
+    pub fn address(&self) -> (usize, u32) {
+        match self {
+            Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
+            Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+        }
+    }
+
     /// A built scalar.
     pub fn scalar(value: Value, origin: Option<Location>) -> Node {
         Node::Built(Arc::new(Built { value, origin: origin.map(Origin::from) }))

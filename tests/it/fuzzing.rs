@@ -442,7 +442,7 @@ fn run(before: &Tree, after: &Tree, random: &mut Random) -> usize {
     require_places(&head.snapshot, &new);
     assert!(!every_format(&head, &new).is_empty());
     let effects = plan::plan(&base, &head);
-    let reach = plan::reach(&base, &head);
+    let reach = plan::reach(&base, &head, &effects);
     let view = report::plan::Plan {
         base: "before",
         head: "after",

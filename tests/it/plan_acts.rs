@@ -105,7 +105,30 @@ fn words(text: &str) -> String {
 
 #[test]
 fn acts_of_an_operator() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan/acts.md");
+    let count = told("acts.md");
+    assert!(count >= 25, "{count} acts");
+}
+
+#[test]
+fn fields_values_and_versions() {
+    let count = told("versions.md");
+    assert!(count >= 20, "{count} pairs");
+}
+
+#[test]
+fn what_was_not_followed_and_where_a_change_is_written() {
+    let count = told("reach.md") + told("causes.md");
+    assert!(count >= 15, "{count} pairs");
+}
+
+/// Letters and digits, for a comparison of formats.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// Plans every pair of a file of `tests/plan`, and counts them.
+fn told(file: &str) -> usize {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plan").join(file);
     let text = std::fs::read_to_string(path).expect("it is part of the project");
     let mut parts = text.split("\n## ");
     let (shared, _) = blocks(parts.next().expect("a file has a beginning"));
@@ -126,6 +149,16 @@ fn acts_of_an_operator() {
         let answer = plan(directory.path(), there, "text");
         let markdown = plan(directory.path(), there, "markdown");
         let back = plan(directory.path(), ("./head", "./base"), "text");
+        // What was not followed comes first in every format.
+        let first = answer.split("./base").next().expect("a text has a beginning");
+        let github = plan(directory.path(), there, "github");
+        let starts = [("<!-- forebay:plan -->", &markdown), ("::warning title=forebay plan::", &github)];
+        for (lead, text) in starts.into_iter().filter(|_| !first.is_empty()) {
+            let rest = text.strip_prefix(lead).unwrap_or_default();
+            if !bare(rest).starts_with(&bare(first)) {
+                problems.push(format!("{title}: `{lead}` is not followed by: {first}\n{text}"));
+            }
+        }
         let found = words(&answer);
         count += 1;
         assert!(!items.is_empty(), "{title}: nothing must be said");
@@ -142,6 +175,6 @@ fn acts_of_an_operator() {
             problems.extend(same_sides(answer).map(|line| format!("{title}: nothing differs in: {line}")));
         }
     }
-    assert!(count >= 25, "{count} acts");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+    count
 }

@@ -284,6 +284,8 @@ fn an_upgrade_holds_everything_else_of_workers() {
     let md = "/spec/topology/workers/machineDeployments/0";
     head[CLUSTER] = set(&head[CLUSTER], &format!("{md}/metadata/labels/a"), json!("b"));
     let effects = plan(&topology(), &head);
+    assert_eq!(words(&effects), ["delayed", "rollout"], "RuntimeSDK is off in every release");
+    let effects = plan_under(&with_hooks(""), &topology(), &head);
     assert_eq!(words(&effects), ["delayed", "hooks-called", "rollout"]);
     let rollout = effects.iter().find(|e| e["effect"] == "rollout").expect("one");
     assert_eq!(rollout["details"]["machines"], 7);
@@ -326,7 +328,7 @@ fn chained_upgrades_need_their_version() {
     };
     assert_eq!(words(&under("1.11")), ["rejected"]);
     assert_eq!(words(&under("1.12")), ["hooks-called", "rollout"]);
-    assert_eq!(words(&plan(&listed("v1.33.0"), &listed("v1.35.0"))), ["hooks-called", "rollout"]);
+    assert_eq!(words(&plan(&listed("v1.33.0"), &listed("v1.35.0"))), ["rollout"]);
 }
 
 #[test]
@@ -746,6 +748,8 @@ fn fields_are_told_once() {
 #[test]
 fn new_clusters_call_hooks() {
     let without: Vec<Value> = topology().into_iter().take(CLUSTER).collect();
+    assert!(plan(&without, &topology()).is_empty(), "RuntimeSDK is off in every release");
+    let plan = |base: &[Value], head: &[Value]| plan_under(&with_hooks(""), base, head);
     let effects = plan(&without, &topology());
     assert_eq!(words(&effects), ["hooks-called"]);
     let called: Vec<&Value> =
@@ -756,6 +760,18 @@ fn new_clusters_call_hooks() {
     assert_eq!(effects[0]["details"]["hooks"][0]["hook"], "BeforeClusterDelete");
     let kept = json!({"kustomize.toolkit.fluxcd.io/prune": "disabled"});
     assert!(plan(&changed(CLUSTER, "/metadata/annotations", kept), &without).is_empty());
+    // Extensions that are stated are the only ones.
+    let extension = "extensions: [{name: addons, handlers: [{name: up, hook: BeforeClusterCreate}]}], ";
+    let effects = plan_under(&with_hooks(extension), &without, &topology());
+    assert_eq!(effects[0]["details"]["hooks"].as_array().expect("hooks").len(), 1, "{effects:#?}");
+    let answered = json!("answered by up.addons");
+    assert!(effects[0]["consequences"].as_array().expect("consequences").contains(&answered), "{effects:#?}");
+    assert!(plan_under(&with_hooks(extension), &topology(), &without).is_empty());
+}
+
+/// The configuration under which lifecycle hooks are called.
+fn with_hooks(more: &str) -> String {
+    format!("{CONFIG}target: {{{more}features: {{runtimeSdk: enabled}}}}\n")
 }
 
 /// Manifests whose values come from a Secret that is not in the repository.

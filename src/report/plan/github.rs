@@ -12,6 +12,9 @@ const SHOWN: usize = 10;
 /// The whole answer.
 pub fn render(plan: &Plan<'_>) -> String {
     let mut out = String::new();
+    if let Some(text) = super::not_followed(plan) {
+        let _ = writeln!(out, "::warning title=forebay plan::{}", data(&text));
+    }
     let mut left_out = 0;
     for (severity, word) in [(Severity::Disruptive, "warning"), (Severity::Notable, "notice")] {
         for (index, effect) in plan.counted().filter(|effect| effect.severity == severity).enumerate() {
@@ -30,9 +33,6 @@ pub fn render(plan: &Plan<'_>) -> String {
             let title = property(&format!("forebay plan: {}", effect.effect));
             let _ = writeln!(out, "::{word} {}title={title}::{}", place.unwrap_or_default(), data(&text));
         }
-    }
-    if let Some(text) = super::not_followed(plan) {
-        let _ = writeln!(out, "::warning title=forebay plan::{}", data(&text));
     }
     let more = if left_out > 0 { format!(", {left_out} more not shown here") } else { String::new() };
     let _ = writeln!(out, "::notice title=forebay plan::{}", data(&format!("{}{more}", tally(plan))));

@@ -20,14 +20,14 @@ const EDGES: usize = 20;
 /// The whole answer.
 pub fn render(plan: &Plan<'_>) -> String {
     let mut out = String::from("<!-- forebay:plan -->\n");
+    if let Some(text) = not_followed(plan) {
+        let _ = writeln!(out, "⚠️ {}\n", escape(&text));
+    }
     let _ = writeln!(out, "### forebay: {}\n", escape(&tally(plan)));
     let ends = format!("{} → {}", code(plan.base), code(plan.head));
     match plan.headline() {
         Some(headline) => drop(writeln!(out, "**{headline}.** {ends}\n")),
         None => drop(writeln!(out, "{ends}\n")),
-    }
-    if let Some(text) = not_followed(plan) {
-        let _ = writeln!(out, "⚠️ {}\n", escape(&text));
     }
     let mut left_out = 0;
     let all = sections(plan);

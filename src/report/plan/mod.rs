@@ -21,6 +21,7 @@ use crate::lint::engine::NotChecked;
 use crate::model::{Category, EffectKind};
 use crate::plan::{Cause, Effect, Reach, Side};
 use crate::world::{ApplyTarget, World};
+use crate::yaml::ViaKind;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -90,7 +91,11 @@ impl Plan<'_> {
         let world = if cause.side == Side::Base { self.base_world } else { self.head_world };
         let line = world.snapshot.positions(&cause.location).0.0;
         let side = if cause.side == Side::Base { " (base)" } else { "" };
-        format!("{}:{line}{side}", cause.location.path)
+        let through = cause.location.via.iter().find(|via| via.kind == ViaKind::Resource).map(|via| {
+            let line = world.snapshot.positions(&via.location).0.0;
+            format!(", through {}:{line}", via.location.path)
+        });
+        format!("{}:{line}{side}{}", cause.location.path, through.unwrap_or_default())
     }
 
     /// The counts that matter: Machines replaced, objects deleted and what is lost
@@ -158,28 +163,30 @@ impl Plan<'_> {
 
 /// What was not followed, in a phrase; nothing where everything was.
 fn not_followed(plan: &Plan<'_>) -> Option<String> {
-    let Reach { not_followed: (count, all), changed, unread } = plan.reach;
-    if *count == 0 && unread.is_empty() {
+    let Reach { not_followed: (count, all), changed, unread, in_part } = plan.reach;
+    if *count == 0 && plan.reach.is_whole() {
         return None;
     }
-    let mut text = match (*count, *all) {
-        (0, _) => String::new(),
-        (count, all) => format!("{count} of {all} Kustomizations were not followed"),
-    };
-    let lead = if text.is_empty() { "" } else { "; " };
-    match unread.len() {
-        0 => text.push_str(", and no changed file lies there"),
-        1 if *changed == 1 => {
-            text.push_str(&format!("{lead}nothing that was followed reads the changed file"))
+    let mut parts = Vec::new();
+    if *count > 0 {
+        parts.push(format!("{count} of {all} Kustomizations were not followed"));
+    }
+    let files = |list: &[String]| {
+        let more = if list.len() > 1 { ", …" } else { "" };
+        let first = list.first().map(|first| crate::text::clean(first).into_owned()).unwrap_or_default();
+        match list.len() {
+            1 if *changed == 1 => format!("the changed file ({first})"),
+            count => format!("{count} of {changed} changed files ({first}{more})"),
         }
-        count => text
-            .push_str(&format!("{lead}nothing that was followed reads {count} of {changed} changed files")),
+    };
+    if !unread.is_empty() {
+        parts.push(format!("nothing that was followed reads {}", files(unread)));
     }
-    if let Some(first) = unread.first() {
-        let more = if unread.len() > 1 { ", …" } else { "" };
-        text.push_str(&format!(" ({}{more})", crate::text::clean(first)));
+    if !in_part.is_empty() {
+        parts.push(format!("only builds that are known in part read {}", files(in_part)));
     }
-    Some(text)
+    let text = parts.join("; ");
+    Some(if plan.reach.is_whole() { format!("{text}, and no changed file lies there") } else { text })
 }
 
 /// How many effects there are where, in a phrase.
@@ -227,6 +234,7 @@ fn verb(effect: &Effect) -> &'static str {
         EffectKind::Emptied => "empties",
         EffectKind::TakenOver => "takes over",
         EffectKind::BuildsAgain => "repairs",
+        EffectKind::VersionChanged => "upgrades",
         EffectKind::BuildFails => "breaks",
         EffectKind::WorkloadRollout => "rolls",
         EffectKind::ReleaseUpgrade => "upgrades",

@@ -10,6 +10,7 @@ use crate::simulate::hooks::sequence::{DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, Wor
 use crate::simulate::hooks::simulate::{
     Event, Request, RuntimeSdk, State, StepKind, VersionUpdate, simulate,
 };
+use crate::simulate::hooks::{handlers, ignoring};
 use crate::simulate::propagation::WorkerKind;
 use crate::simulate::rollout::field;
 use crate::simulate::rollout::template::{TemplateOutcome, differences, summarise, template_outcome};
@@ -19,6 +20,7 @@ use crate::simulate::topology::desired::{Desired, Part as Template, Worker, desi
 use crate::simulate::topology::value::has_unknown;
 use crate::simulate::topology::{Class, Cluster, TemplateRef, WorkerEntry};
 use crate::yaml::{Location, NodeRef};
+use std::collections::BTreeSet;
 
 const VERSION: &str = "/spec/topology/version";
 
@@ -219,18 +221,24 @@ pub(super) fn hooks(
         from: from.clone(),
         to: to.clone(),
         respond: Default::default(),
-        handlers: None,
+        handlers: handlers(&comparison.conditions.extensions),
         minor: comparison.conditions.minor,
         unreachable: Default::default(),
-        ignoring: Default::default(),
+        ignoring: ignoring(&comparison.conditions.extensions),
         runtime_sdk: RuntimeSdk::On,
     };
     let Ok(simulation) = simulate(after, objects, &request) else { return };
     let mut called = Vec::new();
+    let mut answering = BTreeSet::new();
     let mut blocking: Vec<&str> = Vec::new();
     let mut blocked = None;
     for step in &simulation.steps {
         let StepKind::Hook(hook) = step.kind else { continue };
+        // Nothing answers it.
+        if step.handlers.as_ref().is_some_and(Vec::is_empty) {
+            continue;
+        }
+        answering.extend(step.handlers.clone().unwrap_or_default());
         called.push(json!({
             "hook": hook.name(), "fromVersion": step.from, "toVersion": step.to, "mayBlock": step.blocking,
         }));
@@ -244,12 +252,18 @@ pub(super) fn hooks(
     if called.is_empty() {
         return;
     }
-    let mut consequences = vec![format!("may block: {}", blocking.join(", "))];
+    let mut consequences = Vec::new();
+    if !blocking.is_empty() {
+        consequences.push(format!("may block: {}", blocking.join(", ")));
+    }
     if let Some(reason) = blocked {
         consequences.insert(0, format!("it is blocked from the start: {reason}"));
         consequences.extend(simulation.withheld);
     }
-    consequences.push("extensions are unknown offline".to_owned());
+    consequences.push(match answering.is_empty() {
+        true => "extensions are unknown offline".to_owned(),
+        false => format!("answered by {}", Vec::from_iter(answering).join(", ")),
+    });
     let (field, reason) = match event {
         Event::Create => ("/spec/topology", "lifecycle hooks of its creation are called in order"),
         Event::Upgrade => (VERSION, "lifecycle hooks of the upgrade are called in order"),

@@ -6,6 +6,7 @@
 use super::{expected, faults, level, nearest, place, refusal, shown, takes_strings, title};
 use crate::lint::metadata::write_string;
 use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::ObjectId;
 use crate::schema::{Fault, Malformed, Schema, Types};
 use crate::yaml::NodeRef;
 use crate::yaml::edit::{Content, Operation};
@@ -28,7 +29,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for fault in faults(view, verdict) {
         let Fault::Malformed { schema, what } = &fault.violation.fault else { continue };
         let (node, pointer) = (fault.violation.node, &fault.violation.pointer);
-        if fault.taken.is_some() || is_filled(pointer, what) {
+        if fault.taken.is_some() || is_filled(view.id, pointer, what, node) {
             continue;
         }
         let is_text = matches!(what, Malformed::Pattern | Malformed::Format);
@@ -53,7 +54,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 
 /// Whether a text waits for somebody to fill it in: `REPO_URL/fleet`,
 /// `<your-repository>`, `CHANGEME`.
-fn is_placeholder(text: &str) -> bool {
+pub(crate) fn is_placeholder(text: &str) -> bool {
     let is_name = |word: &str| {
         word.contains('_')
             && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
@@ -65,9 +66,13 @@ fn is_placeholder(text: &str) -> bool {
     in_brackets || words().any(|word| is_name(word) || filled.contains(&word.to_ascii_uppercase().as_str()))
 }
 
-/// Empty metadata are dropped in Cluster API's round trips.
-fn is_filled(pointer: &str, what: &Malformed) -> bool {
-    matches!(what, Malformed::Size(_)) && pointer.ends_with("/metadata")
+/// Empty metadata, and other empty maps and lists of Cluster API's kinds, are dropped in the
+/// round trips of webhooks before the validation.
+pub(crate) fn is_filled(id: &ObjectId, pointer: &str, what: &Malformed, node: NodeRef<'_>) -> bool {
+    let is_empty =
+        (node.is_map() || node.is_seq()) && node.entries().next().is_none() && node.items().next().is_none();
+    let cluster_api = id.group() == "cluster.x-k8s.io" || id.group().ends_with(".cluster.x-k8s.io");
+    matches!(what, Malformed::Size(_)) && (pointer.ends_with("/metadata") || is_empty && cluster_api)
 }
 
 /// What is wrong, for the title, and what is valid.
