@@ -76,6 +76,15 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     if arguments.class.is_some() {
         return Err(Failure::Usage("--class is for `variable` and `worker-class`".to_owned()));
     }
+    if let (Some(namespace), [_, stated, _]) = (&common.namespace, &object.split('/').collect::<Vec<_>>()[..])
+        && namespace != stated
+    {
+        return Err(Failure::Usage(format!(
+            "an object keeps its namespace when it is renamed: {stated}, not {namespace}; nothing was written\n\
+             help: what it names in {stated} is not in {namespace}; write the new one there, move what it \
+             applies with `forebay move OBJECT --to`, then remove the old one"
+        )));
+    }
     let selector = Selector::of(common, &object)?;
     let found = refactoring::subjects(common, &session, &world, &selector, arguments.flags.all_clusters)?;
     let old = found[0].object.id.clone();

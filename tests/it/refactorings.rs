@@ -29,8 +29,14 @@ fn sizes() -> (usize, usize) {
 
 /// The repositories with the most followed Kustomizations that are small enough.
 fn repositories(corpus: &Corpus, count: usize) -> Vec<(String, Files)> {
+    repositories_with(corpus, count, "")
+}
+
+/// As above, of those in which some file holds a text.
+fn repositories_with(corpus: &Corpus, count: usize, text: &str) -> Vec<(String, Files)> {
     let mut all = children(corpus.root());
-    all.retain(|(_, files)| (30..6000).contains(&files.len()));
+    let holds = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|held| held.contains(text));
+    all.retain(|(_, files)| (30..6000).contains(&files.len()) && files.values().any(|bytes| holds(bytes)));
     all.sort_by_key(|(name, files)| (files.len(), name.clone()));
     all.truncate(count);
     all
@@ -396,11 +402,11 @@ fn variables_are_renamed_and_named_back() {
     let (count, objects) = sizes();
     let mut refusals = Refusals::default();
     let (mut done, mut tried) = (0, 0);
-    for (name, files) in repositories(corpus, count) {
+    for (name, files) in repositories_with(corpus, count, "\n  postBuild:\n    substitute:\n") {
         let before = world(&files);
         let original = bytes_of(&before.snapshot);
         let mut names = BTreeSet::new();
-        for (_, object) in before.clusters.iter().flat_map(|cluster| before.members(cluster)) {
+        for (_, object) in before.applied_clusters().flat_map(|cluster| before.members(cluster)) {
             let node = object.node.get_ref();
             let inline =
                 node.entries_at("/spec/postBuild/substitute").filter(|_| kinds::is_kustomization(&object.id));

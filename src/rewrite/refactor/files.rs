@@ -2,7 +2,7 @@
 
 use super::moves::Moves;
 use super::rename::is_root;
-use super::same::{Difference, same};
+use super::same::{Difference, same_moved};
 use super::{Proof, Rebuild, Refused, Series, apply, changed, ignores};
 use crate::kustomize::FILE_NAMES;
 use crate::model::{ObjectId, kinds};
@@ -99,7 +99,8 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
         };
         matches!((old, new), (Some(old), Some(new)) if same(old, new))
     };
-    let compared = same(world, &after, Difference { renamed: None, pins: &[], allowed: &allowed })
+    let but = Difference { renamed: None, pins: &[], allowed: &allowed };
+    let compared = same_moved(world, &after, but, &|path| moves.path(path))
         .map_err(|refused| vec![ignores::left_out(world, &after, moves).unwrap_or(refused)])?;
     hazards(&after, moves, &paths)?;
     let mut proof = Proof { complete: true, ..Proof::default() };
@@ -253,6 +254,10 @@ fn in_applied(
     paths: &mut Paths,
 ) -> Vec<Result<Option<Wanted>, Refused>> {
     let node = applied.node.get_ref();
+    // An overlay that no Kustomization applies has one of nobody's writing.
+    if node.location().is_none() {
+        return Vec::new();
+    }
     let Some(tree) = &applied.tree else { return Vec::new() };
     let Some(base) = tree.as_directory() else { return Vec::new() };
     let in_tree = |path: &str| if base.is_empty() { path.to_owned() } else { format!("{base}/{path}") };

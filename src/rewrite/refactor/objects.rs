@@ -9,9 +9,9 @@ use crate::kustomize::FILE_NAMES;
 use crate::model::ObjectId;
 use crate::plan;
 use crate::repo::{Snapshot, join};
-use crate::rewrite::subject::{Subject, manifest_of};
+use crate::rewrite::subject::{Subject, home, manifest_of};
 use crate::rewrite::{FileChange, Wanted, policy};
-use crate::world::{Applied, World};
+use crate::world::{Applied, Effective, World};
 use crate::yaml::edit::{Content, Operation, Place};
 use crate::yaml::{Location, NodeRef, Stream, pointer_join};
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,8 +192,12 @@ impl Handover<'_> {
                 && pointer.starts_with("/metadata/annotations")
                 && (pointer == "/metadata/annotations" || pointer.ends_with("fluxcd.io~1prune"))
         };
-        same(world, &after, Difference { renamed: None, pins: &[], allowed: &allowed })
-            .map_err(|refused| vec![refused])?;
+        same(world, &after, Difference { renamed: None, pins: &[], allowed: &allowed }).map_err(
+            |refused| {
+                let targets = moves.iter().map(|(_, to)| to).chain(cuts.iter().map(|(_, _, to)| to));
+                vec![self.made_another(&after, targets).unwrap_or(refused)]
+            },
+        )?;
         for (id, subjects) in &self.objects {
             for subject in again(self.world, &after, id, subjects) {
                 let by = applier(&after, &subject).map(|by| &by.id);
@@ -206,6 +210,26 @@ impl Handover<'_> {
             }
         }
         Ok(((moves, changes), after))
+    }
+
+    /// What the other Kustomization makes of an object of the moved files under another
+    /// name or in another namespace.
+    fn made_another<'t>(
+        &self,
+        after: &World,
+        targets: impl Iterator<Item = &'t Arc<str>>,
+    ) -> Option<Refused> {
+        let targets: Vec<&Arc<str>> = targets.collect();
+        let is_moved = |object: &&Effective| home(object).is_some_and(|place| targets.contains(&&place.path));
+        let is_meant = |object: &Effective| self.objects.iter().any(|(id, _)| *id == object.id);
+        let object = after.objects.iter().filter(is_moved).find(|object| !is_meant(object))?;
+        let why = format!(
+            "{} would make {} of it, by its targetNamespace or its kustomization",
+            self.to.1, object.id
+        );
+        let of_kind = self.objects.iter().find(|(id, _)| id.kind == object.id.kind);
+        let place = of_kind.and_then(|(_, subjects)| subjects.first()?.object.node.get_ref().location());
+        Some(Refused::at(place, why, "name a Kustomization that leaves names and namespaces as they are"))
     }
 
     /// Which files go where, and which kustomizations list them.
@@ -261,25 +285,22 @@ impl Handover<'_> {
                     || change.moves.iter().any(|(_, to)| **to == *target)
                     || change.cuts.iter().any(|(_, _, to)| **to == *target)
             };
-            if stays {
-                let names = own_names(file, &documents);
-                let Some(file) = names.iter().find(|name| !is_taken(name)) else {
-                    let why = format!("{} is there already", join(&directory, &names[0]).unwrap_or_default());
-                    return Err(vec![Refused::at(None, why, "give that file another name first")]);
-                };
-                let target: Arc<str> = join(&directory, file).unwrap_or_default().into();
-                change.wanted.extend(enters(snapshot, &directory, file));
-                change.cuts.push((path, documents.into_keys().collect(), target));
-                continue;
+            let mut names = own_names(file, &documents);
+            if !stays {
+                names.insert(0, file.to_owned());
             }
-            if is_taken(file) {
-                let why = format!("{} is there already", join(&directory, file).unwrap_or_default());
-                return Err(vec![Refused::at(None, why, "give the file another name first")]);
-            }
+            let Some(file) = names.iter().find(|name| !is_taken(name)) else {
+                let why = format!("{} is there already", join(&directory, &names[0]).unwrap_or_default());
+                return Err(vec![Refused::at(None, why, "give that file another name first")]);
+            };
             let target: Arc<str> = join(&directory, file).unwrap_or_default().into();
-            change.wanted.extend(leaves(snapshot, &path)?);
             change.wanted.extend(enters(snapshot, &directory, file));
-            change.moves.push((path, target));
+            if stays {
+                change.cuts.push((path, documents.into_keys().collect(), target));
+            } else {
+                change.wanted.extend(leaves(snapshot, &path)?);
+                change.moves.push((path, target));
+            }
         }
         Ok(change)
     }

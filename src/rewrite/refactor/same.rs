@@ -33,9 +33,22 @@ type ByIdentity<'w> = FxHashMap<(&'w ApplyTarget, ObjectId), Vec<&'w Effective>>
 /// # Errors
 /// The first difference that is none of those.
 pub fn same(before: &World, after: &World, but: Difference<'_>) -> Result<usize, Refused> {
+    same_moved(before, after, but, &str::to_owned)
+}
+
+/// As [`same`], where directories have another path afterwards.
+///
+/// # Errors
+/// The first difference that is none of those.
+pub fn same_moved(
+    before: &World,
+    after: &World,
+    but: Difference<'_>,
+    path: &dyn Fn(&str) -> String,
+) -> Result<usize, Refused> {
     let mut compared = 0;
     for (number, cluster) in before.clusters.iter().enumerate() {
-        let now = find(after, cluster, number);
+        let now = find(after, cluster, number, &path(&cluster.root));
         let mut left = ByIdentity::default();
         for (member, object) in now.into_iter().flat_map(|now| after.members(now)) {
             left.entry((&member.target, object.id.clone())).or_default().insert(0, object);
@@ -107,10 +120,10 @@ fn is_same_id(one: &ObjectId, other: &ObjectId) -> bool {
 
 /// The cluster after the change: by its name; one without a name by its root, or
 /// where it stood.
-fn find<'w>(after: &'w World, cluster: &Cluster, number: usize) -> Option<&'w Cluster> {
+fn find<'w>(after: &'w World, cluster: &Cluster, number: usize, root: &str) -> Option<&'w Cluster> {
     let named = |other: &&Cluster| match &cluster.name {
         Some(name) => other.name.as_ref() == Some(name),
-        None => other.name.is_none() && other.root == cluster.root,
+        None => other.name.is_none() && *other.root == *root,
     };
     after.clusters.get(number).filter(named).or_else(|| after.clusters.iter().find(named))
 }
