@@ -128,9 +128,13 @@ metadata:
         (&["move", "apps/settings.yaml", "apps/computed.yaml"], "there already"),
         (&["move", "apps", "apps/inner"], "inside of"),
         (&["move", "nothing", "there"], "there is no nothing"),
-        (&["move", "ConfigMap/my-settings", "--to", "ks/infra"], "my-settings"),
+        (
+            &["move", "ConfigMap/my-settings", "--to", "ks/infra"],
+            "apps/settings.yaml:1:1: infra would make ConfigMap shop/settings of it",
+        ),
         (&["rename", "variable", "HOST", "1"], "no name for a variable"),
         (&["rename", "variable", "NONE", "SOME"], "no Kustomization gets"),
+        (&["rename", "ks/flux-system/apps", "apps", "-n", "shop"], "keeps its namespace"),
     ] {
         let run = scratch.forebay(arguments);
         assert_eq!(run.code, 2, "{arguments:?}: {}", run.out);

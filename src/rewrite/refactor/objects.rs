@@ -224,7 +224,7 @@ impl Handover<'_> {
         let is_meant = |object: &Effective| self.objects.iter().any(|(id, _)| *id == object.id);
         let object = after.objects.iter().filter(is_moved).find(|object| !is_meant(object))?;
         let why = format!(
-            "{} would make {} of it, by its targetNamespace or its kustomization",
+            "{} would make {} of it: namespace, prefix and suffix are those that it gives",
             self.to.1, object.id
         );
         let of_kind = self.objects.iter().find(|(id, _)| id.kind == object.id.kind);
