@@ -22,9 +22,17 @@ const PAYLOADS: &[&str] = &[
     "`@pwned` ``x` | ` @pwned | # pwned\n- @pwned\n```\n@pwned",
 ];
 
-/// Answers of positions, of gates alone, of values in force: without such text.
-const KEEP_TO_THEMSELVES: &[(&str, &str)] =
-    &[("locate", "text"), ("why", "text"), ("plan", "github"), ("config", "text")];
+/// Answers of positions, of gates alone, of values in force, of objects with plain
+/// names: without such text.
+const KEEP_TO_THEMSELVES: &[(&str, &str)] = &[
+    ("locate", "text"),
+    ("why", "text"),
+    ("plan", "github"),
+    ("config", "text"),
+    ("rename", "text"),
+    ("rename", "diff"),
+    ("move", "text"),
+];
 
 fn is_hostile(c: char) -> bool {
     c.is_control() && c != '\n'

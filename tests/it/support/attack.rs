@@ -36,11 +36,8 @@ pub(crate) const COMMANDS: &[(&[&str], &[&str])] = &[
     (&["migrate", "suspend", "--to", "spec", "--diff"], &["diff"]),
     (&["migrate", "api-versions", "--to", "2.9", "--diff"], &["diff"]),
     (&["rename", "ks/app", "front", "--check"], &["text", "json"]),
-    (&["rename", "ks/app", "front", "--diff"], &["diff"]),
-    (&["rename", "variable", "variable", "named", "--check"], &["text"]),
     (&["rename", "Secret/secret", "hidden", "--diff"], &["diff"]),
     (&["move", "apps/a", "apps/b", "--check"], &["text", "json"]),
-    (&["move", "Secret/secret", "--to", "ks/broken", "--diff"], &["diff"]),
     (&["config", "show"], &["text", "json"]),
 ];
 
