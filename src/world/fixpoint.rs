@@ -1,15 +1,12 @@
 //! Growing clusters from their entry points: build, take the Flux
 //! Kustomizations in the output, build theirs, until nothing changes.
 
-use super::earlier::{Builds, Built, Earlier, Identity, Inputs};
-use super::entry;
+use super::earlier::{Built, Earlier, Identity, Inputs};
 use super::entry_point::{self, Entry, source_of};
 use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause, Written};
-use super::overlays::Overlays;
-use super::schemas::Schemas;
-use super::source::{Objects, Shared, SourceState, Sources, is_source, normalise};
-use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, target_of};
+use super::source::{Objects, Shared, SourceState, Sources, is_source};
+use super::{Applied, ApplyTarget, Outcome, target_of};
 use crate::config::{Config, Feature, Injected};
 use crate::model::kinds;
 use crate::model::{Certainty, ObjectId};
@@ -18,7 +15,7 @@ use crate::world::build;
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
 use crate::world::resource_set;
 use crate::world::substitution::{Provided, Variables, config_map_keys, secret_keys};
-use crate::world::versions::Settings;
+use crate::world::versions::{Installs, Settings};
 use crate::yaml::{Known, Location, Node, NodeRef};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,64 +34,9 @@ const SIZE_LIMIT: u64 = 1 << 30;
 /// Bytes counted for each object besides its text.
 const OBJECT: u64 = 4096;
 
-pub(super) fn world(
-    snapshot: &Arc<Snapshot>,
-    config: &Config,
-    remotes: &[String],
-    earlier: Option<&World>,
-) -> World {
-    let shared = Shared::default();
-    let pushes = super::pushes::find(snapshot);
-    let entry::Found { entries, unsettled } = entry::find(snapshot, config, &pushes, &shared.memo);
-    let repository = Repository {
-        snapshot,
-        shared: &shared,
-        pushes: &pushes,
-        config,
-        urls: remotes.iter().map(|url| normalise(url)).collect(),
-        earlier: earlier.map(|world| Earlier::new(world, snapshot)),
-    };
-    let has_entry = !entries.is_empty();
-    let names = cluster_names(&entries);
-    let mut grown: Vec<Grown> = if has_entry {
-        entries
-            .par_iter()
-            .zip(names.par_iter())
-            .map(|(entry, name)| grow_placed(&repository, entry, name.clone()))
-            .collect()
-    } else {
-        Vec::new()
-    };
-    for cluster in config.clusters.iter().filter(|_| has_entry) {
-        if cluster.kube_config.is_none() {
-            continue;
-        }
-        let same = |one: &Grown| one.name.as_deref() == Some(cluster.name.as_str());
-        let at = grown.iter().position(same);
-        let own = entries.iter().find(|entry| entry.name.as_deref() == Some(cluster.name.as_str()));
-        let mut entry = own.cloned().unwrap_or_else(|| Entry::sent(cluster));
-        for one in grown.iter().filter(|one| !same(one)) {
-            for (id, object, to, _) in &one.objects {
-                if matches!(to, ApplyTarget::Remote(by) if cluster.is_reached_by(by)) {
-                    if kinds::is_kustomization(id) {
-                        entry.kustomizations.push((id.clone(), object.node.clone()));
-                    }
-                    entry.overlay.push(object.clone());
-                }
-            }
-        }
-        let again = grow(&repository, &entry, cluster.name.as_str().into());
-        match at {
-            Some(at) => grown[at] = again,
-            None => grown.push(again),
-        }
-    }
-    assemble(&repository, grown, unsettled, has_entry)
-}
-
 /// Grows a cluster, and once more where the object that states its entry point
 /// turns out to be of another namespace: there the operator makes the pair.
-fn grow_placed(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
+pub(super) fn grow_placed(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
     let grown = grow(repository, entry, name.clone());
     let Some((kind, object, file)) = entry.stated_by.as_ref().filter(|_| entry.owned) else { return grown };
     let placed = grown.objects.iter().find(|(id, built, target, _)| {
@@ -142,7 +84,7 @@ fn own_name(entry: &Entry) -> String {
 }
 
 /// Names, on collision the shortest unique suffix of the root path.
-fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
+pub(super) fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
     let suffix = |root: &str, count: usize| {
         let segments: Vec<&str> = root.split('/').filter(|segment| !segment.is_empty()).collect();
         match segments.len() {
@@ -169,41 +111,42 @@ fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
 }
 
 /// What all clusters grow on.
-struct Repository<'a> {
-    snapshot: &'a Arc<Snapshot>,
-    shared: &'a Shared,
-    pushes: &'a [super::pushes::Push],
-    config: &'a Config,
+pub(super) struct Repository<'a> {
+    pub(super) snapshot: &'a Arc<Snapshot>,
+    pub(super) shared: &'a Shared,
+    pub(super) pushes: &'a [super::pushes::Push],
+    pub(super) config: &'a Config,
     /// URLs of the git remotes, normalised.
-    urls: Vec<String>,
-    earlier: Option<Earlier<'a>>,
+    pub(super) urls: Vec<String>,
+    pub(super) installs: Installs,
+    pub(super) earlier: Option<Earlier<'a>>,
 }
 
 /// An object of a cluster, where it goes and what applies it.
-type Placed = (ObjectId, BuiltObject, ApplyTarget, Option<u32>);
+pub(super) type Placed = (ObjectId, BuiltObject, ApplyTarget, Option<u32>);
 
 /// A cluster with its objects still at hand.
-struct Grown {
-    name: Option<Arc<str>>,
-    root: String,
-    objects: Vec<Placed>,
-    applied: Vec<Applied>,
-    generated: Vec<ObjectId>,
+pub(super) struct Grown {
+    pub(super) name: Option<Arc<str>>,
+    pub(super) root: String,
+    pub(super) objects: Vec<Placed>,
+    pub(super) applied: Vec<Applied>,
+    pub(super) generated: Vec<ObjectId>,
     /// Paths of the files that its builds read.
-    read: FxHashSet<Arc<str>>,
-    certainty: Certainty,
-    form: Option<entry_point::Form>,
-    location: Option<Location>,
-    tree: String,
-    source: Option<(String, Option<String>, String)>,
-    is_sent: bool,
-    expanded: Vec<ObjectId>,
-    builds: FxHashMap<Identity, Built>,
+    pub(super) read: FxHashSet<Arc<str>>,
+    pub(super) certainty: Certainty,
+    pub(super) form: Option<entry_point::Form>,
+    pub(super) location: Option<Location>,
+    pub(super) tree: String,
+    pub(super) source: Option<(String, Option<String>, String)>,
+    pub(super) is_sent: bool,
+    pub(super) expanded: Vec<ObjectId>,
+    pub(super) builds: FxHashMap<Identity, Built>,
     /// What may have applied more: other roots.
-    openers: Vec<Opener>,
+    pub(super) openers: Vec<Opener>,
 }
 
-fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
+pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
     let Repository { snapshot, shared, pushes, config, urls, .. } = repository;
     let mut urls = urls.clone();
     urls.extend(entry.url.clone());
@@ -229,7 +172,7 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
     };
     let guessed = snapshot.objects().iter().filter(|object| is_below(&object.source.path));
     let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
-    let settings = Settings::read(guessed, snapshot, &entry.root, &target);
+    let settings = Settings::read(guessed, snapshot, &repository.installs, &entry.root, &target);
     let injects = injects_variables(config, &[]);
     let mut start = Start { repository, sources, entry, settings, objects: made().collect(), injects };
     let mut grown = Grown {
@@ -273,6 +216,7 @@ fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
         start.settings = Settings::read(
             grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
             snapshot,
+            &repository.installs,
             &entry.root,
             &target,
         );
@@ -681,7 +625,7 @@ fn endless(node: NodeRef<'_>) -> BuildFailure {
     }
 }
 
-fn built_outcome(build: &FluxBuild) -> Outcome {
+pub(super) fn built_outcome(build: &FluxBuild) -> Outcome {
     Outcome::Built {
         partial: build.partial.clone(),
         bad_variables: build.bad_variables.clone(),
@@ -692,7 +636,7 @@ fn built_outcome(build: &FluxBuild) -> Outcome {
 }
 
 impl Outcome {
-    fn again(&self) -> Outcome {
+    pub(super) fn again(&self) -> Outcome {
         match self {
             Outcome::Built { partial, bad_variables, missing_sources, unusable, warnings } => {
                 Outcome::Built {
@@ -743,270 +687,4 @@ fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
 
 fn holds_unknown_keys(node: NodeRef<'_>) -> bool {
     ["/data", "/stringData"].iter().any(|field| node.at(field).is_some_and(NodeRef::is_unknown))
-}
-
-/// What no cluster reaches: one nameless cluster for each overlay that no other
-/// kustomization includes, and one for the loose objects. `used` are the files
-/// that clusters read.
-fn beside(repository: &Repository<'_>, mut used: FxHashSet<Arc<str>>) -> Vec<Grown> {
-    let snapshot = repository.snapshot;
-    let tree = FileTree::root(snapshot.clone());
-    let overlays = Overlays::of(snapshot);
-    let is_used = |leaf: &&String| {
-        let file = |name: &&str| if leaf.is_empty() { (*name).to_owned() } else { format!("{leaf}/{name}") };
-        crate::kustomize::FILE_NAMES.iter().any(|name| used.contains(&*file(name)))
-    };
-    let leaves: Vec<&String> = overlays.leaves().filter(|leaf| !is_used(leaf)).collect();
-    let mut all: Vec<Grown> =
-        leaves.into_par_iter().map(|directory| overlay(repository, &tree, directory)).collect();
-    for grown in &all {
-        used.extend(grown.applied.iter().flat_map(|applied| applied.files_read.iter().cloned()));
-    }
-    let loose: Vec<_> = snapshot
-        .objects()
-        .iter()
-        .filter(|object| {
-            !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
-        })
-        .map(|object| {
-            let files = object.node.get_ref().location().map(|location| ("resource", location));
-            let files = files.into_iter().collect();
-            let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
-            (object.id.clone(), built, ApplyTarget::Local, None)
-        })
-        .collect();
-    if !loose.is_empty() {
-        all.push(Grown {
-            name: None,
-            root: String::new(),
-            objects: loose,
-            applied: Vec::new(),
-            generated: Vec::new(),
-            read: FxHashSet::default(),
-            certainty: Certainty::Guessed,
-            form: None,
-            location: None,
-            tree: String::new(),
-            source: None,
-            is_sent: false,
-            expanded: Vec::new(),
-            builds: FxHashMap::default(),
-            openers: Vec::new(),
-        });
-    }
-    all
-}
-
-fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Grown {
-    let mut node = Node::empty_map(None);
-    let mut spec = Node::empty_map(None);
-    spec.set("path", Node::string(directory, None), None);
-    node.set("spec", spec, None);
-    let identity: Identity = (None, directory.into());
-    let variables = Variables::default();
-    let inputs = Inputs {
-        node: node.get_ref(),
-        tree: Some(tree),
-        path: directory,
-        variables: &variables,
-        strict: false,
-    };
-    let earlier =
-        repository.earlier.as_ref().and_then(|earlier| earlier.build(directory, &identity, &inputs));
-    let build = || build::build_overlay(tree, directory, &repository.shared.memo);
-    let result = earlier.map_or_else(build, Ok).map_err(Outcome::Failed);
-    let (objects, files_read, outcome) = match &result {
-        Ok(build) => (build.objects.clone(), build.files_read.clone(), built_outcome(build)),
-        // Its objects are looked at where they are written.
-        Err(outcome) => (Vec::new(), Vec::new(), outcome.again()),
-    };
-    let objects = objects
-        .into_iter()
-        .filter_map(|object| {
-            Some((ObjectId::of(object.node.get_ref())?, object, ApplyTarget::Local, Some(0)))
-        })
-        .collect();
-    let built = Built { node: node.clone(), tree: Some(tree.clone()), variables, strict: false, result };
-    let id = ObjectId {
-        api_version: "kustomize.config.k8s.io/v1beta1".into(),
-        kind: "Kustomization".into(),
-        namespace: None,
-        name: directory.into(),
-    };
-    Grown {
-        name: None,
-        root: directory.to_owned(),
-        objects,
-        applied: vec![Applied {
-            id,
-            node,
-            tree: Some(tree.clone()),
-            path: directory.to_owned(),
-            target: ApplyTarget::Local,
-            outcome,
-            assumed: false,
-            later: false,
-            applied_by: None,
-            files_read,
-        }],
-        generated: Vec::new(),
-        read: FxHashSet::default(),
-        certainty: Certainty::Guessed,
-        form: None,
-        location: None,
-        tree: String::new(),
-        source: None,
-        is_sent: false,
-        expanded: Vec::new(),
-        builds: FxHashMap::from_iter([(identity, built)]),
-        openers: Vec::new(),
-    }
-}
-
-/// One list of distinct objects for all clusters; indices, openers, orphans.
-fn assemble(
-    repository: &Repository<'_>,
-    grown: Vec<Grown>,
-    unsettled: Vec<entry_point::Unsettled>,
-    has_entry: bool,
-) -> World {
-    let snapshot = repository.snapshot;
-    let mut world = World {
-        snapshot: snapshot.clone(),
-        objects: Vec::new(),
-        clusters: Vec::new(),
-        orphans: Vec::new(),
-        has_entry,
-        unsettled,
-        inputs: Overlays::of(snapshot).inputs,
-        read: FxHashSet::default(),
-        excluded: excluded(snapshot, repository.config),
-        builds: Builds::default(),
-        schemas: Schemas::default(),
-    };
-    let mut joined = Joined {
-        world: &mut world,
-        distinct: FxHashMap::default(),
-        used: FxHashSet::default(),
-        settings: None,
-    };
-    for one in grown {
-        joined.add(repository, one);
-    }
-    let mut used = std::mem::take(&mut joined.used);
-    if has_entry {
-        for applied in joined.world.clusters.iter().flat_map(|cluster| &cluster.applied) {
-            used.extend(applied.files_read.iter().cloned());
-            let places = applied.outcome.failures().iter().filter_map(|failure| failure.location.as_ref());
-            used.extend(places.map(|location| location.path.clone()));
-        }
-        joined.world.orphans = (0..snapshot.objects().len() as u32)
-            .filter(|index| {
-                let object = &snapshot.objects()[*index as usize];
-                !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
-            })
-            .collect();
-        super::inventory::fill_by_hand(joined.world, &used);
-        joined.settings =
-            Some(Settings::common(joined.world.clusters.iter().map(|cluster| &cluster.settings)));
-        joined.world.read.clone_from(&used);
-    }
-    for one in beside(repository, used) {
-        joined.add(repository, one);
-    }
-    world.schemas = Schemas::new(world.clusters.len(), repository.config);
-    world
-}
-
-/// The files that the configuration excludes.
-fn excluded(snapshot: &Snapshot, config: &Config) -> FxHashSet<Arc<str>> {
-    let is_excluded = |path: &str| config.exclude.iter().any(|pattern| pattern.matches(path));
-    match config.exclude.is_empty() {
-        true => FxHashSet::default(),
-        false => {
-            let paths = snapshot.files().iter().map(|file| &file.path);
-            paths.filter(|path| is_excluded(path)).cloned().collect()
-        }
-    }
-}
-
-/// A world that clusters are added to.
-struct Joined<'w> {
-    world: &'w mut World,
-    /// Objects that are known, by their nodes.
-    distinct: FxHashMap<(usize, u32), u32>,
-    /// Files that the clusters read.
-    used: FxHashSet<Arc<str>>,
-    /// What the clusters have in common, which holds for what none of them
-    /// reaches: wherever that comes to be applied, it is in one of them.
-    settings: Option<Settings>,
-}
-
-impl Joined<'_> {
-    fn add(&mut self, repository: &Repository<'_>, one: Grown) {
-        let Joined { world, distinct, used, settings } = self;
-        let (snapshot, config) = (repository.snapshot, repository.config);
-        world.builds.entry(one.root.clone()).or_default().extend(one.builds);
-        let read = || {
-            Settings::read(
-                one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
-                snapshot,
-                &one.root,
-                &config.target_of(one.name.as_deref()),
-            )
-        };
-        let settings = settings.clone().unwrap_or_else(read);
-        let mut cluster = Cluster {
-            name: one.name,
-            root: one.root,
-            certainty: one.certainty,
-            form: one.form,
-            location: one.location,
-            tree: one.tree,
-            source: one.source,
-            settings,
-            members: Vec::new(),
-            applied: one.applied,
-            openers: one.openers,
-            expanded: one.expanded,
-            generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
-            index: FxHashMap::default(),
-        };
-        if one.certainty == Certainty::Guessed || one.is_sent {
-            cluster.openers.push(Opener {
-                cause: OpenerCause::NoEntry,
-                kinds: Kinds::All,
-                namespace: None,
-                names: None,
-                only: None,
-                target: ApplyTarget::Local,
-                what: "no entry point".to_owned(),
-                location: None,
-            });
-        }
-        used.extend(one.read);
-        let number = world.clusters.len() as u32;
-        for (id, built, target, applied_by) in one.objects {
-            used.extend(built.files.iter().map(|(_, location)| location.path.clone()));
-            let identity = match &built.node {
-                Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
-                Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
-            };
-            let object = *distinct.entry(identity).or_insert_with(|| {
-                let effective = Effective {
-                    id: id.clone(),
-                    node: built.node.clone(),
-                    files: built.files.clone(),
-                    problems: built.problems.clone(),
-                    members: Vec::new(),
-                };
-                world.objects.push(effective);
-                world.objects.len() as u32 - 1
-            });
-            let member = cluster.add(&id, Member { object, target, applied_by });
-            world.objects[object as usize].members.push((number, member));
-        }
-        super::inventory::fill(&mut cluster, &world.objects, snapshot);
-        world.clusters.push(cluster);
-    }
 }

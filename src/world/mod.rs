@@ -7,6 +7,7 @@
 //! reference is judged by [`Cluster::lookup`].
 
 mod artifact;
+mod assemble;
 pub mod build;
 mod coverage;
 mod earlier;
@@ -22,6 +23,7 @@ mod resource_set;
 pub mod schemas;
 mod source;
 pub mod substitution;
+mod unreached;
 pub mod versions;
 
 pub use coverage::{Coverage, NotFollowed};
@@ -218,13 +220,13 @@ impl World {
     /// Find the clusters of a snapshot and build them. `remotes` are the URLs of
     /// the git remotes.
     pub fn new(snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
-        fixpoint::world(snapshot, config, remotes, None)
+        assemble::world(snapshot, config, remotes, None)
     }
 
     /// The same for another snapshot of a repository: what would be built of the
     /// same files in the same way is shared, so that its nodes are the same too.
     pub fn like(&self, snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
-        fixpoint::world(snapshot, config, remotes, Some(self))
+        assemble::world(snapshot, config, remotes, Some(self))
     }
 
     /// The clusters of the entry points; where there is none, what stands for

@@ -13,6 +13,7 @@ use crate::model::Version;
 use crate::model::kinds;
 use crate::repo::Snapshot;
 use crate::yaml::{Location, Node, NodeRef};
+pub(in crate::world) use distribution::Installs;
 use distribution::{Answer, Distribution};
 use std::ops::RangeInclusive;
 
@@ -138,9 +139,10 @@ impl Settings {
     /// Read the settings of a cluster from its objects, and from the patches for
     /// objects that `flux bootstrap` has yet to write below its root directory;
     /// what `target` of the configuration says wins.
-    pub fn read<'o>(
+    pub(in crate::world) fn read<'o>(
         objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
         snapshot: &Snapshot,
+        installs: &Installs,
         root: &str,
         target: &Target,
     ) -> Settings {
@@ -151,7 +153,7 @@ impl Settings {
         for (id, node) in objects.clone() {
             settings.instance(id, node);
         }
-        settings.distribution(objects.clone(), snapshot, root);
+        settings.distribution(objects.clone(), snapshot, installs, root);
         for (id, node) in objects.clone() {
             settings.evidence(id, node);
             settings.core_provider(id, node);
@@ -262,6 +264,7 @@ impl Settings {
         &mut self,
         objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
         snapshot: &Snapshot,
+        installs: &Installs,
         root: &str,
     ) {
         if self.flux.value.is_some() {
@@ -290,7 +293,7 @@ impl Settings {
         {
             return self.found_flux(found.version, found.from);
         }
-        let (base, operator) = distribution::bootstrap(snapshot, root);
+        let (base, operator) = installs.of_root(root);
         if let Some(operator) = operator {
             self.operator = true;
             distribution.operator_of_bootstrap(operator);

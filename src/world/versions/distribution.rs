@@ -6,6 +6,7 @@
 use crate::model::{ObjectId, Version, kinds};
 use crate::repo::{Snapshot, join};
 use crate::yaml::{Location, Node, NodeRef, parse_nodes};
+use std::sync::Arc;
 
 /// The newest Flux that a release of the operator knows: its minor from which
 /// on, minor and patch of Flux 2.
@@ -267,17 +268,20 @@ fn minors(range: &str) -> Option<(Option<u32>, Option<u32>)> {
     Some((low, high))
 }
 
-/// What installs Flux before it takes over: `flux2/manifests/install?ref=` and
-/// released manifests in a kustomization, the operator's chart in a helmfile.
-/// Only of files below the nearest directory above the root that says it once.
-pub(super) fn bootstrap(snapshot: &Snapshot, root: &str) -> (Option<Stated>, Option<Version>) {
-    let (mut flux, mut operator) = (None, None);
-    let mut above = root.to_owned();
-    loop {
-        let (mut versions, mut operators): (Vec<Stated>, Vec<Version>) = (Vec::new(), Vec::new());
-        for file in snapshot.files_below(&above) {
+/// What installs Flux before it takes over, with the file that says it:
+/// `flux2/manifests/install?ref=` and released manifests in a kustomization, the
+/// operator's chart in a helmfile. Read once, as every cluster asks.
+#[derive(Default)]
+pub(in crate::world) struct Installs {
+    flux: Vec<(Arc<str>, Stated)>,
+    operators: Vec<(Arc<str>, Version)>,
+}
+
+impl Installs {
+    pub(in crate::world) fn of(snapshot: &Snapshot) -> Installs {
+        let mut out = Installs::default();
+        for file in snapshot.files() {
             let name = file.path.rsplit('/').next().unwrap_or_default();
-            // Few files pass this; every cluster looks at all.
             let is_helmfile = name.starts_with("helmfile") || file.path.contains("helmfile.d/");
             let is_kustomization = crate::kustomize::FILE_NAMES.contains(&name);
             if !(is_kustomization || is_helmfile) || file.path.split('/').any(|part| part.contains("archive"))
@@ -285,27 +289,46 @@ pub(super) fn bootstrap(snapshot: &Snapshot, root: &str) -> (Option<Stated>, Opt
                 continue;
             }
             if is_kustomization {
+                let mut versions = Vec::new();
                 installs(snapshot, file, &mut versions);
-            } else {
-                let text = snapshot.stream(file).map(|stream| &*stream.text);
-                operators.extend(text.into_iter().flat_map(releases));
+                out.flux.extend(versions.into_iter().map(|stated| (file.path.clone(), stated)));
+            } else if let Some(stream) = snapshot.stream(file) {
+                let versions = releases(&stream.text).into_iter();
+                out.operators.extend(versions.map(|version| (file.path.clone(), version)));
             }
         }
-        versions.dedup_by(|one, other| one.version == other.version);
-        operators.dedup();
-        if let ([only], None) = (versions.as_slice(), &flux) {
-            flux = Some(only.clone());
-        }
-        if let ([only], None) = (operators.as_slice(), &operator) {
-            operator = Some(*only);
-        }
-        if above.is_empty() || (flux.is_some() && operator.is_some()) || versions.len() + operators.len() > 1
-        {
-            break;
-        }
-        above = above.rsplit_once('/').map_or(String::new(), |(above, _)| above.to_owned());
+        out
     }
-    (flux, operator)
+
+    /// Only of files below the nearest directory above the root that says it once.
+    pub(super) fn of_root(&self, root: &str) -> (Option<Stated>, Option<Version>) {
+        let (mut flux, mut operator) = (None, None);
+        let mut above = root.to_owned();
+        loop {
+            let below = |path: &str| {
+                above.is_empty() || path.strip_prefix(&*above).is_some_and(|rest| rest.starts_with('/'))
+            };
+            let versions = self.flux.iter().filter(|(path, _)| below(path));
+            let mut versions: Vec<&Stated> = versions.map(|(_, stated)| stated).collect();
+            let operators = self.operators.iter().filter(|(path, _)| below(path));
+            let mut operators: Vec<Version> = operators.map(|(_, version)| *version).collect();
+            versions.dedup_by(|one, other| one.version == other.version);
+            operators.dedup();
+            if let ([only], None) = (versions.as_slice(), &flux) {
+                flux = Some((*only).clone());
+            }
+            if let ([only], None) = (operators.as_slice(), &operator) {
+                operator = Some(*only);
+            }
+            if above.is_empty()
+                || (flux.is_some() && operator.is_some())
+                || versions.len() + operators.len() > 1
+            {
+                return (flux, operator);
+            }
+            above = above.rsplit_once('/').map_or(String::new(), |(above, _)| above.to_owned());
+        }
+    }
 }
 
 fn installs(snapshot: &Snapshot, file: &crate::repo::File, versions: &mut Vec<Stated>) {

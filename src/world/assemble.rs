@@ -1,0 +1,227 @@
+//! All clusters of a repository as one world: grown from their entry points, and
+//! what none of them reaches beside them.
+
+use super::earlier::{Builds, Earlier};
+use super::entry;
+use super::entry_point::{self, Entry};
+use super::fixpoint::{Grown, Repository, cluster_names, grow, grow_placed};
+use super::inventory::{Kinds, Opener, OpenerCause};
+use super::overlays::Overlays;
+use super::schemas::Schemas;
+use super::source::{Shared, normalise};
+use super::unreached;
+use super::{ApplyTarget, Cluster, Effective, Member, World};
+use crate::config::Config;
+use crate::model::{Certainty, kinds};
+use crate::repo::Snapshot;
+use crate::world::versions::{Installs, Settings};
+use crate::yaml::Node;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+pub(super) fn world(
+    snapshot: &Arc<Snapshot>,
+    config: &Config,
+    remotes: &[String],
+    earlier: Option<&World>,
+) -> World {
+    let shared = Shared::default();
+    let pushes = super::pushes::find(snapshot);
+    let entry::Found { entries, unsettled } = entry::find(snapshot, config, &pushes, &shared.memo);
+    let repository = Repository {
+        snapshot,
+        shared: &shared,
+        pushes: &pushes,
+        config,
+        urls: remotes.iter().map(|url| normalise(url)).collect(),
+        installs: Installs::of(snapshot),
+        earlier: earlier.map(|world| Earlier::new(world, snapshot)),
+    };
+    let has_entry = !entries.is_empty();
+    let names = cluster_names(&entries);
+    let mut grown: Vec<Grown> = if has_entry {
+        entries
+            .par_iter()
+            .zip(names.par_iter())
+            .map(|(entry, name)| grow_placed(&repository, entry, name.clone()))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    for cluster in config.clusters.iter().filter(|_| has_entry) {
+        if cluster.kube_config.is_none() {
+            continue;
+        }
+        let same = |one: &Grown| one.name.as_deref() == Some(cluster.name.as_str());
+        let at = grown.iter().position(same);
+        let own = entries.iter().find(|entry| entry.name.as_deref() == Some(cluster.name.as_str()));
+        let mut entry = own.cloned().unwrap_or_else(|| Entry::sent(cluster));
+        for one in grown.iter().filter(|one| !same(one)) {
+            for (id, object, to, _) in &one.objects {
+                if matches!(to, ApplyTarget::Remote(by) if cluster.is_reached_by(by)) {
+                    if kinds::is_kustomization(id) {
+                        entry.kustomizations.push((id.clone(), object.node.clone()));
+                    }
+                    entry.overlay.push(object.clone());
+                }
+            }
+        }
+        let again = grow(&repository, &entry, cluster.name.as_str().into());
+        match at {
+            Some(at) => grown[at] = again,
+            None => grown.push(again),
+        }
+    }
+    assemble(&repository, grown, unsettled, has_entry)
+}
+
+/// One list of distinct objects for all clusters; indices, openers, orphans.
+fn assemble(
+    repository: &Repository<'_>,
+    grown: Vec<Grown>,
+    unsettled: Vec<entry_point::Unsettled>,
+    has_entry: bool,
+) -> World {
+    let snapshot = repository.snapshot;
+    let mut overlays = Overlays::of(snapshot);
+    let mut world = World {
+        snapshot: snapshot.clone(),
+        objects: Vec::new(),
+        clusters: Vec::new(),
+        orphans: Vec::new(),
+        has_entry,
+        unsettled,
+        inputs: std::mem::take(&mut overlays.inputs),
+        read: FxHashSet::default(),
+        excluded: excluded(snapshot, repository.config),
+        builds: Builds::default(),
+        schemas: Schemas::default(),
+    };
+    let mut joined = Joined {
+        world: &mut world,
+        distinct: FxHashMap::default(),
+        used: FxHashSet::default(),
+        settings: None,
+    };
+    for one in grown {
+        joined.add(repository, one);
+    }
+    let mut used = std::mem::take(&mut joined.used);
+    if has_entry {
+        for applied in joined.world.clusters.iter().flat_map(|cluster| &cluster.applied) {
+            used.extend(applied.files_read.iter().cloned());
+            let places = applied.outcome.failures().iter().filter_map(|failure| failure.location.as_ref());
+            used.extend(places.map(|location| location.path.clone()));
+        }
+        joined.world.orphans = (0..snapshot.objects().len() as u32)
+            .filter(|index| {
+                let object = &snapshot.objects()[*index as usize];
+                !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+            })
+            .collect();
+        super::inventory::fill_by_hand(joined.world, &used);
+        joined.settings =
+            Some(Settings::common(joined.world.clusters.iter().map(|cluster| &cluster.settings)));
+        joined.world.read.clone_from(&used);
+    }
+    for one in unreached::clusters(repository, &overlays, used) {
+        joined.add(repository, one);
+    }
+    world.schemas = Schemas::new(world.clusters.len(), repository.config);
+    world
+}
+
+/// The files that the configuration excludes.
+fn excluded(snapshot: &Snapshot, config: &Config) -> FxHashSet<Arc<str>> {
+    let is_excluded = |path: &str| config.exclude.iter().any(|pattern| pattern.matches(path));
+    match config.exclude.is_empty() {
+        true => FxHashSet::default(),
+        false => {
+            let paths = snapshot.files().iter().map(|file| &file.path);
+            paths.filter(|path| is_excluded(path)).cloned().collect()
+        }
+    }
+}
+
+/// A world that clusters are added to.
+struct Joined<'w> {
+    world: &'w mut World,
+    /// Objects that are known, by their nodes.
+    distinct: FxHashMap<(usize, u32), u32>,
+    /// Files that the clusters read.
+    used: FxHashSet<Arc<str>>,
+    /// What the clusters have in common, which holds for what none of them
+    /// reaches: wherever that comes to be applied, it is in one of them.
+    settings: Option<Settings>,
+}
+
+impl Joined<'_> {
+    fn add(&mut self, repository: &Repository<'_>, one: Grown) {
+        let Joined { world, distinct, used, settings } = self;
+        let (snapshot, config) = (repository.snapshot, repository.config);
+        world.builds.entry(one.root.clone()).or_default().extend(one.builds);
+        let read = || {
+            Settings::read(
+                one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+                snapshot,
+                &repository.installs,
+                &one.root,
+                &config.target_of(one.name.as_deref()),
+            )
+        };
+        let settings = settings.clone().unwrap_or_else(read);
+        let mut cluster = Cluster {
+            name: one.name,
+            root: one.root,
+            certainty: one.certainty,
+            form: one.form,
+            location: one.location,
+            tree: one.tree,
+            source: one.source,
+            settings,
+            members: Vec::new(),
+            applied: one.applied,
+            openers: one.openers,
+            expanded: one.expanded,
+            generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
+            index: FxHashMap::default(),
+        };
+        if one.certainty == Certainty::Guessed || one.is_sent {
+            cluster.openers.push(Opener {
+                cause: OpenerCause::NoEntry,
+                kinds: Kinds::All,
+                namespace: None,
+                names: None,
+                only: None,
+                target: ApplyTarget::Local,
+                what: "no entry point".to_owned(),
+                location: None,
+            });
+        }
+        used.extend(one.read);
+        let number = world.clusters.len() as u32;
+        for (id, built, target, applied_by) in one.objects {
+            used.extend(built.files.iter().map(|(_, location)| location.path.clone()));
+            let identity = match &built.node {
+                Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
+                Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+            };
+            let object = *distinct.entry(identity).or_insert_with(|| {
+                let effective = Effective {
+                    id: id.clone(),
+                    node: built.node.clone(),
+                    files: built.files.clone(),
+                    problems: built.problems.clone(),
+                    members: Vec::new(),
+                };
+                world.objects.push(effective);
+                world.objects.len() as u32 - 1
+            });
+            let member = cluster.add(&id, Member { object, target, applied_by });
+            world.objects[object as usize].members.push((number, member));
+        }
+        super::inventory::fill(&mut cluster, &world.objects, snapshot);
+        world.clusters.push(cluster);
+    }
+}

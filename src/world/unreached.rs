@@ -1,0 +1,136 @@
+//! What no cluster reaches, as clusters without a name: leaf overlays and loose
+//! objects are looked at as in a repository without entry points.
+
+use super::earlier::{Built, Identity, Inputs};
+use super::fixpoint::{Grown, Repository, built_outcome};
+use super::overlays::Overlays;
+use super::{Applied, ApplyTarget, Outcome};
+use crate::model::{Certainty, ObjectId};
+use crate::repo::FileTree;
+use crate::world::build::{self, BuiltObject};
+use crate::world::substitution::Variables;
+use crate::yaml::Node;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// What no cluster reaches: one nameless cluster for each overlay that no other
+/// kustomization includes, and one for the loose objects. `used` are the files
+/// that clusters read.
+pub(super) fn clusters(
+    repository: &Repository<'_>,
+    overlays: &Overlays,
+    mut used: FxHashSet<Arc<str>>,
+) -> Vec<Grown> {
+    let snapshot = repository.snapshot;
+    let tree = FileTree::root(snapshot.clone());
+    let is_used = |leaf: &&String| {
+        let file = |name: &&str| if leaf.is_empty() { (*name).to_owned() } else { format!("{leaf}/{name}") };
+        crate::kustomize::FILE_NAMES.iter().any(|name| used.contains(&*file(name)))
+    };
+    let leaves: Vec<&String> = overlays.leaves().filter(|leaf| !is_used(leaf)).collect();
+    let mut all: Vec<Grown> =
+        leaves.into_par_iter().map(|directory| overlay(repository, &tree, directory)).collect();
+    for grown in &all {
+        used.extend(grown.applied.iter().flat_map(|applied| applied.files_read.iter().cloned()));
+    }
+    let loose: Vec<_> = snapshot
+        .objects()
+        .iter()
+        .filter(|object| {
+            !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+        })
+        .map(|object| {
+            let files = object.node.get_ref().location().map(|location| ("resource", location));
+            let files = files.into_iter().collect();
+            let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
+            (object.id.clone(), built, ApplyTarget::Local, None)
+        })
+        .collect();
+    if !loose.is_empty() {
+        all.push(Grown {
+            name: None,
+            root: String::new(),
+            objects: loose,
+            applied: Vec::new(),
+            generated: Vec::new(),
+            read: FxHashSet::default(),
+            certainty: Certainty::Guessed,
+            form: None,
+            location: None,
+            tree: String::new(),
+            source: None,
+            is_sent: false,
+            expanded: Vec::new(),
+            builds: FxHashMap::default(),
+            openers: Vec::new(),
+        });
+    }
+    all
+}
+
+fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Grown {
+    let mut node = Node::empty_map(None);
+    let mut spec = Node::empty_map(None);
+    spec.set("path", Node::string(directory, None), None);
+    node.set("spec", spec, None);
+    let identity: Identity = (None, directory.into());
+    let variables = Variables::default();
+    let inputs = Inputs {
+        node: node.get_ref(),
+        tree: Some(tree),
+        path: directory,
+        variables: &variables,
+        strict: false,
+    };
+    let earlier =
+        repository.earlier.as_ref().and_then(|earlier| earlier.build(directory, &identity, &inputs));
+    let build = || build::build_overlay(tree, directory, &repository.shared.memo);
+    let result = earlier.map_or_else(build, Ok).map_err(Outcome::Failed);
+    let (objects, files_read, outcome) = match &result {
+        Ok(build) => (build.objects.clone(), build.files_read.clone(), built_outcome(build)),
+        // Its objects are looked at where they are written.
+        Err(outcome) => (Vec::new(), Vec::new(), outcome.again()),
+    };
+    let objects = objects
+        .into_iter()
+        .filter_map(|object| {
+            Some((ObjectId::of(object.node.get_ref())?, object, ApplyTarget::Local, Some(0)))
+        })
+        .collect();
+    let built = Built { node: node.clone(), tree: Some(tree.clone()), variables, strict: false, result };
+    let id = ObjectId {
+        api_version: "kustomize.config.k8s.io/v1beta1".into(),
+        kind: "Kustomization".into(),
+        namespace: None,
+        name: directory.into(),
+    };
+    Grown {
+        name: None,
+        root: directory.to_owned(),
+        objects,
+        applied: vec![Applied {
+            id,
+            node,
+            tree: Some(tree.clone()),
+            path: directory.to_owned(),
+            target: ApplyTarget::Local,
+            outcome,
+            assumed: false,
+            later: false,
+            applied_by: None,
+            files_read,
+        }],
+        generated: Vec::new(),
+        read: FxHashSet::default(),
+        certainty: Certainty::Guessed,
+        form: None,
+        location: None,
+        tree: String::new(),
+        source: None,
+        is_sent: false,
+        expanded: Vec::new(),
+        builds: FxHashMap::from_iter([(identity, built)]),
+        openers: Vec::new(),
+    }
+}
