@@ -13,7 +13,7 @@ use crate::model::Version;
 use crate::model::kinds;
 use crate::repo::Snapshot;
 use crate::yaml::{Location, Node, NodeRef};
-pub(in crate::world) use distribution::Installs;
+pub(crate) use distribution::Installs;
 use distribution::{Answer, Distribution};
 use std::ops::RangeInclusive;
 
@@ -139,7 +139,7 @@ impl Settings {
     /// Read the settings of a cluster from its objects, and from the patches for
     /// objects that `flux bootstrap` has yet to write below its root directory;
     /// what `target` of the configuration says wins.
-    pub(in crate::world) fn read<'o>(
+    pub(crate) fn read<'o>(
         objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
         snapshot: &Snapshot,
         installs: &Installs,

@@ -272,13 +272,13 @@ fn minors(range: &str) -> Option<(Option<u32>, Option<u32>)> {
 /// `flux2/manifests/install?ref=` and released manifests in a kustomization, the
 /// operator's chart in a helmfile. Read once, as every cluster asks.
 #[derive(Default)]
-pub(in crate::world) struct Installs {
+pub(crate) struct Installs {
     flux: Vec<(Arc<str>, Stated)>,
     operators: Vec<(Arc<str>, Version)>,
 }
 
 impl Installs {
-    pub(in crate::world) fn of(snapshot: &Snapshot) -> Installs {
+    pub(crate) fn of(snapshot: &Snapshot) -> Installs {
         let mut out = Installs::default();
         for file in snapshot.files() {
             let name = file.path.rsplit('/').next().unwrap_or_default();
