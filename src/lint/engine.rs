@@ -1,19 +1,20 @@
 //! Running rules: which, over what, and what becomes of their findings.
 
+use super::memo::{AllNoted, Checked, Kept, Memo, Noted};
 use super::rules::RULES;
 use super::same;
 use super::{
-    ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Reporter, Rule,
-    RunView, Suppressions, fingerprint, patches, shared,
+    ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Rule, RunView,
+    Suppressions, fingerprint, patches, shared,
 };
 use crate::config::{Config, RuleLevel};
-use crate::model::Certainty;
 use crate::model::kinds;
+use crate::model::{Certainty, ObjectId};
 use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
 use crate::text::suggest;
 use crate::world::entry::{is_archive, is_leftover};
-use crate::world::{Outcome as BuildOutcome, World};
-use crate::yaml::Location;
+use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
+use crate::yaml::{Location, Node};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -93,13 +94,19 @@ impl NotChecked {
 
 /// Run the selected rules over a repository.
 pub fn run(world: &World, config: &Config, options: &Options) -> Outcome {
-    run_all(world, None, config, options, &Default::default())
+    run_all(world, None, config, options, &FxHashSet::default(), None)
+}
+
+/// Run the selected rules again over a world that is like the one before; the same
+/// rules, by the same configuration.
+pub fn run_again(world: &Arc<World>, config: &Config, options: &Options, memo: &mut Memo) -> Outcome {
+    run_all(world, None, config, options, &FxHashSet::default(), Some((world, memo)))
 }
 
 /// Run the selected rules over a repository, and those about changes over it
 /// and what it was before.
 pub fn run_change(base: &World, head: &World, config: &Config, options: &Options) -> Outcome {
-    run_all(head, Some(base), config, options, &Default::default())
+    run_all(head, Some(base), config, options, &FxHashSet::default(), None)
 }
 
 /// Run the selected rules over a repository before and after a change, for what is
@@ -108,39 +115,31 @@ pub fn run_change(base: &World, head: &World, config: &Config, options: &Options
 pub fn run_both(base: &World, head: &World, config: &Config, options: &Options) -> (Outcome, Outcome) {
     let (old, new) = same::objects(base, head);
     rayon::join(
-        || run_all(base, None, config, options, &old),
-        || run_all(head, Some(base), config, options, &new),
+        || run_all(base, None, config, options, &old, None),
+        || run_all(head, Some(base), config, options, &new, None),
     )
 }
 
 /// `same`: objects, as indices of [`World::objects`], that only rules look at which
 /// look at more than the object.
+
 fn run_all(
     world: &World,
     base: Option<&World>,
     config: &Config,
     options: &Options,
     same: &FxHashSet<usize>,
+    memo: Option<(&Arc<World>, &mut Memo)>,
 ) -> Outcome {
     let snapshot = &*world.snapshot;
     let scope = Scope { config, options };
     let context = Context::new(world, config, options.at);
     let mut outcome = Outcome::default();
 
-    let mut files: Vec<&File> = Vec::new();
     for path in &snapshot.unnamed {
         outcome.not_checked.add("path-not-utf8", path.clone());
     }
-    for file in snapshot.files().iter().map(|file| &**file).filter(|file| is_manifest_path(&file.path)) {
-        let is_baseline = config.baseline.as_ref().is_some_and(|baseline| *baseline.value == *file.path);
-        if is_baseline || scope.excluded(&file.path) {
-            continue;
-        }
-        match skip_reason(snapshot, file) {
-            Some(reason) => outcome.not_checked.add(reason, file.path.to_string()),
-            None => files.push(file),
-        }
-    }
+    let files = looked_at(world, &scope, &mut outcome.not_checked);
     let reported: FxHashSet<&str> =
         files.iter().filter(|file| !snapshot.is_generated(file)).map(|file| &*file.path).collect();
     outcome.files = files.len();
@@ -161,7 +160,16 @@ fn run_all(
     not_built(world, &mut outcome.not_checked);
 
     let rules: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| scope.runs(rule)).collect();
-    let mut checked = check(&context, &files, &rules, same);
+    let manifests = manifests(world, &files);
+    let mut checked = match memo {
+        Some((world, memo)) => {
+            let kept = memo.compare(&context);
+            let (checked, noted) = check(&context, &manifests, &rules, same, Some(kept.as_ref()));
+            memo.keep(world, config, &manifests, noted);
+            checked
+        }
+        None => check(&context, &manifests, &rules, same, None).0,
+    };
     if let Some(base) = base {
         let view = ChangeView { base: &Context::new(base, config, options.at), head: &context };
         for rule in &rules {
@@ -193,7 +201,7 @@ fn run_all(
         outcome.not_checked.add(reason, what);
     }
 
-    let suppressions = Suppressions::collect(snapshot, files.iter().copied());
+    let suppressions = Suppressions::collect(snapshot, files.iter().map(|file| &***file));
     let mut dropped: Vec<(&'static str, String)> = Vec::new();
     let mut keep = |finding: Finding| {
         let path = &*finding.location.path;
@@ -242,53 +250,62 @@ fn run_all(
     outcome
 }
 
-/// Findings and counts of some rules over some of the scopes.
-#[derive(Default)]
-struct Checked {
-    findings: Vec<Finding>,
-    not_checked: Vec<(&'static str, String)>,
+/// The manifest files that are looked at; why others are not.
+fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotChecked) -> Vec<&'w Arc<File>> {
+    let (snapshot, config) = (&*world.snapshot, scope.config);
+    let mut files = Vec::new();
+    for file in snapshot.files().iter().filter(|file| is_manifest_path(&file.path)) {
+        let is_baseline = config.baseline.as_ref().is_some_and(|baseline| *baseline.value == *file.path);
+        if is_baseline || scope.excluded(&file.path) {
+            continue;
+        }
+        match skip_reason(snapshot, file) {
+            Some(reason) => not_checked.add(reason, file.path.to_string()),
+            None => files.push(file),
+        }
+    }
+    files
 }
 
-impl Checked {
-    fn and(mut self, mut other: Checked) -> Checked {
-        self.findings.append(&mut other.findings);
-        self.not_checked.append(&mut other.not_checked);
-        self
-    }
-
-    fn run(&mut self, rule: &'static Rule, check: impl FnOnce(&mut Reporter<'_>)) {
-        let mut reporter = Reporter::new(rule, &mut self.findings);
-        check(&mut reporter);
-        let mut counts = std::mem::take(&mut reporter.not_checked);
-        self.not_checked.append(&mut counts);
-    }
+/// Those of them that are manifests: generators take bytes, and whether these are some
+/// is nobody's business.
+fn manifests<'w>(world: &World, files: &[&'w Arc<File>]) -> Vec<&'w Arc<File>> {
+    files.iter().copied().filter(|file| !world.inputs.contains(&*file.path)).collect()
 }
 
+/// Runs the rules, those whose answer is not kept; what came of each subject, if that is
+/// to be kept. See [`run_all`] for `same`.
 fn check(
     context: &Context<'_>,
-    files: &[&File],
+    manifests: &[&Arc<File>],
     rules: &[&'static Rule],
     same: &FxHashSet<usize>,
-) -> Checked {
-    let (snapshot, world) = (context.snapshot, context.world);
-    // Generators take bytes: whether these are manifests is nobody's business.
-    let manifests: Vec<&&File> = files.iter().filter(|file| !world.inputs.contains(&*file.path)).collect();
-    let documents = manifests.par_iter().with_min_len(16).map(|file| {
-        let mut checked = Checked::default();
-        let view = DocumentView { context, file, sources: snapshot.sources(file) };
-        for rule in rules {
+    memo: Option<Option<&Kept<'_>>>,
+) -> (Checked, AllNoted) {
+    let world = context.world;
+    let kept = memo.flatten();
+    let of = |is: fn(&Check) -> bool| -> Vec<&'static Rule> {
+        rules.iter().copied().filter(|rule| is(&rule.check)).collect()
+    };
+    let for_documents = of(|check| matches!(check, Check::Document(_)));
+    let for_objects = of(|check| matches!(check, Check::Object(_)));
+    let for_same: Vec<&'static Rule> =
+        for_objects.iter().copied().filter(|rule| same::looks_around(rule)).collect();
+    let for_clusters = of(|check| matches!(check, Check::Cluster(_)));
+    let document = |file: &&Arc<File>| {
+        let view = DocumentView::new(context, file);
+        Noted::of(kept.and_then(|kept| kept.document(file)), &for_documents, &view.looks, |rule| {
+            let mut checked = Checked::default();
             if let Check::Document(check) = rule.check {
                 checked.run(rule, |reporter| check(&view, reporter));
             }
-        }
-        checked
-    });
-    let object = |view: &ObjectView<'_>, is_same: bool| {
+            checked
+        })
+    };
+    let of_object = |view: &ObjectView<'_>, rule: &'static Rule| {
         let mut checked = Checked::default();
-        for rule in rules.iter().filter(|rule| !is_same || same::looks_around(rule)) {
-            if let Check::Object(check) = rule.check {
-                checked.run(rule, |reporter| check(view, reporter));
-            }
+        if let Check::Object(check) = rule.check {
+            checked.run(rule, |reporter| check(view, reporter));
         }
         if let Some(effective) = view.effective.filter(|_| !checked.findings.is_empty()) {
             let clusters = world.clusters_of(effective);
@@ -298,46 +315,72 @@ fn check(
         }
         checked
     };
-    let effective = world.objects.par_iter().enumerate().with_min_len(16).map(|(index, effective)| {
-        let (id, node) = (&effective.id, effective.node.get_ref());
-        object(&ObjectView::new(context, id, node, Some(effective)), same.contains(&index))
-    });
-    // Patches that change nothing here are read all the same, by their schema.
-    let patches = match rules.iter().any(|rule| rule.group == Group::Schema) {
-        true => patches::unused(world),
-        false => Vec::new(),
+    let object = |(index, effective): (usize, &Effective)| {
+        let rules = if same.contains(&index) { &for_same } else { &for_objects };
+        let view = ObjectView::new(context, &effective.id, effective.node.get_ref(), Some(effective));
+        Noted::of(kept.and_then(|kept| kept.object(effective)), rules, &view.looks, |rule| {
+            of_object(&view, rule)
+        })
     };
-    let patches = patches.par_iter().map(|(id, node)| {
+    // Patches that change nothing here are read all the same, by their schema.
+    let for_patches = || for_objects.iter().filter(|rule| rule.group == Group::Schema);
+    let patch = |(id, node): &(ObjectId, Node)| {
         let view = ObjectView::new(context, id, node.get_ref(), None);
-        let mut checked = Checked::default();
-        for rule in rules.iter().filter(|rule| rule.group == Group::Schema) {
-            if let Check::Object(check) = rule.check {
-                checked.run(rule, |reporter| check(&view, reporter));
-            }
+        let mut all = Checked::default();
+        for rule in for_patches() {
+            all.append(of_object(&view, rule));
         }
-        checked
-    });
-    let clusters = world.clusters.par_iter().map(|cluster| {
-        let mut checked = Checked::default();
-        let view = ClusterView { context, cluster };
-        for rule in rules {
+        all
+    };
+    let cluster = |(at, cluster): (usize, &Cluster)| {
+        let view = ClusterView::new(context, cluster);
+        Noted::of(kept.and_then(|kept| kept.cluster(at)), &for_clusters, &view.looks, |rule| {
+            let mut checked = Checked::default();
             if let Check::Cluster(check) = rule.check {
                 checked.run(rule, |reporter| check(&view, reporter));
             }
-        }
-        for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
-            finding.clusters.extend(cluster.name.clone());
-        }
-        checked
-    });
-    let objects = documents.chain(effective).chain(patches);
-    let mut all = objects.chain(clusters).reduce(Checked::default, Checked::and);
+            for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
+                finding.clusters.extend(cluster.name.clone());
+            }
+            checked
+        })
+    };
+    let patches = match for_patches().next() {
+        Some(_) => patches::unused(world),
+        None => Vec::new(),
+    };
+    let ((documents, objects), (patches, clusters)) = rayon::join(
+        || {
+            rayon::join(
+                || manifests.par_iter().with_min_len(16).map(document).collect::<Vec<Noted>>(),
+                || world.objects.par_iter().enumerate().with_min_len(16).map(object).collect::<Vec<Noted>>(),
+            )
+        },
+        || {
+            rayon::join(
+                || patches.par_iter().map(patch).collect::<Vec<Checked>>(),
+                || world.clusters.par_iter().enumerate().map(cluster).collect::<Vec<Noted>>(),
+            )
+        },
+    );
+    let mut all = Checked::default();
+    let mut noted = AllNoted::default();
+    if memo.is_some() {
+        documents.iter().chain(&objects).for_each(|one| one.tell(&mut all));
+        patches.into_iter().for_each(|one| all.append(one));
+        clusters.iter().for_each(|one| one.tell(&mut all));
+        noted = AllNoted { documents, objects, clusters };
+    } else {
+        documents.into_iter().chain(objects).for_each(|one| one.give(&mut all));
+        patches.into_iter().for_each(|one| all.append(one));
+        clusters.into_iter().for_each(|one| one.give(&mut all));
+    }
     for rule in rules {
         if let Check::Repository(check) = rule.check {
             all.run(rule, |reporter| check(context, reporter));
         }
     }
-    all
+    (all, noted)
 }
 
 /// An error that says that something isn't there needs a stated cluster: in an

@@ -8,6 +8,7 @@ pub mod baseline;
 pub mod engine;
 mod finding;
 mod fingerprint;
+mod memo;
 pub mod metadata;
 mod patches;
 pub mod rules;
@@ -16,25 +17,17 @@ mod selectors;
 mod shared;
 mod suppression;
 pub mod validity;
+mod view;
 
 pub use finding::{Applicability, Edit, Finding, Fix, Related};
+pub use memo::Memo;
 pub use suppression::Suppressions;
+pub use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView, RunView};
 
 pub use crate::config::Level;
 
-use crate::config::Config;
 use crate::model::ObjectId;
-use crate::model::references::{Reference, references};
-use crate::repo::{File, Snapshot};
-use crate::world::versions::Settings;
-use crate::world::{Applied, Cluster, Effective, Member, World};
-use crate::yaml::{Location, NodeRef, Source};
-use jiff::Timestamp;
-use metadata::{MetadataMap, metadata_maps};
-use rayon::prelude::*;
-use selectors::Selectors;
-use std::cell::OnceCell;
-use std::sync::{Arc, OnceLock};
+use crate::yaml::Location;
 
 /// A family of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,161 +162,6 @@ pub struct Rule {
     pub docs: &'static str,
     /// What it looks at.
     pub check: Check,
-}
-
-/// What every rule can see.
-pub struct Context<'a> {
-    /// The files and source objects.
-    pub snapshot: &'a Snapshot,
-    /// The clusters and effective objects.
-    pub world: &'a World,
-    /// The root's configuration.
-    pub config: &'a Config,
-    /// The time that was asked for; rules that depend on it are silent without.
-    pub at: Option<Timestamp>,
-    selectors: OnceLock<Selectors>,
-    /// Those of each effective object: a dozen rules ask for them.
-    references: Vec<Vec<Reference<'a>>>,
-}
-
-impl<'a> Context<'a> {
-    /// What rules can see of a repository.
-    pub fn new(world: &'a World, config: &'a Config, at: Option<Timestamp>) -> Self {
-        let of = |object: &'a Effective| references(&object.id, object.node.get_ref());
-        let references = world.objects.par_iter().map(of).collect();
-        Context { snapshot: &world.snapshot, world, config, at, selectors: OnceLock::new(), references }
-    }
-
-    /// The references of an object of a cluster.
-    pub fn references(&self, member: &Member) -> &[Reference<'a>] {
-        &self.references[member.object as usize]
-    }
-
-    /// Whether something in the repository selects objects by this label or
-    /// annotation key, or names it in a text. Looked up once, on first use.
-    pub fn is_selected(&self, key: &str) -> bool {
-        self.selectors.get_or_init(|| Selectors::collect(self.snapshot)).name(key)
-    }
-}
-
-/// A manifest file for [`Check::Document`]. Templates are not shown to rules.
-pub struct DocumentView<'a> {
-    /// What every rule can see.
-    pub context: &'a Context<'a>,
-    /// The file.
-    pub file: &'a File,
-    /// Its documents; empty where it can't be decoded.
-    pub sources: &'a [Arc<Source>],
-}
-
-/// An object for [`Check::Object`].
-pub struct ObjectView<'a> {
-    /// What every rule can see.
-    pub context: &'a Context<'a>,
-    /// Its identity.
-    pub id: &'a ObjectId,
-    /// Its root: the effective one, or the source of an orphan.
-    pub node: NodeRef<'a>,
-    /// The effective object; `None` for an orphan.
-    pub effective: Option<&'a Effective>,
-    metadata: OnceCell<Vec<MetadataMap<'a>>>,
-    faults: OnceCell<validity::Verdict<'a>>,
-}
-
-impl<'a> ObjectView<'a> {
-    /// An effective object, or an orphan.
-    pub fn new(
-        context: &'a Context<'a>,
-        id: &'a ObjectId,
-        node: NodeRef<'a>,
-        effective: Option<&'a Effective>,
-    ) -> Self {
-        ObjectView { context, id, node, effective, metadata: OnceCell::new(), faults: OnceCell::new() }
-    }
-
-    /// Its label and annotation maps, its own first, then those that it hands down.
-    pub fn metadata(&self) -> &[MetadataMap<'a>] {
-        self.metadata.get_or_init(|| metadata_maps(self.id, self.node))
-    }
-
-    /// What the API servers of its clusters make of it.
-    pub fn verdict(&self) -> &validity::Verdict<'a> {
-        self.faults.get_or_init(|| validity::judge(self))
-    }
-
-    /// The clusters that hold it, with its membership.
-    pub fn memberships(&self) -> impl Iterator<Item = (&'a Cluster, &'a Member)> {
-        let world = self.context.world;
-        self.effective.into_iter().flat_map(|object| &object.members).map(move |(cluster, member)| {
-            let cluster = &world.clusters[*cluster as usize];
-            (cluster, &cluster.members[*member as usize])
-        })
-    }
-
-    /// The Flux Kustomizations that apply it; none for orphans, loose objects
-    /// and overlays of a repository without entry points.
-    pub fn applied_by(&self) -> impl Iterator<Item = (&'a Cluster, &'a Applied)> {
-        self.memberships()
-            .filter(|(cluster, _)| cluster.name.is_some())
-            .filter_map(|(cluster, member)| Some((cluster, &cluster.applied[member.applied_by? as usize])))
-    }
-
-    /// Whether it reaches a cluster through a build (kustomize re-emits values).
-    pub fn is_built(&self) -> bool {
-        self.memberships().any(|(_, member)| member.applied_by.is_some())
-    }
-
-    /// Settings of the clusters that hold it; rules that depend on a version
-    /// must hold for all of them.
-    pub fn settings(&self) -> impl Iterator<Item = &'a Settings> {
-        self.memberships().map(|(cluster, _)| &cluster.settings)
-    }
-}
-
-/// A cluster for [`Check::Cluster`].
-pub struct ClusterView<'a> {
-    /// What every rule can see.
-    pub context: &'a Context<'a>,
-    /// The cluster.
-    pub cluster: &'a Cluster,
-}
-
-impl<'a> ClusterView<'a> {
-    /// Its objects with their membership.
-    pub fn members(&self) -> impl Iterator<Item = (&'a Member, &'a Effective)> {
-        self.context.world.members(self.cluster)
-    }
-
-    /// Its objects of a group and kind.
-    pub fn of_kind(
-        &self,
-        group: &'a str,
-        kind: &'a str,
-    ) -> impl Iterator<Item = (&'a Member, &'a Effective)> {
-        self.members().filter(move |(_, object)| object.id.is(group, kind))
-    }
-}
-
-/// Two snapshots for [`Check::Change`]; findings are about the head.
-pub struct ChangeView<'a> {
-    /// Before the change.
-    pub base: &'a Context<'a>,
-    /// After it.
-    pub head: &'a Context<'a>,
-}
-
-/// A run for [`Check::Run`], after all other rules.
-pub struct RunView<'a> {
-    /// What every rule can see.
-    pub context: &'a Context<'a>,
-    /// The suppressions, which know whether they were used.
-    pub suppressions: &'a Suppressions,
-    /// The rules that ran.
-    pub rules: &'a [&'static Rule],
-    /// Whether only some PATHs were asked for.
-    pub is_focused: bool,
-    /// Whether everything of every cluster could be built.
-    pub is_complete: bool,
 }
 
 /// Takes the findings of one rule.

@@ -1,7 +1,7 @@
 //! What the API servers of an object's clusters make of it: one validation for each
 //! schema that judges it, shared by the rules of the group `schema`.
 
-use super::{Level, ObjectView};
+use super::{Context, Level, ObjectView};
 use crate::schema::{Fault, Options, Product, Schema, Violation, table, validate};
 use crate::world::Cluster;
 use crate::world::schemas::{Basis, Found, Judge, is_stated, is_whole};
@@ -65,8 +65,7 @@ pub struct NotServed<'a> {
 }
 
 /// Judge an object by what each of its clusters knows.
-pub(super) fn judge<'a>(view: &ObjectView<'a>) -> Verdict<'a> {
-    let context = view.context;
+pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verdict<'a> {
     let mut verdict = Verdict::default();
     let Some(effective) = view.effective else {
         match context.world.schemas.of_orphan(context.world, view.id) {

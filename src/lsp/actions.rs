@@ -9,8 +9,8 @@ use super::state::{Found, State};
 use crate::lint::Applicability;
 use crate::repo::Snapshot;
 use crate::rewrite::ignore::{self, Ignore};
-use crate::rewrite::subject::{Subject, prove};
-use crate::rewrite::suspend::{Aim, default_via, is_suspendable};
+use crate::rewrite::subject::{Subject, Via, prove};
+use crate::rewrite::suspend::{Aim, default_via, is_suspendable, is_suspended_by_field};
 use crate::rewrite::{self, FileChange, Wanted, patch};
 use crate::simulate::suspend::suspension;
 use crate::text::clean;
@@ -31,10 +31,41 @@ const REASON: &str = "TODO say why";
 struct Later {
     uri: Uri,
     position: Position,
-    suspend: bool,
+    change: Change,
     /// Only here; `None` for every cluster that has the object.
     cluster: Option<String>,
     object: String,
+}
+
+/// What becomes of a suspension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Change {
+    Suspend,
+    Resume,
+    /// From the annotation.
+    ToSpec,
+    /// From `spec.suspend`, where the cluster's controllers read the annotation.
+    ToAnnotation,
+}
+
+impl Change {
+    fn aim(self) -> Aim<'static> {
+        match self {
+            Change::Suspend => Aim::Suspended { via: None, message: None },
+            Change::Resume => Aim::Resumed,
+            Change::ToSpec => Aim::Moved(Via::Spec),
+            Change::ToAnnotation => Aim::Moved(Via::Annotation),
+        }
+    }
+
+    fn title(self, object: &str) -> String {
+        match self {
+            Change::Suspend => format!("Suspend {object}"),
+            Change::Resume => format!("Resume {object}"),
+            Change::ToSpec => format!("Move the suspension of {object} to spec.suspend"),
+            Change::ToAnnotation => format!("Move the suspension of {object} to the annotation"),
+        }
+    }
 }
 
 /// What is offered at a range.
@@ -52,6 +83,7 @@ pub(super) fn actions(state: &State<'_>, parameters: &CodeActionParams, later: b
             same && touches(one.range, parameters.range)
         });
         actions.extend(fixes(state, found, diagnostic));
+        actions.extend(everywhere(state, found, diagnostic));
         actions.extend(silence(state, found, diagnostic));
     }
     actions.extend(suspensions(state, parameters, later));
@@ -83,6 +115,43 @@ fn fixes(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> V
     .collect()
 }
 
+/// The same safe fix for all findings of the rule: what `forebay migrate` does.
+fn everywhere(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
+    let rule = found.finding.rule;
+    let safe = |one: &Found| {
+        let same = std::ptr::eq(one.finding.rule, rule) && Arc::ptr_eq(&one.snapshot, &found.snapshot);
+        let fix = one.finding.fixes.iter().find(|fix| fix.applicability == Applicability::Safe);
+        fix.filter(|_| same).map(|fix| fix.operations.clone())
+    };
+    safe(found)?;
+    let all: Vec<Vec<Wanted>> = state.findings().iter().filter_map(safe).collect();
+    if all.len() < 2 {
+        return None;
+    }
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for one in all.iter().flatten() {
+        if !wanted.contains(one) {
+            wanted.push(one.clone());
+        }
+    }
+    let what = match rule.id {
+        "deprecated-alert-summary" => "Migrate the summary of all",
+        "removed-api-version" => "Migrate the apiVersion of all",
+        _ => "Fix all",
+    };
+    let mut action = CodeAction {
+        title: format!("{what} {} findings of {}", all.len(), rule.id),
+        kind: Some(CodeActionKind::QUICKFIX),
+        diagnostics: diagnostic.map(|one| vec![one.clone()]),
+        ..CodeAction::default()
+    };
+    match proven(state, &found.snapshot, &wanted) {
+        Ok(edit) => action.edit = Some(edit),
+        Err(reason) => action.disabled = Some(CodeActionDisabled { reason }),
+    }
+    Some(action)
+}
+
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
@@ -98,7 +167,11 @@ fn proven(state: &State<'_>, snapshot: &Snapshot, wanted: &[Wanted]) -> Result<W
 }
 
 /// The least that has to change in each file.
-fn edit(state: &State<'_>, snapshot: &Snapshot, changes: &[FileChange]) -> Result<WorkspaceEdit, String> {
+pub(super) fn edit(
+    state: &State<'_>,
+    snapshot: &Snapshot,
+    changes: &[FileChange],
+) -> Result<WorkspaceEdit, String> {
     #[expect(clippy::mutable_key_type, reason = "the protocol's type keys its map so")]
     let mut files: HashMap<Uri, Vec<TextEdit>> = HashMap::new();
     for change in changes {
@@ -153,22 +226,31 @@ fn suspensions(state: &State<'_>, parameters: &CodeActionParams, later: bool) ->
         suspension(&subject.object.id, subject.object.node.get_ref(), &subject.cluster.settings)
             .is_some_and(|found| !found.ways().is_empty())
     };
-    let mut wanted: Vec<(bool, Option<String>)> = Vec::new();
+    let mut wanted: Vec<(Change, Option<String>)> = Vec::new();
     if subjects.iter().any(|subject| !is_suspended(subject)) {
-        wanted.push((true, None));
+        wanted.push((Change::Suspend, None));
     }
     if subjects.iter().any(is_suspended) {
-        wanted.push((false, None));
+        wanted.push((Change::Resume, None));
+        for change in [Change::ToSpec, Change::ToAnnotation] {
+            let honoured = |subject: &Subject<'_>| match change {
+                Change::ToAnnotation => default_via(subject.cluster) == Via::Annotation,
+                _ => is_suspended_by_field(&subject.object.id),
+            };
+            let is_there = |subject: &Subject<'_>| change.aim().is_reached(subject.cluster, subject.object);
+            if subjects.iter().all(honoured) && !subjects.iter().all(is_there) {
+                wanted.push((change, None));
+            }
+        }
     }
     if subjects.len() > 1 {
         for subject in subjects.iter().filter(|subject| !is_suspended(subject)) {
-            wanted.push((true, subject.cluster.name.as_deref().map(str::to_owned)));
+            wanted.push((Change::Suspend, subject.cluster.name.as_deref().map(str::to_owned)));
         }
     }
     wanted
         .into_iter()
-        .map(|(suspend, cluster)| {
-            let word = if suspend { "Suspend" } else { "Resume" };
+        .map(|(change, cluster)| {
             let place = match (&cluster, subjects.len()) {
                 (Some(cluster), _) => format!(" only in cluster {}", clean(cluster)),
                 (None, 1) => String::new(),
@@ -177,12 +259,12 @@ fn suspensions(state: &State<'_>, parameters: &CodeActionParams, later: bool) ->
             let choice = Later {
                 uri: at.text_document.uri.clone(),
                 position: at.position,
-                suspend,
+                change,
                 cluster,
                 object: id.clone(),
             };
             let action = CodeAction {
-                title: format!("{word} {}{place}", clean(&id)),
+                title: format!("{}{place}", change.title(&clean(&id))),
                 kind: Some(CodeActionKind::REFACTOR_REWRITE),
                 data: serde_json::to_value(&choice).ok(),
                 ..CodeAction::default()
@@ -224,7 +306,7 @@ fn work_out(state: &State<'_>, choice: &Later) -> Result<WorkspaceEdit, String> 
     if subjects.is_empty() {
         return Err("the object is not there any more".to_owned());
     }
-    let aim = if choice.suspend { Aim::Suspended { via: None, message: None } } else { Aim::Resumed };
+    let aim = choice.change.aim();
     let snapshot = state.snapshot();
     let mut plain: Vec<Wanted> = Vec::new();
     for subject in &subjects {
@@ -237,7 +319,7 @@ fn work_out(state: &State<'_>, choice: &Later) -> Result<WorkspaceEdit, String> 
     }
     let mut ways = vec![plain];
     // Its manifest may feed others: a patch in what the cluster builds reaches it alone.
-    if let ([subject], true) = (subjects.as_slice(), choice.suspend) {
+    if let ([subject], true) = (subjects.as_slice(), choice.change == Change::Suspend) {
         let via = default_via(subject.cluster);
         ways.extend(patch::suspending(snapshot, world, *subject, via, None).into_iter().map(|one| vec![one]));
     }

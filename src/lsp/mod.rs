@@ -16,6 +16,7 @@ mod links;
 mod place;
 
 mod position;
+mod rename;
 mod settings;
 mod state;
 mod symbols;
@@ -29,8 +30,9 @@ use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionOrCommand, CodeActionProviderCapability, CodeLensOptions,
     CompletionOptions, CompletionResponse, Diagnostic, DiagnosticOptions, DiagnosticServerCapabilities,
     DocumentSymbolResponse, GotoDefinitionResponse, HoverProviderCapability, InitializeParams, MessageType,
-    OneOf, PublishDiagnosticsParams, SaveOptions, ServerCapabilities, TextDocumentSyncCapability,
-    TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceSymbolResponse,
+    OneOf, PublishDiagnosticsParams, RenameOptions, SaveOptions, ServerCapabilities,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
+    WorkDoneProgressOptions, WorkspaceSymbolResponse,
 };
 use place::Spot;
 use position::Encoding;
@@ -174,6 +176,10 @@ fn capabilities(state: &State<'_>) -> ServerCapabilities {
         definition_provider: Some(OneOf::Left(true)),
         references_provider: Some(OneOf::Left(true)),
         document_symbol_provider: Some(OneOf::Left(true)),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
         workspace_symbol_provider: Some(OneOf::Left(true)),
         completion_provider: Some(CompletionOptions {
             trigger_characters: Some(["{", "/", ":", " ", "-"].map(str::to_owned).to_vec()),
@@ -389,6 +395,16 @@ fn respond(state: &mut State<'_>, request: Request) -> Response {
             let found = links::references_to(state, &spot, parameters.context.include_declaration);
             Some(found.iter().filter_map(|place| state.location(place)).collect())
         }),
+        requests::PrepareRenameRequest::METHOD => {
+            or_why::<requests::PrepareRenameRequest, _>(request, |parameters| {
+                state.refresh_view();
+                rename::prepare(state, &parameters)
+            })
+        }
+        requests::Rename::METHOD => or_why::<requests::Rename, _>(request, |parameters| {
+            state.refresh_view();
+            rename::rename(state, &parameters)
+        }),
         requests::DocumentSymbolRequest::METHOD => {
             with::<requests::DocumentSymbolRequest>(request, |parameters| {
                 state.refresh_view();
@@ -442,6 +458,20 @@ impl requests::Request for EffectiveObject {
     type Params = effective::Parameters;
     type Result = Option<effective::Answer>;
     const METHOD: &'static str = "forebay/effective";
+}
+
+/// Read the parameters, answer, or say why there is no answer: editors show it.
+fn or_why<R: requests::Request, A: serde::Serialize>(
+    request: Request,
+    answer: impl FnOnce(R::Params) -> Result<A, String>,
+) -> Response {
+    match serde_json::from_value(request.params) {
+        Ok(parameters) => match answer(parameters) {
+            Ok(answer) => Response::new_ok(request.id, answer),
+            Err(why) => Response::new_err(request.id, ErrorCode::RequestFailed as i32, why),
+        },
+        Err(error) => Response::new_err(request.id, ErrorCode::InvalidParams as i32, error.to_string()),
+    }
 }
 
 /// Read the parameters, answer.

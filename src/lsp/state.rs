@@ -12,7 +12,7 @@ use super::{Failure, Host};
 use crate::config::{self, Config};
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options};
-use crate::lint::{Finding, Group};
+use crate::lint::{Finding, Group, Memo};
 use crate::repo::{Snapshot, Store, git, is_manifest_path, read_named};
 use crate::report::objects::{self, Masks};
 use crate::world::schemas::Schemas;
@@ -46,14 +46,14 @@ pub(super) struct Found {
 
 /// The clusters that views show, with what is looked up in them.
 pub(super) struct View {
-    pub(super) world: World,
+    pub(super) world: Arc<World>,
     /// Where values of Secrets stand.
     masks: RefCell<Masks>,
 }
 
 impl View {
     fn new(world: World) -> View {
-        View { world, masks: RefCell::default() }
+        View { world: Arc::new(world), masks: RefCell::default() }
     }
 }
 
@@ -79,8 +79,10 @@ pub(super) struct State<'h> {
     documents: BTreeMap<String, Document>,
     view: View,
     /// Another world to lint, where a broken text was saved.
-    truth: Option<World>,
+    truth: Option<Arc<World>>,
     findings: Vec<Found>,
+    /// What the last lint keeps for the next one.
+    memo: Memo,
     /// Whether texts changed since the view was made.
     stale: bool,
     /// Whether the view changed since it was linted.
@@ -120,6 +122,7 @@ impl<'h> State<'h> {
             view: View::new(world),
             truth: None,
             findings: Vec::new(),
+            memo: Memo::default(),
             stale: true,
             unlinted: true,
             rebuilt: true,
@@ -136,7 +139,9 @@ impl<'h> State<'h> {
         let disk = Snapshot::work_tree(&self.root, self.store.clone())
             .map_err(|error| format!("{}: {error}", self.root.display()))?;
         self.disk = Arc::new(disk.sharing(&self.disk));
-        self.remotes = git::remotes(&self.root);
+        let remotes = git::remotes(&self.root);
+        // Debug shows all of a configuration; two that it can't tell apart are one.
+        let before = format!("{:?}", self.config);
         self.config_mistakes.clear();
         self.config_places.clear();
         match (self.host.config)(&self.root) {
@@ -159,8 +164,11 @@ impl<'h> State<'h> {
         for (path, document) in &mut self.documents {
             document.outside = is_outside(root, disk, path);
         }
+        if remotes != self.remotes || before != format!("{:?}", self.config) {
+            self.remotes = remotes;
+            self.rebuilt = true;
+        }
         self.stale = true;
-        self.rebuilt = true;
         Ok(())
     }
 
@@ -297,7 +305,10 @@ impl<'h> State<'h> {
             true => World::new(snapshot, &self.config, &self.remotes),
             false => self.view.world.like(snapshot, &self.config, &self.remotes),
         };
-        let truth = truth.map(|snapshot| build(&snapshot));
+        if self.rebuilt {
+            self.memo = Memo::default();
+        }
+        let truth = truth.map(|snapshot| Arc::new(build(&snapshot)));
         let world = build(&shown);
         self.truth = truth;
         self.view = View::new(world);
@@ -312,7 +323,7 @@ impl<'h> State<'h> {
         }
         let options = Options { at: (self.host.at)(&self.config), ..Options::default() };
         let world = self.truth.as_ref().unwrap_or(&self.view.world);
-        let mut outcome = engine::run(world, &self.config, &options);
+        let mut outcome = engine::run_again(world, &self.config, &options, &mut self.memo);
         if let Some(baseline) = &self.baseline {
             baseline.apply(&mut outcome);
         }

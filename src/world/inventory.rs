@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Something that may create objects that this repository doesn't show.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opener {
     /// Why.
     pub cause: OpenerCause,
@@ -100,7 +100,7 @@ impl Opener {
 }
 
 /// Objects as they are written somewhere, by their names.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Written {
     by_name: FxHashMap<Arc<str>, Vec<(ObjectId, Option<Location>)>>,
     kinds: FxHashSet<Arc<str>>,

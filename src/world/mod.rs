@@ -20,6 +20,7 @@ mod inventory;
 mod overlays;
 mod pushes;
 mod resource_set;
+pub mod same;
 pub mod schemas;
 mod source;
 pub mod substitution;
@@ -180,7 +181,7 @@ pub struct Applied {
 }
 
 /// What came of building a Flux Kustomization.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Outcome {
     /// Built; what was left out: (name under "not checked", what, where).
     Built {

@@ -38,7 +38,7 @@ impl<T> Setting<T> {
 }
 
 /// What is known of a cluster's controllers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The version of Flux.
     pub flux: Setting<Version>,

@@ -6,7 +6,7 @@ use crate::support::random::Random;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 10] = [
     "clusters/prod/apps.yaml",
     "clusters/prod/infra.yaml",
     "clusters/prod/settings.yaml",
@@ -15,6 +15,8 @@ const FILES: [&str; 8] = [
     "apps/base/kustomization.yaml",
     "apps/prod/replicas.yaml",
     "infra/alerts.yaml",
+    "infra/sources.yaml",
+    "infra/definition.yaml",
 ];
 
 /// What people, and their editors, put into a manifest.
@@ -51,6 +53,38 @@ const SNIPPETS: [&str; 30] = [
     "# forebay: ignore[missing-reference] later\n",
 ];
 
+/// A kind of one's own, and an object of it.
+const DEFINITION: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: shelves.example.com
+spec:
+  group: example.com
+  scope: Cluster
+  names: {kind: Shelf, plural: shelves}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              required: [width]
+              properties:
+                width: {type: integer, maximum: 9}
+---
+apiVersion: example.com/v1
+kind: Shelf
+metadata:
+  name: upper
+spec:
+  width: 12
+  height: 3
+";
+
 /// What is asked at a place.
 const REQUESTS: [&str; 5] = [
     "textDocument/hover",
@@ -73,6 +107,10 @@ fn random_edits_end_where_lint_ends() {
 fn one_session(seed: u64) {
     let mut random = Random(seed);
     let scratch = fleet();
+    // A definition judges an object of its kind, wherever that is.
+    scratch.write("infra/definition.yaml", DEFINITION.as_bytes());
+    let listed = scratch.read("infra/kustomization.yaml") + "  - definition.yaml\n";
+    scratch.write("infra/kustomization.yaml", listed.as_bytes());
     let mut editor = Editor::with(scratch.path(), Value::Null, &["utf-16"]);
     editor.settle();
     let mut open: BTreeSet<&str> = BTreeSet::new();

@@ -326,3 +326,85 @@ fn the_effective_object_follows_edits() {
     assert!(text.contains("apps/prod/replicas.yaml"), "{text}");
     editor.quit();
 }
+
+/// Where a name may be changed, and what it is now; or why not.
+fn prepared(editor: &mut Editor, path: &str, mark: &str) -> Result<String, String> {
+    let at = editor.at(path, mark);
+    told(&editor.try_request("textDocument/prepareRename", at)).map(|answer| {
+        let start = &answer["range"]["start"];
+        format!(
+            "{} at {}:{}",
+            answer["placeholder"].as_str().expect("a name"),
+            start["line"],
+            start["character"]
+        )
+    })
+}
+
+fn renamed(editor: &mut Editor, path: &str, mark: &str, new: &str) -> Result<Value, String> {
+    let mut at = editor.at(path, mark);
+    at["newName"] = json!(new);
+    told(&editor.try_request("textDocument/rename", at))
+}
+
+/// The answer, or the message that the person sees.
+fn told(answer: &Value) -> Result<Value, String> {
+    match answer.get("error") {
+        Some(error) => Err(error["message"].as_str().expect("a message").to_owned()),
+        None => Ok(answer["result"].clone()),
+    }
+}
+
+#[test]
+fn a_rename_that_deletes_nothing_is_an_edit_and_others_are_steps() {
+    let scratch = fleet();
+    let mut editor = Editor::open(scratch.path(), Value::Null);
+    editor.settle();
+    // From what refers to it, in every file.
+    assert_eq!(prepared(&mut editor, RELEASE, "name: ch|arts").as_deref(), Ok("charts at 12:14"));
+    let why = renamed(&mut editor, RELEASE, "name: ch|arts", "Not A Name").expect_err("no name");
+    assert!(why.contains("lower-case letters"), "{why}");
+    let edit = renamed(&mut editor, RELEASE, "name: ch|arts", "bitnami").expect("an edit");
+    apply(&mut editor, &json!({"edit": edit}));
+    assert!(editor.text(RELEASE).contains("        name: bitnami\n"), "{}", editor.text(RELEASE));
+    assert!(editor.text("infra/sources.yaml").contains("\n  name: bitnami\n"));
+    editor.close(RELEASE);
+    editor.close("infra/sources.yaml");
+    // Helm would uninstall it.
+    let why = renamed(&mut editor, RELEASE, "name: sh|op", "store").expect_err("steps");
+    assert!(why.starts_with("not in one commit: the release shop would be uninstalled"), "{why}");
+    assert!(why.contains("\n1. it is suspended") && why.contains("\n2. it is called store"), "{why}");
+    assert!(why.contains("`forebay rename HelmRelease/shop/shop store`"), "{why}");
+    // A Kustomization may look between two commits.
+    assert_eq!(prepared(&mut editor, RELEASE, "${HO|ST}").as_deref(), Ok("HOST at 16:12"));
+    let why = renamed(&mut editor, APPS, "HO|ST:", "DOMAIN").expect_err("steps");
+    assert!(why.contains("`forebay rename variable HOST DOMAIN`") && why.contains("\n3. HOST goes"), "{why}");
+    // What is no name.
+    let why = prepared(&mut editor, RELEASE, "inter|val: 30m").expect_err("no name");
+    assert!(why.starts_with("neither the name of an object"), "{why}");
+    editor.quit();
+}
+
+#[test]
+fn a_migration_changes_all_objects_at_once() {
+    let scratch = fleet();
+    let alerts = scratch
+        .read("infra/alerts.yaml")
+        .replace("  eventSeverity: error\n", "  summary: one\n  eventSeverity: error\n");
+    let more = "---\napiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata:\n  name: second\n  \
+                namespace: flux-system\nspec:\n  summary: two\n  providerRef:\n    name: slack\n  eventSources:\n    \
+                - kind: HelmRelease\n      name: shop\n      namespace: shop\n";
+    scratch.write("infra/alerts.yaml", format!("{alerts}{more}").as_bytes());
+    let mut editor = Editor::open(scratch.path(), Value::Null);
+    editor.settle();
+    let offered = actions(&mut editor, "infra/alerts.yaml", "summary: o|ne");
+    let all =
+        offered.iter().find(|one| one["title"].as_str().is_some_and(|title| title.starts_with("Migrate")));
+    let all = all.unwrap_or_else(|| panic!("{offered:#?}")).clone();
+    assert_eq!(all["title"], "Migrate the summary of all 2 findings of deprecated-alert-summary");
+    apply(&mut editor, &all);
+    let text = editor.text("infra/alerts.yaml");
+    assert_eq!(text.matches("eventMetadata:").count(), 2, "{text}");
+    assert!(!text.contains("\n  summary:"), "{text}");
+    editor.quit();
+}

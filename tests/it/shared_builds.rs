@@ -1,6 +1,7 @@
 //! A world that shares builds with an earlier one (`World::like`) is the world
 //! that would be built alone: after random changes of files, for the projects of
-//! the tests and the corpus, each object with each value and its place.
+//! the tests and the corpus, each object with each value and its place. So are the
+//! findings of a run that takes over what an earlier one kept (`lint::Memo`).
 //!
 //! `FOREBAY_CHANGES` is how many changed trees each repository gets.
 
@@ -9,7 +10,8 @@ use crate::support::random::Random;
 use crate::support::skip::corpus_or_skip;
 use forebay::config::Config;
 use forebay::kustomize::FILE_NAMES;
-use forebay::lint::engine::{self, Options};
+use forebay::lint::Memo;
+use forebay::lint::engine::{self, Options, Outcome as Found};
 use forebay::repo::{Snapshot, Store};
 use forebay::world::{Effective, Outcome, World};
 use forebay::yaml::{Dialect, Node, NodeRef};
@@ -39,13 +41,17 @@ fn the_corpus() {
 fn compare(repositories: &[(String, Files)], changes: usize) {
     let changes = std::env::var("FOREBAY_CHANGES").map_or(changes, |count| count.parse().expect("a number"));
     let config = Config::default();
-    let (mut objects, mut shared) = (0, 0);
+    let (mut objects, mut shared, mut answers, mut reused) = (0, 0, 0, 0);
     for (name, files) in repositories {
         let store = Arc::new(Store::default());
         let before = Arc::new(snapshot(files, &store));
         let base = World::new(&before, &config, &[]);
+        let base = Arc::new(base);
+        let mut memo = Memo::default();
+        engine::run_again(&base, &config, &Options::default(), &mut memo);
         let same = base.like(&before, &config, &[]);
         assert!(whole(&same) == whole(&base), "{name}: an unchanged tree is built anew");
+        drop(same);
         for seed in 0..changes as u64 {
             let mut random = Random(seed ^ (name.len() as u64) << 32);
             let mut changed = files.clone();
@@ -53,7 +59,11 @@ fn compare(repositories: &[(String, Files)], changes: usize) {
                 (0..1 + random.below(3)).map(|_| change(&mut changed, &mut random)).collect();
             let after = Arc::new(snapshot(&changed, &store).sharing(&before));
             let (alone, like) = (World::new(&after, &config, &[]), base.like(&after, &config, &[]));
-            let (wanted, got) = (text(&alone), text(&like));
+            let like = Arc::new(like);
+            let wanted = text(&alone, &engine::run(&alone, &config, &Options::default()));
+            let got = text(&like, &engine::run_again(&like, &config, &Options::default(), &mut memo));
+            let (again, all) = memo.reused();
+            (answers, reused) = (answers + all, reused + again);
             assert!(
                 wanted == got,
                 "{name}, {seed}: {}\n{}",
@@ -65,8 +75,13 @@ fn compare(repositories: &[(String, Files)], changes: usize) {
             shared += new.intersection(&old).count();
         }
     }
-    println!("{} repositories, {objects} built objects, {shared} of them shared", repositories.len());
+    println!(
+        "{} repositories, {objects} built objects, {shared} of them shared; {answers} answers of rules, \
+         {reused} of them kept",
+        repositories.len()
+    );
     assert!(shared * 5 > objects, "only {shared} of {objects} objects are shared");
+    assert!(reused * 4 > answers, "only {reused} of {answers} answers are kept");
 }
 
 /// The objects that builds made, by what tells them apart: neither the plain text
@@ -195,7 +210,7 @@ fn change(files: &mut Files, random: &mut Random) -> String {
 }
 
 /// Everything that a world says, by cluster, and what lint finds in it.
-fn text(world: &World) -> String {
+fn text(world: &World, outcome: &Found) -> String {
     let mut out = String::new();
     for cluster in &world.clusters {
         let _ = writeln!(out, "cluster {:?} {} {:?}", cluster.name, cluster.root, cluster.settings);
@@ -224,8 +239,26 @@ fn text(world: &World) -> String {
         let _ = writeln!(out, "{:?} {:?} {:?}", cluster.openers, cluster.expanded, cluster.generated);
     }
     let _ = writeln!(out, "orphans {:?}", world.orphans);
-    for finding in engine::run(world, &Config::default(), &Options::default()).findings {
-        let _ = writeln!(out, "{} {:?} {:?}", finding.rule.id, finding.location, finding.clusters);
+    for finding in &outcome.findings {
+        let _ = writeln!(
+            out,
+            "{} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?} {}",
+            finding.rule.id,
+            finding.level,
+            finding.location,
+            finding.title,
+            finding.why,
+            finding.help,
+            finding.objects,
+            finding.clusters,
+            finding.related,
+            finding.fixes,
+            finding.fingerprint
+        );
+    }
+    for (reason, places) in outcome.not_checked.iter() {
+        let places: BTreeSet<&String> = places.iter().collect();
+        let _ = writeln!(out, "{reason} {places:?}");
     }
     out
 }

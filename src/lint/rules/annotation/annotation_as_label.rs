@@ -33,7 +33,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         // Written in both places, the label is there to select by.
         let annotations = known.map.pointer.replace("/labels", "/annotations");
         let twin = view.node.at(&annotations).and_then(|map| map.get(&known.entry.key));
-        if twin.is_some() || view.context.is_selected(&known.entry.key) {
+        if twin.is_some() || view.is_selected(&known.entry.key) {
             continue;
         }
         let Some(location) = known.entry.key_location() else { continue };

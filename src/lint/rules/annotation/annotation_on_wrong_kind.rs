@@ -74,13 +74,7 @@ const PARENT_ONLY: &str = "kustomize.toolkit.fluxcd.io/reconcile";
 fn is_surely_unapplied(view: &ObjectView<'_>) -> bool {
     let entry_point = view.node.location().is_some_and(|at| at.path.ends_with("gotk-sync.yaml"));
     // The root of a cluster is one of its objects, also where no Kustomization applies it.
-    let clusters = &view.context.world.clusters;
-    entry_point
-        && view.effective.is_none_or(|object| {
-            object.members.iter().all(|(cluster, member)| {
-                clusters[*cluster as usize].members[*member as usize].applied_by.is_none()
-            })
-        })
+    entry_point && view.memberships().all(|(_, member)| member.applied_by.is_none())
 }
 
 fn is_suspendable(id: &ObjectId) -> bool {

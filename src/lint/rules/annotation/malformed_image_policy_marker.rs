@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
-    let Some(stream) = view.context.snapshot.stream(view.file) else { return };
+    let Some(stream) = view.stream() else { return };
     if view.file.path.ends_with(".json") || memchr::memmem::find(stream.text.as_bytes(), b"$image").is_none()
     {
         return;

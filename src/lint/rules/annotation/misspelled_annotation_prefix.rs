@@ -23,7 +23,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for map in view.metadata() {
         for MetadataEntry { entry, standing } in &map.entries {
             let Standing::WrongPrefix(meant) = standing else { continue };
-            if view.context.is_selected(&entry.key) {
+            if view.is_selected(&entry.key) {
                 continue;
             }
             let Some(location) = entry.key_location() else { continue };

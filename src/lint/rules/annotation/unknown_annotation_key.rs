@@ -33,7 +33,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             };
             // What was meant as event metadata is another rule's.
             let is_metadata = map.own && !map.labels && own_group_name(view.id, &entry.key).is_some();
-            if is_metadata || view.context.is_selected(&entry.key) {
+            if is_metadata || view.is_selected(&entry.key) {
                 continue;
             }
             let Some(location) = entry.key_location() else { continue };

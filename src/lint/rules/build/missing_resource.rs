@@ -21,9 +21,9 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let snapshot = view.context.snapshot;
     let applies = view.cluster.name.is_some();
     for failed in failures(view, Matter::MissingResource) {
+        let snapshot = view.beyond().snapshot;
         let path = entry_path(snapshot, failed.failure);
         if let Some((path, why)) = path.as_deref().and_then(|path| Some((path, made_later(snapshot, path)?)))
         {

@@ -107,11 +107,12 @@ impl Failed<'_> {
 /// The failures of a cluster's builds that are the matter of one rule; of one
 /// cause only one.
 fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> Vec<Failed<'a>> {
-    let (snapshot, cluster) = (view.context.snapshot, view.cluster);
+    let cluster = view.cluster;
     let mut found: Vec<(Failed<'a>, Vec<usize>)> = Vec::new();
     let mut known: FxHashMap<(String, Arc<str>, u32), usize> = FxHashMap::default();
     for (index, applied) in cluster.applied.iter().enumerate() {
         for failure in applied.outcome.failures() {
+            let snapshot = view.beyond().snapshot;
             let tree = applied.tree.as_ref();
             let generated = tree.is_some_and(|tree| !has_kustomization(tree, &applied.path));
             if matter_of(snapshot, failure, generated) != matter {
@@ -224,7 +225,7 @@ fn level_outside(view: &ClusterView<'_>, failed: &Failed<'_>) -> Option<Level> {
     }
     match is_leftover(&failed.location.path) {
         true => Some(Level::Info),
-        false => view.context.world.has_entry.then_some(Level::Warning),
+        false => view.has_entry().then_some(Level::Warning),
     }
 }
 
@@ -248,7 +249,7 @@ fn report_failure<'f>(
     finding.why(why).help(help).field("", failed.failure.message.clone());
     if let Some(level) = level_outside(view, failed) {
         finding.level = finding.level.min(level);
-        if view.context.world.has_entry {
+        if view.has_entry() {
             finding.why.push_str("; no cluster applies it");
         }
     }

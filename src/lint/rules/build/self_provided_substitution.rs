@@ -44,7 +44,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 continue;
             }
             let Some(location) = source.location_at("/name") else { continue };
-            let provider = view.context.world.object(member.object);
+            let provider = view.object(member);
             let what = format!("applies {kind} {name}, which it reads");
             let finding = report.report(location, title(&applied.id, &what));
             finding

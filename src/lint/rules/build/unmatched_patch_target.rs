@@ -25,7 +25,7 @@ pub static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     for cluster in &context.world.clusters {
-        let view = ClusterView { context, cluster };
+        let view = ClusterView::new(context, cluster);
         for failed in failures(&view, Matter::UnmatchedPatch) {
             let help = "name an object of this build, or give the patch a target".to_owned();
             report_failure(report, &view, &failed, help);

@@ -25,7 +25,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let (world, cluster) = (view.context.world, view.cluster);
+    let (world, cluster) = (view.world(), view.cluster);
     // Of a cluster that is only guessed at, nobody may apply anything: these are
     // often templates.
     let guessed = cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry);
@@ -50,7 +50,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             && world
                 .variables(cluster, &object.id, object.node.get_ref())
                 .is_some_and(|known| known.runs() != Some(false));
-        visit(object.node.get_ref(), "", 0, &mut |node, text, pointer| {
+        visit(object.node.get_ref(), &At::Root, 0, &mut |node, text, pointer| {
             let Ok(template) = parse(text) else { return };
             // What shapes a Kustomization's own build is substituted with that build.
             if own && SHAPES_BUILD.iter().any(|field| pointer.starts_with(field)) {
@@ -113,22 +113,39 @@ fn is_reference(pointer: &str) -> bool {
     }
 }
 
+/// Where a visit is: written out for the few values that are looked at.
+enum At<'p> {
+    Root,
+    Key(&'p At<'p>, &'p str),
+    Index(&'p At<'p>, usize),
+}
+
+impl At<'_> {
+    fn pointer(&self) -> String {
+        match self {
+            At::Root => String::new(),
+            At::Key(above, key) => pointer_join(&above.pointer(), key),
+            At::Index(above, index) => pointer_join(&above.pointer(), &index.to_string()),
+        }
+    }
+}
+
 /// Calls `found` for every string that may hold an expression.
-fn visit<'a>(node: NodeRef<'a>, pointer: &str, depth: usize, found: &mut dyn FnMut(NodeRef<'a>, &str, &str)) {
+fn visit<'a>(node: NodeRef<'a>, at: &At<'_>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>, &str, &str)) {
     if depth > emit::DEPTH_LIMIT || node.is_unknown() {
         return;
     }
     if node.is_map() {
         for entry in node.entries() {
-            visit(entry.value, &pointer_join(pointer, &entry.key), depth + 1, found);
+            visit(entry.value, &At::Key(at, &entry.key), depth + 1, found);
         }
     } else if node.is_seq() {
         for (index, item) in node.items().enumerate() {
-            visit(item, &pointer_join(pointer, &index.to_string()), depth + 1, found);
+            visit(item, &At::Index(at, index), depth + 1, found);
         }
     } else if let Scalar::Str(text) = node.scalar(Dialect::GoYamlV3)
         && text.contains("${")
     {
-        found(node, &text, pointer);
+        found(node, &text, &at.pointer());
     }
 }

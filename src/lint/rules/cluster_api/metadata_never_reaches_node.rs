@@ -4,9 +4,9 @@
 
 use super::title;
 use crate::go::regexp::GoRegexp;
+use crate::lint::ClusterView;
 use crate::lint::metadata::{has_hole, metadata_maps};
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule};
-use crate::lint::{ClusterView, Context};
 use crate::simulate::propagation::node::syncs_label;
 use crate::yaml::NodeRef;
 
@@ -34,7 +34,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             for entry in map.entries.iter().map(|e| &e.entry) {
                 let key = &*entry.key;
                 let meant = is_for_nodes(key) && !syncs_label(key, &additional);
-                if !meant || has_hole(key) || is_used(view.context, key) {
+                if !meant || has_hole(key) || view.is_selected(key) {
                     continue;
                 }
                 let Some(location) = entry.key_location() else { continue };
@@ -52,10 +52,6 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
         }
     }
-}
-
-fn is_used(context: &Context<'_>, key: &str) -> bool {
-    context.is_selected(key)
 }
 
 fn is_cluster_api(group: &str) -> bool {
@@ -78,7 +74,7 @@ fn is_for_nodes(key: &str) -> bool {
 /// tells whether there are any.
 fn additional_labels(view: &ClusterView<'_>) -> Option<Vec<GoRegexp>> {
     const FLAG: &str = "--additional-sync-machine-labels";
-    let target = view.context.config.target_of(view.cluster.name.as_deref());
+    let target = view.config().target_of(view.cluster.name.as_deref());
     let mut texts: Vec<String> =
         target.additional_sync_machine_labels.iter().map(|written| written.value.clone()).collect();
     let controller =

@@ -50,7 +50,7 @@ use crate::model::cluster_api_kinds::CORE;
 fn scopes<'a>(view: &ClusterView<'a>) -> Vec<Scope<'a>> {
     let ours = |group: &str| group == CORE || group.ends_with(".cluster.x-k8s.io");
     let any = view.members().any(|(_, object)| ours(object.id.group()));
-    if any { scopes_of(view.context.world, view.cluster) } else { Vec::new() }
+    if any { scopes_of(view.world(), view.cluster) } else { Vec::new() }
 }
 
 /// The scopes of clusters that exist before and after a change, in pairs.

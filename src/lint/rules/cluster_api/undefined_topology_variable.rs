@@ -36,7 +36,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             // Without an entry point nobody says which of several classes of a name it is.
             let of_the_name =
                 |id: &ObjectId| id.is("cluster.x-k8s.io", "ClusterClass") && id.name == class.object.id.name;
-            let classes = view.context.snapshot.objects().iter().filter(|object| of_the_name(&object.id));
+            let classes = view.beyond().snapshot.objects().iter().filter(|object| of_the_name(&object.id));
             if view.cluster.name.is_none() && classes.count() > 1 {
                 continue;
             }

@@ -25,7 +25,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let target = view.context.config.target_of(view.cluster.name.as_deref());
+    let target = view.config().target_of(view.cluster.name.as_deref());
     for scope in scopes(view) {
         let configs: Vec<&str> =
             scope.objects.of_kind(RUNTIME, "ExtensionConfig").map(|object| object.name()).collect();

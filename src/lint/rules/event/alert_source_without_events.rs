@@ -27,7 +27,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(scene) = Scene::of(view) else { return };
     let is_repository = |item: &Item<'_>| item.id.is(SOURCE, "HelmRepository");
     let repositories: Vec<Item<'_>> =
-        items(view.context.world, view.cluster, &ApplyTarget::Local).filter(is_repository).collect();
+        items(view.world(), view.cluster, &ApplyTarget::Local).filter(is_repository).collect();
     for (item, alert) in &scene.notifier.alerts {
         let nodes = item.node.items_at("/spec/eventSources");
         for (index, (source, node)) in alert.sources.iter().zip(nodes).enumerate() {

@@ -56,7 +56,7 @@ pub(in crate::lint::rules) fn own_group_name<'k>(id: &ObjectId, key: &'k str) ->
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for entry in view.node.entries_at("/metadata/annotations") {
         let Some(name) = own_group_name(view.id, &entry.key) else { continue };
-        if view.context.is_selected(&entry.key) {
+        if view.is_selected(&entry.key) {
             continue;
         }
         let Some(location) = entry.key_location() else { continue };

@@ -56,7 +56,7 @@ struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// `None` for a cluster without alerts.
     fn of(view: &ClusterView<'a>) -> Option<Scene<'a>> {
-        let (world, cluster) = (view.context.world, view.cluster);
+        let (world, cluster) = (view.world(), view.cluster);
         let notifier = Notifier::new(world, cluster, &ApplyTarget::Local);
         if notifier.alerts.is_empty() {
             return None;

@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
-    let Some(at) = view.context.at.filter(|_| is_gate(view.id)) else { return };
+    let Some(at) = is_gate(view.id).then(|| view.beyond().at).flatten() else { return };
     let gating = Gating::read(std::iter::once((view.id, view.node)));
     for gate in gating.gates.iter().filter(|gate| gate.unknown.is_none()) {
         let requests: Vec<_> = gate.requests.iter().map(|(request, _)| *request).collect();

@@ -20,7 +20,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
-    let Some(at) = view.context.at.filter(|_| is_gate(view.id)) else { return };
+    let Some(at) = is_gate(view.id).then(|| view.beyond().at).flatten() else { return };
     let gating = Gating::read(std::iter::once((view.id, view.node)));
     let requests = gating.gates.iter().flat_map(|gate| &gate.requests);
     for (request, location) in requests.filter(|(request, _)| request.at > at) {

@@ -36,7 +36,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let mut consumers: BTreeMap<(&str, Option<&str>, &str), Vec<Consumer<'_>>> = BTreeMap::new();
     let is_consumer = |object: &Effective| matches!(&*object.id.kind, "Kustomization" | "HelmRelease");
     for (member, object) in local(view).filter(|(_, object)| is_consumer(object)) {
-        let found = view.context.references(member);
+        let found = view.references(member);
         for source in found.iter().filter(|reference| reference.role == Role::Source) {
             if let Some(name) =
                 source.name.as_deref().filter(|name| !has_hole(name) && !source.namespace_unknown)
@@ -52,7 +52,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let group = crate::model::references::group_of(kind);
         let source = view.cluster.find(&ApplyTarget::Local, group, kind, *namespace, name);
         let of_source: BTreeSet<String> = source
-            .map(|member| waits(view.context.world.object(member.object)))
+            .map(|member| waits(view.object(member)))
             .into_iter()
             .flatten()
             .map(|wait| wait.name)

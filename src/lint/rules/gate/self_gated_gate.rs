@@ -57,7 +57,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 /// What holds a Kustomization back: the gates that it waits for, and those that
 /// its source waits for.
 pub(super) fn blockers<'a>(view: &ClusterView<'a>, applied: &'a Applied) -> Vec<Wait<'a>> {
-    let world = view.context.world;
+    let world = view.world();
     let find = |group: &str, kind: &str, namespace: Option<&str>, name: &str| -> Option<&'a Effective> {
         let member = view.cluster.find(&ApplyTarget::Local, group, kind, namespace, name)?;
         Some(world.object(member.object))

@@ -31,12 +31,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let local = ApplyTarget::Local;
         let found = view.cluster.find(&local, &reference.group, &reference.kind, namespace, name);
         let Some(member) = found else { continue };
-        let repository = view.context.world.object(member.object);
+        let repository = view.object(member);
         let root = repository.node.get_ref();
         let labels = view
             .cluster
             .find(&local, "", "Namespace", None, object.id.namespace.as_deref().unwrap_or_default())
-            .map(|member| view.context.world.object(member.object).node.get_ref());
+            .map(|member| view.object(member).node.get_ref());
         let Some(why) = denial(root, labels, object.id.namespace.as_deref().unwrap_or_default()) else {
             continue;
         };

@@ -238,7 +238,7 @@ fn is_completed(view: &ClusterView<'_>, reference: &Reference<'_>, near: &Near<'
     let same_name =
         |object: &Effective| unsaid(object.id.namespace.as_deref()) || unsaid(reference.namespace.as_deref());
     view.cluster.name.is_none()
-        && (near.hashed.is_some() && view.context.world.has_entry || near.elsewhere.is_some_and(same_name))
+        && (near.hashed.is_some() && view.has_entry() || near.elsewhere.is_some_and(same_name))
 }
 
 /// A source that nothing makes and that more than half of a cluster's
@@ -317,9 +317,8 @@ struct Near<'a> {
 impl<'a> Near<'a> {
     fn of(view: &ClusterView<'a>, target: &ApplyTarget, reference: &Reference<'_>, name: &str) -> Near<'a> {
         let limit = if name.chars().count() <= 5 { 1 } else { 2 };
-        let cluster: &'a Cluster = view.cluster;
         let mut near = Near { close: None, elsewhere: None, hashed: None };
-        for (member, object) in view.context.world.members(cluster) {
+        for (member, object) in view.members() {
             if member.target != *target
                 || *object.id.kind != *reference.kind
                 || object.id.group() != reference.group

@@ -21,10 +21,9 @@ use crate::world::{ApplyTarget, Effective};
 pub(super) fn local_references<'a>(
     view: &ClusterView<'a>,
 ) -> impl Iterator<Item = (&'a Effective, &'a Reference<'a>)> {
-    let context = view.context;
     view.members()
         .filter(|(member, _)| member.target == ApplyTarget::Local)
-        .flat_map(|(member, object)| context.references(member).iter().map(move |found| (object, found)))
+        .flat_map(|(member, object)| view.references(member).iter().map(move |found| (object, found)))
 }
 
 /// The name of a reference, when it is known for sure.

@@ -77,7 +77,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             ))
             .object(&object.id)
             .field(format!("{}/name", reference.pointer), name);
-        let place = view.context.world.object(member.object).node.get_ref().location_at("/metadata/name");
+        let place = view.object(member).node.get_ref().location_at("/metadata/name");
         if let Some(place) = place {
             finding.related(format!("applied by Kustomization {}", provider.id.name), place);
         }

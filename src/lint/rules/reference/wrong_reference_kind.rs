@@ -106,5 +106,5 @@ pub(super) fn other_kind<'a>(
     let (group, kind) =
         if id.is(KUSTOMIZE, "Kustomization") { (HELM, "HelmRelease") } else { (KUSTOMIZE, "Kustomization") };
     let member = view.cluster.find(&local, group, kind, namespace, name)?;
-    Some(view.context.world.object(member.object))
+    Some(view.object(member))
 }

@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for (object, suspension) in suspended_objects(view) {
-        if suspension.suspended != Some(true) || suspension.reason(view.context.snapshot).is_some() {
+        if suspension.suspended != Some(true) || suspension.reason(view.beyond().snapshot).is_some() {
             continue;
         }
         let Some(location) = suspension.location() else { continue };

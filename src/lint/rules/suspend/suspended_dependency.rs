@@ -24,7 +24,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if suspension.suspended != Some(true) || suspension.disabled.is_some() {
             continue;
         }
-        for dependant in dependants(view.context.world, view.cluster, &object.id) {
+        for dependant in dependants(view.world(), view.cluster, &object.id) {
             let Some(location) = dependant.location.clone() else { continue };
             let (level, why) = if dependant.same_source {
                 (

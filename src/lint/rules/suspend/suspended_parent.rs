@@ -24,7 +24,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if !is_kustomization(&object.id) || suspension.suspended != Some(true) {
             continue;
         }
-        let mut children = children(view.context.world, view.cluster, &object.id);
+        let mut children = children(view.world(), view.cluster, &object.id);
         children.retain(|child| {
             let state = state_of(&child.id, child.node.get_ref(), &view.cluster.settings);
             state.is_none_or(|state| state.suspended == Some(false))

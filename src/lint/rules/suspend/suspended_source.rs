@@ -25,7 +25,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if object.id.group() != SOURCE || suspension.suspended != Some(true) {
             continue;
         }
-        let consumers = consumers(view.context.world, view.cluster, &object.id);
+        let consumers = consumers(view.world(), view.cluster, &object.id);
         let Some(location) = suspension.location().filter(|_| !consumers.is_empty()) else { continue };
         let finding = report.report(location, format!("{}: suspended, but still used", object.id));
         finding

@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     let whole = Location { path: view.file.path.clone(), start: 0, end: 0, via: Vec::new() };
-    match view.context.snapshot.blob(view.file).map(|blob| blob.content()) {
+    match view.blob().map(|blob| blob.content()) {
         Ok(Content::Undecodable(fault)) => {
             let start = fault.offset as u32;
             report

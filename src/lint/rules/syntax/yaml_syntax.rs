@@ -24,7 +24,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
-    let Some(stream) = view.context.snapshot.stream(view.file) else {
+    let Some(stream) = view.stream() else {
         return;
     };
     // JSON files that are no manifests (with comments, or of other tools) are
@@ -87,7 +87,7 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
 
 /// What fails in which builds because of the file, in words.
 fn broken_builds(view: &DocumentView<'_>) -> Option<String> {
-    let context = view.context;
+    let context = view.beyond();
     let mut names: Vec<String> = Vec::new();
     let mut held = 0;
     for cluster in &context.world.clusters {
@@ -109,7 +109,7 @@ fn broken_builds(view: &DocumentView<'_>) -> Option<String> {
                 names.push(name);
             }
         }
-        held += held_back(&ClusterView { context, cluster }, &indices);
+        held += held_back(&ClusterView::new(context, cluster), &indices);
     }
     let more = names.len().saturating_sub(3);
     names.truncate(3);

@@ -1,0 +1,283 @@
+//! What rules are shown, and what of it they looked at.
+//!
+//! A view gives what its rule is about: a file, an object, a cluster. What lies beyond
+//! is behind a method that takes a note, so that [`super::memo`] knows which answers
+//! of an earlier run still hold: those whose subject is the same and that never looked
+//! elsewhere.
+
+use super::metadata::{MetadataMap, metadata_maps};
+use super::selectors::Selectors;
+use super::{Rule, Suppressions, validity};
+use crate::config::Config;
+use crate::model::ObjectId;
+use crate::model::references::{Reference, references};
+use crate::repo::{Blob, File, Snapshot, Unreadable};
+use crate::world::versions::Settings;
+use crate::world::{Applied, Cluster, Effective, Member, World};
+use crate::yaml::{NodeRef, Source, Stream};
+use jiff::Timestamp;
+use rayon::prelude::*;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::{Arc, OnceLock};
+
+/// What every rule can see.
+pub struct Context<'a> {
+    /// The files and source objects.
+    pub snapshot: &'a Snapshot,
+    /// The clusters and effective objects.
+    pub world: &'a World,
+    /// The root's configuration.
+    pub config: &'a Config,
+    /// The time that was asked for; rules that depend on it are silent without.
+    pub at: Option<Timestamp>,
+    selectors: OnceLock<Selectors>,
+    /// Those of each effective object: a dozen rules ask for them.
+    references: Vec<Vec<Reference<'a>>>,
+}
+
+impl<'a> Context<'a> {
+    /// What rules can see of a repository.
+    pub fn new(world: &'a World, config: &'a Config, at: Option<Timestamp>) -> Self {
+        let of = |object: &'a Effective| references(&object.id, object.node.get_ref());
+        let references = world.objects.par_iter().map(of).collect();
+        Context { snapshot: &world.snapshot, world, config, at, selectors: OnceLock::new(), references }
+    }
+
+    /// The references of an object of a cluster.
+    pub fn references(&self, member: &Member) -> &[Reference<'a>] {
+        &self.references[member.object as usize]
+    }
+
+    /// Whether something in the repository selects objects by this label or
+    /// annotation key, or names it in a text. Looked up once, on first use.
+    pub fn is_selected(&self, key: &str) -> bool {
+        self.selectors.get_or_init(|| Selectors::collect(self.snapshot)).name(key)
+    }
+}
+
+/// What a rule looked at beside its subject.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    beyond: Cell<bool>,
+    keys: RefCell<Vec<(String, bool)>>,
+}
+
+impl Looks {
+    /// Whether the rule looked beyond its subject; forgotten with that.
+    pub(super) fn take_beyond(&self) -> bool {
+        self.beyond.take()
+    }
+
+    /// The keys that it asked about, with the answers; forgotten with that.
+    pub(super) fn take_keys(&self) -> Vec<(String, bool)> {
+        self.keys.take()
+    }
+
+    fn is_selected(&self, context: &Context<'_>, key: &str) -> bool {
+        let answer = context.is_selected(key);
+        self.keys.borrow_mut().push((key.to_owned(), answer));
+        answer
+    }
+}
+
+/// A manifest file for [`super::Check::Document`]. Templates are not shown to rules.
+pub struct DocumentView<'a> {
+    context: &'a Context<'a>,
+    /// The file.
+    pub file: &'a File,
+    /// Its documents; empty where it can't be decoded.
+    pub sources: &'a [Arc<Source>],
+    pub(super) looks: Looks,
+}
+
+impl<'a> DocumentView<'a> {
+    /// A file of a repository.
+    pub fn new(context: &'a Context<'a>, file: &'a File) -> Self {
+        let sources = context.snapshot.sources(file);
+        DocumentView { context, file, sources, looks: Looks::default() }
+    }
+
+    /// Its content.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn blob(&self) -> Result<&'a Arc<Blob>, &'a Unreadable> {
+        self.context.snapshot.blob(self.file)
+    }
+
+    /// Its text, when it is readable text.
+    pub fn stream(&self) -> Option<&'a Arc<Stream>> {
+        self.context.snapshot.stream(self.file)
+    }
+
+    /// All there is. A rule that asks is run again whenever anything changes.
+    pub fn beyond(&self) -> &'a Context<'a> {
+        self.looks.beyond.set(true);
+        self.context
+    }
+}
+
+/// An object for [`super::Check::Object`].
+pub struct ObjectView<'a> {
+    context: &'a Context<'a>,
+    /// Its identity.
+    pub id: &'a ObjectId,
+    /// Its root: the effective one, or the source of an orphan.
+    pub node: NodeRef<'a>,
+    /// The effective object; `None` for an orphan.
+    pub effective: Option<&'a Effective>,
+    metadata: OnceCell<Vec<MetadataMap<'a>>>,
+    faults: OnceCell<validity::Verdict<'a>>,
+    pub(super) looks: Looks,
+}
+
+impl<'a> ObjectView<'a> {
+    /// An effective object, or an orphan.
+    pub fn new(
+        context: &'a Context<'a>,
+        id: &'a ObjectId,
+        node: NodeRef<'a>,
+        effective: Option<&'a Effective>,
+    ) -> Self {
+        let (metadata, faults) = (OnceCell::new(), OnceCell::new());
+        ObjectView { context, id, node, effective, metadata, faults, looks: Looks::default() }
+    }
+
+    /// Its label and annotation maps, its own first, then those that it hands down.
+    pub fn metadata(&self) -> &[MetadataMap<'a>] {
+        self.metadata.get_or_init(|| metadata_maps(self.id, self.node))
+    }
+
+    /// What the API servers of its clusters make of it.
+    pub fn verdict(&self) -> &validity::Verdict<'a> {
+        self.faults.get_or_init(|| validity::judge(self, self.context))
+    }
+
+    /// The clusters that hold it, with its membership. Of a cluster nothing is to be
+    /// read but what [`super::memo`] compares: its name, certainty and settings.
+    pub fn memberships(&self) -> impl Iterator<Item = (&'a Cluster, &'a Member)> {
+        let world = self.context.world;
+        self.effective.into_iter().flat_map(|object| &object.members).map(move |(cluster, member)| {
+            let cluster = &world.clusters[*cluster as usize];
+            (cluster, &cluster.members[*member as usize])
+        })
+    }
+
+    /// The Flux Kustomizations that apply it; none for orphans, loose objects
+    /// and overlays of a repository without entry points.
+    pub fn applied_by(&self) -> impl Iterator<Item = (&'a Cluster, &'a Applied)> {
+        self.memberships()
+            .filter(|(cluster, _)| cluster.name.is_some())
+            .filter_map(|(cluster, member)| Some((cluster, &cluster.applied[member.applied_by? as usize])))
+    }
+
+    /// Whether it reaches a cluster through a build (kustomize re-emits values).
+    pub fn is_built(&self) -> bool {
+        self.memberships().any(|(_, member)| member.applied_by.is_some())
+    }
+
+    /// Settings of the clusters that hold it; rules that depend on a version
+    /// must hold for all of them.
+    pub fn settings(&self) -> impl Iterator<Item = &'a Settings> {
+        self.memberships().map(|(cluster, _)| &cluster.settings)
+    }
+
+    /// See [`Context::is_selected`].
+    pub fn is_selected(&self, key: &str) -> bool {
+        self.looks.is_selected(self.context, key)
+    }
+
+    /// All there is. A rule that asks is run again whenever anything changes.
+    pub fn beyond(&self) -> &'a Context<'a> {
+        self.looks.beyond.set(true);
+        self.context
+    }
+}
+
+/// A cluster for [`super::Check::Cluster`].
+pub struct ClusterView<'a> {
+    context: &'a Context<'a>,
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    pub(super) looks: Looks,
+}
+
+impl<'a> ClusterView<'a> {
+    /// A cluster of a repository.
+    pub fn new(context: &'a Context<'a>, cluster: &'a Cluster) -> Self {
+        ClusterView { context, cluster, looks: Looks::default() }
+    }
+
+    /// Its objects with their membership.
+    pub fn members(&self) -> impl Iterator<Item = (&'a Member, &'a Effective)> + use<'a> {
+        self.context.world.members(self.cluster)
+    }
+
+    /// Its objects of a group and kind.
+    pub fn of_kind(
+        &self,
+        group: &'a str,
+        kind: &'a str,
+    ) -> impl Iterator<Item = (&'a Member, &'a Effective)> + use<'a> {
+        self.members().filter(move |(_, object)| object.id.is(group, kind))
+    }
+
+    /// The object of one of its members.
+    pub fn object(&self, member: &Member) -> &'a Effective {
+        self.context.world.object(member.object)
+    }
+
+    /// The references of the object of one of its members.
+    pub fn references(&self, member: &Member) -> &'a [Reference<'a>] {
+        self.context.references(member)
+    }
+
+    /// See [`Context::is_selected`].
+    pub fn is_selected(&self, key: &str) -> bool {
+        self.looks.is_selected(self.context, key)
+    }
+
+    /// The root's configuration.
+    pub fn config(&self) -> &'a Config {
+        self.context.config
+    }
+
+    /// Whether the repository has an entry point.
+    pub fn has_entry(&self) -> bool {
+        self.context.world.has_entry
+    }
+
+    /// The world, for what takes it along with the cluster to find the cluster's own
+    /// objects. Of anything else in it, see [`ClusterView::beyond`].
+    pub fn world(&self) -> &'a World {
+        self.context.world
+    }
+
+    /// All there is. A rule that asks is run again whenever anything changes.
+    pub fn beyond(&self) -> &'a Context<'a> {
+        self.looks.beyond.set(true);
+        self.context
+    }
+}
+
+/// Two snapshots for [`super::Check::Change`]; findings are about the head.
+pub struct ChangeView<'a> {
+    /// Before the change.
+    pub base: &'a Context<'a>,
+    /// After it.
+    pub head: &'a Context<'a>,
+}
+
+/// A run for [`super::Check::Run`], after all other rules.
+pub struct RunView<'a> {
+    /// What every rule can see.
+    pub context: &'a Context<'a>,
+    /// The suppressions, which know whether they were used.
+    pub suppressions: &'a Suppressions,
+    /// The rules that ran.
+    pub rules: &'a [&'static Rule],
+    /// Whether only some PATHs were asked for.
+    pub is_focused: bool,
+    /// Whether everything of every cluster could be built.
+    pub is_complete: bool,
+}

@@ -1,0 +1,86 @@
+//! Whether something is what it was in another world of the repository. Worlds that
+//! are made of one another share what was built of the same texts ([`World::like`]),
+//! so that objects are compared by the identity of their nodes.
+
+use super::{Applied, Cluster, Member, World};
+use crate::yaml::Node;
+use std::sync::Arc;
+
+/// What tells a node from all others that are alive.
+pub fn address(node: &Node) -> (usize, u32) {
+    match node {
+        Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
+        Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+    }
+}
+
+impl World {
+    /// Whether a cluster is what its twin is in another world: the same objects, of the
+    /// same texts, applied by the same Kustomizations with the same outcome, under the
+    /// same settings; and the same may exist unseen. Whoever reads these alone can't
+    /// tell the two apart; the files of their trees are not compared.
+    pub fn has_same_cluster(&self, cluster: &Cluster, other: &World, twin: &Cluster) -> bool {
+        // Every field, so that a new one is thought of.
+        let Cluster {
+            name,
+            root,
+            certainty,
+            form,
+            location,
+            tree,
+            source,
+            settings,
+            members,
+            applied,
+            openers,
+            expanded,
+            generated,
+            index: _,
+        } = cluster;
+        let same_member = |(one, two): (&Member, &Member)| {
+            let (object, before) = (self.object(one.object), other.object(two.object));
+            address(&object.node) == address(&before.node)
+                && one.applied_by == two.applied_by
+                && one.target == two.target
+                && object.problems == before.problems
+                && object.files == before.files
+        };
+        let same_applied = |(one, two): (&Applied, &Applied)| {
+            is_same_applied(one, two)
+                && one.applied_by == two.applied_by
+                && one.files_read == two.files_read
+                && one.assumed == two.assumed
+                && one.later == two.later
+        };
+        *root == twin.root
+            && *name == twin.name
+            && *certainty == twin.certainty
+            && *form == twin.form
+            && *tree == twin.tree
+            && *source == twin.source
+            && *location == twin.location
+            && members.len() == twin.members.len()
+            && applied.len() == twin.applied.len()
+            && *settings == twin.settings
+            && *expanded == twin.expanded
+            && *generated == twin.generated
+            && members.iter().zip(&twin.members).all(same_member)
+            && applied.iter().zip(&twin.applied).all(same_applied)
+            && *openers == twin.openers
+    }
+}
+
+/// Whether a Flux Kustomization is the same object with the same outcome.
+pub fn is_same_applied(one: &Applied, two: &Applied) -> bool {
+    let same_tree = match (&one.tree, &two.tree) {
+        (Some(one), Some(two)) => one.is_laid_out_as(two),
+        (None, None) => true,
+        _ => false,
+    };
+    same_tree
+        && one.id == two.id
+        && one.path == two.path
+        && one.target == two.target
+        && one.outcome == two.outcome
+        && one.node.get_ref().is_same_text(two.node.get_ref())
+}
