@@ -9,9 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Rules about objects that look at more than the object, its clusters' settings and
 /// the schema of its kind.
-pub const LOOK_AROUND: [&str; 5] = [
+pub const LOOK_AROUND: [&str; 4] = [
     "annotation-as-label",
-    "annotation-on-wrong-kind",
     "event-metadata-dropped",
     "misspelled-annotation-prefix",
     "unknown-annotation-key",
