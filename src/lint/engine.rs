@@ -122,7 +122,6 @@ pub fn run_both(base: &World, head: &World, config: &Config, options: &Options) 
 
 /// `same`: objects, as indices of [`World::objects`], that only rules look at which
 /// look at more than the object.
-
 fn run_all(
     world: &World,
     base: Option<&World>,
