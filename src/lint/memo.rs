@@ -26,7 +26,7 @@ use super::{Context, Finding, Reporter, Rule};
 use crate::config::Config;
 use crate::model::ObjectId;
 use crate::repo::{File, join};
-use crate::world::same::{address, is_same_applied};
+use crate::world::same::is_same_applied;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -176,7 +176,7 @@ impl Memo {
                 .objects
                 .iter()
                 .enumerate()
-                .map(|(at, object)| (address(&object.node), numbered(at)))
+                .map(|(at, object)| (object.node.address(), numbered(at)))
                 .collect(),
             clusters: world
                 .clusters
@@ -219,7 +219,7 @@ impl Memo {
 fn definitions(world: &World, config: &Config) -> Option<Vec<Address>> {
     let snapshot = &world.snapshot;
     let objects = snapshot.objects().iter().filter(|object| is_definition(&object.id));
-    let mut all: Vec<Address> = objects.map(|object| address(&object.node)).collect();
+    let mut all: Vec<Address> = objects.map(|object| object.node.address()).collect();
     for directory in &config.schemas {
         let path = join("", &directory.value)?;
         let files = snapshot.files_below(&path);
@@ -277,7 +277,7 @@ impl Twin {
 /// The definitions of custom resources that a cluster applies, and where.
 fn own_definitions<'w>(world: &'w World, cluster: &'w Cluster) -> Vec<(&'w ApplyTarget, Address)> {
     let members = world.members(cluster).filter(|(_, object)| is_definition(&object.id));
-    members.map(|(member, object)| (&member.target, address(&object.node))).collect()
+    members.map(|(member, object)| (&member.target, object.node.address())).collect()
 }
 
 impl<'m> Kept<'m> {
@@ -289,7 +289,7 @@ impl<'m> Kept<'m> {
 
     /// What came of an object.
     pub(super) fn object(&self, object: &Effective) -> Option<&'m Noted> {
-        let at = *self.last.nodes.get(&address(&object.node))?;
+        let at = *self.last.nodes.get(&object.node.address())?;
         let before = &self.last.world.objects[at as usize];
         let holds = self.same_definitions
             && object.members.len() == before.members.len()

@@ -3,16 +3,6 @@
 //! so that objects are compared by the identity of their nodes.
 
 use super::{Applied, Cluster, Member, World};
-use crate::yaml::Node;
-use std::sync::Arc;
-
-/// What tells a node from all others that are alive.
-pub fn address(node: &Node) -> (usize, u32) {
-    match node {
-        Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
-        Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
-    }
-}
 
 impl World {
     /// Whether a cluster is what its twin is in another world: the same objects, of the
@@ -39,7 +29,7 @@ impl World {
         } = cluster;
         let same_member = |(one, two): (&Member, &Member)| {
             let (object, before) = (self.object(one.object), other.object(two.object));
-            address(&object.node) == address(&before.node)
+            object.node.address() == before.node.address()
                 && one.applied_by == two.applied_by
                 && one.target == two.target
                 && object.problems == before.problems
