@@ -39,7 +39,8 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
         for entry in base.entries() {
             let path = pointer_join(&path, &entry.key);
             match head.get(&entry.key) {
-                Some(other) => walk(entry.value, other, path, out, depth + 1),
+                // Of a key that stands twice, one value counts.
+                Some(other) => walk(base.get(&entry.key).unwrap_or(entry.value), other, path, out, depth + 1),
                 None if is_metadata_map(&path) => {
                     for inner in entry.value.entries() {
                         out.push(removed(inner.value, pointer_join(&path, &inner.key), head.location()));

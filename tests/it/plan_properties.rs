@@ -6,6 +6,7 @@
 
 use crate::support::corpus::{Files, children};
 use crate::support::random::Random;
+use crate::support::scratch::Scratch;
 use crate::support::skip::corpus_or_skip;
 use forebay::config::Config;
 use forebay::plan::plan;
@@ -30,6 +31,30 @@ fn a_repository_written_anew_has_no_effects() {
 #[test]
 fn a_real_repository_written_anew_has_no_effects() {
     has_no_effects(&children(corpus_or_skip!().root()));
+}
+
+/// A tree beside itself, whatever is wrong in it.
+#[test]
+fn a_broken_tree_does_not_differ_from_itself() {
+    let kustomization = |rest: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: apps, namespace: \
+             flux-system}}\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n{rest}"
+        )
+    };
+    let twice = "  sourceRef:\n    kind: GitRepository\n    name: one\n    name: two\n";
+    let list = "  patches:\n    - patch: a\n      patch: b\n    - patch: a\n      patch: b\n";
+    for text in [
+        kustomization(twice),
+        kustomization(list),
+        format!("{}---\n{}", kustomization(twice), kustomization("  path: ./other\n")),
+        format!("{}  x: 1\n  x: {{a: 1, a: 2}}\n", kustomization(twice)),
+    ] {
+        let scratch =
+            Scratch::new(&[("base/clusters/a/apps.yaml", &text), ("head/clusters/a/apps.yaml", &text)]);
+        let run = scratch.forebay(&["plan", "--base", "./base", "--head", "./head", "--format", "json"]);
+        assert_eq!(run.json()["effects"], serde_json::json!([]), "{text}");
+    }
 }
 
 fn has_no_effects(repositories: &[(String, Files)]) {
