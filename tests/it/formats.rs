@@ -94,9 +94,12 @@ fn junit_has_a_case_for_each_finding_and_one_without() {
 
 #[test]
 fn markdown_is_cut_where_services_refuse_more() {
-    let labels: String = (0..2000).map(|n| format!("    l{n}: \"b {n}\"\n")).collect();
-    let text = format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels:\n{labels}");
-    let scratch = Scratch::new(&[("a.yaml", &text)]);
+    let labels: String = (0..500).map(|n| format!("    l{n}: \"b {n}\"\n")).collect();
+    let namespace =
+        |name| format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {name}\n  labels:\n{labels}");
+    let texts = ["a", "b", "c", "d"].map(|name| (format!("{name}.yaml"), namespace(name)));
+    let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let scratch = Scratch::new(&files);
     let out = scratch.forebay(&["lint", "--format", "markdown"]).out;
     assert!(out.len() < 65_000, "{}", out.len());
     assert!(out.starts_with("<!-- forebay:lint -->\n### forebay: 2000 errors\n"), "{out}");
