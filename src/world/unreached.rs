@@ -2,7 +2,7 @@
 //! objects are looked at as in a repository without entry points.
 
 use super::earlier::{Built, Identity, Inputs};
-use super::fixpoint::{Grown, Repository, built_outcome};
+use super::fixpoint::{Grown, Placed, Repository, built_outcome};
 use super::overlays::Overlays;
 use super::{Applied, ApplyTarget, Outcome};
 use crate::model::{Certainty, ObjectId};
@@ -48,23 +48,7 @@ pub(super) fn clusters(
         })
         .collect();
     if !loose.is_empty() {
-        all.push(Grown {
-            name: None,
-            root: String::new(),
-            objects: loose,
-            applied: Vec::new(),
-            generated: Vec::new(),
-            read: FxHashSet::default(),
-            certainty: Certainty::Guessed,
-            form: None,
-            location: None,
-            tree: String::new(),
-            source: None,
-            is_sent: false,
-            expanded: Vec::new(),
-            builds: FxHashMap::default(),
-            openers: Vec::new(),
-        });
+        all.push(nameless(String::new(), loose, Vec::new(), FxHashMap::default()));
     }
     all
 }
@@ -105,22 +89,33 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
         namespace: None,
         name: directory.into(),
     };
+    let applied = Applied {
+        id,
+        node,
+        tree: Some(tree.clone()),
+        path: directory.to_owned(),
+        target: ApplyTarget::Local,
+        outcome,
+        assumed: false,
+        later: false,
+        applied_by: None,
+        files_read,
+    };
+    nameless(directory.to_owned(), objects, vec![applied], FxHashMap::from_iter([(identity, built)]))
+}
+
+/// What no entry point names.
+fn nameless(
+    root: String,
+    objects: Vec<Placed>,
+    applied: Vec<Applied>,
+    builds: FxHashMap<Identity, Built>,
+) -> Grown {
     Grown {
         name: None,
-        root: directory.to_owned(),
+        root,
         objects,
-        applied: vec![Applied {
-            id,
-            node,
-            tree: Some(tree.clone()),
-            path: directory.to_owned(),
-            target: ApplyTarget::Local,
-            outcome,
-            assumed: false,
-            later: false,
-            applied_by: None,
-            files_read,
-        }],
+        applied,
         generated: Vec::new(),
         read: FxHashSet::default(),
         certainty: Certainty::Guessed,
@@ -130,7 +125,7 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
         source: None,
         is_sent: false,
         expanded: Vec::new(),
-        builds: FxHashMap::from_iter([(identity, built)]),
+        builds,
         openers: Vec::new(),
     }
 }
