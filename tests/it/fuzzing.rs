@@ -1,328 +1,47 @@
 //! Whole repositories whose documents are changed at random, in their structure and
-//! in their text: whatever a tree holds, `lint` in every format, `plan` (and with it
-//! every simulator), `--fix`, `suspend` and `resume` end without a panic, findings
-//! point into files, and what was suspended and resumed is as it was.
+//! in their text: whatever a tree holds, `lint` in every format, `build --all`, `plan`,
+//! every simulator and every rewrite end without a panic, findings point into files,
+//! and what was suspended and resumed is as it was. One tree in forty goes through
+//! every command of the program itself.
 //!
-//! `FOREBAY_FUZZ` sets how many trees, `FOREBAY_SEED` the first seed. A tree that
+//! `FOREBAY_FUZZ` sets how many trees, `FOREBAY_FUZZ_DOCUMENTS` how many changed documents
+//! each gets besides its own, `FOREBAY_SEED` the first seed. A tree that
 //! fails is written to the directory `FOREBAY_FUZZ_KEEP`, if that is set.
 
+use crate::support::mutating::{Tree, add_documents, donors, mutate, seeds};
 use crate::support::random::Random;
+use crate::support::scratch::{Scratch, forebay};
 use forebay::config::{Config, Level};
 use forebay::lint::Applicability;
 use forebay::lint::engine::{self, NotChecked, Options, Outcome};
+use forebay::model::kinds;
 use forebay::plan;
 use forebay::repo::{Snapshot, Store};
-use forebay::report::{self, Lint, Terminal};
+use forebay::report::{self, Lint, Terminal, gates};
 use forebay::rewrite;
+use forebay::rewrite::refactor::class::{Part, PartOfClass};
+use forebay::rewrite::refactor::moves::Moves;
+use forebay::rewrite::refactor::objects::Handover;
+use forebay::rewrite::refactor::variable::Variable;
+use forebay::rewrite::refactor::{Refused, Rename, Series, changed, files};
 use forebay::rewrite::subject::Subject;
 use forebay::rewrite::suspend::{self, Aim};
-use forebay::world::{ApplyTarget, World};
-use serde_yaml::Value;
-use std::collections::BTreeMap;
+use forebay::simulate::events::simulate::{Emission, Notifier, items};
+use forebay::simulate::gates::objects::Gating;
+use forebay::simulate::gates::timeline::{self, Range};
+use forebay::simulate::hooks;
+use forebay::simulate::hooks::simulate::{Event, Request, RuntimeSdk};
+use forebay::simulate::references::scopes;
+use forebay::simulate::{propagation, topology};
+use forebay::world::{ApplyTarget, Cluster, Effective, World};
+use forebay::yaml::Known;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
-
-type Tree = BTreeMap<String, String>;
-
-/// Scalars that something reads as a number, a time, a name, a path, a pattern.
-const SCALARS: &[&str] = &[
-    "",
-    "~",
-    "null",
-    "true",
-    "yes",
-    "0",
-    "-1",
-    "9223372036854775807",
-    "-9223372036854775808",
-    "18446744073709551616",
-    "1e400",
-    ".inf",
-    "0x7fffffffffffffff",
-    "99999999999999999999h",
-    "-1h",
-    "1h-1m",
-    "2562047h47m16.854775807s",
-    "0s",
-    "2026-03-27T09:00:00Z",
-    "9999-12-31T23:59:59Z",
-    "0000-01-01T00:00:00Z",
-    "-009999-01-01T00:00:00Z",
-    "TZ=Europe/Berlin 0 0 31 2 *",
-    "*/0 * * * *",
-    "60 24 32 13 8",
-    "@every -1h",
-    "${A}",
-    "${A:-${B:-${C}}}",
-    "${A//",
-    "$${A}",
-    "${A:=b}",
-    "${A:1:-99}",
-    "${A,,}",
-    ".",
-    "..",
-    "/",
-    "../..",
-    "./",
-    "//",
-    "./clusters/production",
-    "a/../../b",
-    "https://[::1",
-    "git@host:a/b",
-    "oci://x",
-    "(a",
-    "[z-a]",
-    "a{9999}{9999}",
-    "*",
-    "**",
-    "v1.99999999999999999999.0",
-    "v1.31.0-rc.1+b",
-    ">=1.0.0 <x",
-    "kubernetes",
-    "Kustomization",
-    "kustomize.toolkit.fluxcd.io/v1",
-    "v1",
-    "/",
-    "a/b/c/d",
-    "\u{202e}x",
-    "é",
-    "a\nb",
-    "a\tb",
-    "'",
-    "\"",
-    ": ",
-    "- ",
-    "# x",
-    "&a",
-    "*a",
-    "!!binary x",
-    "<<",
-    "$patch",
-    "flux-system",
-    "apps",
-    "default",
-];
-
-/// What a hand, or an attacker, puts into a text.
-const SNIPPETS: &[&str] = &[
-    "\n",
-    "  ",
-    ":",
-    "- ",
-    "'",
-    "\"",
-    "{",
-    "[",
-    "}",
-    "#",
-    "&a ",
-    "*a",
-    "|\n",
-    ">-\n",
-    "\t",
-    "---\n",
-    "...\n",
-    "<<: *a\n",
-    "? ",
-    "!!str ",
-    "!x ",
-    "\u{feff}",
-    "\r\n",
-    "\r",
-    "\u{85}",
-    "${",
-    "{{ .x }}",
-    "%YAML 1.2\n",
-    "\0",
-    "kind: List\nitems:\n",
-    "$patch: delete\n",
-    "# forebay: ignore[all] x\n",
-    "- op: remove\n  path: /-1\n",
-];
-
-/// The trees to begin with: the mini-repositories and fixtures.
-fn seeds() -> Vec<Tree> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut trees = Vec::new();
-    for directory in ["tests/projects", "fixtures"] {
-        let mut projects: Vec<_> = std::fs::read_dir(root.join(directory))
-            .expect("projects")
-            .map(|entry| entry.expect("an entry").path())
-            .filter(|path| path.is_dir())
-            .collect();
-        projects.sort();
-        for project in projects {
-            let mut tree = Tree::new();
-            for entry in walkdir::WalkDir::new(&project).sort_by_file_name().into_iter().flatten() {
-                let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
-                let path = entry.path().strip_prefix(&project).expect("below it");
-                tree.insert(path.to_string_lossy().replace('\\', "/"), text);
-            }
-            if (1..60).contains(&tree.len()) {
-                trees.push(tree);
-            }
-        }
-    }
-    trees
-}
-
-/// Every node of a value, as paths of positions.
-fn places(value: &Value, at: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
-    found.push(at.clone());
-    let children: Vec<&Value> = match value {
-        Value::Mapping(map) => map.values().collect(),
-        Value::Sequence(items) => items.iter().collect(),
-        _ => Vec::new(),
-    };
-    for (index, child) in children.into_iter().enumerate() {
-        at.push(index);
-        places(child, at, found);
-        at.pop();
-    }
-}
-
-fn at_mut<'v>(value: &'v mut Value, place: &[usize]) -> Option<&'v mut Value> {
-    place.iter().try_fold(value, |value, index| match value {
-        Value::Mapping(map) => map.values_mut().nth(*index),
-        Value::Sequence(items) => items.get_mut(*index),
-        _ => None,
-    })
-}
-
-fn scalar(random: &mut Random) -> Value {
-    let text = *random.pick(SCALARS);
-    match random.one_in(2) {
-        true => Value::String(text.to_owned()),
-        false => serde_yaml::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
-    }
-}
-
-/// One change of the structure of a document.
-fn restructure(document: &mut Value, donors: &[Value], random: &mut Random) {
-    let mut all = Vec::new();
-    places(document, &mut Vec::new(), &mut all);
-    let place = random.pick(&all).clone();
-    let other = random.pick(&all).clone();
-    let copy = at_mut(document, &other).cloned().unwrap_or_default();
-    let donor = random.pick(donors).clone();
-    let target = at_mut(document, &place).expect("places are of this document");
-    match random.below(9) {
-        0 => *target = scalar(random),
-        1 => *target = copy,
-        2 => *target = Value::Sequence(vec![target.clone(), copy]),
-        3 => *target = donor,
-        4 => *target = Value::Mapping([(scalar(random), target.clone())].into_iter().collect()),
-        5 => match target {
-            Value::Mapping(map) if !map.is_empty() => {
-                let key = map.keys().nth(random.below(map.len())).cloned().expect("one of them");
-                map.remove(&key);
-            }
-            Value::Sequence(items) if !items.is_empty() => drop(items.remove(random.below(items.len()))),
-            other => *other = Value::Null,
-        },
-        6 => match target {
-            Value::Mapping(map) if !map.is_empty() => {
-                let key = map.keys().nth(random.below(map.len())).cloned().expect("one of them");
-                let value = map.remove(&key).unwrap_or_default();
-                map.insert(scalar(random), value);
-            }
-            Value::Sequence(items) if !items.is_empty() => {
-                let item = items[random.below(items.len())].clone();
-                let times = 1 + random.below(4);
-                items.extend(std::iter::repeat_n(item, times));
-            }
-            other => *other = scalar(random),
-        },
-        7 => {
-            for _ in 0..random.below(12) {
-                *target = Value::Sequence(vec![std::mem::take(target)]);
-            }
-        }
-        _ => {
-            if let Value::Mapping(map) = target {
-                map.insert(scalar(random), scalar(random));
-            } else {
-                *target = scalar(random);
-            }
-        }
-    }
-}
-
-/// Change the text of a file: its documents, or its bytes.
-fn mutate_text(text: &str, donors: &[Value], random: &mut Random) -> String {
-    let parsed: Result<Vec<Value>, _> =
-        serde_yaml::Deserializer::from_str(text).map(<Value as serde::Deserialize>::deserialize).collect();
-    if let (Ok(mut documents), false) = (parsed, random.one_in(3))
-        && !documents.is_empty()
-    {
-        for _ in 0..=random.below(3) {
-            let at = random.below(documents.len());
-            restructure(&mut documents[at], donors, random);
-        }
-        if random.one_in(4) {
-            documents.push(random.pick(donors).clone());
-        }
-        let texts: Vec<String> = documents.iter().filter_map(|one| serde_yaml::to_string(one).ok()).collect();
-        return texts.join("---\n");
-    }
-    let mut text = text.to_owned();
-    for _ in 0..=random.below(3) {
-        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        let (from, to) = (*random.pick(&places), *random.pick(&places));
-        let (from, to) = (from.min(to), from.max(to));
-        match random.below(4) {
-            0 => text.insert_str(from, random.pick::<&str>(SNIPPETS)),
-            1 => {
-                let end = text[from..to].char_indices().nth(40).map_or(to, |(at, _)| from + at);
-                text.replace_range(from..end, "");
-            }
-            2 => text.insert_str(from, random.pick::<&str>(SCALARS)),
-            _ => {
-                let copied = text[from..to].to_owned();
-                text.insert_str(to, &copied);
-            }
-        }
-        if text.len() > 200_000 {
-            break;
-        }
-    }
-    text
-}
-
-/// Change a tree: some of its files, sometimes their names.
-fn mutate(tree: &Tree, donors: &[Value], random: &mut Random) -> Tree {
-    let mut tree = tree.clone();
-    for _ in 0..=random.below(4) {
-        let paths: Vec<String> = tree.keys().cloned().collect();
-        if paths.is_empty() {
-            return tree;
-        }
-        let path = random.pick(&paths).clone();
-        match random.below(12) {
-            0 => drop(tree.remove(&path)),
-            1 => {
-                let text = tree.remove(&path).unwrap_or_default();
-                tree.insert(random.pick(&paths).clone(), text);
-            }
-            2 => {
-                let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
-                let copy = format!("{directory}/copy/{name}").trim_start_matches('/').to_owned();
-                tree.insert(copy, tree[&path].clone());
-            }
-            _ => {
-                let text = mutate_text(&tree[&path], donors, random);
-                tree.insert(path, text);
-            }
-        }
-    }
-    // A file can't be a directory too.
-    let names: Vec<String> = tree.keys().cloned().collect();
-    tree.retain(|path, _| {
-        !names.iter().any(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
-    });
-    tree
-}
 
 fn snapshot(tree: &Tree, store: &Arc<Store>) -> Arc<Snapshot> {
     let files = tree.iter().map(|(path, text)| (path.as_str(), text.as_bytes().to_vec()));
@@ -431,6 +150,224 @@ fn suspend_state(world: &World, id: &forebay::model::ObjectId) -> bool {
     })
 }
 
+/// Print what every cluster applies, as `build --all` does.
+fn build_all(world: &World) {
+    for cluster in world.applied_clusters() {
+        let nodes: Vec<_> = world.members(cluster).map(|(_, object)| object.node.get_ref()).collect();
+        // A text of bytes can't be printed; that is said, not printed.
+        let _ = report::objects::yaml(&nodes, &world.snapshot, true);
+        for node in nodes {
+            let _ = report::objects::json(node);
+            report::objects::origins(node, &world.snapshot);
+            report::objects::unresolved(node);
+        }
+    }
+}
+
+fn simulate_all(world: &World, random: &mut Random) {
+    let from = Timestamp::from_second(1_774_000_000 + random.below(100_000_000) as i64).expect("a time");
+    let range = Range { from, to: from + SignedDuration::from_hours(24 * 9) };
+    let clusters: Vec<_> = world
+        .applied_clusters()
+        .map(|cluster| {
+            let objects: Vec<_> = world.members(cluster).map(|(_, object)| object).collect();
+            let gating = Gating::read(objects.iter().map(|object| (&object.id, object.node.get_ref())));
+            let one = gates::Cluster {
+                name: cluster.name.as_deref().map(str::to_owned),
+                root: cluster.root.clone(),
+                simulation: timeline::simulate(&gating, range),
+                version: String::new(),
+                unread: gating.unread.clone(),
+                has_gates: true,
+            };
+            (one, objects)
+        })
+        .collect();
+    let (clusters, objects): (Vec<_>, Vec<_>) = clusters.into_iter().unzip();
+    for is_range in [false, true] {
+        let view = gates::View {
+            snapshot: &world.snapshot,
+            clusters: &clusters,
+            zone: &TimeZone::UTC,
+            is_range,
+            ascii: is_range,
+        };
+        gates::json::body(&view);
+        gates::text::render(&view);
+        gates::mermaid::render(&view);
+        gates::svg::render(&view);
+        let asked = objects.iter().enumerate();
+        let asked: Vec<_> = asked.flat_map(|(at, all)| all.iter().map(move |one| (at, &one.id))).collect();
+        gates::why::render(&view, &asked);
+    }
+    let states = report::suspend::states(world, None, Some(from), |_| true);
+    report::suspend::json(world, &states);
+    report::suspend::text(world, Some(from), &states);
+    for scope in scopes(world) {
+        let settings = propagation::simulate::Settings {
+            additional_labels: Vec::new(),
+            additional_annotations: Vec::new(),
+            annotations: random.one_in(2),
+            taints: None,
+            template_metadata: random.one_in(2),
+        };
+        let (derived, _) = propagation::simulate::simulate(&scope.objects, &settings);
+        let clusters = [report::propagation::Cluster { name: None, derived }];
+        report::propagation::json(&world.snapshot, &clusters);
+        report::propagation::text(&world.snapshot, &clusters);
+        for cluster in topology::Cluster::all(&scope.objects) {
+            for event in [Event::Create, Event::Upgrade, Event::Delete] {
+                let request = Request {
+                    event,
+                    from: None,
+                    to: (event == Event::Upgrade).then(|| "v1.99.0".to_owned()),
+                    respond: BTreeMap::new(),
+                    unreachable: BTreeSet::new(),
+                    ignoring: BTreeSet::new(),
+                    handlers: None,
+                    minor: None,
+                    runtime_sdk: RuntimeSdk::On,
+                };
+                if let Ok(simulation) = hooks::simulate::simulate(&cluster, &scope.objects, &request) {
+                    report::hooks::json(None, cluster.object.id, &simulation);
+                    report::hooks::text(None, "", cluster.object.id, &simulation);
+                }
+            }
+        }
+    }
+    for cluster in world.applied_clusters() {
+        let notifier = Notifier::new(world, cluster, &ApplyTarget::Local);
+        for item in items(world, cluster, &ApplyTarget::Local).take(30) {
+            let emission = Emission::about(item, "info", Known::Unknown, &BTreeMap::new());
+            notifier.simulate(&emission);
+        }
+    }
+}
+
+/// Rename an object, move it to another Kustomization, rename a variable, move a file:
+/// each done or refused, with words.
+fn refactor(world: &World, config: &Config, random: &mut Random) {
+    let local = |cluster: usize| {
+        let members = world.members(&world.clusters[cluster]);
+        members.filter(|(member, _)| member.target == ApplyTarget::Local).map(|(_, object)| object)
+    };
+    let rebuild = |snapshot: &Arc<Snapshot>| world.like(snapshot, config, &[]);
+    let told = |result: Result<Series, Vec<Refused>>| match result {
+        Ok(series) => {
+            let run = report::steps::Run { does: Some(1), writes: true, command: "forebay" };
+            assert!(!report::steps::text(&world.snapshot, &series, run).is_empty());
+            report::steps::json(&series);
+            let mut out = Vec::new();
+            for step in &series.steps {
+                let Ok(moved) = world.snapshot.with_moved(&step.moves) else { continue };
+                if step.changes.iter().all(|change| moved.file(&change.path).is_some()) {
+                    let after = changed(&moved, &step.changes);
+                    report::steps::patch(&mut out, &moved, &after, &series, step).expect("memory takes it");
+                }
+            }
+        }
+        Err(refused) => {
+            assert!(!refused.is_empty(), "a refusal without a reason");
+            for one in &refused {
+                assert!(!report::steps::sentence(&world.snapshot, one).is_empty());
+            }
+            report::steps::refusals(&world.snapshot, &refused);
+        }
+    };
+    let all: Vec<(usize, &Effective)> =
+        (0..world.clusters.len()).flat_map(|at| local(at).map(move |object| (at, object))).collect();
+    if !all.is_empty() {
+        let (cluster, object) = *random.pick(&all);
+        let subject = Subject { cluster: &world.clusters[cluster], object };
+        let old = object.id.clone();
+        told(
+            Rename { world, subjects: vec![subject], old: old.clone(), new: "renamed".into() }
+                .series(&rebuild),
+        );
+        let kustomizations: Vec<_> = all.iter().filter(|(_, one)| kinds::is_kustomization(&one.id)).collect();
+        if !kustomizations.is_empty() {
+            let (_, to) = **random.pick(&kustomizations);
+            let to = (to.id.namespace.as_deref().unwrap_or_default().to_owned(), to.id.name.to_string());
+            told(Handover { world, objects: vec![(old, vec![subject])], to }.series(&rebuild));
+        }
+    }
+    let in_cluster = |_: &Cluster| true;
+    let (old, new) = ("A".to_owned(), "RENAMED".to_owned());
+    told(Variable { world, old, new, in_cluster: &in_cluster }.series(&rebuild));
+    for part in [Part::Variable, Part::Worker] {
+        let (old, new) = ("default-worker".to_owned(), "renamed".to_owned());
+        told(PartOfClass { world, part, class: None, old, new, in_cluster: &in_cluster }.series(&rebuild));
+    }
+    let files = world.snapshot.files();
+    if !files.is_empty() {
+        let path = random.pick(files).path.to_string();
+        let from = match path.rsplit_once('/') {
+            Some((directory, _)) if random.one_in(2) => directory.to_owned(),
+            _ => path,
+        };
+        let moves = Moves::new(&world.snapshot, &[from], "elsewhere/below");
+        told(moves.and_then(|moves| files::series(world, &moves, &rebuild)));
+    }
+}
+
+/// Every command of the program itself on a tree: an answer or a refusal, no panic.
+fn commands(tree: &Tree) {
+    let scratch = Scratch::new(&[]);
+    for (path, text) in tree {
+        scratch.write(path, text.as_bytes());
+    }
+    for line in COMMANDS {
+        let output = forebay()
+            .args(line.split(' '))
+            .arg("--root")
+            .arg(scratch.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code().is_some_and(|code| code <= 3)
+                && !["panicked", "unexpected argument", "Usage:"].iter().any(|word| told.contains(word)),
+            "forebay {line}: {}: {told}",
+            output.status
+        );
+    }
+}
+
+/// The commands, those that write last.
+const COMMANDS: &[&str] = &[
+    "lint --format json",
+    "lint --format markdown --statistics",
+    "build --all --origin",
+    "build . --format json",
+    "graph --format mermaid",
+    "graph --format svg",
+    "map",
+    "config show",
+    "config init",
+    "why ks/apps",
+    "locate ks/apps",
+    "simulate gates --from 2026-03-27 --to 2026-03-29",
+    "simulate suspend --at 2026-03-27T09:00:00Z",
+    "simulate events --explain",
+    "simulate propagation",
+    "simulate hooks cluster/default --on create",
+    "schema export Kustomization",
+    "rename ks/apps renamed --diff",
+    "move apps elsewhere --diff",
+    "gate open deploy --at 2026-03-27T09:00:00Z",
+    "gate close deploy --at 2026-03-28T09:00:00Z",
+    "suspend ks/apps",
+    "migrate suspend --to annotation",
+    "migrate suspend --to spec",
+    "resume ks/apps",
+    "migrate alert-summary",
+    "migrate api-versions --to 2.9",
+    "lint --add-ignores",
+    "lint --fix=unsafe",
+    "lint --baseline baseline.json --update-baseline",
+];
+
 /// Everything that forebay makes of a tree, and of the change to it.
 fn run(before: &Tree, after: &Tree, random: &mut Random) -> usize {
     let store = Arc::new(Store::default());
@@ -472,6 +409,12 @@ fn run(before: &Tree, after: &Tree, random: &mut Random) -> usize {
         fixed.refused.iter().filter(|(_, refusal)| refusal.message.contains("bug")).collect();
     assert!(unproven.is_empty(), "{unproven:?}");
     suspend_and_resume(&head, &config, random);
+    build_all(&head);
+    simulate_all(&head, random);
+    refactor(&head, &config, random);
+    if random.one_in(40) {
+        commands(after);
+    }
     head.snapshot.files().iter().map(|file| head.snapshot.sources(file).len()).sum()
 }
 
@@ -481,19 +424,13 @@ fn any_tree_is_linted_planned_and_rewritten() {
     let (count, first) = (number("FOREBAY_FUZZ").unwrap_or(6), number("FOREBAY_SEED").unwrap_or(1));
     let seeds = seeds();
     assert!(seeds.len() > 100, "{} trees to begin with", seeds.len());
-    let donors: Vec<Value> = seeds
-        .iter()
-        .flat_map(Tree::values)
-        .flat_map(|text| {
-            serde_yaml::Deserializer::from_str(text).map(<Value as serde::Deserialize>::deserialize)
-        })
-        .map_while(Result::ok)
-        .filter(|value: &Value| value.is_mapping())
-        .collect();
+    let donors = donors(&seeds);
     let (mut documents, mut failed) = (0, Vec::new());
+    let more = number("FOREBAY_FUZZ_DOCUMENTS").unwrap_or(0) as usize;
     for seed in first..first + count {
         let mut random = Random(seed);
-        let tree = random.pick(&seeds).clone();
+        let mut tree = random.pick(&seeds).clone();
+        add_documents(&mut tree, more, &donors, &mut random);
         let before = if random.one_in(2) { tree.clone() } else { mutate(&tree, &donors, &mut random) };
         let after = mutate(&before, &donors, &mut random);
         match catch_unwind(AssertUnwindSafe(|| run(&before, &after, &mut random))) {

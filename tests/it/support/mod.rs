@@ -7,6 +7,7 @@ pub(crate) mod fleet;
 pub(crate) mod generated;
 pub(crate) mod growing;
 pub(crate) mod kustomize;
+pub(crate) mod mutating;
 pub(crate) mod random;
 pub(crate) mod recordings;
 pub(crate) mod scratch;
