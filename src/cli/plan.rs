@@ -12,6 +12,7 @@ use crate::repo::git;
 use crate::report::plan::{Plan, github, json, markdown, text};
 use crate::text::{suggest, wrap};
 use crate::world::World;
+use std::sync::Arc;
 
 output::formats!(Text = "text", Json = "json", Markdown = "markdown", Github = "github");
 
@@ -108,8 +109,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let base = base?;
     common.keeps_secret(&base.snapshot);
     common.keeps_secret(&head.snapshot);
-    let base_world = World::new(&base.snapshot, &session.config, &remotes);
-    let head_world = base_world.like(&head.snapshot, &session.config, &remotes);
+    let base_world = Arc::new(World::new(&base.snapshot, &session.config, &remotes));
+    let head_world = Arc::new(base_world.like(&head.snapshot, &session.config, &remotes));
     output::warn_if_nothing_followed(&head_world);
     let wanted = |effect: &Effect| {
         common.cluster.is_empty()

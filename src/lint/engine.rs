@@ -2,7 +2,6 @@
 
 use super::memo::{AllNoted, Checked, Kept, Memo, Noted};
 use super::rules::RULES;
-use super::same;
 use super::{
     ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Rule, RunView,
     Suppressions, fingerprint, patches, shared,
@@ -94,40 +93,40 @@ impl NotChecked {
 
 /// Run the selected rules over a repository.
 pub fn run(world: &World, config: &Config, options: &Options) -> Outcome {
-    run_all(world, None, config, options, &FxHashSet::default(), None)
+    run_all(world, None, config, options, None)
 }
 
 /// Run the selected rules again over a world that is like the one before; the same
 /// rules, by the same configuration.
 pub fn run_again(world: &Arc<World>, config: &Config, options: &Options, memo: &mut Memo) -> Outcome {
-    run_all(world, None, config, options, &FxHashSet::default(), Some((world, memo)))
+    run_all(world, None, config, options, Some((world, memo)))
 }
 
 /// Run the selected rules over a repository, and those about changes over it
 /// and what it was before.
 pub fn run_change(base: &World, head: &World, config: &Config, options: &Options) -> Outcome {
-    run_all(head, Some(base), config, options, &FxHashSet::default(), None)
+    run_all(head, Some(base), config, options, None)
 }
 
-/// Run the selected rules over a repository before and after a change, for what is
-/// new and what is gone: of objects that are the same, findings that both have are
-/// left out of both.
-pub fn run_both(base: &World, head: &World, config: &Config, options: &Options) -> (Outcome, Outcome) {
-    let (old, new) = same::objects(base, head);
-    rayon::join(
-        || run_all(base, None, config, options, &old, None),
-        || run_all(head, Some(base), config, options, &new, None),
-    )
+/// Run the selected rules over a repository before and after a change; what the change
+/// leaves as it is is looked at once.
+pub fn run_both(
+    base: &Arc<World>,
+    head: &Arc<World>,
+    config: &Config,
+    options: &Options,
+) -> (Outcome, Outcome) {
+    let mut memo = Memo::default();
+    let before = run_all(base, None, config, options, Some((base, &mut memo)));
+    let after = run_all(head, Some(base), config, options, Some((head, &mut memo)));
+    (before, after)
 }
 
-/// `same`: objects, as indices of [`World::objects`], that only rules look at which
-/// look at more than the object.
 fn run_all(
     world: &World,
     base: Option<&World>,
     config: &Config,
     options: &Options,
-    same: &FxHashSet<usize>,
     memo: Option<(&Arc<World>, &mut Memo)>,
 ) -> Outcome {
     let snapshot = &*world.snapshot;
@@ -163,11 +162,11 @@ fn run_all(
     let mut checked = match memo {
         Some((world, memo)) => {
             let kept = memo.compare(&context);
-            let (checked, noted) = check(&context, &manifests, &rules, same, Some(kept.as_ref()));
+            let (checked, noted) = check(&context, &manifests, &rules, Some(kept.as_ref()));
             memo.keep(world, config, &manifests, noted);
             checked
         }
-        None => check(&context, &manifests, &rules, same, None).0,
+        None => check(&context, &manifests, &rules, None).0,
     };
     if let Some(base) = base {
         let view = ChangeView { base: &Context::new(base, config, options.at), head: &context };
@@ -273,12 +272,11 @@ fn manifests<'w>(world: &World, files: &[&'w Arc<File>]) -> Vec<&'w Arc<File>> {
 }
 
 /// Runs the rules, those whose answer is not kept; what came of each subject, if that is
-/// to be kept. See [`run_all`] for `same`.
+/// to be kept.
 fn check(
     context: &Context<'_>,
     manifests: &[&Arc<File>],
     rules: &[&'static Rule],
-    same: &FxHashSet<usize>,
     memo: Option<Option<&Kept<'_>>>,
 ) -> (Checked, AllNoted) {
     let world = context.world;
@@ -288,8 +286,6 @@ fn check(
     };
     let for_documents = of(|check| matches!(check, Check::Document(_)));
     let for_objects = of(|check| matches!(check, Check::Object(_)));
-    let for_same: Vec<&'static Rule> =
-        for_objects.iter().copied().filter(|rule| same::looks_around(rule)).collect();
     let for_clusters = of(|check| matches!(check, Check::Cluster(_)));
     let document = |file: &&Arc<File>| {
         let view = DocumentView::new(context, file);
@@ -314,10 +310,9 @@ fn check(
         }
         checked
     };
-    let object = |(index, effective): (usize, &Effective)| {
-        let rules = if same.contains(&index) { &for_same } else { &for_objects };
+    let object = |effective: &Effective| {
         let view = ObjectView::new(context, &effective.id, effective.node.get_ref(), Some(effective));
-        Noted::of(kept.and_then(|kept| kept.object(effective)), rules, &view.looks, |rule| {
+        Noted::of(kept.and_then(|kept| kept.object(effective)), &for_objects, &view.looks, |rule| {
             of_object(&view, rule)
         })
     };
@@ -352,7 +347,7 @@ fn check(
         || {
             rayon::join(
                 || manifests.par_iter().with_min_len(16).map(document).collect::<Vec<Noted>>(),
-                || world.objects.par_iter().enumerate().with_min_len(16).map(object).collect::<Vec<Noted>>(),
+                || world.objects.par_iter().with_min_len(16).map(object).collect::<Vec<Noted>>(),
             )
         },
         || {

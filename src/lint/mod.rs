@@ -12,7 +12,6 @@ mod memo;
 pub mod metadata;
 mod patches;
 pub mod rules;
-pub mod same;
 mod selectors;
 mod shared;
 mod suppression;

@@ -103,36 +103,52 @@ fn files_of<'e>(location: &'e Location, files: &mut FxHashSet<&'e str>) {
 
 /// Directories of charts of the repository, whose effects are Helm's.
 fn charts(world: &World) -> impl Iterator<Item = &str> {
-    world.snapshot.files().iter().filter_map(|file| file.path.strip_suffix("/Chart.yaml"))
+    let directory = |path: &'_ str| Some(path.strip_suffix("Chart.yaml")?.len());
+    world.snapshot.files().iter().filter_map(move |file| match directory(&file.path)? {
+        0 => Some(""),
+        length => file.path[..length].strip_suffix('/'),
+    })
 }
 
 fn in_one_of(directories: &FxHashSet<&str>, path: &str) -> bool {
-    let mut rest = path;
-    while let Some((parent, _)) = rest.rsplit_once('/') {
-        if directories.contains(parent) {
-            return true;
-        }
-        rest = parent;
+    above(path).any(|directory| match directory.strip_suffix('/') {
+        Some(directory) => directories.contains(directory),
+        // Beside a chart at the repository's top lies what is not its own.
+        None => directories.contains("") && is_of_chart(path),
+    })
+}
+
+/// Whether Helm reads a file of the chart in whose directory the path starts.
+fn is_of_chart(path: &str) -> bool {
+    match path.split_once('/') {
+        Some((first, _)) => ["templates", "charts", "crds"].contains(&first),
+        None => ["Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json"].contains(&path),
     }
-    false
+}
+
+/// The directories that a file lies in, each with a `/` behind it, the nearest first;
+/// the last is the repository's top, which is empty.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('/').map(|(at, slash)| &path[..at + slash.len()]).chain([""])
 }
 
 /// Whether a kustomization above a file names it: a patch, a generator's file.
 fn is_named(world: &World, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let mut rest = path;
-    while let Some((parent, _)) = rest.rsplit_once('/') {
-        let names = |file: &&str| {
-            let place = format!("{parent}/{file}");
-            let text = world.snapshot.file(&place).and_then(|file| world.snapshot.stream(file));
-            place != path && text.is_some_and(|stream| stream.text.contains(name))
-        };
-        if FILE_NAMES.iter().any(names) {
-            return true;
-        }
-        rest = parent;
-    }
-    false
+    let names = |place: String| {
+        let text = world.snapshot.file(&place).and_then(|file| world.snapshot.stream(file));
+        place != path && text.is_some_and(|stream| has_word(&stream.text, name))
+    };
+    above(path).any(|directory| FILE_NAMES.iter().any(|file| names(format!("{directory}{file}"))))
+}
+
+/// Whether a text holds a name that is not a part of a longer one.
+fn has_word(text: &str, name: &str) -> bool {
+    let goes_on = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    text.match_indices(name).any(|(at, found)| {
+        let (before, after) = (&text[..at], &text[at + found.len()..]);
+        !before.ends_with(goes_on) && !after.starts_with(goes_on)
+    })
 }
 
 /// Whether the documents of a file have the same values before and after.

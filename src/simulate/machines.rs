@@ -17,7 +17,7 @@ use crate::simulate::propagation::{Entry, Keys, Metadata, Source};
 use crate::simulate::references::{Object, Objects, Scope, scopes_of};
 use crate::simulate::rollout::field;
 use crate::simulate::rollout::field::Judgement;
-use crate::simulate::rollout::{Effect, kubeadm_config};
+use crate::simulate::rollout::{Effect, kubeadm_config, template};
 use crate::simulate::topology::fields;
 use crate::simulate::topology::fields::{Field, Fields, HEALTH_CHECK, Table};
 use crate::simulate::topology::value::{has_unknown, to_json, unknown};
@@ -585,10 +585,20 @@ fn phrase(field: &str, before: &Value, after: &Value) -> String {
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
         _ => None,
     };
-    match (short(before), short(after)) {
-        (Some(before), Some(after)) if before != after => format!("{name} {before} -> {after}"),
-        _ => name,
+    if let (Some(before), Some(after)) = (short(before), short(after))
+        && before != after
+    {
+        return format!("{name} {before} -> {after}");
     }
+    // Of a map the one value in it that differs.
+    if let [path] = &template::differences(before, after)[..] {
+        let at = |value: &Value| path.iter().try_fold(value, |value, key| value.get(key)).cloned();
+        let (before, after) = (at(before).unwrap_or_default(), at(after).unwrap_or_default());
+        if let (false, Some(before), Some(after)) = (path.is_empty(), short(&before), short(&after)) {
+            return format!("{name}.{} {before} -> {after}", path.join("."));
+        }
+    }
+    name
 }
 
 /// Where a key is written, of one that the repository states.

@@ -22,6 +22,9 @@ pub(super) struct Built {
     pub variables: Variables,
     pub strict: bool,
     pub result: Result<FluxBuild, Outcome>,
+    /// That of the round before, when fewer variables were known: the first round over
+    /// another snapshot starts as this one did.
+    pub before: Option<Box<Built>>,
 }
 
 /// What a build depends on.
@@ -71,7 +74,12 @@ impl<'w> Earlier<'w> {
     /// to anything else now. Only builds that lack nothing: what they name exists,
     /// so that new files matter beside the ones that they read alone.
     pub(super) fn build(&self, root: &str, identity: &Identity, inputs: &Inputs<'_>) -> Option<FluxBuild> {
-        let before = self.world.builds.get(root)?.get(identity)?;
+        let last = self.world.builds.get(root)?.get(identity)?;
+        let mut rounds = std::iter::successors(Some(last), |built| built.before.as_deref());
+        rounds.find_map(|before| self.again(before, inputs))
+    }
+
+    fn again(&self, before: &Built, inputs: &Inputs<'_>) -> Option<FluxBuild> {
         let build = before.result.as_ref().ok()?;
         let (old, new) = (before.tree.as_ref()?, inputs.tree?);
         // Nothing is known about what changed in other directories.

@@ -393,6 +393,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, b
                     }
                     _ => {}
                 }
+                built.before = known.remove(&identity).map(Box::new);
                 known.insert(identity.clone(), built);
             }
             let Some(built) = known.get(&identity) else { continue };
@@ -526,8 +527,8 @@ impl Start<'_> {
             Ok(tree) if !path.is_empty() && !tree.is_directory(&path) => Err(Outcome::MissingPath),
             Ok(tree) => earlier().map_or_else(|| build(tree), Ok).map_err(Outcome::Failed),
         };
-        let built =
-            Built { node: node.clone(), tree: tree.as_ref().ok().cloned(), variables, strict, result };
+        let tree_of = tree.as_ref().ok().cloned();
+        let built = Built { node: node.clone(), tree: tree_of, variables, strict, result, before: None };
         Step { identity, path, tree, state, built: Some(built) }
     }
 }

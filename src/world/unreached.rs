@@ -82,7 +82,14 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
             Some((ObjectId::of(object.node.get_ref())?, object, ApplyTarget::Local, Some(0)))
         })
         .collect();
-    let built = Built { node: node.clone(), tree: Some(tree.clone()), variables, strict: false, result };
+    let built = Built {
+        node: node.clone(),
+        tree: Some(tree.clone()),
+        variables,
+        strict: false,
+        result,
+        before: None,
+    };
     let id = ObjectId {
         api_version: "kustomize.config.k8s.io/v1beta1".into(),
         kind: "Kustomization".into(),

@@ -116,6 +116,12 @@ fn fields_values_and_versions() {
 }
 
 #[test]
+fn machines_and_what_webhooks_refuse() {
+    let count = told("machines.md");
+    assert!(count >= 12, "{count} pairs");
+}
+
+#[test]
 fn what_was_not_followed_and_where_a_change_is_written() {
     let count = told("reach.md") + told("causes.md");
     assert!(count >= 15, "{count} pairs");

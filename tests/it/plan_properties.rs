@@ -395,30 +395,3 @@ fn tag_of(node: NodeRef<'_>) -> Option<String> {
     let NodeRef::Source(source, token) = node else { return None };
     source.document().tag(token).map(|tag| format!("!!{} ", tag.name.rsplit(':').next().unwrap_or_default()))
 }
-
-/// Rules about objects that look at other objects are asked again about objects that
-/// stay the same.
-#[test]
-fn rules_that_look_around_are_known() {
-    let rules = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lint/rules");
-    let mut files = Vec::new();
-    for group in std::fs::read_dir(rules).expect("the rules").flatten().filter(|entry| entry.path().is_dir())
-    {
-        files.extend(std::fs::read_dir(group.path()).expect("a group").flatten().map(|entry| entry.path()));
-    }
-    let mut count = 0;
-    for file in files {
-        let text = std::fs::read_to_string(&file).expect("a source file");
-        if !text.contains("Check::Object(") {
-            continue;
-        }
-        count += 1;
-        // Of what lies beyond an object, the time alone is the same on both sides.
-        let around = text.contains("view.is_selected(")
-            || text.matches("beyond()").count() != text.matches("beyond().at)").count();
-        let stem = file.file_stem().expect("a name").to_string_lossy().replace('_', "-");
-        let listed = forebay::lint::same::LOOK_AROUND.contains(&stem.as_str());
-        assert_eq!(around, listed, "{stem}: src/lint/same.rs lists the rules that look around");
-    }
-    assert!(count > 40, "{count} rules about objects");
-}

@@ -42,6 +42,12 @@ pub fn worker(kind: &str, field: &str, after: &Value) -> Judgement {
             _ => ROLLOUT,
         },
         "/spec/rollout/after" if kind == "MachineDeployment" && !after.is_null() => AFTER,
+        // Whatever the feature gate is: `internal/webhooks/machinepool.go`, `validate`.
+        "/spec/template/spec/taints"
+            if kind == "MachinePool" && after.as_array().is_some_and(|taints| !taints.is_empty()) =>
+        {
+            (EffectKind::Rejected, "the webhook takes no taints on MachinePools")
+        }
         _ if field.starts_with("/spec/template/spec/") => match kind {
             "MachinePool" => (
                 EffectKind::ObjectOnly,

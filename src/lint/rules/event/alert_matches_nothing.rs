@@ -128,7 +128,7 @@ fn matches_nothing(view: &ClusterView<'_>, scene: &Scene<'_>, alert: &Alert, sou
     is_judged
         && groups.into_iter().all(|group| view.cluster.is_complete(group, kind, Some(namespace)))
         && scene
-            .candidates(source)
+            .candidates(alert, source)
             .into_iter()
             .all(|at| source_selects(alert, source, &scene.emitters[at]) == Known::Value(false))
         && !is_known(view, kind, namespace, name)

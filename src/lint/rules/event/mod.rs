@@ -99,7 +99,7 @@ impl<'a> Scene<'a> {
         let known = self.known.borrow().get(&key).cloned();
         known.unwrap_or_else(|| {
             let mut found: Vec<usize> =
-                alert.sources.iter().flat_map(|source| self.candidates(source)).collect();
+                alert.sources.iter().flat_map(|source| self.candidates(alert, source)).collect();
             found.sort_unstable();
             found.dedup();
             found.retain(|at| selected_by(alert, &self.emitters[*at]) == Known::Value(true));
@@ -110,7 +110,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Positions of the emitters that a source may select, in order.
-    fn candidates(&self, source: &EventSource) -> Vec<usize> {
+    fn candidates(&self, alert: &Alert, source: &EventSource) -> Vec<usize> {
         let found = match (source.kind.known(), source.name.known()) {
             (Some(kind), Some(name)) if name != "*" && !is_glob("name", name) => {
                 self.names.get(&(kind, name))
@@ -118,7 +118,13 @@ impl<'a> Scene<'a> {
             (Some(kind), _) => self.kinds.get(kind),
             (None, _) => return (0..self.emitters.len()).collect(),
         };
-        found.cloned().unwrap_or_default()
+        let namespace = source.namespace_in(&alert.namespace);
+        // Most sources are of one namespace; labels are read of what is there.
+        let elsewhere = |at: &usize| {
+            let own = self.emitters[*at].id.namespace.as_deref();
+            matches!((own, namespace.known()), (Some(own), Some(namespace)) if own != namespace)
+        };
+        found.into_iter().flatten().copied().filter(|at| !elsewhere(at)).collect()
     }
 }
 
