@@ -107,6 +107,19 @@ fn files_of_documents_and_lists_stay_small() {
 }
 
 #[test]
+fn documents_of_a_tree_are_capped_aloud() {
+    let scratch = Scratch::new(&[]);
+    let (many, files) = ("---\n".repeat(99_000), 12);
+    (0..files).for_each(|at| drop(scratch.write(&format!("f{at:02}.yaml"), many.as_bytes())));
+    let run = scratch.forebay(&["lint", "--complete", "--list-unchecked"]);
+    assert_eq!(run.code, 1, "{}", run.err);
+    assert!(run.out.contains("10 files, 990000 documents"), "{}", run.out);
+    for left_out in ["f10.yaml", "f11.yaml"] {
+        assert!(run.out.contains(left_out), "{left_out} is left out without a word: {}", run.out);
+    }
+}
+
+#[test]
 fn findings_of_one_rule_in_one_file_are_capped_aloud() {
     let wrong = |at: usize| {
         format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{at}, labels: {{a: 'b b'}}}}\n---\n")
