@@ -153,7 +153,7 @@ fn chosen(world: &World, others: usize, all: bool) -> Vec<ObjectId> {
     for cluster in world.applied_clusters() {
         for (member, object) in world.members(cluster) {
             let id = &object.id;
-            if member.target != ApplyTarget::Local || id.name.contains('?') {
+            if member.target != ApplyTarget::Local || id.name.contains('?') || id.name.is_empty() {
                 continue;
             }
             if kinds::is_kustomization(id) || id.group() == kinds::SOURCE {
