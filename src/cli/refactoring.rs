@@ -258,8 +258,8 @@ pub(crate) fn subjects<'w>(
     if !elsewhere.is_empty() {
         let (clusters, _) = clusters_of(&elsewhere);
         return Err(Failure::Usage(format!(
-            "{} takes its name from a text that {} has too; nothing was written\n\
-             help: leave out --cluster to rename it in all of them",
+            "{} stands in a text that {} has too; nothing was written\n\
+             help: leave out --cluster to change it in all of them, or give each cluster a text of its own first",
             clean(&id.to_string()),
             clean(&clusters),
         )));

@@ -7,17 +7,31 @@ use super::error::{BuildError, Class, Result};
 use super::nodes::{self, Kind, Tag};
 use super::schema::{Schema, Schemas};
 use crate::yaml::{Entry, Node, NodeRef, Value};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
+/// Values that the patches of one kustomization walk over, those that a patch leaves
+/// as they are included: each patch walks over its whole object, so that many patches
+/// of a large object would take hours. No real repository came to 100,000.
+pub(super) const WALK_LIMIT: u64 = 5_000_000;
+
 /// Merge a patch into an object; `None` when nothing is left of it. What the
-/// patch doesn't change keeps its nodes.
-pub(super) fn merge(schemas: &Schemas, object: &Node, patch: &Node) -> Result<Option<Node>> {
-    let merger = Merger { schemas };
-    merger.walk(Some(object.get_ref()), patch.get_ref(), false, Schema::Unknown)
+/// patch doesn't change keeps its nodes. `walked` counts towards [`WALK_LIMIT`].
+pub(super) fn merge(
+    schemas: &Schemas,
+    object: &Node,
+    patch: &Node,
+    walked: &mut u64,
+) -> Result<Option<Node>> {
+    let merger = Merger { schemas, walked: Cell::new(*walked) };
+    let merged = merger.walk(Some(object.get_ref()), patch.get_ref(), false, Schema::Unknown);
+    *walked = merger.walked.get();
+    merged
 }
 
 struct Merger<'s> {
     schemas: &'s Schemas,
+    walked: Cell<u64>,
 }
 
 /// The directive of a patch's map or list.
@@ -84,6 +98,16 @@ fn wrong_kind(dest: NodeRef<'_>, patch: NodeRef<'_>) -> Box<BuildError> {
 }
 
 impl Merger<'_> {
+    /// Count a value.
+    fn step(&self, value: NodeRef<'_>) -> Result<()> {
+        self.walked.set(self.walked.get() + 1);
+        if self.walked.get() <= WALK_LIMIT {
+            return Ok(());
+        }
+        let message = format!("the patches of this kustomization walk over more than {WALK_LIMIT} values");
+        Err(BuildError::at(Class::Limit, message, value))
+    }
+
     /// Merge `patch` into `dest`. `same` says that both are one node, which kyaml
     /// walks when it adds what the destination doesn't have.
     fn walk(
@@ -157,6 +181,7 @@ impl Merger<'_> {
         let mut changes: Vec<(String, Option<Node>)> = Vec::new();
         let mut seen = BTreeSet::new();
         for entry in dest.entries() {
+            self.step(entry.value)?;
             if !seen.insert(entry.key.clone()) {
                 continue;
             }
@@ -234,6 +259,7 @@ impl Merger<'_> {
                 let schema = schema.or_else(|| self.schemas.of_object(dest));
                 let mut changes = Vec::new();
                 for entry in dest.entries() {
+                    self.step(entry.value)?;
                     let field = schema.field(&entry.key);
                     match self.settle(entry.value, field)? {
                         Change::None => {}
@@ -265,6 +291,7 @@ impl Merger<'_> {
     fn is_settled(&self, list: NodeRef<'_>, keys: &[&str], elements: Schema<'_>) -> Result<bool> {
         let mut seen = BTreeSet::new();
         for item in list.items() {
+            self.step(item)?;
             let key = match keys {
                 [""] => nodes::is_string(item).then(|| nodes::text(item)),
                 [key, rest @ ..] if item.is_map() => {
@@ -566,5 +593,29 @@ fn append_elements(items: &mut Vec<Node>, source: &[Node], keys: &[&str]) {
             set_element(items, None, keys, &values);
         }
         set_element(items, Some(element), keys, &values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_nodes;
+
+    fn node(text: &str) -> Node {
+        parse_nodes("a.yaml", text).remove(0)
+    }
+
+    #[test]
+    fn what_patches_walk_over_is_limited_aloud() {
+        let schemas = Schemas::default();
+        let (object, patch) = (node("a: {b: 1, c: [d, e]}\n"), node("a: {b: 2}\n"));
+        let mut walked = 0;
+        assert!(merge(&schemas, &object, &patch, &mut walked).is_ok_and(|merged| merged.is_some()));
+        assert_eq!(walked, 3, "`a`, `a.b`, `a.c`");
+        walked = WALK_LIMIT - 3;
+        assert!(merge(&schemas, &object, &patch, &mut walked).is_ok());
+        let error = merge(&schemas, &object, &patch, &mut walked).expect_err("that is too much");
+        assert_eq!(error.class, Class::Limit);
+        assert!(error.message.contains("more than 5000000 values"), "{}", error.message);
     }
 }

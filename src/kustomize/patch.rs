@@ -119,6 +119,8 @@ pub(super) struct Row {
     keys: (usize, Keys),
     /// Whether no two objects have the same id.
     unique: bool,
+    /// Values that merges have walked over.
+    walked: u64,
 }
 
 impl Row {
@@ -266,7 +268,7 @@ fn merge_all(
                 Err(error) => return Err(error),
             };
             let prepared = Prepared::new(object, use_.clone(), name_change, kind_change, false);
-            prepared.apply(builder.schemas(), &mut resources[target])?;
+            prepared.apply(builder.schemas(), &mut resources[target], &mut row.walked)?;
             // No other one can have become empty.
             let is_empty = nodes::is_empty(Some(resources[target].node.get_ref()));
             if is_empty {
@@ -319,7 +321,7 @@ fn apply_selected(
     for at in positions {
         let resource = &mut resources[at];
         let before = resource.id.clone();
-        patch.apply(schemas, resource)?;
+        patch.apply(schemas, resource, &mut row.walked)?;
         row.unique &= resource.id == before;
         row.names.add(at, resource);
         any_empty |= nodes::is_empty(Some(resource.node.get_ref()));
@@ -437,7 +439,7 @@ impl Prepared {
         }
     }
 
-    fn apply(&self, schemas: &Schemas, resource: &mut Resource) -> Result<()> {
+    fn apply(&self, schemas: &Schemas, resource: &mut Resource, walked: &mut u64) -> Result<()> {
         let original = resource.node.clone();
         if self.allow_name_change || self.allow_kind_change {
             resource.store_previous_id();
@@ -458,7 +460,7 @@ impl Prepared {
         }
         // kyaml merges in place, and with `replace` gives back another object, which
         // kustomize drops: at the root the directive does nothing.
-        let merged = match merge(schemas, &original, &patch)? {
+        let merged = match merge(schemas, &original, &patch, walked)? {
             Some(_) if is_replacement(patch.get_ref()) => Some(original.clone()),
             merged => merged,
         };

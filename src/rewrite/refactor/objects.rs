@@ -247,11 +247,18 @@ impl Handover<'_> {
                     return refuse(format!("no file states {id} alone"), "move it by hand");
                 };
                 let Some(to) = subject.cluster.applied(Some(namespace), name) else {
-                    let why = format!(
-                        "there is no Kustomization {namespace}/{name} in {}",
-                        subject.cluster.label()
-                    );
-                    return refuse(why, "name one of that cluster: ks/NAMESPACE/NAME");
+                    let cluster = subject.cluster.label();
+                    let none = format!("no Kustomization {namespace}/{name}");
+                    return match subjects.len() {
+                        1 => refuse(
+                            format!("there is {none} in {cluster}"),
+                            "name one of that cluster: ks/NAMESPACE/NAME",
+                        ),
+                        _ => refuse(
+                            format!("{cluster} applies {id} from this text too and has {none}"),
+                            "add one there, or give each cluster a text of its own first",
+                        ),
+                    };
                 };
                 if applier(world, &subject).is_some_and(|by| by.id == to.id) {
                     return refuse(format!("{name} applies {id} already"), "name another Kustomization");
