@@ -1,7 +1,7 @@
 //! `forebay build`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
@@ -20,11 +20,14 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-output::formats!(Yaml = "yaml", Json = "json");
+output::formats!(Yaml = "yaml": "as kubectl takes it", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `build`.
 #[derive(clap::Args)]
-#[command(after_help = format!("{}\nExit codes: 0 built, 1 something had to be left out, 2 usage, 3 can't be built.", Format::HELP))]
+#[command(
+    after_help = format!("{}\n\nExit codes: 0 built, 1 something had to be left out, 2 usage, 3 can't be built.", output::help::<Format>()),
+    arg = output::argument::<Format>()
+)]
 pub(crate) struct Arguments {
     /// Directory to build as kustomize does; files anywhere inside the root may be
     /// read, as with --load-restrictor none

@@ -4,6 +4,7 @@ use super::{Failure, Status};
 use crate::config::Level;
 use crate::repo::{Place, Snapshot, place};
 use crate::report::secrets::Values;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -40,12 +41,11 @@ pub(crate) struct Common {
     /// The time that time-dependent answers are for, such as 2026-03-27T09:00:00Z
     #[arg(long, value_name = "TIME", global = true, help_heading = COMMON)]
     at: Option<String>,
-    /// Lowest level of findings that is printed: error, warning or info [default: warning]
-    #[arg(long, value_name = "LEVEL", global = true, value_parser = level, help_heading = COMMON)]
+    /// Lowest level of findings that is printed [default: warning]
+    #[arg(long, value_name = "LEVEL", global = true, value_parser = level(), help_heading = COMMON)]
     show: Option<Level>,
-    /// Lowest level of findings that makes the exit code 1: error, warning, info or never
-    /// [default: error]
-    #[arg(long, value_name = "LEVEL", global = true, value_parser = fail_on, help_heading = COMMON)]
+    /// Lowest level of findings that makes the exit code 1 [default: error]
+    #[arg(long, value_name = "LEVEL", global = true, value_parser = fail_on(), help_heading = COMMON)]
     fail_on: Option<FailOn>,
     /// Exit 1 when something that was asked for could not be checked
     #[arg(long, global = true, help_heading = COMMON)]
@@ -53,7 +53,7 @@ pub(crate) struct Common {
     /// Exit 0 when there is no manifest to read
     #[arg(long, global = true, help_heading = COMMON)]
     pub(crate) allow_empty: bool,
-    /// When to use colour: auto, always or never
+    /// When to use colour
     #[arg(long, value_name = "WHEN", global = true, value_parser = ["auto", "always", "never"], help_heading = COMMON)]
     pub(crate) color: Option<String>,
     /// Threads to use [default: one per core, at most 8]
@@ -80,7 +80,7 @@ struct Read {
     secrets: Option<Arc<Values>>,
 }
 
-const COMMON: &str = "Common options";
+pub(super) const COMMON: &str = "Common options";
 
 /// Which findings make the exit code 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,16 +188,14 @@ pub(crate) enum ConfigFile<'a> {
     None,
 }
 
-fn level(word: &str) -> Result<Level, String> {
-    Level::parse(word).filter(|level| *level != Level::Off).ok_or("one of error, warning, info".to_owned())
+fn level() -> impl TypedValueParser<Value = Level> {
+    let words = PossibleValuesParser::new(["error", "warning", "info"]);
+    words.try_map(|word| Level::parse(&word).ok_or("no level"))
 }
 
-fn fail_on(word: &str) -> Result<FailOn, String> {
-    if word == "never" {
-        return Ok(FailOn(None));
-    }
-    let level = level(word).map_err(|_| "one of error, warning, info, never".to_owned())?;
-    Ok(FailOn(Some(level)))
+fn fail_on() -> impl TypedValueParser<Value = FailOn> {
+    let words = PossibleValuesParser::new(["error", "warning", "info", "never"]);
+    words.map(|word| FailOn(Level::parse(&word)))
 }
 
 /// The time that a flag names: an instant, a wall-clock time in the zone, or a

@@ -1,10 +1,9 @@
 //! `forebay completions` and `forebay man`.
 
 use super::common::Common;
-use super::{Answer, Cli, Failure, Status, output};
+use super::{Answer, Cli, Failure, Status, complete, output};
 use crate::rewrite::write;
 use clap::CommandFactory;
-use clap_complete::Shell;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(crate) struct Completions {
     /// The shell to print completions for
-    shell: Shell,
+    #[arg(value_parser = complete::shells())]
+    shell: String,
 }
 
 /// Flags of `man`.
@@ -26,7 +26,7 @@ pub(crate) struct Man {
 /// Print completions.
 pub(crate) fn completions(common: &Common, arguments: &Completions) -> Answer {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "forebay", &mut script);
+    complete::script(&arguments.shell, &mut script).map_err(|error| Failure::Work(error.to_string()))?;
     output::emit(common, |_: output::TextOnly, out, _| out.write_all(&script))?;
     Ok(Status::Clean)
 }

@@ -1,7 +1,7 @@
 //! `forebay config`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::root::root_and_focus;
 use super::session::{Session, cluster_filter, load_config};
 use super::{Answer, Failure, Status};
@@ -18,13 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-output::formats!(Text = "text", Json = "json");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Commands about the configuration.
 #[derive(clap::Subcommand)]
 pub(crate) enum Arguments {
     /// Print every value in force and where it was read
-    #[command(after_help = Format::HELP)]
+    #[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
     Show,
     /// Print the JSON Schema of .forebay.yaml
     Schema,
@@ -301,12 +301,15 @@ fn targets(world: &World, cluster: &Cluster) -> BTreeMap<ApplyTarget, Option<Loc
 }
 
 fn setting(cluster: &Arc<str>, key: &str, value: Option<Value>, from: Option<String>) -> Row {
-    let why = if value.is_some() { "default of the version" } else { "nothing says it" };
+    let why = match value {
+        Some(_) => "default of the version".to_owned(),
+        None => format!("nothing says it; set {key}"),
+    };
     Row {
         cluster: Some(cluster.clone()),
         key: format!("clusters.{cluster}.{key}"),
         value: value.unwrap_or_else(report::json::unstated),
-        from: from.unwrap_or_else(|| why.to_owned()),
+        from: from.unwrap_or(why),
     }
 }
 

@@ -1,17 +1,17 @@
 //! `forebay explain` of a rule; that of a field is in `schema`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::{Answer, Failure, Status};
 use crate::lint::rules::{self, RULES};
 use crate::report;
 use crate::text::{clean, suggest};
 
-output::formats!(Text = "text", Markdown = "markdown");
+output::formats!(Text = "text": "for people", Markdown = "markdown": "for a comment or a job summary");
 
 /// Flags of `explain`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// The rule's id, or a field of a kind: `ks.spec.postBuild.substituteFrom`
     rule: String,

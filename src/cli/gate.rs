@@ -93,6 +93,18 @@ fn chosen<'w>(
     };
     let found = subjects(common, arguments.flags.all_clusters, session, world, is_meant)?;
     let Some(first) = found.first() else {
+        let orphan = world.orphans().find(|orphan| {
+            let named = namespace.is_none_or(|namespace| orphan.id.namespace.as_deref() == Some(namespace));
+            is_gate(&orphan.id) && *orphan.id.name == *name && named
+        });
+        if let Some(orphan) = orphan {
+            return Err(Failure::Usage(format!(
+                "no cluster applies {}, which stands in {}; nothing was written\n\
+                 help: if one does, name it in .forebay.yaml (`clusters: [{{name: NAME, path: DIRECTORY}}]`)",
+                clean(&orphan.id.to_string()),
+                clean(&orphan.source.path)
+            )));
+        }
         let gates = world.objects.iter().filter(|object| is_gate(&object.id));
         let names: Vec<String> = gates
             .map(|object| match (&object.id.namespace, namespace) {

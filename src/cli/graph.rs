@@ -1,18 +1,18 @@
 //! `forebay graph`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Status};
 use crate::lint::engine::NotChecked;
 use crate::report;
 use crate::world::graph::Graph;
 
-output::formats!(Text = "text", Mermaid = "mermaid", Dot = "dot", Svg = "svg", Json = "json");
+output::formats!(Text = "text": "for people", Mermaid = "mermaid": "a diagram for Markdown", Dot = "dot": "a diagram for Graphviz", Svg = "svg": "a picture", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `graph`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {}
 
 /// Run the command.

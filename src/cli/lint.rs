@@ -3,7 +3,7 @@
 use super::add_ignores;
 use super::common::Common;
 use super::fix::{FixArguments, Next};
-use super::output::{self, Formats};
+use super::output;
 use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
@@ -24,19 +24,22 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 output::formats!(
-    Full = "full",
-    Concise = "concise",
-    Json = "json",
-    Sarif = "sarif",
-    Github = "github",
-    Gitlab = "gitlab",
-    Junit = "junit",
-    Markdown = "markdown"
+    Full = "full": "a block for each finding, with the bytes to change",
+    Concise = "concise": "a line for each place",
+    Json = "json": "for programs: stable, with a schema",
+    Sarif = "sarif": "for code scanning",
+    Github = "github": "annotations of a workflow",
+    Gitlab = "gitlab": "GitLab's code quality report",
+    Junit = "junit": "for test reports",
+    Markdown = "markdown": "for a comment or a job summary"
 );
 
 /// Flags of `lint`.
 #[derive(clap::Args)]
-#[command(after_help = format!("{}\nExit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration, 3 could not work.", Format::HELP))]
+#[command(
+    after_help = format!("{}\n\nExit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration, 3 could not work.", output::help::<Format>()),
+    arg = output::argument::<Format>()
+)]
 pub(crate) struct Arguments {
     /// Files and directories to report on, `-` for standard input [default: the whole root]
     paths: Vec<PathBuf>,
@@ -127,28 +130,32 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Some(file) => apply_baseline(common, arguments, file, &mut outcome)?,
         None => 0,
     };
-    let lint = Lint {
+    let mut lint = Lint {
         world: &world,
         outcome: &outcome,
         show: common.show(),
         at,
         summary: !common.quiet,
+        width: usize::MAX,
         list_unchecked: arguments.list_unchecked,
         stale_baseline: stale,
         begins: baseline.is_none() && arguments.since.is_none() && session.focus.is_empty(),
         prefix: session.prefix(common),
     };
-    output::emit(common, |format, out, terminal| match format {
-        Format::Json => report::json::write(out, &report::json::lint(&lint)),
-        Format::Sarif => report::json::write(out, &report::sarif::log(&lint)?),
-        Format::Github => report::github::write(out, &lint),
-        Format::Gitlab => report::json::write(out, &report::gitlab::report(&lint)),
-        Format::Junit => report::junit::write(out, &lint),
-        Format::Markdown => report::markdown::write(out, &lint),
-        Format::Full | Format::Concise if arguments.statistics => report::summary::statistics(out, &lint)
-            .and_then(|()| if lint.summary { report::summary::write(out, &lint) } else { Ok(()) }),
-        Format::Concise => report::concise::write(out, &lint),
-        Format::Full => report::full::write(out, &lint, terminal),
+    output::emit(common, |format, out, terminal| {
+        lint.width = terminal.width();
+        match format {
+            Format::Json => report::json::write(out, &report::json::lint(&lint)),
+            Format::Sarif => report::json::write(out, &report::sarif::log(&lint)?),
+            Format::Github => report::github::write(out, &lint),
+            Format::Gitlab => report::json::write(out, &report::gitlab::report(&lint)),
+            Format::Junit => report::junit::write(out, &lint),
+            Format::Markdown => report::markdown::write(out, &lint),
+            Format::Full | Format::Concise if arguments.statistics => report::summary::statistics(out, &lint)
+                .and_then(|()| if lint.summary { report::summary::write(out, &lint) } else { Ok(()) }),
+            Format::Concise => report::concise::write(out, &lint),
+            Format::Full => report::full::write(out, &lint, terminal),
+        }
     })?;
     let levels = outcome.findings.iter().map(|finding| finding.level);
     Ok(common.status(levels, outcome.not_checked.is_empty()))

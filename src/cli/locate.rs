@@ -1,7 +1,7 @@
 //! `forebay locate`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::selector::Selector;
 use super::session::{Session, one_object};
 use super::{Answer, Failure, Status};
@@ -10,11 +10,11 @@ use crate::report::{self, objects, parts};
 use crate::yaml::{NodeRef, pointer_join};
 use serde_json::json;
 
-output::formats!(Text = "text", Json = "json");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `locate`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// The object: KIND/[NAMESPACE/]NAME
     object: String,

@@ -4,16 +4,18 @@ use super::common::Common;
 use super::rewriting::Mode;
 use super::session::Session;
 use super::{Answer, Failure, Status};
-use crate::config::Written;
+use crate::config::{Level, Written};
 use crate::lint::engine::Options;
-use crate::lint::{Applicability, Rule, rules};
+use crate::lint::{Applicability, Finding, Rule, rules};
 use crate::model::{FLUX, Version};
 use crate::repo::{Snapshot, git};
 use crate::report;
 use crate::rewrite;
-use crate::text::clean;
+use crate::text::{clean, counted, line_start};
 use crate::world::World;
 use crate::yaml::Location;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -84,20 +86,85 @@ fn by_rule(common: &Common, migration: &Migration, rule: &Rule, to: Option<Versi
     let (before, after) = (&session.snapshot, &outcome.world.snapshot);
     migration.mode.carry_out(common, &session, &outcome.changes)?;
     let writes = migration.mode.writes();
+    let is_left = outcome.left.findings.iter().any(|finding| finding.rule.id == rule.id);
     if !common.quiet {
         let mut stderr = super::output::stderr(common);
         let _ = report::diff::summary(&mut stderr, before, &outcome, writes, false);
-        for finding in outcome.left.findings.iter().filter(|finding| finding.rule.id == rule.id) {
-            let ((line, _), _) = after.positions(&finding.location);
-            let place = format!("{}:{line}", finding.location.path);
-            let title = clean(&finding.title);
-            let _ = std::io::Write::write_fmt(
-                &mut stderr,
-                format_args!("left: {}: {title}; {}\n", clean(&place), finding.help),
-            );
+        let left = outcome.left.findings.iter().filter(|finding| finding.rule.id == rule.id);
+        let _ = tell_left(&mut stderr, after, left);
+        if outcome.changes.is_empty() && outcome.refused.is_empty() && !is_left {
+            let _ = writeln!(stderr, "nothing to migrate");
         }
     }
-    let is_left = outcome.left.findings.iter().any(|finding| finding.rule.id == rule.id);
     let pending = if writes { is_left } else { is_left || !outcome.changes.is_empty() };
     Ok(if pending { Status::Findings } else { Status::Clean })
+}
+
+/// From so many on, what is left for one reason is one entry.
+const MANY: usize = 2;
+
+/// Say what is left, why, and what would let it go on.
+fn tell_left<'f>(
+    out: &mut dyn Write,
+    snapshot: &Snapshot,
+    left: impl Iterator<Item = &'f Finding>,
+) -> io::Result<()> {
+    let mut groups: BTreeMap<(String, String), Vec<&Finding>> = BTreeMap::new();
+    for finding in left {
+        let (_, what) = finding.title.split_once(": ").unwrap_or(("", &finding.title));
+        let said = format!("{}; {}", clean(what), finding.help);
+        groups.entry((why_left(finding).to_owned(), said)).or_default().push(finding);
+    }
+    let place = |finding: &Finding| {
+        let ((line, _), _) = snapshot.positions(&finding.location);
+        format!("{}:{line}", line_start(&finding.location.path))
+    };
+    let subject = |finding: &Finding| {
+        let subject = finding.title.split_once(": ").map_or("", |(subject, _)| subject);
+        clean(subject).into_owned()
+    };
+    let mut groups = groups.iter().peekable();
+    while let Some(((why, said), findings)) = groups.next() {
+        if findings.len() < MANY {
+            for finding in findings {
+                writeln!(out, "left: {}: {}: {said}", place(finding), subject(finding))?;
+            }
+        } else {
+            writeln!(out, "left: {}: {said}", counted(findings.len(), "object"))?;
+            for finding in findings {
+                writeln!(out, "  {}  {}", place(finding), subject(finding))?;
+            }
+        }
+        // Said once for all that is left for the same reason.
+        if groups.peek().is_none_or(|((next, _), _)| next != why) {
+            writeln!(out, "  why: {why}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Why the migration does not change what a finding is about, and what would let it.
+fn why_left(finding: &Finding) -> &'static str {
+    let best = finding.fixes.iter().map(|fix| fix.applicability).max();
+    let of_versions = finding.rule.id == rules::reference::removed_api_version::RULE.id;
+    match best {
+        Some(Applicability::Unsafe) if of_versions && finding.level == Level::Info => {
+            "no cluster applies it, so that nothing says which Flux does; `--to 2.9` changes it for that \
+             version, and so does `target: {flux: \"2.9\"}` in .forebay.yaml"
+        }
+        Some(Applicability::Unsafe) if of_versions => {
+            "nothing says which Flux the cluster runs; add `--to 2.9`, or say it in .forebay.yaml: \
+             `target: {flux: \"2.9\"}`"
+        }
+        Some(Applicability::Unsafe) => "the change is a guess; `lint --fix=unsafe` makes it",
+        Some(Applicability::Safe) => "the change was refused, for the reason above",
+        _ if of_versions => {
+            "the text has a field that the new version doesn't know, or feeds objects of other versions; \
+             take that field out by hand, or part the text, and run this again"
+        }
+        _ => {
+            "the text is one that a move would change for others: it feeds several objects, or another file \
+             says the opposite; move it by hand, and run this again"
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod add_ignores;
 mod build;
 mod common;
+mod complete;
 mod completions;
 mod config;
 mod explain;
@@ -159,6 +160,14 @@ pub fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
+    match complete::answer() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(2);
+        }
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -3,9 +3,11 @@
 use super::common::Common;
 use super::{Failure, progress};
 use crate::report::lines::{Lines, Shape};
+use crate::report::parts::in_columns;
 use crate::report::{self, Terminal};
 use crate::rewrite::write::file;
 use crate::world::World;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -13,19 +15,20 @@ use std::path::Path;
 pub(crate) trait Formats: Copy + 'static {
     /// All, the default first.
     const ALL: &'static [Self];
-    /// The line of `--help`.
-    const HELP: &'static str;
     /// The word of `--format`.
     fn name(self) -> &'static str;
+    /// What it is, in a few words.
+    fn about(self) -> &'static str;
 }
 
 /// An enumeration of the formats of a command, the default first: its words for
 /// `--format` and `--help`, and a match that must have an arm for each.
 macro_rules! formats {
-    ($first:ident = $default:literal $(, $format:ident = $word:literal)*) => {
-        crate::cli::output::formats!(Format: $first = $default $(, $format = $word)*);
+    ($first:ident = $default:literal: $what:literal $(, $format:ident = $word:literal: $about:literal)* $(,)?) => {
+        crate::cli::output::formats!(Format: $first = $default: $what $(, $format = $word: $about)*);
     };
-    ($type:ident: $first:ident = $default:literal $(, $format:ident = $word:literal)*) => {
+    ($type:ident: $first:ident = $default:literal: $what:literal
+     $(, $format:ident = $word:literal: $about:literal)* $(,)?) => {
         #[doc = "Formats, the default first."]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum $type {
@@ -35,11 +38,16 @@ macro_rules! formats {
 
         impl crate::cli::output::Formats for $type {
             const ALL: &'static [Self] = &[$type::$first, $($type::$format,)*];
-            const HELP: &'static str = concat!("Formats: ", $default, " (default)" $(, ", ", $word)*, ".");
             fn name(self) -> &'static str {
                 match self {
                     $type::$first => $default,
                     $($type::$format => $word,)*
+                }
+            }
+            fn about(self) -> &'static str {
+                match self {
+                    $type::$first => $what,
+                    $($type::$format => $about,)*
                 }
             }
         }
@@ -48,9 +56,34 @@ macro_rules! formats {
 
 pub(crate) use formats;
 
-formats!(TextOnly: Text = "text");
-formats!(JsonOnly: Json = "json");
-formats!(DiffOnly: Diff = "diff");
+formats!(TextOnly: Text = "text": "for people");
+formats!(JsonOnly: Json = "json": "for programs");
+formats!(DiffOnly: Diff = "diff": "a unified diff");
+
+/// The lines of `--help` about the formats of a command.
+pub(crate) fn help<F: Formats>() -> String {
+    let width = F::ALL.iter().map(|format| format.name().len()).max().unwrap_or(0);
+    let mut help = "Formats:".to_owned();
+    for (index, format) in F::ALL.iter().enumerate() {
+        let default = if index == 0 { " (default)" } else { "" };
+        help.push_str(&format!("\n  {:width$}  {}{default}", format.name(), format.about()));
+    }
+    help
+}
+
+/// `--format` of a command that has these: in the place of the common one, so that
+/// help, completions and the refusal of another word name them.
+pub(crate) fn argument<F: Formats>() -> clap::Arg {
+    let words = F::ALL.iter().map(|format| PossibleValue::new(format.name()).help(format.about()));
+    clap::Arg::new("format")
+        .long("format")
+        .value_name("FORMAT")
+        .value_parser(PossibleValuesParser::new(words))
+        // Each stands in a line of its own below.
+        .hide_possible_values(true)
+        .help("Format of standard output; this command's are listed below")
+        .help_heading(super::common::COMMON)
+}
 
 /// Write an answer: in `--format`, else the first format, to standard output, and
 /// in every format of `--output-file` to its file. A reader that went away is no
@@ -65,7 +98,9 @@ pub(crate) fn emit<F: Formats>(
         let mut bytes = Vec::new();
         let root = common.boundary(path)?;
         let mut lines = Lines::new(&mut bytes, shape(format.name()), common.secrets());
-        let written = write(format, &mut lines, Terminal::default()).and_then(|()| lines.flush());
+        let file_terminal = Terminal::default();
+        let written = in_columns(file_terminal.width(), || write(format, &mut lines, file_terminal));
+        let written = written.and_then(|()| lines.flush());
         drop(lines);
         let written = written.and_then(|()| file(&root, path, &bytes));
         written.map_err(|error| Failure::Work(format!("{}: {error}", path.display())))?;
@@ -79,7 +114,8 @@ pub(crate) fn emit<F: Formats>(
         ),
     );
     let mut lines = Lines::new(&mut out, shape(main.name()), common.secrets());
-    let written = write(main, &mut lines, terminal).and_then(|()| lines.flush());
+    let written = in_columns(terminal.width(), || write(main, &mut lines, terminal));
+    let written = written.and_then(|()| lines.flush());
     written.or_else(went_away).map_err(|error| Failure::Work(format!("standard output: {error}")))
 }
 
@@ -131,11 +167,9 @@ pub(crate) fn chosen<F: Formats>(common: &Common) -> Result<Chosen<'_, F>, Failu
         found.ok_or_else(|| {
             let names = || F::ALL.iter().map(|format| format.name());
             let near = crate::text::suggest(word, names());
-            let help = near.map_or_else(
-                || names().collect::<Vec<_>>().join(", "),
-                |near| format!("did you mean `{near}`?"),
-            );
-            Failure::Usage(format!("no format `{word}` for this command: {help}"))
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let all = names().collect::<Vec<_>>().join(", ");
+            Failure::Usage(format!("no format `{word}` for this command: it has {all}{near}"))
         })
     };
     let main = common.format.as_deref().map_or(Ok(F::ALL[0]), known)?;

@@ -1,7 +1,7 @@
 //! `forebay plan`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::revisions::{self, Revision};
 use super::session::{self, Session};
 use super::{Answer, Status};
@@ -10,15 +10,16 @@ use crate::model::{Category, EffectKind, Severity};
 use crate::plan::{self, Effect};
 use crate::repo::git;
 use crate::report::plan::{Plan, github, json, markdown, text};
-use crate::text::{suggest, wrap};
+use crate::text::wrap;
 use crate::world::World;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::sync::Arc;
 
-output::formats!(Text = "text", Json = "json", Markdown = "markdown", Github = "github");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema", Markdown = "markdown": "for a comment or a job summary", Github = "github": "annotations of a workflow");
 
 /// Flags of `plan`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP, after_long_help = effects_help())]
+#[command(after_help = output::help::<Format>(), after_long_help = effects_help(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// Revision or directory (./DIR) before the change [default: the merge base with the main branch]
     #[arg(long, value_name = "REV|./DIR")]
@@ -30,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     exit_code: bool,
     /// Exit 1 on these effects or severities (disruptive, notable, routine)
-    #[arg(long, value_name = "EFFECT|SEVERITY", value_delimiter = ',', value_parser = fatal)]
+    #[arg(long, value_name = "EFFECT|SEVERITY", value_delimiter = ',', value_parser = fatal(), hide_possible_values = true)]
     fail_on_effect: Vec<Fatal>,
 }
 
@@ -52,23 +53,26 @@ impl Fatal {
     }
 }
 
-fn fatal(word: &str) -> Result<Fatal, String> {
-    let severities = Severity::ALL.iter().map(|severity| (severity.name(), Fatal::AtLeast(*severity)));
-    let kinds = EffectKind::ALL.iter().map(|kind| (kind.name(), Fatal::Named(kind.name())));
-    let known: Vec<(&str, Fatal)> = severities.chain(kinds).collect();
-    let found = known.iter().find(|(name, _)| *name == word);
-    found.map(|(_, fatal)| *fatal).ok_or_else(|| {
-        let near = suggest(word, known.iter().map(|(name, _)| *name));
-        match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`forebay plan --help` lists all effects".to_owned(),
+fn fatal() -> impl TypedValueParser<Value = Fatal> {
+    let severities = Severity::ALL.iter().map(|severity| severity.name());
+    let mut words = Vec::new();
+    for word in severities.chain(EffectKind::ALL.iter().map(|kind| kind.name())) {
+        // Two kinds of objects share some names.
+        if !words.contains(&word) {
+            words.push(word);
         }
+    }
+    PossibleValuesParser::new(words).try_map(|word| {
+        let severity = Severity::ALL.iter().find(|severity| severity.name() == word);
+        let kind = EffectKind::ALL.iter().find(|kind| kind.name() == word);
+        let named = kind.map(|kind| Fatal::Named(kind.name()));
+        severity.map(|severity| Fatal::AtLeast(*severity)).or(named).ok_or("no effect")
     })
 }
 
 /// The end of `plan --help`: every effect by family.
 fn effects_help() -> String {
-    let mut help = Format::HELP.to_owned();
+    let mut help = output::help::<Format>();
     help.push_str("\n\nEffects, with how bad they are:");
     let width = EffectKind::ALL.iter().map(|kind| kind.name().len()).max().unwrap_or(0);
     for category in Category::ALL {

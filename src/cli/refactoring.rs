@@ -20,7 +20,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-formats!(Plain = "text", Json = "json");
+formats!(Plain = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of commands that refactor.
 #[derive(clap::Args, Clone, Debug)]

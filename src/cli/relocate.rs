@@ -17,6 +17,7 @@ use std::path::Path;
 /// Flags of the command.
 #[derive(clap::Args)]
 #[command(
+    arg = super::output::argument::<super::refactoring::Format>(),
     after_help = "Exit codes: 0 done; 1 with --check: files would change; 2 refused: the place that stands \
     in the way is named, and nothing is written."
 )]

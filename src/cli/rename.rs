@@ -14,6 +14,7 @@ use crate::world::Cluster;
 /// Flags of the command.
 #[derive(clap::Args)]
 #[command(
+    arg = super::output::argument::<super::refactoring::Format>(),
     after_help = "Exit codes: 0 done, or nothing to do; 1 with --check: files would change; 2 refused: \
     the place that stands in the way is named, and nothing is written."
 )]

@@ -1,7 +1,7 @@
 //! `forebay rules`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::{Answer, Status};
 use crate::lint::engine::NotChecked;
 use crate::lint::rules::RULES;
@@ -10,11 +10,11 @@ use crate::report;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-output::formats!(Text = "text", Markdown = "markdown", Json = "json");
+output::formats!(Text = "text": "for people", Markdown = "markdown": "for a comment or a job summary", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `rules`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {}
 
 /// Run the command.

@@ -1,7 +1,7 @@
 //! `forebay schema export`, and `forebay explain KIND.path`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::lint::engine::NotChecked;
@@ -13,7 +13,7 @@ use crate::schema::{Product, TableKind, json_schema, table};
 use crate::text::{clean, suggest};
 use crate::world::Cluster;
 
-output::formats!(Text = "text", Json = "json");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Subcommands of `schema`.
 #[derive(clap::Subcommand)]
@@ -24,7 +24,7 @@ pub(crate) enum Arguments {
 
 /// Flags of `schema export`.
 #[derive(clap::Args)]
-#[command(after_help = output::JsonOnly::HELP)]
+#[command(after_help = output::help::<output::JsonOnly>(), arg = output::argument::<output::JsonOnly>())]
 pub(crate) struct Export {
     /// The kind: Kustomization, hr, apps/v1/Deployment
     kind: String,

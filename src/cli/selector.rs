@@ -89,7 +89,8 @@ impl Selector {
         let orphan = world.orphans().find(|object| self.matches(&object.id));
         match orphan.and_then(|object| Some((object, object.node.get_ref().location()?))) {
             Some((object, location)) => Failure::Usage(format!(
-                "no cluster applies {}, which stands at {}",
+                "no cluster applies {}, which stands at {}; if one does, name it in .forebay.yaml \
+                 (`clusters: [{{name: NAME, path: DIRECTORY}}]`)",
                 clean(&object.id.to_string()),
                 objects::place(&world.snapshot, &location)
             )),

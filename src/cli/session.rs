@@ -5,8 +5,9 @@ use super::common::{Common, ConfigFile};
 use super::root::root_and_focus;
 use super::selector::Selector;
 use crate::config::{self, Config};
+use crate::model::ObjectId;
 use crate::repo::{Snapshot, Store, git};
-use crate::text::suggest;
+use crate::text::{clean, suggest};
 use crate::world::{Cluster, Effective, Member, World};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -154,23 +155,45 @@ pub(crate) fn one_object<'w>(
     if found.iter().all(|other| std::ptr::eq(other.object, first.object)) {
         return Ok(found);
     }
-    let mut lines: Vec<String> = found
-        .iter()
-        .map(|found| match &found.cluster.name {
-            Some(name) => format!("\n  {} in cluster {name}", found.object.id),
-            None => format!("\n  {} in {}", found.object.id, found.cluster.root),
-        })
-        .collect();
-    lines.dedup();
-    let more = lines.len().saturating_sub(10);
-    lines.truncate(10);
-    if more > 0 {
-        lines.push(format!("\n  and {more} more"));
+    Err(Failure::Usage(several(&found)))
+}
+
+/// What to say of several objects that a selector names, or of one in several forms.
+fn several(found: &[Found<'_>]) -> String {
+    const SHOWN: usize = 10;
+    let ids: BTreeSet<_> = found.iter().map(|found| &found.object.id).collect();
+    let names: BTreeSet<_> = found.iter().filter_map(|found| found.cluster.name.as_deref()).collect();
+    fn applied<'w>(found: &Found<'w>) -> Option<&'w ObjectId> {
+        Some(&found.cluster.applied[found.member.applied_by? as usize].id)
     }
-    let help = if found.iter().any(|other| other.object.id != first.object.id) {
-        "name one of them, with its namespace"
-    } else {
-        "choose one with --cluster"
+    let help = match (ids.len(), names.len()) {
+        (2.., _) => "several objects are called so; name one of them, with its namespace".to_owned(),
+        (_, 2..) => "its clusters hold it in different forms; choose one with --cluster".to_owned(),
+        // A form each of one cluster, so that no --cluster parts them.
+        (_, 1) if found.iter().all(|found| applied(found).is_some()) => {
+            "several Kustomizations of this cluster apply it, each in its own form, and overwrite each \
+             other's; look at one with `forebay build --kustomization NAMESPACE/NAME --origin`"
+                .to_owned()
+        }
+        _ => "several directories hold it, and no cluster applies them; look at one with \
+              `forebay build DIR --origin`, or name the clusters in .forebay.yaml"
+            .to_owned(),
     };
-    Err(Failure::Usage(format!("several objects are called so; {help}:{}", lines.concat())))
+    let line = |found: &Found<'_>| {
+        let id = &found.object.id;
+        match (&found.cluster.name, applied(found)) {
+            (Some(name), Some(applied)) => format!("{id} in cluster {name}, by {applied}"),
+            (Some(name), None) => format!("{id} in cluster {name}"),
+            (None, _) if found.cluster.root.is_empty() => format!("{id} in the root"),
+            (None, _) => format!("{id} in {}", found.cluster.root),
+        }
+    };
+    let mut lines: Vec<String> = found.iter().map(|found| clean(&line(found)).into_owned()).collect();
+    lines.dedup();
+    let more = lines.len().saturating_sub(SHOWN);
+    lines.truncate(SHOWN);
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    format!("{help}:\n  {}", lines.join("\n  "))
 }

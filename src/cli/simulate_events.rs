@@ -1,7 +1,7 @@
 //! `forebay simulate events`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
@@ -23,11 +23,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-output::formats!(Text = "text", Json = "json");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `simulate events`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// Only events about these objects: KIND/[NAMESPACE/]NAME, with globs
     #[arg(long, value_name = "OBJECT")]

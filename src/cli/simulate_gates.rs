@@ -1,7 +1,7 @@
 //! `forebay simulate gates`.
 
 use super::common::{Common, time};
-use super::output::{self, Formats};
+use super::output;
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
@@ -23,11 +23,11 @@ use std::io::{self, Write};
 /// Days of which the transitions are shown where no range is asked for.
 const AHEAD: i64 = 7;
 
-output::formats!(Text = "text", Json = "json", Mermaid = "mermaid", Svg = "svg");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema", Mermaid = "mermaid": "a diagram for Markdown", Svg = "svg": "a picture");
 
 /// Flags of `simulate gates`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// Start of a range to chart
     #[arg(long, value_name = "TIME", requires = "to")]

@@ -1,7 +1,7 @@
 //! `forebay simulate hooks`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::selector::Selector;
 use super::session::Session;
 use super::simulate_propagation::wanted;
@@ -23,11 +23,11 @@ use serde_json::{Value, json};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-output::formats!(Text = "text", Json = "json");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `simulate hooks`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// The Cluster: Cluster/NAMESPACE/NAME
     #[arg(value_name = "OBJECT", required_unless_present = "input")]

@@ -1,7 +1,7 @@
 //! `forebay simulate propagation`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::selector::Selector;
 use super::session::Session;
 use super::{Answer, Failure, Status};
@@ -10,18 +10,20 @@ use crate::go::regexp::GoRegexp;
 use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
 use crate::report;
+use crate::report::parts::{alike, paragraph, width};
 use crate::report::propagation::{Cluster, json, text};
 use crate::report::stated;
 use crate::simulate::behaviour::{self, Product};
 use crate::simulate::propagation::simulate::{Missing, Settings, simulate};
 use crate::simulate::references::{Scope, scopes};
+use crate::text::clean;
 use crate::yaml::Known;
 
-output::formats!(Text = "text", Json = "json");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `simulate propagation`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// Only what is made of these objects: KIND/[NAMESPACE/]NAME, with globs
     #[arg(value_name = "OBJECT")]
@@ -70,15 +72,26 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         }
         Format::Text => {
             let mut answer = String::new();
-            for scope in scopes.iter().filter(|scope| wanted(common, scope)) {
-                answer.push_str(&heading(snapshot, scope));
+            let wanted = scopes.iter().filter(|scope| wanted(common, scope));
+            for (names, version) in alike(wanted.map(|scope| heading(snapshot, scope))) {
+                let of = if names.is_empty() { String::new() } else { names.join(", ") + ": " };
+                paragraph(&mut answer, &clean(&format!("{of}{version}")), "  ");
             }
             if clusters.iter().all(|cluster| cluster.derived.is_empty()) {
                 answer.clear();
             }
             answer.push_str(&text(snapshot, &clusters));
             for (what, places) in not_checked.iter() {
-                answer.push_str(&format!("not checked: {} {what}: {}\n", places.len(), places.join(", ")));
+                let count = crate::text::unchecked(places.len(), what);
+                let list = format!("not checked: {count}: {}", places.join(", "));
+                for (index, line) in crate::text::wrap(&list, width()).iter().enumerate() {
+                    answer.push_str(&format!("{}{line}\n", if index == 0 { "" } else { "  " }));
+                }
+                if let Some(remedy) = report::unchecked::remedy(what) {
+                    for line in crate::text::wrap(&format!("help: {remedy}"), width() - 2) {
+                        answer.push_str(&format!("  {line}\n"));
+                    }
+                }
             }
             if answer.is_empty() {
                 answer.push_str("nothing here propagates metadata\n");
@@ -91,14 +104,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 }
 
 /// The first line: the version, and from where it is known.
-fn heading(snapshot: &crate::repo::Snapshot, scope: &Scope<'_>) -> String {
+fn heading(snapshot: &crate::repo::Snapshot, scope: &Scope<'_>) -> (Option<String>, String) {
     let unstated = crate::world::versions::Settings::default();
     let (name, settings) = match scope.cluster {
         Some(cluster) => (cluster.name.as_deref(), &cluster.settings),
         None => (None, &unstated),
     };
-    let of = name.map_or(String::new(), |name| format!("{name}: "));
-    format!("{}{}\n", crate::text::clean(&of), stated::version(snapshot, Product::ClusterApi, settings))
+    (name.map(str::to_owned), stated::version(snapshot, Product::ClusterApi, settings))
 }
 
 /// Whether `--cluster` asks for a scope.

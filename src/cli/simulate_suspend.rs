@@ -9,10 +9,11 @@ use crate::lint::engine::NotChecked;
 use crate::repo::git;
 use crate::report::{json, suspend};
 
-output::formats!(Text = "text", Json = "json");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `simulate suspend`.
 #[derive(clap::Args)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// Revision or directory (./DIR) from when the suspension began: says what resuming applies and prunes of
     /// what changed since

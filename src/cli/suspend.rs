@@ -16,6 +16,7 @@ use crate::simulate::suspend::{ANNOTATION, suspension};
 use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::edit::Operation;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// Flags of `suspend`.
@@ -140,13 +141,19 @@ pub(crate) fn migrate(common: &Common, arguments: &MigrateArguments) -> Answer {
     if arguments.flags.mode.diff && !found.is_empty() {
         answer = Status::Findings;
     }
+    let mut reasons: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (id, failure) in &left {
         let why = match failure {
             Failure::Usage(text) | Failure::Work(text) => text.replace("nothing was written\n", ""),
             _ => "it cannot be changed".to_owned(),
         };
-        let _ = writeln!(super::output::stderr(common), "left: {}: {why}", clean(id));
+        let id = clean(id).into_owned();
+        reasons.entry(why.replace(&format!("{id} is"), "it is")).or_default().insert(id);
         answer = Status::Findings;
+    }
+    for (why, ids) in reasons {
+        let ids = Vec::from_iter(ids).join(", ");
+        let _ = writeln!(super::output::stderr(common), "left: {ids}: {why}");
     }
     warn_of_annotation(common, &found, |_| arguments.to);
     Ok(answer)

@@ -1,7 +1,7 @@
 //! `forebay why`.
 
 use super::common::Common;
-use super::output::{self, Formats};
+use super::output;
 use super::selector::Selector;
 use super::session::{Found, Session, one_object};
 use super::{Answer, Status};
@@ -14,11 +14,11 @@ use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
-output::formats!(Text = "text", Json = "json");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
 /// Flags of `why`.
 #[derive(clap::Args)]
-#[command(after_help = Format::HELP)]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// The object: KIND/[NAMESPACE/]NAME
     object: String,

@@ -57,9 +57,11 @@ fn standing(key: &str) -> Standing {
 }
 
 /// Whether a text holds a `${…}` that a substitution may replace, or a `<<…>>` of
-/// a ResourceSet's template.
+/// a ResourceSet's template. Such a template speaks of its inputs; other `<<` and `>>`
+/// are text like any other.
 pub fn has_hole(text: &str) -> bool {
-    text.contains("${") || text.split_once("<<").is_some_and(|(_, rest)| rest.contains(">>"))
+    let template = || text.split_once("<<").and_then(|(_, rest)| rest.split_once(">>"));
+    text.contains("${") || template().is_some_and(|(action, _)| action.contains("inputs"))
 }
 
 /// The known text of a scalar without `${…}`, whatever its type.

@@ -18,6 +18,7 @@ use crate::yaml::{NodeRef, Source, Stream};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 /// What every rule can see.
@@ -31,6 +32,7 @@ pub struct Context<'a> {
     /// The time that was asked for; rules that depend on it are silent without.
     pub at: Option<Timestamp>,
     selectors: OnceLock<Selectors>,
+    image_policies: OnceLock<ImagePolicies>,
     /// Those of each effective object: a dozen rules ask for them.
     references: Vec<Vec<Reference<'a>>>,
 }
@@ -40,7 +42,13 @@ impl<'a> Context<'a> {
     pub fn new(world: &'a World, config: &'a Config, at: Option<Timestamp>) -> Self {
         let of = |object: &'a Effective| references(&object.id, object.node.get_ref());
         let references = world.objects.par_iter().map(of).collect();
-        Context { snapshot: &world.snapshot, world, config, at, selectors: OnceLock::new(), references }
+        let (selectors, image_policies) = (OnceLock::new(), OnceLock::new());
+        Context { snapshot: &world.snapshot, world, config, at, selectors, image_policies, references }
+    }
+
+    /// The ImagePolicies that the repository states. Looked up once, on first use.
+    pub fn image_policies(&self) -> &ImagePolicies {
+        self.image_policies.get_or_init(|| ImagePolicies::of(self.world))
     }
 
     /// The references of an object of a cluster.
@@ -52,6 +60,64 @@ impl<'a> Context<'a> {
     /// annotation key, or names it in a text. Looked up once, on first use.
     pub fn is_selected(&self, key: &str) -> bool {
         self.selectors.get_or_init(|| Selectors::collect(self.snapshot)).name(key)
+    }
+}
+
+/// The ImagePolicies of a repository, in its clusters and beside them.
+#[derive(Debug, Default)]
+pub struct ImagePolicies {
+    /// Name and namespace; no namespace where none is written.
+    known: BTreeSet<(String, Option<String>)>,
+    /// Whether there may be others: a name or a namespace has an unknown part, or
+    /// something of a cluster can hold policies that are not seen.
+    open: bool,
+}
+
+impl ImagePolicies {
+    fn of(world: &World) -> ImagePolicies {
+        const GROUP: &str = "image.toolkit.fluxcd.io";
+        const KIND: &str = "ImagePolicy";
+        let orphans = world.orphans().map(|object| &object.id);
+        let mut policies = ImagePolicies::default();
+        for id in world.objects.iter().map(|object| &object.id).chain(orphans) {
+            if !id.is(GROUP, KIND) {
+                continue;
+            }
+            let namespace = id.namespace.as_deref();
+            let unknown = |text: &str| text.contains("${") || text.contains('?');
+            policies.open |= unknown(&id.name) || namespace.is_some_and(unknown);
+            policies.known.insert((id.name.to_string(), namespace.map(str::to_owned)));
+        }
+        let namespaces: BTreeSet<Option<&str>> =
+            policies.known.iter().map(|(_, namespace)| namespace.as_deref()).collect();
+        let named = || world.clusters.iter().filter(|cluster| cluster.name.is_some());
+        policies.open |= named()
+            .any(|cluster| namespaces.iter().any(|namespace| !cluster.is_complete(GROUP, KIND, *namespace)));
+        policies
+    }
+
+    /// Whether it has this one.
+    pub fn has(&self, namespace: &str, name: &str) -> bool {
+        let in_namespace = |place: &Option<String>| place.as_deref().is_none_or(|known| known == namespace);
+        self.known.iter().any(|(known, place)| known == name && in_namespace(place))
+    }
+
+    /// Whether a policy of this namespace would be seen here: others of it are, and
+    /// nothing may hold more.
+    pub fn is_complete(&self, namespace: &str) -> bool {
+        !self.open && self.known.iter().any(|(_, place)| place.as_deref() == Some(namespace))
+    }
+
+    /// The one that may have been meant, as a marker names it: the same name in
+    /// another namespace, or one of the namespace with a name like it.
+    pub fn like(&self, namespace: &str, name: &str) -> Option<String> {
+        let elsewhere = self.known.iter().find(|(known, _)| known == name);
+        let here = self.known.iter().filter(|(_, place)| place.as_deref() == Some(namespace));
+        let near = || crate::text::suggest(name, here.map(|(known, _)| known.as_str()));
+        match elsewhere {
+            Some((name, Some(other))) => Some(format!("{other}:{name}")),
+            _ => near().map(|near| format!("{namespace}:{near}")),
+        }
     }
 }
 

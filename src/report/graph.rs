@@ -1,6 +1,7 @@
 //! A graph as a text tree, Mermaid, DOT and JSON.
 
 use super::parts;
+use super::parts::width;
 use crate::text::clean;
 use crate::world::graph::{EdgeKind, Graph};
 use std::collections::BTreeSet;
@@ -42,19 +43,21 @@ fn branch(
     out: &mut String,
 ) {
     let node = &graph.nodes[index];
-    let _ = write!(out, "{first}{}", clean(&node.object.to_string()));
+    let mut parts = vec![clean(&node.object.to_string()).into_owned()];
     if !node.note.is_empty() {
-        let _ = write!(out, "  {}", clean(&node.note));
+        parts.push(clean(&node.note).into_owned());
     }
     for (kind, word) in
         [(EdgeKind::Source, "from"), (EdgeKind::DependsOn, "after"), (EdgeKind::Gate, "gated by")]
     {
         let names: Vec<String> = graph.from(index, kind).map(|to| short(graph, index, to)).collect();
         if !names.is_empty() {
-            let _ = write!(out, "  {word} {}", names.join(", "));
+            parts.push(format!("{word} {}", names.join(", ")));
         }
     }
-    out.push('\n');
+    // A line that goes on stays under its object, beside the line to its children.
+    let goes_on = graph.from(index, EdgeKind::Applies).next().is_some() || node.others > 0;
+    line(out, first, &format!("{rest}{}", if goes_on { "│ " } else { "  " }), &parts);
     if !seen.insert(index) || first.chars().count() > 4 * 100 {
         return;
     }
@@ -71,6 +74,32 @@ fn branch(
         let more = if children.is_empty() { "" } else { "other " };
         let _ = writeln!(out, "{rest}└── {others} {more}{objects}");
     }
+}
+
+/// Writes the parts of a line, two blanks apart, in the width that there is.
+fn line(out: &mut String, first: &str, further: &str, parts: &[String]) {
+    out.push_str(first);
+    let mut column = first.chars().count();
+    for (index, part) in parts.iter().enumerate() {
+        // Kind and name stay together.
+        let words: Vec<&str> = if index == 0 { vec![part] } else { part.split(' ').collect() };
+        for (at, word) in words.into_iter().enumerate() {
+            let length = word.chars().count();
+            let gap = match (index, at) {
+                (0, _) => "",
+                (_, 0) => "  ",
+                _ => " ",
+            };
+            if index > 0 && column + gap.len() + length > width() {
+                let _ = write!(out, "\n{further}    {word}");
+                column = further.chars().count() + 4 + length;
+            } else {
+                let _ = write!(out, "{gap}{word}");
+                column += gap.len() + length;
+            }
+        }
+    }
+    out.push('\n');
 }
 
 /// A name as seen from another object: without a namespace that they share.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::parts::{WIDTH, object, paragraph, unknown};
+use super::parts::{object, paragraph, unknown, width};
 use crate::model::ObjectId;
 use crate::simulate::hooks::Hook;
 use crate::simulate::hooks::simulate::{Event, RuntimeSdk, Simulation, State, Step, StepKind};
@@ -162,13 +162,13 @@ fn line(number: usize, steps: &[Step]) -> String {
     let mut line = format!("{mark:>4}  {state:<7}  {what:<31} ");
     let mut column = line.chars().count();
     for word in said.join("; ").split(' ') {
-        let width = word.chars().count();
-        if column + 1 + width > WIDTH && column > REASON + 1 {
+        let length = word.chars().count();
+        if column + 1 + length > width() && column > REASON + 1 {
             let _ = write!(line, "\n{:REASON$}", "");
             column = REASON;
         }
         let _ = write!(line, " {word}");
-        column += 1 + width;
+        column += 1 + length;
     }
     line
 }

@@ -3,7 +3,7 @@
 use super::entries::{self, Entry, by_text};
 use super::{Lint, rule_url};
 use crate::config::Level;
-use crate::text::unchecked;
+use crate::lint::engine::NotChecked;
 use crate::text::{clean, counted};
 use std::io::{self, Write};
 
@@ -46,12 +46,23 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     if let Some(line) = super::coverage::line(lint.world) {
         text.push_str(&format!("{}.\n", prose(&line)));
     }
-    let reasons = outcome.not_checked.iter().map(|(reason, places)| unchecked(places.len(), reason));
-    let reasons: Vec<String> = reasons.collect();
-    if !reasons.is_empty() {
-        text.push_str(&format!("Not checked: {}.\n", reasons.join(", ")));
-    }
+    unchecked(&mut text, &outcome.not_checked);
     out.write_all(text.as_bytes())
+}
+
+/// What was not checked, and folded what would let it be.
+pub(super) fn unchecked(out: &mut String, not_checked: &NotChecked) {
+    if not_checked.is_empty() {
+        return;
+    }
+    out.push_str(&format!("Not checked: {}.\n", super::unchecked::counts(not_checked)));
+    out.push_str("\n<details><summary>What would let it be checked</summary>\n\n");
+    for (reason, _) in not_checked.iter() {
+        if let Some(remedy) = super::unchecked::remedy(reason) {
+            out.push_str(&format!("- {}: {}\n", reason.replace('-', " "), prose(remedy)));
+        }
+    }
+    out.push_str("\n</details>\n");
 }
 
 fn headline(lint: &Lint<'_>) -> String {

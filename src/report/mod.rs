@@ -34,6 +34,7 @@ pub mod stated;
 pub mod steps;
 pub mod summary;
 pub mod suspend;
+pub mod unchecked;
 
 use crate::config::Level;
 use crate::lint::engine::Outcome;
@@ -75,6 +76,8 @@ pub struct Lint<'a> {
     pub at: Option<Timestamp>,
     /// Whether to end with a summary.
     pub summary: bool,
+    /// Columns to wrap the summary at.
+    pub width: usize,
     /// Whether to list the places that were not checked.
     pub list_unchecked: bool,
     /// Whether nothing yet chooses among the findings: no baseline, no revision, no

@@ -1,6 +1,7 @@
 //! Pieces that several reports share: the values of the JSON contracts, and
 //! the shaping of text.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -9,10 +10,38 @@ use super::place;
 use crate::model::ObjectId;
 use crate::model::text::Text;
 use crate::repo::Snapshot;
+use crate::text::clean;
 use crate::yaml::Location;
 
-/// The width of text answers, paths excepted.
-pub const WIDTH: usize = 80;
+/// Columns of a drawing where nobody says how many there are.
+const DRAWN: usize = 80;
+
+thread_local! {
+    /// Columns of what is being written; see [`in_columns`].
+    static COLUMNS: Cell<usize> = const { Cell::new(DRAWN) };
+}
+
+/// Writes an answer for so many columns: words of prose wrap there, drawings and tables
+/// fit into them.
+pub fn in_columns<T>(columns: usize, write: impl FnOnce() -> T) -> T {
+    let before = COLUMNS.replace(columns);
+    let answer = write();
+    COLUMNS.set(before);
+    answer
+}
+
+/// The width of prose, paths excepted.
+pub fn width() -> usize {
+    COLUMNS.get()
+}
+
+/// The width of a drawing, which has an end in a pipe too.
+pub fn drawn_width() -> usize {
+    match width() {
+        usize::MAX => DRAWN,
+        columns => columns,
+    }
+}
 
 /// An object of a contract.
 pub fn object(id: &ObjectId) -> Value {
@@ -63,8 +92,8 @@ pub fn text(text: &Text) -> Value {
 pub fn paragraph(out: &mut String, text: &str, indent: &str) {
     let mut column = 0;
     for word in text.split_whitespace() {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > WIDTH {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width() {
             let _ = write!(out, "\n{indent}");
             column = indent.chars().count();
         } else if column > 0 {
@@ -72,9 +101,32 @@ pub fn paragraph(out: &mut String, text: &str, indent: &str) {
             column += 1;
         }
         out.push_str(word);
-        column += width;
+        column += length;
     }
     out.push('\n');
+}
+
+/// Clusters with their answers, those with the same one together, in the order of the
+/// first of each. What has no name stands alone.
+pub fn alike<A: PartialEq>(answers: impl IntoIterator<Item = (Option<String>, A)>) -> Vec<(Vec<String>, A)> {
+    let mut found: Vec<(Vec<String>, A)> = Vec::new();
+    for (name, answer) in answers {
+        let same = found.iter_mut().find(|(names, known)| !names.is_empty() && *known == answer);
+        match (name, same) {
+            (Some(name), Some((names, _))) => names.push(name),
+            (name, _) => found.push((name.into_iter().collect(), answer)),
+        }
+    }
+    found
+}
+
+/// `cluster a`, or `3 clusters: a, b, c`; `none` where there is no name.
+pub fn of_clusters(names: &[String], none: &str) -> String {
+    match names {
+        [] => none.to_owned(),
+        [name] => format!("cluster {}", clean(name)),
+        _ => format!("{} clusters: {}", names.len(), clean(&names.join(", "))),
+    }
 }
 
 #[cfg(test)]
@@ -82,10 +134,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_same_answer_is_given_once() {
+        let named = |name: &str| Some(name.to_owned());
+        let found = alike([(named("a"), 1), (named("b"), 2), (None, 1), (named("c"), 1), (None, 1)]);
+        let heads: Vec<String> = found.iter().map(|(names, _)| of_clusters(names, "all")).collect();
+        assert_eq!(heads, ["2 clusters: a, c", "cluster b", "all", "all"]);
+    }
+
+    #[test]
     fn paragraphs_keep_the_width() {
+        for columns in [60, 80, 200] {
+            let mut out = String::new();
+            in_columns(columns, || paragraph(&mut out, &"seven77 ".repeat(80), "  "));
+            assert!(out.lines().all(|line| line.chars().count() <= columns), "{out}");
+            assert!(out.lines().skip(1).all(|line| line.starts_with("  s")), "{out}");
+        }
         let mut out = String::new();
-        paragraph(&mut out, &"seven77 ".repeat(20), "  ");
-        assert!(out.lines().all(|line| line.chars().count() <= WIDTH), "{out}");
-        assert!(out.lines().skip(1).all(|line| line.starts_with("  s")), "{out}");
+        in_columns(usize::MAX, || paragraph(&mut out, &"seven77 ".repeat(80), "  "));
+        assert_eq!(out.lines().count(), 1, "{out}");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::parts::{WIDTH, location, object, unknown};
+use super::parts::{alike, location, object, of_clusters, paragraph, unknown, width};
 use crate::model::ObjectId;
 use crate::repo::Snapshot;
 use crate::simulate::propagation::simulate::Derived;
@@ -85,20 +85,29 @@ fn keys(snapshot: &Snapshot, keys: &Keys) -> Value {
 /// The answer for a person.
 pub fn text(snapshot: &Snapshot, clusters: &[Cluster]) -> String {
     let mut out = String::new();
-    for cluster in clusters.iter().filter(|cluster| !cluster.derived.is_empty()) {
-        if let Some(name) = &cluster.name {
-            let _ = writeln!(out, "cluster {}", clean(name));
+    let answers = clusters.iter().filter(|cluster| !cluster.derived.is_empty()).map(|cluster| {
+        let mut body = String::new();
+        one_cluster(&mut body, snapshot, cluster);
+        (cluster.name.as_deref().map(str::to_owned), body)
+    });
+    for (names, body) in alike(answers) {
+        if !names.is_empty() {
+            paragraph(&mut out, &of_clusters(&names, ""), "  ");
         }
-        let mut from: Option<&ObjectId> = None;
-        for derived in &cluster.derived {
-            if from != Some(&derived.from) {
-                let _ = writeln!(out, "{}", clean(&derived.from.to_string()));
-                from = Some(&derived.from);
-            }
-            block(&mut out, snapshot, derived);
-        }
+        out.push_str(&body);
     }
     out
+}
+
+fn one_cluster(out: &mut String, snapshot: &Snapshot, cluster: &Cluster) {
+    let mut from: Option<&ObjectId> = None;
+    for derived in &cluster.derived {
+        if from != Some(&derived.from) {
+            let _ = writeln!(out, "{}", clean(&derived.from.to_string()));
+            from = Some(&derived.from);
+        }
+        block(out, snapshot, derived);
+    }
 }
 
 fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {
@@ -142,7 +151,8 @@ fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {
 fn placed(out: &mut String, text: &str, place: &str) {
     const COLUMN: usize = 50;
     let text = clean(text);
-    let _ = match text.chars().count() > COLUMN && !place.is_empty() {
+    let too_wide = text.chars().count() > COLUMN || COLUMN + 6 + place.chars().count() > width();
+    let _ = match too_wide && !place.is_empty() {
         true => writeln!(out, "    {text}\n{:8}{place}", ""),
         false => writeln!(out, "    {:<COLUMN$}  {place}", text),
     };
@@ -152,7 +162,7 @@ fn placed(out: &mut String, text: &str, place: &str) {
 fn wrap(out: &mut String, text: &str, indent: &str) {
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width() {
             let _ = writeln!(out, "{indent}{line}");
             line.clear();
         }

@@ -3,7 +3,6 @@
 use super::Lint;
 use crate::config::Level;
 use crate::lint::{Applicability, Finding};
-use crate::text::unchecked;
 use crate::text::{clean, counted};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -22,30 +21,11 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     }
     writeln!(out, "{looked}")?;
     writeln!(out, "{}", found(lint))?;
-    unchecked_reasons(out, lint)?;
+    super::unchecked::write(out, &outcome.not_checked, lint.list_unchecked, lint.width)?;
     if let Some(line) = super::coverage::line(lint.world) {
         writeln!(out, "{line}")?;
     }
     first_steps(out, lint)
-}
-
-fn unchecked_reasons(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
-    let outcome = lint.outcome;
-    let reasons = outcome.not_checked.iter().map(|(reason, places)| unchecked(places.len(), reason));
-    let reasons: Vec<String> = reasons.collect();
-    if reasons.is_empty() {
-        return Ok(());
-    }
-    if !lint.list_unchecked {
-        return writeln!(out, "not checked: {} (--list-unchecked)", reasons.join(", "));
-    }
-    writeln!(out, "not checked: {}", reasons.join(", "))?;
-    for (reason, places) in outcome.not_checked.iter() {
-        for place in places {
-            writeln!(out, "  {reason}: {}", clean(place))?;
-        }
-    }
-    Ok(())
 }
 
 /// Findings above which a first run ends with ways to begin.

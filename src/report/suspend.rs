@@ -1,13 +1,13 @@
 //! The answer of `simulate suspend`.
 
-use super::parts::{WIDTH, location, object, unknown};
+use super::parts::{alike, location, object, of_clusters, paragraph, unknown, width};
 use super::place;
 use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
 use crate::simulate::gates::objects::{Gating, Job, suspends};
 use crate::simulate::gates::timeline::{Change, Range, State as Position, Subject, SubjectKind, simulate};
 use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
-use crate::text::{clean, shorten};
+use crate::text::{clean, shorten, wrap};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::NodeRef;
 use jiff::{SignedDuration, Timestamp};
@@ -191,11 +191,21 @@ pub fn json(world: &World, states: &States<'_>) -> Value {
 pub fn text(world: &World, at: Option<Timestamp>, states: &States<'_>) -> String {
     let mut out = String::new();
     let mut rest = &*states.states;
+    let mut answers = Vec::new();
     while let Some(first) = rest.first() {
         let count = rest.iter().take_while(|state| std::ptr::eq(state.cluster, first.cluster)).count();
         let (own, others) = rest.split_at(count);
-        one_cluster(&mut out, world, at, own);
+        let mut body = String::new();
+        one_cluster(&mut body, world, own);
+        let version = super::stated::version(&world.snapshot, Product::Flux, &first.cluster.settings);
+        answers.push((first.cluster.name.as_deref().map(str::to_owned), (version, body)));
         rest = others;
+    }
+    let at = at.map_or(String::new(), |at| format!(", at {at}"));
+    for (names, (version, body)) in alike(answers) {
+        let head = of_clusters(&names, "no entry point");
+        paragraph(&mut out, &format!("{head}{at}, {version}"), "  ");
+        out.push_str(&body);
     }
     if states.states.is_empty() {
         out.push_str("no suspendable object\n");
@@ -225,19 +235,10 @@ impl State<'_> {
     }
 }
 
-fn one_cluster(out: &mut String, world: &World, at: Option<Timestamp>, states: &[State<'_>]) {
+fn one_cluster(out: &mut String, world: &World, states: &[State<'_>]) {
     let snapshot = &*world.snapshot;
-    let Some(first) = states.first() else { return };
-    let version = super::stated::version(snapshot, Product::Flux, &first.cluster.settings);
-    let name = first
-        .cluster
-        .name
-        .as_ref()
-        .map_or("no entry point".to_owned(), |name| format!("cluster {}", clean(name)));
-    let at = at.map_or(String::new(), |at| format!(", at {at}"));
-    let _ = writeln!(out, "{name}{at}, {version}");
     if states.iter().any(|state| state.suspension.annotation.is_some()) {
-        out.push_str("(a proposal: suspension by the annotation, which no released Flux reads)\n");
+        paragraph(out, "(a proposal: suspension by the annotation, which no released Flux reads)", "  ");
     }
     let shown: Vec<&State<'_>> = states
         .iter()
@@ -246,8 +247,13 @@ fn one_cluster(out: &mut String, world: &World, at: Option<Timestamp>, states: &
     if !shown.is_empty() {
         let names: Vec<String> =
             shown.iter().map(|state| clean(&state.object.id.to_string()).into_owned()).collect();
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(6, 40);
-        let _ = writeln!(out, "  {:width$}  SUSPENDED  BY          REASON", "OBJECT");
+        // Names and reasons share what the other columns leave of a terminal.
+        const OTHERS: usize = 27;
+        let room = width().saturating_sub(OTHERS);
+        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let object = longest.min(room.saturating_sub(10).max(20)).max(6);
+        let room = room.saturating_sub(object).max(10);
+        let _ = writeln!(out, "  {:object$}  SUSPENDED  BY          REASON", "OBJECT");
         for (state, name) in shown.iter().zip(&names) {
             let suspended = match state.suspension.suspended {
                 Some(true) => "yes",
@@ -261,11 +267,10 @@ fn one_cluster(out: &mut String, world: &World, at: Option<Timestamp>, states: &
                 (ways, None) => ways.join("+"),
             };
             let reason = state.suspension.reason(snapshot).unwrap_or_else(|| "-".to_owned());
-            let room = WIDTH.saturating_sub(width + 27);
             let line = format!(
-                "  {:width$}  {suspended:9}  {ways:10}  {}",
-                cut(name, width),
-                cut(&clean(&reason), room)
+                "  {:object$}  {suspended:9}  {ways:10}  {}",
+                shorten(name, object),
+                shorten(&clean(&reason), room)
             );
             let _ = writeln!(out, "{}", line.trim_end());
         }
@@ -277,9 +282,15 @@ fn one_cluster(out: &mut String, world: &World, at: Option<Timestamp>, states: &
                 Some(format!("{}:{line}", location.path))
             });
             let head = clean(&state.object.id.to_string()).into_owned();
-            let _ = writeln!(out, "{}", format!("{head:40} {}", clean(&spot.unwrap_or_default())).trim_end());
+            let spot = clean(&spot.unwrap_or_default()).into_owned();
+            let _ = match head.chars().count().max(40) + 1 + spot.chars().count() > width() {
+                true => writeln!(out, "{head}\n  {spot}"),
+                false => writeln!(out, "{}", format!("{head:40} {spot}").trim_end()),
+            };
             for consequence in &state.consequences {
-                let _ = writeln!(out, "  {}", clean(consequence));
+                for (index, line) in wrap(&clean(consequence), width() - 4).iter().enumerate() {
+                    let _ = writeln!(out, "{}{line}", if index == 0 { "  " } else { "    " });
+                }
             }
         }
         out.push('\n');
@@ -294,12 +305,4 @@ fn one_cluster(out: &mut String, world: &World, at: Option<Timestamp>, states: &
         let _ = write!(out, ", {seems} only seems so");
     }
     out.push('\n');
-}
-
-/// Cuts a text to a width; what is cut off becomes `…`.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }

@@ -54,6 +54,7 @@ fn every_format(world: &World, outcome: &Outcome) -> Vec<u8> {
         outcome,
         show: Level::Info,
         at: None,
+        width: usize::MAX,
         summary: true,
         list_unchecked: true,
         begins: true,

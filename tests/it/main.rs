@@ -20,6 +20,7 @@ mod cli;
 mod cluster_api;
 mod cluster_api_commands;
 mod clusters;
+mod completions;
 mod corpus_findings;
 mod documentation;
 mod edits;

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use super::{Answer, Cluster, View};
 use crate::model::text::Text;
 use crate::repo::markers::ImagePolicyMarker;
-use crate::report::parts::paragraph;
+use crate::report::parts::{alike, of_clusters, paragraph, width};
 use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, Source};
 use crate::simulate::events::controllers::RuntimeKey;
 use crate::simulate::events::delivery::Delivery;
 use crate::simulate::events::objects::Value;
 use crate::simulate::events::simulate::{Considered, Notification};
 use crate::text::clean;
-use crate::text::shorten;
+use crate::text::{shorten, wrap};
 use crate::yaml::{Known, Location};
 
 /// Width of a value on a terminal.
@@ -25,18 +25,22 @@ const NAMED_ALERTS: usize = 3;
 /// The whole answer.
 pub fn render(view: &View<'_>) -> String {
     let mut out = String::new();
-    for (index, cluster) in view.clusters.iter().enumerate() {
+    let answers = view.clusters.iter().map(|cluster| {
+        let mut body = String::new();
+        render_cluster(view, cluster, &mut body);
+        (cluster.name.map(str::to_owned), (cluster.version.clone(), body))
+    });
+    for (index, (names, (version, body))) in alike(answers).into_iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        render_cluster(view, cluster, &mut out);
+        paragraph(&mut out, &format!("{}, {version}", of_clusters(&names, "all objects")), "  ");
+        out.push_str(&body);
     }
     out
 }
 
 fn render_cluster(view: &View<'_>, cluster: &Cluster<'_>, out: &mut String) {
-    let name = cluster.name.map_or("all objects".to_owned(), |name| format!("cluster {}", clean(name)));
-    let _ = writeln!(out, "{name}, {}", cluster.version);
     if let Some(note) = &cluster.note {
         paragraph(out, &clean(note), "  ");
     }
@@ -137,17 +141,40 @@ struct Sent<'a> {
 /// Rows of cells, in columns as wide as their widest cell.
 fn columns(rows: &[Vec<String>], out: &mut String) {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
+    let widest = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..count).map(width).collect();
+    let widths: Vec<usize> = (0..count).map(widest).collect();
     for row in rows {
+        let (last, before) = row.split_last().map_or(("", row.as_slice()), |(last, before)| (last, before));
         let mut line = String::from("  ");
-        for (cell, width) in row.iter().zip(&widths) {
+        for (cell, width) in before.iter().zip(&widths) {
             let _ = write!(line, "{cell:width$}  ");
         }
-        out.push_str(line.trim_end());
-        out.push('\n');
+        // The words of the last column go on below themselves; where there is no room
+        // for that, below the row.
+        const LEAST: usize = 16;
+        let column = line.chars().count();
+        let room = width().saturating_sub(column);
+        let (gap, room) = match last.chars().count() {
+            length if length <= room => (0, usize::MAX),
+            // A path stays in its row.
+            _ if !last.contains(' ') => (0, usize::MAX),
+            _ if room >= LEAST => (column, room),
+            _ => {
+                out.push_str(line.trim_end());
+                out.push('\n');
+                line.clear();
+                line.push_str("      ");
+                (6, width() - 6)
+            }
+        };
+        let parts = if last.trim().is_empty() { vec![String::new()] } else { wrap(last, room) };
+        for (index, part) in parts.iter().enumerate() {
+            let line = if index == 0 { format!("{line}{part}") } else { format!("{:gap$}{part}", "") };
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp};
 
 use super::{Cluster, PROPOSAL, View, charted, is_proposal, label, short_label, short_name, verb, waits_for};
-use crate::report::parts::{WIDTH, paragraph};
+use crate::report::parts::{alike, drawn_width, of_clusters, paragraph, width};
 use crate::simulate::gates::format_time;
 use crate::simulate::gates::timeline::{Range, Simulation, State, Subject, SubjectKind, changes, short};
 use crate::text::clean;
@@ -25,11 +25,24 @@ pub fn render(view: &View<'_>) -> String {
     // Clusters of which nothing is to be said are one line.
     let (empty, gated): (Vec<&Cluster>, Vec<&Cluster>) =
         view.clusters.iter().partition(|cluster| cluster.simulation.subjects.is_empty());
-    for cluster in &gated {
+    // Which one it is makes no difference to an answer; with its name it is told apart.
+    let answers = gated.iter().map(|cluster| {
+        let mut body = String::new();
+        render_cluster(view, cluster, "", &mut body);
+        (cluster.name.as_deref().map(str::to_owned), body)
+    });
+    for (names, _) in alike(answers) {
         if !out.is_empty() {
             out.push('\n');
         }
-        render_cluster(view, cluster, &mut out);
+        let first = names.first().map(String::as_str);
+        let Some(cluster) = gated.iter().find(|cluster| cluster.name.as_deref() == first) else { continue };
+        let mut title = of_clusters(&names, "all objects");
+        if names.len() > 1 {
+            paragraph(&mut out, &title, "  ");
+            title = format!("{} clusters", names.len());
+        }
+        render_cluster(view, cluster, &title, &mut out);
     }
     let titles: Vec<String> = empty.iter().map(|cluster| cluster.title()).collect();
     match &*titles {
@@ -44,22 +57,20 @@ pub fn render(view: &View<'_>) -> String {
     out
 }
 
-fn render_cluster(view: &View<'_>, cluster: &Cluster, out: &mut String) {
+fn render_cluster(view: &View<'_>, cluster: &Cluster, name: &str, out: &mut String) {
     let simulation = &cluster.simulation;
-    let name =
-        cluster.name.as_deref().map_or("all objects".into(), |name| format!("cluster {}", clean(name)));
     if simulation.subjects.is_empty() {
         let _ = writeln!(out, "{name}: nothing gates a deployment");
         return;
     }
-    let _ = writeln!(out, "{}", cluster.version);
+    paragraph(out, &cluster.version, "  ");
     if is_proposal(cluster) {
-        out.push_str("gates and what waits for them: as the gating RFC says, a proposal\n");
+        paragraph(out, "gates and what waits for them: as the gating RFC says, a proposal", "  ");
     }
     if view.is_range {
-        chart(view, &name, simulation, out);
+        chart(view, name, simulation, out);
     } else {
-        let _ = writeln!(out, "{name}, at {}", format_time(simulation.range.from));
+        paragraph(out, &format!("{name}, at {}", format_time(simulation.range.from)), "  ");
         table(view, simulation, out);
     }
     transitions(view, simulation, out);
@@ -150,7 +161,7 @@ fn table(view: &View<'_>, simulation: &Simulation, out: &mut String) {
                 condition.reason,
                 clean(&condition.message)
             );
-            for (number, line) in wrap(&text, WIDTH - 4).iter().enumerate() {
+            for (number, line) in wrap(&text, width() - 4).iter().enumerate() {
                 let _ = writeln!(out, "  {}{line}", if number > 0 { "  " } else { "" });
             }
         }
@@ -328,10 +339,11 @@ fn chart(view: &View<'_>, name: &str, simulation: &Simulation, out: &mut String)
     let label_width = widest(&labels);
     let mut note_width = widest(&notes);
     // Bars come before remarks.
-    if label_width + note_width + 3 + MIN_CELLS > WIDTH {
+    if label_width + note_width + 3 + MIN_CELLS > drawn_width() {
         note_width = 0;
     }
-    let room = WIDTH - label_width - 1 - if note_width > 0 { note_width + 2 } else { 0 };
+    let taken = label_width + 1 + if note_width > 0 { note_width + 2 } else { 0 };
+    let room = drawn_width().saturating_sub(taken).max(MIN_CELLS);
     let cells = Cells::new(simulation.range, room, view.zone);
 
     let head = format!("{name}, {}, 1 cell = {}", view.zone_name(), cells.step);
@@ -343,8 +355,8 @@ fn chart(view: &View<'_>, name: &str, simulation: &Simulation, out: &mut String)
     if rows.iter().any(|subject| subject.timeline.ever(State::Unknown)) {
         legend.push_str("   ? unknown");
     }
-    if head.chars().count() + 3 + legend.chars().count() <= WIDTH {
-        let gap = WIDTH - legend.chars().count() - head.chars().count();
+    if head.chars().count() + 3 + legend.chars().count() <= drawn_width() {
+        let gap = drawn_width() - legend.chars().count() - head.chars().count();
         let _ = writeln!(out, "{head}{}{legend}", " ".repeat(gap.min(5)));
     } else {
         let _ = writeln!(out, "{head}\n{legend}");
@@ -389,7 +401,7 @@ fn ruler(view: &View<'_>, cells: &Cells, indent: usize) -> String {
         let text = view.local(at, format);
         let column = indent + 1 + column;
         let used = line.chars().count();
-        if (used == indent + 1 || used < column) && column + text.len() <= WIDTH {
+        if (used == indent + 1 || used < column) && column + text.len() <= drawn_width() {
             line.push_str(&" ".repeat(column - used));
             line.push_str(&text);
         }

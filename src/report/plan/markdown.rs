@@ -111,10 +111,9 @@ pub fn render(plan: &Plan<'_>) -> String {
     if left_out > 0 {
         let _ = writeln!(out, "\n{left_out} more lines were left out: the comment would be too long.");
     }
-    let unchecked: Vec<String> =
-        plan.not_checked.iter().map(|(reason, places)| format!("{} {reason}", places.len())).collect();
-    if !unchecked.is_empty() {
-        let _ = writeln!(out, "\nNot checked: {}.", unchecked.join(", "));
+    if !plan.not_checked.is_empty() {
+        out.push('\n');
+        crate::report::markdown::unchecked(&mut out, plan.not_checked);
     }
     out
 }

@@ -202,13 +202,24 @@ fn tally(plan: &Plan<'_>) -> String {
         };
     }
     let count = |number: usize| if number == 1 { "1 effect".to_owned() } else { format!("{number} effects") };
+    // Of many clusters, those with as many effects are counted together.
+    const NAMED: usize = 3;
+    let mut alike: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for (name, effects) in &by_cluster {
+        alike.entry(*effects).or_default().push(name);
+    }
+    let together = |effects: usize| by_cluster.len() > NAMED && alike[&effects].len() > NAMED;
     let mut parts: Vec<String> = by_cluster
         .iter()
+        .filter(|(_, effects)| !together(**effects))
         .map(|(name, effects)| match *name {
             "" => count(*effects),
             name => format!("{} in {}", count(*effects), crate::text::clean(name)),
         })
         .collect();
+    for (effects, names) in alike.iter().rev().filter(|(effects, _)| together(**effects)) {
+        parts.push(format!("{} in each of {} clusters", count(*effects), names.len()));
+    }
     let quiet: Vec<String> =
         plan.cluster_names().into_iter().filter(|name| !by_cluster.contains_key(name.as_str())).collect();
     match quiet.len() {

@@ -4,7 +4,7 @@
 use super::groups::{Entry, sections};
 use super::{Plan, consequences, not_followed, phrases, places, tally, verb};
 use crate::model::Severity;
-use crate::report::parts::{WIDTH, paragraph};
+use crate::report::parts::{paragraph, width};
 use crate::text::clean;
 use std::fmt::Write as _;
 
@@ -50,10 +50,9 @@ pub fn render(plan: &Plan<'_>) -> String {
             let _ = writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(&finding.location.path));
         }
     }
-    let unchecked: Vec<String> =
-        plan.not_checked.iter().map(|(reason, places)| format!("{} {reason}", places.len())).collect();
-    if !unchecked.is_empty() && !plan.effects.is_empty() {
-        let _ = writeln!(out, "\nnot checked: {}", unchecked.join(", "));
+    if !plan.not_checked.is_empty() && !plan.effects.is_empty() {
+        out.push('\n');
+        out.push_str(&crate::report::unchecked::text(plan.not_checked, width()));
     }
     if let Some(line) = crate::report::coverage::line(plan.head_world) {
         let _ = writeln!(out, "\n{line}");
@@ -101,8 +100,8 @@ fn one(out: &mut String, plan: &Plan<'_>, entry: &Entry<'_>) {
 fn wrapped(out: &mut String, text: &str, indent: usize) {
     let mut column = indent;
     for (index, word) in text.split(' ').enumerate() {
-        let width = word.chars().count();
-        if index > 0 && column + 1 + width > WIDTH {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > width() {
             let _ = write!(out, "\n{}", " ".repeat(indent));
             column = indent;
         } else if index > 0 {
@@ -110,7 +109,7 @@ fn wrapped(out: &mut String, text: &str, indent: usize) {
             column += 1;
         }
         out.push_str(word);
-        column += width;
+        column += length;
     }
     out.push('\n');
 }

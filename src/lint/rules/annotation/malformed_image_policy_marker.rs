@@ -5,6 +5,7 @@
 
 use crate::lint::metadata::{clipped, has_hole};
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::yaml::Location;
 use crate::yaml::tape::{Document, TokenKind};
 use std::collections::BTreeMap;
 
@@ -59,7 +60,11 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
                     "it stands at a map or list, and only single values are updated",
                     "put the marker at the end of the value's line",
                 ),
-                (None, _) => continue,
+                (None, Place::Nothing) => continue,
+                (None, Place::Value) => {
+                    unknown_policy(view, source.location(comment.start..comment.end), body, report);
+                    continue;
+                }
             };
             report
                 .report(source.location(comment.start..comment.end), "image policy marker is not read")
@@ -69,6 +74,30 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
                 .field(String::new(), clipped(body, 200));
         }
     }
+}
+
+/// Reports a marker that is well formed and names a policy which the repository would
+/// have. A repository without policies leaves them to another one.
+fn unknown_policy(view: &DocumentView<'_>, location: Location, body: &str, report: &mut Reporter<'_>) {
+    let Ok(fields) = serde_json::from_str::<BTreeMap<String, String>>(body) else { return };
+    let Some(policy) = fields.get("$imagepolicy") else { return };
+    let mut parts = policy.split(':');
+    let (Some(namespace), Some(name)) = (parts.next(), parts.next()) else { return };
+    let policies = view.beyond().image_policies();
+    let near = policies.like(namespace, name);
+    if policies.has(namespace, name) || (near.is_none() && !policies.is_complete(namespace)) {
+        return;
+    }
+    let help = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("create ImagePolicy {namespace}/{name}, or remove the marker"),
+    };
+    report
+        .report(location, format!("image policy marker names no known ImagePolicy {namespace}/{name}"))
+        .level(Level::Warning)
+        .why("image-automation-controller skips it and never updates the value")
+        .help(help)
+        .field(String::new(), clipped(body, 200));
 }
 
 const SHAPE: &str =

@@ -105,6 +105,13 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 finding.help(format!("create {kind} {wanted}, or remove the reference"));
             }
         }
+        // A reader sees that name and wonders.
+        if let Some(same) = super::wrong_reference_kind::same_name(view, &object.id, reference, name) {
+            finding.why.push_str(&format!(
+                "; {} has that name, and dependsOn of a {} finds {}s only",
+                same.id, object.id.kind, object.id.kind
+            ));
+        }
         if let Some(common) = most {
             finding.why(format!(
                 "{} of {} Kustomizations of {} name it, so that it is probably made elsewhere; if it isn't, \

@@ -70,7 +70,19 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
+/// What was found by that name, and what to name instead.
 fn help(view: &ClusterView<'_>, other: &Effective, id: &ObjectId) -> String {
+    let found = format!("a {} of that name exists in this namespace", other.id.kind);
+    let elsewhere = view
+        .of_kind(id.group(), &id.kind)
+        .map(|(_, object)| &object.id)
+        .filter(|same| same.name == other.id.name && same.namespace.is_some())
+        .min();
+    if let Some(ObjectId { kind, name, namespace: Some(namespace), .. }) = elsewhere {
+        return format!(
+            "{found}; a {kind} `{name}` in `{namespace}`: if that is meant, add `namespace: {namespace}`"
+        );
+    }
     let applying = view
         .members()
         .find(|(_, object)| std::ptr::eq(*object, other))
@@ -78,9 +90,9 @@ fn help(view: &ClusterView<'_>, other: &Effective, id: &ObjectId) -> String {
         .map(|index| &view.cluster.applied[index as usize].id);
     match applying {
         Some(applying) if &*id.kind == "Kustomization" && applying != id => {
-            format!("depend on {applying}, which applies it, and let that one wait for it")
+            format!("{found}; depend on {applying}, which applies it, and let that one wait for it")
         }
-        _ => format!("name a {}", id.kind),
+        _ => format!("{found}; name a {}", id.kind),
     }
 }
 
@@ -103,8 +115,22 @@ pub(super) fn other_kind<'a>(
     {
         return None;
     }
-    let (group, kind) =
-        if id.is(KUSTOMIZE, "Kustomization") { (HELM, "HelmRelease") } else { (KUSTOMIZE, "Kustomization") };
-    let member = view.cluster.find(&local, group, kind, namespace, name)?;
-    Some(view.object(member))
+    same_name(view, id, reference, name)
+}
+
+/// The object of the other kind that has the name of a dependsOn entry.
+pub(super) fn same_name<'a>(
+    view: &ClusterView<'a>,
+    id: &ObjectId,
+    reference: &Reference<'_>,
+    name: &str,
+) -> Option<&'a Effective> {
+    let (group, kind) = match id.kind.as_ref() {
+        _ if reference.role != Role::DependsOn => return None,
+        "Kustomization" if id.group() == KUSTOMIZE => (HELM, "HelmRelease"),
+        "HelmRelease" if id.group() == HELM => (KUSTOMIZE, "Kustomization"),
+        _ => return None,
+    };
+    let namespace = reference.namespace.as_deref();
+    view.cluster.find(&ApplyTarget::Local, group, kind, namespace, name).map(|member| view.object(member))
 }
