@@ -176,8 +176,9 @@ fn ordered_entries<'a>(
 ) -> Result<Vec<Field<'a>>, EmitError> {
     let mut entries = Vec::new();
     for entry in node.entries() {
-        if !is_root {
-            let key = entry.key_node;
+        let key = entry.key_node;
+        // One with a part that is not known is a text, whatever that part is.
+        if !is_root && !key.is_unknown() {
             let scalar = key.scalar(Dialect::GoYamlV3);
             json_key(&scalar, Dialect::GoYamlV3)
                 .map_err(|message| EmitError::NotJson { message, location: key.location().map(Box::new) })?;

@@ -69,6 +69,7 @@ mod refactorings;
 mod rewrite_properties;
 mod rewrites;
 mod schema_mistakes;
+mod schema_places;
 mod schemas;
 mod seeded_faults;
 mod shared_builds;

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-type Files = BTreeMap<String, String>;
+pub type Files = BTreeMap<String, String>;
 
 /// A fenced block: its language, what stands behind it, its lines.
-struct Block<'t> {
-    language: &'t str,
-    argument: &'t str,
-    lines: Vec<&'t str>,
+pub struct Block<'t> {
+    pub language: &'t str,
+    pub argument: &'t str,
+    pub lines: Vec<&'t str>,
 }
 
-fn blocks(part: &str) -> (Vec<Block<'_>>, Vec<&str>) {
+pub fn blocks(part: &str) -> (Vec<Block<'_>>, Vec<&str>) {
     let (mut blocks, mut items) = (Vec::new(), Vec::new());
     let mut lines = part.lines();
     while let Some(line) = lines.next() {
@@ -30,11 +30,11 @@ fn blocks(part: &str) -> (Vec<Block<'_>>, Vec<&str>) {
     (blocks, items)
 }
 
-fn joined(lines: &[&str]) -> String {
+pub fn joined(lines: &[&str]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn edit(files: &mut Files, path: &str, lines: &[&str]) {
+pub fn edit(files: &mut Files, path: &str, lines: &[&str]) {
     let side = |sign: char| {
         let lines: Vec<&str> = lines
             .iter()

@@ -9,7 +9,7 @@
 use super::{ExpandError, Expansion, Piece, Template, Variable, Variables, parse};
 use crate::yaml::emit::{self, EmitError};
 use crate::yaml::{
-    Built, Dialect, Entry, Holes, Location, Node, NodeRef, Origin, Scalar, ScalarStyle, Value, Via,
+    Built, Dialect, Entry, EntryRef, Holes, Location, Node, NodeRef, Origin, Scalar, ScalarStyle, Value, Via,
     pointer_join, resolve,
 };
 use std::borrow::Cow;
@@ -713,10 +713,15 @@ impl Merge<'_> {
                     continue;
                 }
             };
-            let twin = old.filter(|old| old.is_map()).and_then(|old| old.entry(&key));
+            let old_map = old.filter(|old| old.is_map());
+            let mut twin = old_map.and_then(|old| old.entry(&key));
             let key_node = match (&twin, self.text(&key)) {
                 (Some(twin), _) => twin.key_node.to_node(),
-                (None, value) => Node::scalar(value, old.and_then(NodeRef::location)),
+                (None, value) => {
+                    twin = old_map.and_then(only_key_with_variables);
+                    let place = twin.as_ref().and_then(EntryRef::key_location);
+                    Node::scalar(value, place.or_else(|| old.and_then(NodeRef::location)))
+                }
             };
             let value =
                 self.node(entry.value, twin.map(|twin| twin.value), &pointer_join(pointer, &key), depth + 1);
@@ -762,6 +767,13 @@ impl Merge<'_> {
         let name = self.holes.get(index - self.unknowns.len())?;
         Some(Node::scalar(Value::Unknown(format!("value of ${{{name}}} is unknown").into()), None))
     }
+}
+
+/// The entry of a map whose key alone has variables: where a key that is new came from.
+fn only_key_with_variables(old: NodeRef<'_>) -> Option<EntryRef<'_>> {
+    let mut found = old.entries().filter(|entry| entry.key.contains('$'));
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
 }
 
 fn same_entries(old: NodeRef<'_>, entries: &[Entry]) -> bool {
