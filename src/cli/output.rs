@@ -3,7 +3,7 @@
 use super::common::Common;
 use super::{Failure, progress};
 use crate::report::lines::{Lines, Shape};
-use crate::report::parts::in_columns;
+use crate::report::parts::{in_columns, width};
 use crate::report::{self, Terminal};
 use crate::rewrite::write::file;
 use crate::world::World;
@@ -139,7 +139,7 @@ pub(crate) fn stderr(common: &Common) -> Lines<anstream::AutoStream<io::Stderr>>
 /// The last line of an answer for people: what it rests on.
 pub(crate) fn followed(out: &mut dyn Write, world: &World) -> io::Result<()> {
     match report::coverage::line(world) {
-        Some(line) => writeln!(out, "{line}"),
+        Some(line) => report::unchecked::paragraph(out, &line, "  ", width()),
         None => Ok(()),
     }
 }

@@ -235,9 +235,9 @@ pub(crate) fn subjects<'w>(
             None => "add --all-clusters to change each of them".to_owned(),
         };
         return Err(Failure::Usage(format!(
-            "{} texts state a {}; nothing was written{}\nhelp: {help}",
+            "{} texts state {}; nothing was written{}\nhelp: {help}",
             texts.len(),
-            clean(&id.to_string()),
+            crate::text::with_article(&clean(&id.to_string())),
             lines.into_iter().collect::<String>(),
         )));
     }

@@ -8,7 +8,7 @@ use crate::model::ObjectId;
 use crate::report;
 use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, prove};
 use crate::rewrite::{self, FileChange, Wanted};
-use crate::text::{clean, counted, line_start};
+use crate::text::{clean, counted, line_start, with_article};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{Location, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,8 +145,8 @@ fn ambiguous(session: &Session, id: &ObjectId, same: &[Subject<'_>]) -> Option<S
     }
     let id = clean(&id.to_string()).into_owned();
     let mut message = match names.len() {
-        0 | 1 => format!("{} texts state a {id}; nothing was written", texts.len()),
-        many => format!("{many} clusters have a {id}; nothing was written"),
+        0 | 1 => format!("{} texts state {}; nothing was written", texts.len(), with_article(&id)),
+        many => format!("{many} clusters have {}; nothing was written", with_article(&id)),
     };
     let mut lines = BTreeSet::new();
     for one in same {

@@ -214,3 +214,18 @@ pub fn title(id: &ObjectId, before: &str, text: &str, after: &str) -> String {
 
 /// Characters of a file that a title quotes: a value may be a document of its own.
 const QUOTED: usize = 300;
+
+#[cfg(test)]
+mod tests {
+    use super::has_hole;
+
+    #[test]
+    fn what_a_template_leaves_open() {
+        for text in ["${A}", "a-${A:=b}", "<< inputs.name >>", "<<inputs.a | quote>>", "a-<< inputs.b >>-c"] {
+            assert!(has_hole(text), "{text}");
+        }
+        for text in ["a << b", "a << b >> c", "<<", ">> inputs <<", "$A", "{{ a }}"] {
+            assert!(!has_hole(text), "{text}");
+        }
+    }
+}

@@ -81,9 +81,10 @@ fn line(out: &mut String, first: &str, further: &str, parts: &[String]) {
     out.push_str(first);
     let mut column = first.chars().count();
     for (index, part) in parts.iter().enumerate() {
-        // Kind and name stay together.
-        let words: Vec<&str> = if index == 0 { vec![part] } else { part.split(' ').collect() };
+        // Kinds stay with their names: a line goes on between parts and after commas.
+        let words: Vec<&str> = if index == 0 { vec![part] } else { part.split_inclusive(", ").collect() };
         for (at, word) in words.into_iter().enumerate() {
+            let word = word.trim_end();
             let length = word.chars().count();
             let gap = match (index, at) {
                 (0, _) => "",

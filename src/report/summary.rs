@@ -23,7 +23,7 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     writeln!(out, "{}", found(lint))?;
     super::unchecked::write(out, &outcome.not_checked, lint.list_unchecked, lint.width)?;
     if let Some(line) = super::coverage::line(lint.world) {
-        writeln!(out, "{line}")?;
+        super::unchecked::paragraph(out, &line, "  ", lint.width)?;
     }
     first_steps(out, lint)
 }

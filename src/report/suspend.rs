@@ -7,11 +7,12 @@ use crate::simulate::behaviour::Product;
 use crate::simulate::gates::objects::{Gating, Job, suspends};
 use crate::simulate::gates::timeline::{Change, Range, State as Position, Subject, SubjectKind, simulate};
 use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
-use crate::text::{clean, shorten, wrap};
+use crate::text::{clean, counted, shorten, wrap};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::NodeRef;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json as value};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// One suspendable object of a cluster.
@@ -187,25 +188,49 @@ pub fn json(world: &World, states: &States<'_>) -> Value {
     value!({"objects": objects.collect::<Vec<_>>()})
 }
 
-/// The text: a table of what is, or seems, suspended; what follows from it.
+/// The text: tables of what is, or seems, suspended, and what follows from it. What
+/// several clusters have in common is said once, with their names.
 pub fn text(world: &World, at: Option<Timestamp>, states: &States<'_>) -> String {
-    let mut out = String::new();
+    let mut clusters: Vec<OfCluster> = Vec::new();
     let mut rest = &*states.states;
-    let mut answers = Vec::new();
     while let Some(first) = rest.first() {
         let count = rest.iter().take_while(|state| std::ptr::eq(state.cluster, first.cluster)).count();
         let (own, others) = rest.split_at(count);
-        let mut body = String::new();
-        one_cluster(&mut body, world, own);
-        let version = super::stated::version(&world.snapshot, Product::Flux, &first.cluster.settings);
-        answers.push((first.cluster.name.as_deref().map(str::to_owned), (version, body)));
+        clusters.push(OfCluster::new(world, own));
         rest = others;
     }
+    let mut out = String::new();
     let at = at.map_or(String::new(), |at| format!(", at {at}"));
-    for (names, (version, body)) in alike(answers) {
-        let head = of_clusters(&names, "no entry point");
-        paragraph(&mut out, &format!("{head}{at}, {version}"), "  ");
-        out.push_str(&body);
+    let head =
+        |names: &[String], version: &str| format!("{}{at}, {version}", of_clusters(names, "no entry point"));
+    for one in clusters.iter().filter(|one| one.name.is_none()) {
+        paragraph(&mut out, &head(&[], &one.version), "  ");
+        table(&mut out, &one.rows);
+        let _ = writeln!(out, "{}", one.counts);
+    }
+    clusters.retain(|one| one.name.is_some());
+    let sections = sections(&clusters);
+    let counts = clusters.iter().map(|one| (one.name.clone(), (&one.version, &one.counts)));
+    let counts = alike(counts);
+    let mut counted = vec![false; counts.len()];
+    for (names, version, rows) in &sections {
+        paragraph(&mut out, &head(names, version), "  ");
+        table(&mut out, rows);
+        // The last line of a table whose clusters have nothing else.
+        let own = counts.iter().position(|(all, _)| all == names);
+        let tables = sections.iter().filter(|(others, ..)| share(others, names)).count();
+        if let Some(own) = own.filter(|_| tables == 1) {
+            counted[own] = true;
+            let _ = writeln!(out, "{}", counts[own].1.1);
+        }
+    }
+    for ((names, (version, text)), _) in counts.iter().zip(&counted).filter(|(_, counted)| !**counted) {
+        if sections.iter().any(|(others, ..)| share(others, names)) {
+            paragraph(&mut out, &format!("{}: {text}", of_clusters(names, "")), "  ");
+        } else {
+            paragraph(&mut out, &head(names, version), "  ");
+            let _ = writeln!(out, "{text}");
+        }
     }
     if states.states.is_empty() {
         out.push_str("no suspendable object\n");
@@ -214,9 +239,65 @@ pub fn text(world: &World, at: Option<Timestamp>, states: &States<'_>) -> String
         out.push_str("\nnot read: commands that may suspend or resume more\n");
     }
     for (job, command) in &states.unread {
-        let _ = writeln!(out, "  {}", shorten(&clean(&format!("{job}: {command}")), 78));
+        let _ = writeln!(out, "  {}", shorten(&clean(&format!("{job}: {command}")), width() - 2));
     }
     out
+}
+
+fn share(one: &[String], other: &[String]) -> bool {
+    one.iter().any(|name| other.contains(name))
+}
+
+/// What is said of a cluster.
+struct OfCluster {
+    name: Option<String>,
+    version: String,
+    rows: Vec<Row>,
+    counts: String,
+}
+
+/// What is said of an object.
+#[derive(Clone, PartialEq)]
+struct Row {
+    object: String,
+    suspended: &'static str,
+    ways: String,
+    reason: String,
+    spot: String,
+    consequences: Vec<String>,
+    is_annotated: bool,
+}
+
+/// Clusters, their version, and the rows that they have in common.
+type Section = (Vec<String>, String, Vec<Row>);
+
+/// The rows of each set of clusters that have them in common, in the order of the first
+/// of each.
+fn sections(clusters: &[OfCluster]) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut known: HashMap<(&str, &str, &str), Vec<usize>> = HashMap::new();
+    let mut shared: Vec<(&OfCluster, &Row, Vec<String>)> = Vec::new();
+    for one in clusters {
+        let Some(name) = &one.name else { continue };
+        for row in &one.rows {
+            let alike = known.entry((&one.version, &row.object, &row.spot)).or_default();
+            match alike.iter().find(|at| shared[**at].1 == row) {
+                Some(at) => shared[*at].2.push(name.clone()),
+                None => {
+                    alike.push(shared.len());
+                    shared.push((one, row, vec![name.clone()]));
+                }
+            }
+        }
+    }
+    for (one, row, names) in shared {
+        let same = |section: &&mut Section| section.0 == names && section.1 == one.version;
+        match sections.iter_mut().find(same) {
+            Some((.., rows)) => rows.push(row.clone()),
+            None => sections.push((names, one.version.clone(), vec![row.clone()])),
+        }
+    }
+    sections
 }
 
 impl State<'_> {
@@ -235,74 +316,94 @@ impl State<'_> {
     }
 }
 
-fn one_cluster(out: &mut String, world: &World, states: &[State<'_>]) {
-    let snapshot = &*world.snapshot;
-    if states.iter().any(|state| state.suspension.annotation.is_some()) {
+impl OfCluster {
+    fn new(world: &World, states: &[State<'_>]) -> OfCluster {
+        let count = |is: &dyn Fn(&State<'_>) -> bool| states.iter().filter(|state| is(state)).count();
+        let suspended = count(&|state| state.suspension.suspended == Some(true));
+        let seems = count(&|state| {
+            state.suspension.annotation.is_some() && state.suspension.suspended == Some(false)
+        });
+        let mut counts = format!("{}, {suspended} suspended", counted(states.len(), "suspendable object"));
+        if seems > 0 {
+            let _ = write!(counts, ", {seems} only seems so");
+        }
+        let shown = states
+            .iter()
+            .filter(|state| !state.suspension.ways().is_empty() || !state.consequences.is_empty());
+        let cluster = states.first().map(|first| first.cluster);
+        OfCluster {
+            name: cluster.and_then(|cluster| cluster.name.as_deref()).map(str::to_owned),
+            version: cluster.map_or_else(String::new, |cluster| {
+                super::stated::version(&world.snapshot, Product::Flux, &cluster.settings)
+            }),
+            rows: shown.map(|state| Row::new(world, state)).collect(),
+            counts,
+        }
+    }
+}
+
+impl Row {
+    fn new(world: &World, state: &State<'_>) -> Row {
+        let snapshot = &*world.snapshot;
+        let suspended = match state.suspension.suspended {
+            Some(true) => "yes",
+            Some(false) if state.suspension.annotation.is_none() => "no",
+            Some(false) => "NO",
+            None => "unknown",
+        };
+        let ways = match (state.ways(), &state.scheduled) {
+            (_, Some(_)) => "CronJob".to_owned(),
+            (ways, None) if ways.is_empty() => "-".to_owned(),
+            (ways, None) => ways.join("+"),
+        };
+        let reason = state.suspension.reason(snapshot).unwrap_or_else(|| "-".to_owned());
+        let job = state.scheduled.as_ref().and_then(|subject| subject.timeline.changes.first());
+        let spot = state.suspension.location().or_else(|| job?.location.clone()).and_then(|location| {
+            let line = place(snapshot, &location)?.from.0;
+            Some(format!("{}:{line}", location.path))
+        });
+        Row {
+            object: clean(&state.object.id.to_string()).into_owned(),
+            suspended,
+            ways,
+            reason: clean(&reason).into_owned(),
+            spot: clean(&spot.unwrap_or_default()).into_owned(),
+            consequences: state.consequences.iter().map(|text| clean(text).into_owned()).collect(),
+            is_annotated: state.suspension.annotation.is_some(),
+        }
+    }
+}
+
+fn table(out: &mut String, rows: &[Row]) {
+    if rows.is_empty() {
+        return;
+    }
+    if rows.iter().any(|row| row.is_annotated) {
         paragraph(out, "(a proposal: suspension by the annotation, which no released Flux reads)", "  ");
     }
-    let shown: Vec<&State<'_>> = states
-        .iter()
-        .filter(|state| !state.suspension.ways().is_empty() || !state.consequences.is_empty())
-        .collect();
-    if !shown.is_empty() {
-        let names: Vec<String> =
-            shown.iter().map(|state| clean(&state.object.id.to_string()).into_owned()).collect();
-        // Names and reasons share what the other columns leave of a terminal.
-        const OTHERS: usize = 27;
-        let room = width().saturating_sub(OTHERS);
-        let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        let object = longest.min(room.saturating_sub(10).max(20)).max(6);
-        let room = room.saturating_sub(object).max(10);
-        let _ = writeln!(out, "  {:object$}  SUSPENDED  BY          REASON", "OBJECT");
-        for (state, name) in shown.iter().zip(&names) {
-            let suspended = match state.suspension.suspended {
-                Some(true) => "yes",
-                Some(false) if state.suspension.annotation.is_none() => "no",
-                Some(false) => "NO",
-                None => "unknown",
-            };
-            let ways = match (state.ways(), &state.scheduled) {
-                (_, Some(_)) => "CronJob".to_owned(),
-                (ways, None) if ways.is_empty() => "-".to_owned(),
-                (ways, None) => ways.join("+"),
-            };
-            let reason = state.suspension.reason(snapshot).unwrap_or_else(|| "-".to_owned());
-            let line = format!(
-                "  {:object$}  {suspended:9}  {ways:10}  {}",
-                shorten(name, object),
-                shorten(&clean(&reason), room)
-            );
-            let _ = writeln!(out, "{}", line.trim_end());
-        }
-        out.push('\n');
-        for state in &shown {
-            let job = state.scheduled.as_ref().and_then(|subject| subject.timeline.changes.first());
-            let spot = state.suspension.location().or_else(|| job?.location.clone()).and_then(|location| {
-                let line = place(snapshot, &location)?.from.0;
-                Some(format!("{}:{line}", location.path))
-            });
-            let head = clean(&state.object.id.to_string()).into_owned();
-            let spot = clean(&spot.unwrap_or_default()).into_owned();
-            let _ = match head.chars().count().max(40) + 1 + spot.chars().count() > width() {
-                true => writeln!(out, "{head}\n  {spot}"),
-                false => writeln!(out, "{}", format!("{head:40} {spot}").trim_end()),
-            };
-            for consequence in &state.consequences {
-                for (index, line) in wrap(&clean(consequence), width() - 4).iter().enumerate() {
-                    let _ = writeln!(out, "{}{line}", if index == 0 { "  " } else { "    " });
-                }
+    // Names and reasons share what the other columns leave of a terminal.
+    const OTHERS: usize = 27;
+    let room = width().saturating_sub(OTHERS);
+    let longest = rows.iter().map(|row| row.object.chars().count()).max().unwrap_or(0);
+    let object = longest.min(room.saturating_sub(10).max(20)).max(6);
+    let room = room.saturating_sub(object).max(10);
+    let _ = writeln!(out, "  {:object$}  SUSPENDED  BY          REASON", "OBJECT");
+    for Row { object: name, suspended, ways, reason, .. } in rows {
+        let (name, reason) = (shorten(name, object), shorten(reason, room));
+        let line = format!("  {name:object$}  {suspended:9}  {ways:10}  {reason}");
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out.push('\n');
+    for Row { object: head, spot, consequences, .. } in rows {
+        let _ = match head.chars().count().max(40) + 1 + spot.chars().count() > width() {
+            true => writeln!(out, "{head}\n  {spot}"),
+            false => writeln!(out, "{}", format!("{head:40} {spot}").trim_end()),
+        };
+        for consequence in consequences {
+            for (index, line) in wrap(consequence, width() - 4).iter().enumerate() {
+                let _ = writeln!(out, "{}{line}", if index == 0 { "  " } else { "    " });
             }
         }
-        out.push('\n');
-    }
-    let suspended = states.iter().filter(|state| state.suspension.suspended == Some(true)).count();
-    let seems = states
-        .iter()
-        .filter(|state| state.suspension.annotation.is_some() && state.suspension.suspended == Some(false))
-        .count();
-    let _ = write!(out, "{} suspendable objects, {suspended} suspended", states.len());
-    if seems > 0 {
-        let _ = write!(out, ", {seems} only seems so");
     }
     out.push('\n');
 }

@@ -85,31 +85,37 @@ pub fn write(out: &mut dyn Write, not_checked: &NotChecked, listed: bool, width:
     }
     let more = if listed { "" } else { " (--list-unchecked)" };
     paragraph(out, &format!("not checked: {}{more}", counts(not_checked)), "  ", width)?;
-    for (reason, places) in not_checked.iter() {
-        if listed {
-            for place in places {
-                writeln!(out, "  {reason}: {}", clean(place))?;
-            }
+    for (reason, places) in not_checked.iter().filter(|_| listed) {
+        for place in places {
+            writeln!(out, "  {reason}: {}", clean(place))?;
         }
-        to_do(out, reason, width)?;
     }
-    Ok(())
+    to_do(out, not_checked, width)
 }
 
 /// The same as a text, in answers of commands that list no places.
 pub fn text(not_checked: &NotChecked, width: usize) -> String {
     let mut out = Vec::new();
     let line = format!("not checked: {}", counts(not_checked));
-    let written = paragraph(&mut out, &line, "  ", width)
-        .and_then(|()| not_checked.iter().try_for_each(|(reason, _)| to_do(&mut out, reason, width)));
+    let written = paragraph(&mut out, &line, "  ", width).and_then(|()| to_do(&mut out, not_checked, width));
     debug_assert!(written.is_ok(), "a list of bytes takes all");
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Write what would let a reason go away.
-pub fn to_do(out: &mut dyn Write, reason: &str, width: usize) -> io::Result<()> {
-    let Some(remedy) = remedy(reason) else { return Ok(()) };
-    paragraph(out, &format!("  {}: {remedy}", name(reason)), "    ", width)
+/// Write what would let the reasons go away; what helps for several is said once.
+fn to_do(out: &mut dyn Write, not_checked: &NotChecked, width: usize) -> io::Result<()> {
+    let mut remedies: Vec<(&str, Vec<String>)> = Vec::new();
+    for (reason, _) in not_checked.iter() {
+        let Some(remedy) = remedy(reason) else { continue };
+        match remedies.iter_mut().find(|(known, _)| *known == remedy) {
+            Some((_, names)) => names.push(name(reason)),
+            None => remedies.push((remedy, vec![name(reason)])),
+        }
+    }
+    for (remedy, names) in remedies {
+        paragraph(out, &format!("  {}: {remedy}", names.join(", ")), "    ", width)?;
+    }
+    Ok(())
 }
 
 /// The reason in words, for several.
@@ -117,7 +123,8 @@ fn name(reason: &str) -> String {
     unchecked(2, reason).trim_start_matches("2 ").to_owned()
 }
 
-fn paragraph(out: &mut dyn Write, text: &str, gap: &str, width: usize) -> io::Result<()> {
+/// Write words up to the width; further lines begin with the gap.
+pub fn paragraph(out: &mut dyn Write, text: &str, gap: &str, width: usize) -> io::Result<()> {
     let lead = &text[..text.len() - text.trim_start().len()];
     for (index, line) in wrap(text, width.saturating_sub(gap.len())).iter().enumerate() {
         writeln!(out, "{}{line}", if index == 0 { lead } else { gap })?;

@@ -11,6 +11,15 @@ pub fn counted(count: usize, one: &str) -> String {
     }
 }
 
+/// `an Alert`, `a Gate`; `null` stays alone.
+pub fn with_article(word: &str) -> String {
+    match word.chars().next() {
+        _ if word == "null" => word.to_owned(),
+        Some('a' | 'e' | 'i' | 'o' | 'u' | 'A' | 'E' | 'I' | 'O') => format!("an {word}"),
+        _ => format!("a {word}"),
+    }
+}
+
 /// Lines of at most `width` columns where words allow; words, which may be
 /// names or paths, stay whole, and none that looks like a workflow command
 /// begins a further line.
@@ -66,6 +75,19 @@ mod tests {
         assert_eq!(wrap("aa bb c", 5), ["aa bb", "c"]);
         assert_eq!(wrap("aa bb ::error::x y", 5), ["aa bb ::error::x", "y"]);
         assert!(wrap("  ", 5).is_empty());
+    }
+
+    #[test]
+    fn articles_follow_the_word() {
+        for (word, expected) in [
+            ("Alert", "an Alert"),
+            ("OCIRepository", "an OCIRepository"),
+            ("Kustomization", "a Kustomization"),
+            ("integer", "an integer"),
+            ("null", "null"),
+        ] {
+            assert_eq!(with_article(word), expected);
+        }
     }
 
     #[test]

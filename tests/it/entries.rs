@@ -235,6 +235,65 @@ fn words_wrap_at_the_width_and_stay_whole_in_a_pipe() {
     );
 }
 
+/// A base for all clusters and another one for five of them, both with something to
+/// say in every answer; then a change of both.
+#[test]
+fn plans_simulators_and_migrations_of_a_fleet_say_it_once() {
+    let scratch = fleet();
+    let objects = |name: &str, interval: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2beta2\nkind: HelmRelease\nmetadata:\n  name: {name}\n  namespace: \
+             {name}\n  annotations:\n    reconcile.fluxcd.io/suspended: why\nspec:\n  interval: {interval}\n  \
+             chartRef:\n    kind: OCIRepository\n    name: {name}\n---\n\
+             apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata:\n  name: {name}\n  \
+             namespace: {name}\nspec:\n  summary: of {name}\n  providerRef:\n    name: {name}\n  eventSources:\n    \
+             - kind: HelmRelease\n      name: '*'\n"
+        )
+    };
+    let write = |interval: &str| {
+        for name in ["base", "edge"] {
+            scratch.write(&format!("{name}/objects.yaml"), objects(name, interval).as_bytes());
+        }
+    };
+    write("10m");
+    scratch.run_git(&["add", "--all"]);
+    scratch.run_git(&["commit", "-qm", "before"]);
+    write("5m");
+    for arguments in [
+        &["simulate", "suspend"][..],
+        &["plan", "--base", "HEAD"],
+        &["plan", "--base", "HEAD", "--format", "markdown"],
+        &["migrate", "api-versions", "--check"],
+        &["migrate", "alert-summary", "--check"],
+        &["migrate", "suspend", "--to", "spec", "--check", "--all-clusters"],
+    ] {
+        for columns in ["60"] {
+            let run = scratch.forebay_with(arguments, &[("COLUMNS", columns)], b"");
+            let text = format!("{}{}", run.out, run.err);
+            let mut seen = BTreeSet::new();
+            for line in text.lines().map(str::trim).filter(|line| line.contains(".yaml:")) {
+                assert!(seen.insert(line), "{arguments:?} {columns}: {line}\n{text}");
+            }
+            assert!(text.lines().count() < 80, "{arguments:?} {columns}: {text}");
+        }
+    }
+    // All of them are alike where only the base speaks.
+    let events = scratch.forebay(&["simulate", "events"]).out;
+    assert_eq!(events.matches("alert-summary").count(), 3, "{events}");
+    let suspended = scratch.forebay_with(&["simulate", "suspend"], &[("COLUMNS", "")], b"").out;
+    assert!(
+        suspended.contains("34 clusters: c00, ")
+            && suspended.contains("\n5 clusters: c00, c01, c02, c03, c04, "),
+        "{suspended}"
+    );
+    assert!(suspended.contains("\n29 clusters: c05, "), "{suspended}");
+    let plan = scratch.forebay_with(&["plan", "--base", "HEAD"], &[("COLUMNS", "")], b"").out;
+    assert!(
+        plan.contains("1 effect in each of 29 clusters") && plan.contains("2 effects in each of 5 clusters"),
+        "{plan}"
+    );
+}
+
 /// Whatever the answers name as not checked, they say what would let it be.
 #[test]
 fn every_reason_has_a_way_out() {

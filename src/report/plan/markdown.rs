@@ -109,7 +109,11 @@ pub fn render(plan: &Plan<'_>) -> String {
         }
     }
     if left_out > 0 {
-        let _ = writeln!(out, "\n{left_out} more lines were left out: the comment would be too long.");
+        let _ = writeln!(
+            out,
+            "\n{} left out: the comment would be too long.",
+            crate::text::counted(left_out, "more line")
+        );
     }
     if !plan.not_checked.is_empty() {
         out.push('\n');

@@ -55,7 +55,8 @@ pub fn render(plan: &Plan<'_>) -> String {
         out.push_str(&crate::report::unchecked::text(plan.not_checked, width()));
     }
     if let Some(line) = crate::report::coverage::line(plan.head_world) {
-        let _ = writeln!(out, "\n{line}");
+        out.push('\n');
+        paragraph(&mut out, &line, "  ");
     }
     out
 }

@@ -422,7 +422,12 @@ fn refusal(version: &str, alert: &Alert, settings: &Settings) -> Option<String> 
     let kinds = alert.sources.iter().map(|source| source.kind.known()).enumerate();
     let mut refused = kinds.filter_map(|(index, kind)| {
         let is_refused = alerts::accepts_kind(version, kind?, settings) == Known::Value(false);
-        is_refused.then(|| format!("its eventSources[{index}] cannot be a {}", kind.unwrap_or_default()))
+        is_refused.then(|| {
+            format!(
+                "its eventSources[{index}] cannot be {}",
+                crate::text::with_article(kind.unwrap_or_default())
+            )
+        })
     });
     refused.next()
 }

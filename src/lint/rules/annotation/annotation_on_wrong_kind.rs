@@ -6,6 +6,7 @@ use crate::lint::metadata::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::keys::Reading;
+use crate::text::with_article;
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -59,7 +60,12 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         }
         report
             .report(location, title(view.id, "", known.short(), " is not read on this kind"))
-            .why(format!("{} does nothing on a {}; elsewhere it {}", named(key), view.id.kind, key.effect))
+            .why(format!(
+                "{} does nothing on {}; elsewhere it {}",
+                named(key),
+                with_article(&view.id.kind),
+                key.effect
+            ))
             .help(help(key.name, view.id))
             .object(view.id)
             .field(known.pointer(), &*known.entry.key);

@@ -2,8 +2,9 @@
 //! Source: fluxcd/pkg `kustomize/kustomize_varsub.go` (`varsubRegex`); the CRD
 //! of Kustomization for values.
 
-use super::{title, with_article};
+use super::title;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::text::with_article;
 use crate::world::Outcome;
 use crate::world::substitution::{BadVariable, Provided, Variables};
 use std::borrow::Cow;

@@ -46,15 +46,6 @@ fn post_build(applied: &Applied) -> Option<Location> {
     applied.node.get_ref().location_at("/spec/postBuild").filter(|location| !location.path.is_empty())
 }
 
-/// `an integer`, `a bool`; `null` stays alone.
-fn with_article(word: &str) -> String {
-    match word.chars().next() {
-        _ if word == "null" => word.to_owned(),
-        Some('a' | 'e' | 'i' | 'o' | 'u') => format!("an {word}"),
-        _ => format!("a {word}"),
-    }
-}
-
 /// The rule that a failure belongs to: of one defect, the most specific one
 /// speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,11 @@
 //! substituted and parsed again; kustomize-controller `SetOwnerLabels` for
 //! labels.
 
-use super::{appliers, title, with_article};
+use super::{appliers, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::kinds;
+use crate::text::with_article;
 use crate::world::substitution::ProblemKind;
 use regex::Regex;
 use std::sync::OnceLock;

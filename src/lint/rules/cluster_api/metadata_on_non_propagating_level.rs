@@ -9,6 +9,7 @@ use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::simulate::propagation::node::{syncs_annotation, syncs_label};
+use crate::text::with_article;
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -48,7 +49,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             let Some(location) = entry.key_location() else { continue };
             report
                 .report(location, title(view.id, &format!("a {word} for Nodes stops here")))
-                .why(format!("top-level metadata of a {} is copied to no Machine", view.id.kind))
+                .why(format!("top-level metadata of {} is copied to no Machine", with_article(&view.id.kind)))
                 .help(help(view, reaches, field))
                 .object(view.id)
                 .field(crate::yaml::pointer_join(&pointer, key), key.to_owned());

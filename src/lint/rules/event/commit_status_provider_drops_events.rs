@@ -10,6 +10,7 @@ use crate::model::text::Text;
 use crate::simulate::behaviour;
 use crate::simulate::events::providers::sets_commit_status;
 use crate::simulate::events::simulate::Item;
+use crate::text::with_article;
 use crate::yaml::Known;
 
 /// See the module.
@@ -61,7 +62,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 _ => "its failures carry no revision, and fail to be sent",
             };
             report
-                .report(location, title(item.id, &format!("its provider drops events of a {kind}")))
+                .report(
+                    location,
+                    title(item.id, &format!("its provider drops events of {}", with_article(kind))),
+                )
                 .why(format!(
                     "a provider of type {provider} needs the commit that a status is for{since}: events of a \
                      {kind} name none and are dropped silently, and {failures} ({})",

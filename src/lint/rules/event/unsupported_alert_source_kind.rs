@@ -9,6 +9,7 @@ use crate::model::text::Text;
 use crate::simulate::alerts::{NEWER_SOURCE_KINDS, OPERATOR_SOURCE_KINDS, SOURCE_KINDS, accepts_kind};
 use crate::simulate::behaviour;
 use crate::text::suggest;
+use crate::text::with_article;
 use crate::world::versions::Settings;
 use crate::yaml::Known;
 
@@ -35,7 +36,10 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         let (Some(kind), Some(location)) = (text.known(), value.location()) else { continue };
         let Some((why, help)) = refusal(view, kind) else { continue };
         report
-            .report(location, title(view.id, &format!("eventSources[{index}] cannot be a {kind}")))
+            .report(
+                location,
+                title(view.id, &format!("eventSources[{index}] cannot be {}", with_article(kind))),
+            )
             .why(why)
             .help(help)
             .object(view.id)

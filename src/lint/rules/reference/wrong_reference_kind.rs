@@ -8,6 +8,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::ObjectId;
 use crate::model::kinds::{HELM, KUSTOMIZE};
 use crate::model::references::{Reference, Role};
+use crate::text::with_article;
 use crate::world::{ApplyTarget, Effective};
 
 /// See the module.
@@ -40,7 +41,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let node = object.node.get_ref();
             let Some(location) = node.location_at(&pointer) else { continue };
             report
-                .report(location, format!("{}: {field} can't be a {}", object.id, reference.kind))
+                .report(
+                    location,
+                    format!("{}: {field} can't be {}", object.id, with_article(&reference.kind)),
+                )
                 .why("the API server rejects the object")
                 .help(format!("use one of {}", reference.accepted.join(", ")))
                 .object(&object.id)
@@ -51,7 +55,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(other) = other_kind(view, &object.id, reference, name) else { continue };
         let Some(location) = reference.name_node.location() else { continue };
         let wanted = target_name(reference, name);
-        let finding = report.report(location, format!("{}: {field} names a {}", object.id, other.id.kind));
+        let finding =
+            report.report(location, format!("{}: {field} names {}", object.id, with_article(&other.id.kind)));
         finding
             .claims_absence()
             .why(format!(
