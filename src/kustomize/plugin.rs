@@ -164,7 +164,7 @@ fn transform(
         "ImageTagTransformer" => {
             let image = node.get("imageTag").filter(|image| !is_null(*image)).unwrap_or(node);
             let image = file::image(PLUGIN, image)?;
-            transform::set_image(&image, &specs(node)?.unwrap_or_default(), resources).map(drop)
+            transform::Images::new(&specs(node)?.unwrap_or_default()).set(&image, resources).map(drop)
         }
         "ReplicaCountTransformer" => {
             let replica = node.get("replica").filter(|replica| !is_null(*replica)).unwrap_or(node);

@@ -419,8 +419,9 @@ impl Builder<'_> {
             transform::set_replicas(replica, &config.replicas, resources)?;
             self.trace(level, "ReplicaCountTransformer", resources);
         }
+        let mut images = transform::Images::new(&config.images);
         for image in &file.images {
-            if !transform::set_image(image, &config.images, resources)? {
+            if !images.set(image, resources)? {
                 let message = format!("`images` names {}, which no container here runs", image.name);
                 self.warn(WarningKind::UnmatchedImage, message, image.node.get_ref().location());
             }

@@ -6,7 +6,7 @@
 
 mod image;
 
-pub(super) use image::set_image;
+pub(super) use image::Images;
 
 use super::config::Config;
 use super::decode::{Spanned, Text, TextMap};

@@ -4,7 +4,7 @@
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::keys::{FLUX, Kinds, Standing};
-use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::edit::{Content, Operation, Place, Prune};
 use crate::yaml::{EntryRef, NodeRef, pointer_join};
 use std::borrow::Cow;
 
@@ -182,15 +182,20 @@ pub fn move_across(pointer: &str, key: &str, value: &str) -> Vec<Operation> {
         None => map.strip_suffix("/metadata/annotations").map(|object| format!("{object}/metadata/labels")),
     });
     let Some(beside) = beside else { return Vec::new() };
+    move_into(pointer, beside, key, Content::str(value))
+}
+
+/// Moves an entry into another map of its document, at its end.
+pub fn move_into(pointer: &str, map: String, key: &str, value: Content) -> Vec<Operation> {
+    let beside = pointer.rsplit_once('/').and_then(|(parent, _)| map.strip_prefix(parent)?.strip_prefix('/'));
+    if let Some(into) = beside.filter(|into| !into.contains(['/', '~']) && value.is_scalar()) {
+        return vec![Operation::MoveKey { pointer: pointer.to_owned(), into: into.to_owned() }];
+    }
+    let shared = pointer.split('/').zip(map.split('/')).take_while(|(from, to)| from == to);
+    let shared = shared.map(|(segment, _)| segment).collect::<Vec<_>>().join("/");
     vec![
-        Operation::RemoveKey { pointer: pointer.to_owned(), prune: true },
-        Operation::InsertKey {
-            map: beside,
-            key: key.to_owned(),
-            value: Content::str(value),
-            place: Place::End,
-            comment: None,
-        },
+        Operation::RemoveKey { pointer: pointer.to_owned(), prune: Prune::EmptyBelow(shared) },
+        Operation::InsertKey { map, key: key.to_owned(), value, place: Place::End, comment: None },
     ]
 }
 

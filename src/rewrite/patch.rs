@@ -9,7 +9,7 @@ use crate::model::ObjectId;
 use crate::repo::Snapshot;
 use crate::simulate::suspend::ANNOTATION;
 use crate::world::World;
-use crate::yaml::edit::{Content, Operation, Place, pointer_of};
+use crate::yaml::edit::{Content, Operation, Place, Prune, pointer_of};
 use crate::yaml::{NodeRef, Source};
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ pub fn resuming(snapshot: &Snapshot, value: NodeRef<'_>) -> Option<Wanted> {
     }
     let (_, pointer) = pointer_of(*item)?;
     let operation = match items.len() {
-        1 => Operation::RemoveKey { pointer: "/patches".to_owned(), prune: false },
+        1 => Operation::RemoveKey { pointer: "/patches".to_owned(), prune: Prune::Keep },
         _ => Operation::RemoveItem { pointer },
     };
     Some(Wanted { path: source.path.clone(), document: source.index, operation })

@@ -11,7 +11,7 @@ use crate::model::kinds::SuspendBy;
 use crate::repo::Snapshot;
 use crate::simulate::suspend::{ANNOTATION, Suspension, comment_after, suspension};
 use crate::world::{Cluster, Effective};
-use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::edit::{Content, Operation, Place, Prune};
 use crate::yaml::{NodeRef, pointer_join};
 
 /// What a command wants of its subjects.
@@ -189,7 +189,7 @@ fn set(
 
 fn remove(snapshot: &Snapshot, subject: Subject<'_>, node: NodeRef<'_>) -> Result<Wanted, NoText> {
     let text = text_of(snapshot, node).ok_or_else(|| no_text(subject))?;
-    Ok(wanted(text.clone(), Operation::RemoveKey { pointer: text.pointer, prune: true }))
+    Ok(wanted(text.clone(), Operation::RemoveKey { pointer: text.pointer, prune: Prune::Empty }))
 }
 
 /// Take away what `suspend` writes: a patch of its own, or the field at the head of
@@ -205,7 +205,7 @@ fn resume(snapshot: &Snapshot, subject: Subject<'_>, field: NodeRef<'_>) -> Resu
         && text.pointer == format!("{}{SPEC}", manifest.pointer)
         && manifest.keys(snapshot, "/spec").first().is_some_and(|key| key == "suspend")
     {
-        let operation = Operation::RemoveKey { pointer: text.pointer.clone(), prune: false };
+        let operation = Operation::RemoveKey { pointer: text.pointer.clone(), prune: Prune::Keep };
         return Ok(vec![wanted(text, operation)]);
     }
     let set = Operation::Set { pointer: text.pointer.clone(), value: Content::Bool(false), comment: None };

@@ -2,7 +2,7 @@
 
 use forebay::yaml::Stream;
 use forebay::yaml::edit::verify::verify;
-use forebay::yaml::edit::{Content, Operation, Place, Refused, compile};
+use forebay::yaml::edit::{Content, Operation, Place, Prune, Refused, compile};
 
 /// Apply an operation to the first document that has tokens, verified.
 fn apply(text: &str, operation: &Operation) -> Result<String, Refused> {
@@ -30,11 +30,11 @@ fn set_to(pointer: &str, value: Content) -> Operation {
 }
 
 fn remove(pointer: &str) -> Operation {
-    Operation::RemoveKey { pointer: pointer.to_owned(), prune: false }
+    Operation::RemoveKey { pointer: pointer.to_owned(), prune: Prune::Keep }
 }
 
 fn prune(pointer: &str) -> Operation {
-    Operation::RemoveKey { pointer: pointer.to_owned(), prune: true }
+    Operation::RemoveKey { pointer: pointer.to_owned(), prune: Prune::Empty }
 }
 
 fn rename(pointer: &str, to: &str) -> Operation {
@@ -206,6 +206,18 @@ fn keys_go_with_what_belongs_to_them() {
     let text = "metadata:\n  name: x\n  annotations:\n    a: b\nspec: 1\n";
     check(text, &prune("/metadata/annotations/a"), "metadata:\n  name: x\nspec: 1\n");
     check("x:\n- a:\n    b: 1\n", &prune("/x/0/a/b"), "x:\n- {}\n");
+    let below = |map: &str| Operation::RemoveKey {
+        pointer: "/a/b/c/d".to_owned(),
+        prune: Prune::EmptyBelow(map.to_owned()),
+    };
+    let text = "a:\n  b:\n    c:\n      d: 1\ne: 1\n";
+    check(text, &below(""), "e: 1\n");
+    for map in ["/a", "/a/b", "/a/b/c"] {
+        let refused = apply(text, &below(map)).expect_err("the map would be empty");
+        assert!(refused.message.contains("holds nothing else"), "{map}: {}", refused.message);
+    }
+    let text = "a:\n  b:\n    c:\n      d: 1\n  x: 1\n";
+    check(text, &below("/a"), "a:\n  x: 1\n");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use forebay::repo::{Snapshot, Store};
 use forebay::report::diff::{self, Look};
 use forebay::rewrite::FileChange;
 use forebay::yaml::edit::verify::{second_witness, splice, verify};
-use forebay::yaml::edit::{Compiled, Content, Operation, Place, Refused, compile};
+use forebay::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
 use forebay::yaml::tape::TokenKind;
 use forebay::yaml::{Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join, pointer_segments};
 use proptest::prelude::*;
@@ -174,7 +174,7 @@ fn operation(dice: &Dice, spots: &[Spot]) -> Operation {
             before: Some(dice.sibling.index(4)).filter(|n| *n < 3),
             value: dice.value.clone(),
         },
-        (_, 4) => Operation::RemoveKey { pointer, prune: dice.flag },
+        (_, 4) => Operation::RemoveKey { pointer, prune: if dice.flag { Prune::Empty } else { Prune::Keep } },
         (_, 5) if dice.flag => Operation::RemoveItem { pointer },
         (_, 5 | 6) => Operation::RenameKey { pointer, to: format!("other-{}", dice.text) },
         (NodeKind::Scalar, 7) if dice.flag => {
@@ -309,7 +309,7 @@ impl Said {
                     );
                     let entries = self.map_at(&parent);
                     entries.retain(|(other, _)| *other != key);
-                    if !(*prune && entries.is_empty() && is_entry) {
+                    if !(*prune == Prune::Empty && entries.is_empty() && is_entry) {
                         break;
                     }
                     pointer = parent;
@@ -379,7 +379,7 @@ fn own_lines(text: &str, root: NodeRef<'_>, operation: &Operation) -> std::ops::
         Operation::InsertItem { list, .. } => list.clone(),
         // What is emptied by it shows it: its key, its braces.
         Operation::RemoveKey { pointer, .. } | Operation::RemoveItem { pointer } => {
-            let prunes = matches!(operation, Operation::RemoveKey { prune: true, .. });
+            let prunes = matches!(operation, Operation::RemoveKey { prune: Prune::Empty, .. });
             let mut pointer = &**pointer;
             while let Some((parent, _)) = pointer.rsplit_once('/') {
                 let Some(node) = root.at(parent) else { break };

@@ -7,62 +7,112 @@ use super::super::nodes::{self, Kind};
 use super::super::resource::Resource;
 use crate::go::regexp::{GoRegexp, RegexpError};
 use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
+use std::collections::BTreeSet;
 
-/// Rewrite the images that an entry of `images` matches; whether there are any.
-pub(in super::super) fn set_image(
-    image: &Image,
-    specs: &[FieldSpec],
-    resources: &mut [Resource],
-) -> Result<bool> {
-    let pattern = ImagePattern::new(&image.name).map_err(|reason| {
-        let message = format!("the name of an image is read as a regular expression, and {reason}");
-        BuildError::at(Class::Other, message, image.node.get_ref())
-    })?;
-    let location = change_location(image);
-    let mut matched = false;
-    for resource in resources.iter_mut() {
-        if &*resource.id.gvk.kind == "CustomResourceDefinition" {
-            continue;
+/// The texts that are images, by the position of their object, so that an entry of
+/// `images` looks only at the objects that it changes.
+pub(in super::super) struct Images<'s> {
+    specs: &'s [FieldSpec],
+    /// In no order; none before the first entry.
+    texts: Option<Vec<(usize, Box<str>)>>,
+}
+
+impl<'s> Images<'s> {
+    /// By the fields that hold images besides those of containers.
+    pub(in super::super) fn new(specs: &'s [FieldSpec]) -> Self {
+        Images { specs, texts: None }
+    }
+
+    /// Rewrite the images that an entry of `images` matches; whether there are any. The
+    /// objects are the same in every call.
+    pub(in super::super) fn set(&mut self, image: &Image, resources: &mut [Resource]) -> Result<bool> {
+        let pattern = ImagePattern::new(&image.name).map_err(|reason| {
+            let message = format!("the name of an image is read as a regular expression, and {reason}");
+            BuildError::at(Class::Other, message, image.node.get_ref())
+        })?;
+        if self.texts.is_none() {
+            let all: Vec<usize> = (0..resources.len()).filter(|at| !is_definition(&resources[*at])).collect();
+            self.texts = Some(self.collect(&all, resources)?);
         }
-        let mut update = |node: &mut Node| -> Result<()> {
-            if rewrite(node, image, location.as_ref()) {
-                matched = true;
+        let texts = self.texts.iter().flatten();
+        let found: BTreeSet<usize> =
+            texts.filter(|(_, text)| pattern.matches(text)).map(|(at, _)| *at).collect();
+        let found = Vec::from_iter(found);
+        if found.is_empty() {
+            return Ok(false);
+        }
+        let location = change_location(image);
+        let mut matched = false;
+        for at in &found {
+            walk(&mut resources[*at].node, &pattern, &mut |node| {
+                matched |= rewrite(node, image, location.as_ref());
+                Ok(())
+            })?;
+        }
+        for at in &found {
+            let resource = &mut resources[*at];
+            for spec in self.specs.iter().filter(|spec| spec.matches(&resource.id.gvk)) {
+                fieldspec::apply(
+                    &mut resource.node,
+                    spec,
+                    Leaf::Never,
+                    &mut |node| is_collection(node) || pattern.matches(&nodes::text(node)),
+                    &mut |node| {
+                        if is_collection(node.get_ref()) {
+                            return Err(no_scalar(node.get_ref()));
+                        }
+                        matched |= pattern.matches(&nodes::text(node.get_ref()))
+                            && rewrite(node, image, location.as_ref());
+                        Ok(())
+                    },
+                )?;
             }
-            Ok(())
-        };
-        if scan(resource.node.get_ref(), &pattern)? {
-            walk(&mut resource.node, &pattern, &mut update)?;
         }
+        let again = self.collect(&found, resources)?;
+        if let Some(texts) = &mut self.texts {
+            texts.retain(|(at, _)| found.binary_search(at).is_err());
+            texts.extend(again);
+        }
+        Ok(matched)
     }
-    for resource in resources.iter_mut() {
-        if &*resource.id.gvk.kind == "CustomResourceDefinition" {
-            continue;
+
+    /// The texts of some of the objects, or what is no image where one is looked for.
+    fn collect(&self, positions: &[usize], resources: &mut [Resource]) -> Result<Vec<(usize, Box<str>)>> {
+        let mut texts = Vec::new();
+        for at in positions {
+            images_of(resources[*at].node.get_ref(), &mut |image| {
+                texts.push((*at, nodes::text(image).into()));
+            })?;
         }
-        let gvk = resource.id.gvk.clone();
-        for spec in specs.iter().filter(|spec| spec.matches(&gvk)) {
-            fieldspec::apply(
-                &mut resource.node,
-                spec,
-                Leaf::Never,
-                &mut |node| {
-                    matches!(nodes::kind(Some(node)), Kind::Map | Kind::Seq)
-                        || pattern.matches(&nodes::text(node))
-                },
-                &mut |node| {
-                    if matches!(nodes::kind(Some(node.get_ref())), Kind::Map | Kind::Seq) {
-                        return Err(no_scalar(node.get_ref()));
-                    }
-                    if pattern.matches(&nodes::text(node.get_ref()))
-                        && rewrite(node, image, location.as_ref())
-                    {
-                        matched = true;
-                    }
-                    Ok(())
-                },
-            )?;
+        for at in positions {
+            let resource = &mut resources[*at];
+            for spec in self.specs.iter().filter(|spec| spec.matches(&resource.id.gvk)) {
+                fieldspec::apply(
+                    &mut resource.node,
+                    spec,
+                    Leaf::Never,
+                    &mut |node| {
+                        let is_wrong = is_collection(node);
+                        if !is_wrong {
+                            texts.push((*at, nodes::text(node).into()));
+                        }
+                        is_wrong
+                    },
+                    &mut |node| Err(no_scalar(node.get_ref())),
+                )?;
+            }
         }
+        Ok(texts)
     }
-    Ok(matched)
+}
+
+/// Definitions have fields that are called as those of containers.
+fn is_definition(resource: &Resource) -> bool {
+    &*resource.id.gvk.kind == "CustomResourceDefinition"
+}
+
+fn is_collection(node: NodeRef<'_>) -> bool {
+    matches!(nodes::kind(Some(node)), Kind::Map | Kind::Seq)
 }
 
 fn no_scalar(node: NodeRef<'_>) -> Box<BuildError> {
@@ -82,12 +132,11 @@ fn change_location(image: &Image) -> Option<Location> {
 
 const CONTAINER_LISTS: [&str; 2] = ["containers", "initContainers"];
 
-/// Whether the search for containers at any depth finds an image that matches.
-fn scan(node: NodeRef<'_>, pattern: &ImagePattern) -> Result<bool> {
-    let mut any = false;
+/// The images of the containers at any depth.
+fn images_of<'n>(node: NodeRef<'n>, found: &mut dyn FnMut(NodeRef<'n>)) -> Result<()> {
     if node.is_map() {
         for entry in node.entries() {
-            any |= scan(entry.value, pattern)?;
+            images_of(entry.value, found)?;
             if CONTAINER_LISTS.contains(&&*entry.key) {
                 for container in entry.value.items() {
                     match nodes::kind(Some(container)) {
@@ -99,18 +148,25 @@ fn scan(node: NodeRef<'_>, pattern: &ImagePattern) -> Result<bool> {
                         }
                     }
                     let Some(image) = container.get("image") else { continue };
-                    if matches!(nodes::kind(Some(image)), Kind::Map | Kind::Seq) {
+                    if is_collection(image) {
                         return Err(no_scalar(image));
                     }
-                    any |= pattern.matches(&nodes::text(image));
+                    found(image);
                 }
             }
         }
     } else if node.is_seq() {
         for item in node.items() {
-            any |= scan(item, pattern)?;
+            images_of(item, found)?;
         }
     }
+    Ok(())
+}
+
+/// Whether an image in a container below matches.
+fn holds(node: NodeRef<'_>, pattern: &ImagePattern) -> Result<bool> {
+    let mut any = false;
+    images_of(node, &mut |image| any |= pattern.matches(&nodes::text(image)))?;
     Ok(any)
 }
 
@@ -119,7 +175,7 @@ fn walk(
     pattern: &ImagePattern,
     update: &mut dyn FnMut(&mut Node) -> Result<()>,
 ) -> Result<()> {
-    if !scan(node.get_ref(), pattern)? {
+    if !holds(node.get_ref(), pattern)? {
         return Ok(());
     }
     if node.get_ref().is_map() {

@@ -11,7 +11,7 @@ use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::suspend::comment_after;
 use crate::simulate::takeover::helm::Release;
 use crate::world::{ApplyTarget, Cluster, World};
-use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::edit::{Content, Operation, Place, Prune};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -265,7 +265,7 @@ impl Rename<'_> {
                     }
                     Operation::RemoveKey {
                         pointer: format!("{}/spec/releaseName", text.pointer),
-                        prune: false,
+                        prune: Prune::Keep,
                     }
                 }
             };

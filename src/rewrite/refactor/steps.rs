@@ -16,7 +16,7 @@ use crate::simulate::suspend::comment_after;
 use crate::simulate::takeover::DeletionPolicy;
 use crate::world::World;
 use crate::yaml::NodeRef;
-use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::edit::{Content, Operation, Place, Prune};
 
 /// The comment behind a release name that keeps an installed release.
 pub const MARK_PIN: &str = "keeps the installed release";
@@ -377,8 +377,10 @@ pub(super) fn ungarded(rename: &Rename<'_>, mark: &str) -> Vec<Wanted> {
                         take(Operation::RemoveComment { start: comment.start });
                     }
                 }
-                Guard::Suspend => take(Operation::RemoveKey { pointer: text.pointer.clone(), prune: false }),
-                _ => take(Operation::RemoveKey { pointer: text.pointer.clone(), prune: true }),
+                Guard::Suspend => {
+                    take(Operation::RemoveKey { pointer: text.pointer.clone(), prune: Prune::Keep })
+                }
+                _ => take(Operation::RemoveKey { pointer: text.pointer.clone(), prune: Prune::Empty }),
             }
         }
     }

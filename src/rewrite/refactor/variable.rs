@@ -17,7 +17,7 @@ use crate::simulate::suspend::comment_after;
 use crate::text::counted;
 use crate::world::substitution::is_variable_name;
 use crate::world::{Applied, ApplyTarget, Cluster, World};
-use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::edit::{Content, Operation, Place, Prune};
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{NodeRef, pointer_join};
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,8 +124,10 @@ impl Variable<'_> {
             new: self.new.clone(),
             in_cluster: self.in_cluster,
         };
-        let wanted =
-            last.edit(&after, |text, _, _| Operation::RemoveKey { pointer: text.to_owned(), prune: false })?;
+        let wanted = last.edit(&after, |text, _, _| Operation::RemoveKey {
+            pointer: text.to_owned(),
+            prune: Prune::Keep,
+        })?;
         let changes = apply(&after.snapshot, &wanted)?;
         let end = rebuild(&changed(&after.snapshot, &changes));
         self.only(&after, &end, &places, old)?;

@@ -56,7 +56,8 @@ impl Content {
         Content::Str(text.into())
     }
 
-    fn is_scalar(&self) -> bool {
+    /// Whether it is neither a list nor a map.
+    pub fn is_scalar(&self) -> bool {
         !matches!(self, Content::Seq(_) | Content::Map(_))
     }
 }
@@ -103,8 +104,8 @@ pub enum Operation {
     RemoveKey {
         /// The value.
         pointer: String,
-        /// Whether maps that would be empty then go too.
-        prune: bool,
+        /// Which maps that would be empty then go too.
+        prune: Prune,
     },
     /// Give a key another name.
     RenameKey {
@@ -172,6 +173,18 @@ pub struct Refused {
     pub range: Range<u32>,
 }
 
+/// Which maps go with their last key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prune {
+    /// None.
+    Keep,
+    /// Those around it.
+    Empty,
+    /// Those around it, up to the map at this pointer, into which something else is put;
+    /// refused where that one would be empty in between.
+    EmptyBelow(String),
+}
+
 /// What an operation does to the tree, by tokens of the old document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
@@ -217,7 +230,7 @@ pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<
         Operation::InsertKey { map, key, value, place, comment } => {
             scene.insert_key(map, key, value, place, comment.as_deref())?
         }
-        Operation::RemoveKey { pointer, prune } => scene.remove_key(pointer, *prune)?,
+        Operation::RemoveKey { pointer, prune } => scene.remove_key(pointer, prune)?,
         Operation::RenameKey { pointer, to } => scene.rename_key(pointer, to)?,
         Operation::MoveKey { pointer, into } => scene.move_key(pointer, into)?,
         Operation::InsertItem { list, before, value } => scene.insert_item(list, *before, value)?,
@@ -603,18 +616,32 @@ impl<'s> Scene<'s> {
         }
     }
 
-    fn remove_key(&self, pointer: &str, prune: bool) -> Result<Compiled, Refused> {
+    fn remove_key(&self, pointer: &str, prune: &Prune) -> Result<Compiled, Refused> {
         let mut at = self.existing(pointer)?;
+        let goes = |map: u32| -> Result<bool, Refused> {
+            Ok(match prune {
+                Prune::Keep => false,
+                Prune::Empty => true,
+                Prune::EmptyBelow(stays) => map > self.existing(stays)?,
+            })
+        };
         loop {
             let Some((map, Some(key))) = self.parent(at) else {
                 return self.refuse(at, format!("`{pointer}` is no key of a map"), "remove the list item");
             };
             let alone = self.entries(map).len() == 1;
-            if prune && alone && matches!(self.parent(map), Some((_, Some(_)))) {
+            if alone && matches!(self.parent(map), Some((_, Some(_)))) && goes(map)? {
                 at = map;
                 continue;
             }
             self.check_anchors_below(key, at)?;
+            if let Prune::EmptyBelow(stays) = prune
+                && alone
+                && map == self.existing(stays)?
+            {
+                let message = format!("the map around `{pointer}` holds nothing else");
+                return self.refuse(at, message, "move it by hand");
+            }
             // A merge could give the map another value of that key.
             self.check_merge(map, self.value(key))?;
             return if self.token(map).flow {

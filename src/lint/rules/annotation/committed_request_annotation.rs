@@ -7,7 +7,7 @@ use super::{known_entries, named};
 use crate::lint::metadata::{map_of, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Class;
-use crate::yaml::edit::Operation;
+use crate::yaml::edit::{Operation, Prune};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -62,7 +62,9 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             .field(known.pointer(), &*known.entry.key)
             .fix("remove it", Applicability::Unsafe, known.entry.value, |pointer| {
                 match map_of(pointer, &known.entry.key) {
-                    Some(_) => vec![Operation::RemoveKey { pointer: pointer.to_owned(), prune: true }],
+                    Some(_) => {
+                        vec![Operation::RemoveKey { pointer: pointer.to_owned(), prune: Prune::Empty }]
+                    }
                     None => Vec::new(),
                 }
             });

@@ -8,7 +8,7 @@ use super::{is_setting, known_entries};
 use crate::lint::metadata::{clipped, known_text, map_of, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Grammar;
-use crate::yaml::edit::Operation;
+use crate::yaml::edit::{Operation, Prune};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -66,7 +66,9 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             None => {
                 finding.fix("remove it", Applicability::Unsafe, known.entry.value, |pointer| {
                     match map_of(pointer, &known.entry.key) {
-                        Some(_) => vec![Operation::RemoveKey { pointer: pointer.to_owned(), prune: true }],
+                        Some(_) => {
+                            vec![Operation::RemoveKey { pointer: pointer.to_owned(), prune: Prune::Empty }]
+                        }
                         None => Vec::new(),
                     }
                 })

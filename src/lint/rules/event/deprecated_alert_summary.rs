@@ -5,7 +5,7 @@
 use super::{is_alert, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::yaml::NodeRef;
-use crate::yaml::edit::{Operation, pointer_of};
+use crate::yaml::edit::{Operation, Prune, pointer_of};
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -54,7 +54,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     finding.object(view.id).field("/spec/summary", text);
     if is_empty {
         finding.fix("delete the empty summary", Applicability::Safe, entry.value, |pointer| {
-            vec![Operation::RemoveKey { pointer: pointer.to_owned(), prune: false }]
+            vec![Operation::RemoveKey { pointer: pointer.to_owned(), prune: Prune::Keep }]
         });
     } else if newer.is_none_or(|newer| in_one_document(newer, entry.value)) {
         let into = "eventMetadata".to_owned();

@@ -6,11 +6,11 @@
 use super::{
     dotted, faults, fields_of, is_key_of, level, nearest, of_versions, other_level, refusal, schema_at, title,
 };
-use crate::lint::metadata::rename;
+use crate::lint::metadata::{move_into, rename};
 use crate::lint::validity::Judged;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::schema::{Fault, Schema, TableKind, table};
-use crate::yaml::edit::{Content, Operation, Place};
+use crate::yaml::edit::{Content, Operation};
 use crate::yaml::{Dialect, EntryRef, NodeRef, Scalar};
 
 /// See the module.
@@ -121,16 +121,7 @@ fn move_to(at: &str, pointer: &str, other: &str, entry: &EntryRef<'_>) -> Vec<Op
     let whole = at.strip_suffix(pointer).filter(|_| is_key_of(at, &entry.key));
     let (Some(object), Some(value)) = (whole, content(entry.value)) else { return Vec::new() };
     let map = other.rsplit_once('/').map_or("", |(map, _)| map);
-    vec![
-        Operation::RemoveKey { pointer: at.to_owned(), prune: true },
-        Operation::InsertKey {
-            map: format!("{object}{map}"),
-            key: entry.key.to_string(),
-            value,
-            place: Place::End,
-            comment: None,
-        },
-    ]
+    move_into(at, format!("{object}{map}"), &entry.key, value)
 }
 
 fn content(node: NodeRef<'_>) -> Option<Content> {
