@@ -55,7 +55,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         at.or_else(|| lint::configures_time_dependent_rule(config).then(Timestamp::now))
     };
     let now = || at.unwrap_or_else(Timestamp::now);
-    let host = Host { root: &root, config: &config, at: &time, now: &now, show: common.show() };
+    let host = Host {
+        root: &root,
+        config: &config,
+        at: &time,
+        now: &now,
+        show: common.show(),
+        base: super::revisions::base_of,
+    };
     // A session has no end that a sign of life could wait for.
     super::progress::stop();
     let (connection, threads) = Connection::stdio();

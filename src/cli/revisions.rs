@@ -3,6 +3,7 @@
 use super::Failure;
 use super::root::real;
 use super::session::Session;
+use crate::config::Config;
 use crate::repo::{Snapshot, git};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,25 +18,66 @@ pub(crate) struct Revision {
 
 /// Read a revision or a directory (`./DIR`, `../DIR` or absolute) that a flag names.
 pub(crate) fn read(session: &Session, name: &str) -> Result<Revision, Failure> {
+    let place = &Place::of(session);
     if !is_directory(name) {
-        return revision(session, name);
+        return revision(place, name);
     }
     let path = real(Path::new(name))?;
-    directory(session, name, &path)
+    directory(place, name, &path)
 }
 
 /// Read the default base.
 pub(crate) fn read_default_base(session: &Session) -> Result<Revision, Failure> {
-    match &session.config.plan_base {
+    default_of(&Place::of(session)).map(|(revision, _)| revision)
+}
+
+/// The default base of a root, and what people call it: `origin/main`.
+pub(crate) fn base_of(
+    root: &Path,
+    config: &Config,
+    like: &Arc<Snapshot>,
+) -> Result<(Arc<Snapshot>, String), String> {
+    let found = default_of(&Place { root, config, snapshot: like });
+    match found {
+        Ok((base, name)) => {
+            let head = git::run(root, &["rev-parse", "--abbrev-ref", &name]).ok();
+            let head = head.filter(|_| name == "origin/HEAD");
+            let head = head.map(|head| String::from_utf8_lossy(&head).trim().to_owned());
+            Ok((base.snapshot, head.filter(|head| !head.is_empty()).unwrap_or(name)))
+        }
+        Err(Failure::Usage(why) | Failure::Work(why)) => Err(why),
+        Err(Failure::Configuration(error)) => Err(error.to_string()),
+    }
+}
+
+/// A repository, and a snapshot that others share its files with.
+struct Place<'s> {
+    root: &'s Path,
+    config: &'s Config,
+    snapshot: &'s Arc<Snapshot>,
+}
+
+impl<'s> Place<'s> {
+    fn of(session: &'s Session) -> Place<'s> {
+        Place { root: &session.root, config: &session.config, snapshot: &session.snapshot }
+    }
+}
+
+/// The default base, and the name that it was found by.
+fn default_of(place: &Place<'_>) -> Result<(Revision, String), Failure> {
+    match &place.config.plan_base {
         // Relative to the root, and outside of it only where that is allowed.
         Some(written) if is_directory(&written.value) => {
             let name = &written.value;
-            let path = session.config.allowed.directory(&session.root, name);
+            let path = place.config.allowed.directory(place.root, name);
             let path = path.map_err(|error| Failure::Work(format!("plan.base {name}: {error}")))?;
-            directory(session, name, &path)
+            Ok((directory(place, name, &path)?, name.clone()))
         }
-        Some(written) => revision(session, &written.value),
-        None => revision(session, &default_base(session)?),
+        Some(written) => Ok((revision(place, &written.value)?, written.value.clone())),
+        None => {
+            let (commit, name) = default_base(place)?;
+            Ok((revision(place, &commit)?, name))
+        }
     }
 }
 
@@ -43,20 +85,20 @@ fn is_directory(name: &str) -> bool {
     name.starts_with("./") || name.starts_with("../") || name.starts_with('/') || name == "."
 }
 
-fn directory(session: &Session, name: &str, path: &Path) -> Result<Revision, Failure> {
+fn directory(place: &Place<'_>, name: &str, path: &Path) -> Result<Revision, Failure> {
     if !path.is_dir() {
         return Err(Failure::Usage(format!("{name} is no directory")));
     }
-    let like = &session.snapshot;
+    let like = place.snapshot;
     let snapshot = Snapshot::work_tree(path, like.store().clone());
     let snapshot = snapshot.map_err(|error| Failure::Work(format!("{name}: {error}")))?.sharing(like);
     Ok(Revision { snapshot: Arc::new(snapshot), label: name.to_owned() })
 }
 
-fn revision(session: &Session, name: &str) -> Result<Revision, Failure> {
-    let commit = git::resolve_commit(&session.root, name)
-        .map_err(|error| Failure::Work(format!("{error}{}", cure(session))))?;
-    let snapshot = Snapshot::revision(&session.root, &commit, &session.snapshot)
+fn revision(place: &Place<'_>, name: &str) -> Result<Revision, Failure> {
+    let commit = git::resolve_commit(place.root, name)
+        .map_err(|error| Failure::Work(format!("{error}{}", cure(place))))?;
+    let snapshot = Snapshot::revision(place.root, &commit, place.snapshot)
         .map_err(|error| Failure::Work(format!("{name}: {error}")))?;
     let short = &commit[..commit.len().min(7)];
     let label = if commit.starts_with(name) { short.to_owned() } else { format!("{name} ({short})") };
@@ -64,26 +106,27 @@ fn revision(session: &Session, name: &str) -> Result<Revision, Failure> {
 }
 
 /// The default base without configuration: the first parent of a merge that a pull
-/// request is checked out as, the merge base with the main branch.
-fn default_base(session: &Session) -> Result<String, Failure> {
-    let root = &session.root;
+/// request is checked out as, the merge base with the main branch; and the name that it
+/// was found by.
+fn default_base(place: &Place<'_>) -> Result<(String, String), Failure> {
+    let root = place.root;
     let merge_ref = std::env::var("GITHUB_REF")
         .is_ok_and(|name| name.starts_with("refs/pull/") && name.ends_with("/merge"));
     if merge_ref && git::resolve_commit(root, "HEAD^2").is_ok() {
-        return Ok("HEAD^1".to_owned());
+        return Ok(("HEAD^1".to_owned(), "HEAD^1".to_owned()));
     }
     for branch in ["origin/HEAD", "origin/main", "origin/master", "main"] {
         if let Ok(base) = git::run(root, &["merge-base", "HEAD", branch]) {
-            return Ok(String::from_utf8_lossy(&base).trim().to_owned());
+            return Ok((String::from_utf8_lossy(&base).trim().to_owned(), branch.to_owned()));
         }
     }
     if merge_ref {
-        return Err(Failure::Work(format!("no base to compare with{}", cure(session))));
+        return Err(Failure::Work(format!("no base to compare with{}", cure(place))));
     }
     match git::resolve_commit(root, "HEAD") {
         Ok(_) => Err(Failure::Work(format!(
             "no base to compare with: there is no merge base with origin/HEAD, origin/main, origin/master or main{}",
-            cure(session)
+            cure(place)
         ))),
         Err(_) => {
             Err(Failure::Work("no base to compare with: name one with --base REV or --base ./DIR".to_owned()))
@@ -92,8 +135,8 @@ fn default_base(session: &Session) -> Result<String, Failure> {
 }
 
 /// What to do where history is missing.
-fn cure(session: &Session) -> String {
-    let shallow = git::run(&session.root, &["rev-parse", "--is-shallow-repository"]).unwrap_or_default();
+fn cure(place: &Place<'_>) -> String {
+    let shallow = git::run(place.root, &["rev-parse", "--is-shallow-repository"]).unwrap_or_default();
     if shallow.starts_with(b"true") {
         "; this is a shallow clone: fetch its history (`git fetch --unshallow`, or `fetch-depth: 0` of \
          actions/checkout), or name a base with --base"

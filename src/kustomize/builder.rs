@@ -41,7 +41,14 @@ pub struct Memo {
 /// directory.
 pub(super) type BaseKey = (Arc<str>, LoadRestriction, Links, bool, Arc<str>);
 
-pub(super) type Base = std::result::Result<Arc<Accumulated>, Arc<BuildError>>;
+pub(super) type Base = std::result::Result<Arc<Accumulated>, Arc<Refused>>;
+
+/// Why a base can't be built, and the files that tell so.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) error: BuildError,
+    pub(super) read: BTreeSet<Arc<str>>,
+}
 
 /// What a base brings up, finished.
 #[derive(Clone, Debug)]
@@ -66,6 +73,8 @@ pub(super) struct Record {
     /// Directories gone through, for the test for circles.
     pub(super) directories: BTreeSet<Arc<str>>,
     pub(super) files: BTreeSet<Arc<str>>,
+    /// Files that were read for bases that are refused.
+    pub(super) refused: BTreeSet<Arc<str>>,
     /// Whether a file may hold characters that change on their way out.
     pub(super) unusual: bool,
     pub(super) partial: Vec<Partial>,
@@ -80,9 +89,15 @@ impl Record {
         self.unusual |= file.snapshot.blob(&file.file).is_ok_and(|blob| load::is_unusual(&blob.bytes));
     }
 
+    /// All files that were read.
+    pub(super) fn all_files(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.files.iter().chain(&self.refused)
+    }
+
     pub(super) fn absorb(&mut self, other: &Record) {
         self.directories.extend(other.directories.iter().cloned());
         self.files.extend(other.files.iter().cloned());
+        self.refused.extend(other.refused.iter().cloned());
         self.unusual |= other.unusual;
         for partial in &other.partial {
             if !self.partial.contains(partial) {

@@ -53,6 +53,7 @@ pub use tree::Links;
 
 use crate::repo::FileTree;
 use crate::yaml::{Location, Node, NodeRef, Stream};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Bytes that one build may come to when it is written: bases that double what
@@ -108,7 +109,23 @@ pub enum WarningKind {
 /// # Errors
 /// What kustomize refuses to build.
 pub fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) -> Result<Build, BuildError> {
-    target::build(tree, dir, options, memo).map_err(|error| *error)
+    build_noting(tree, dir, options, memo, &mut BTreeSet::new())
+}
+
+/// [`build`], with the paths of all files that were read added to `read`, also where
+/// it is refused: while there is the same at each path, another build comes to the same
+/// unless one of these says something else.
+///
+/// # Errors
+/// What kustomize refuses to build.
+pub fn build_noting(
+    tree: &FileTree,
+    dir: &str,
+    options: &Options,
+    memo: &Memo,
+    read: &mut BTreeSet<Arc<str>>,
+) -> Result<Build, BuildError> {
+    target::build(tree, dir, options, memo, read).map_err(|error| *error)
 }
 
 /// The documents of a text that stands inside of a scalar, such as an inline patch;
@@ -137,13 +154,19 @@ pub fn name_fields(group: &str, kind: &str, of: (&str, &str)) -> Vec<Vec<String>
 
 /// Whether a build of `dir` could take a path in it as a resource: a file of
 /// objects, or a directory that builds. Bases that this builds are kept for the
-/// build itself.
+/// build itself. The files that it reads are added to `read`, see [`build_noting`].
 ///
 /// Mirrors the scan of fluxcd/pkg `kustomize/kustomize_generator.go`
 /// (`generateKustomization`), which reads the files only.
 ///
 /// # Errors
 /// Why not.
-pub fn check_resource(tree: &FileTree, dir: &str, path: &str, memo: &Memo) -> Result<(), BuildError> {
-    target::check_resource(tree, dir, path, memo).map_err(|error| *error)
+pub fn check_resource(
+    tree: &FileTree,
+    dir: &str,
+    path: &str,
+    memo: &Memo,
+    read: &mut BTreeSet<Arc<str>>,
+) -> Result<(), BuildError> {
+    target::check_resource(tree, dir, path, memo, read).map_err(|error| *error)
 }

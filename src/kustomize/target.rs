@@ -4,8 +4,8 @@
 //! Mirrors `api/internal/target/kusttarget.go` and `api/krusty/kustomizer.go`.
 
 use super::builder::{
-    Accumulated, Accumulator, Base, Builder, Level, LoadRestriction, Memo, Record, Target, documents_of,
-    require_unique, start_of, too_large,
+    Accumulated, Accumulator, Base, Builder, Level, LoadRestriction, Memo, Record, Refused, Target,
+    documents_of, require_unique, start_of, too_large,
 };
 use super::config::Config;
 use super::decode::{Decoder, Text};
@@ -22,6 +22,7 @@ use super::{
 };
 use crate::repo::{self, FileTree};
 use crate::yaml::{Location, Node, Sizes, Via, ViaKind};
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 /// How to build.
@@ -109,8 +110,14 @@ impl Chain<'_> {
     }
 }
 
-/// See [`super::build`].
-pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) -> Result<Build> {
+/// See [`super::build_noting`].
+pub(super) fn build(
+    tree: &FileTree,
+    dir: &str,
+    options: &Options,
+    memo: &Memo,
+    read: &mut BTreeSet<Arc<str>>,
+) -> Result<Build> {
     let mut builder = Builder {
         tree,
         tree_key: tree.key().into(),
@@ -127,6 +134,14 @@ pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) 
         },
         tracing: false,
     };
+    let built = whole(&mut builder, dir, options);
+    read.extend(builder.record.all_files().cloned());
+    built
+}
+
+/// Build all of it.
+fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options) -> Result<Build> {
+    let tree = builder.tree;
     let directory: Arc<str> = match repo::join("", dir).map(|path| find(tree, options.links, &path)) {
         Some(Found::Directory(directory)) => directory,
         Some(Found::File(_)) => {
@@ -166,20 +181,26 @@ pub(super) fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) 
         }
     }
     resources.retain(|resource| !unwritable.contains(&resource.id.hash()));
-    let record = builder.record;
+    let record = &mut builder.record;
     let size = written_size(&resources)?;
     Ok(Build {
         resources,
         size,
-        partial: record.partial,
-        files_read: record.files.into_iter().collect(),
-        warnings: record.warnings,
-        left_out: record.left_out,
+        partial: std::mem::take(&mut record.partial),
+        files_read: record.files.iter().cloned().collect(),
+        warnings: std::mem::take(&mut record.warnings),
+        left_out: std::mem::take(&mut record.left_out),
     })
 }
 
 /// See [`super::check_resource`].
-pub(super) fn check_resource(tree: &FileTree, directory: &str, path: &str, memo: &Memo) -> Result<()> {
+pub(super) fn check_resource(
+    tree: &FileTree,
+    directory: &str,
+    path: &str,
+    memo: &Memo,
+    read: &mut BTreeSet<Arc<str>>,
+) -> Result<()> {
     let mut builder = Builder {
         tree,
         tree_key: tree.key().into(),
@@ -194,10 +215,15 @@ pub(super) fn check_resource(tree: &FileTree, directory: &str, path: &str, memo:
         tracing: false,
     };
     match repo::join(directory, path).map(|full| find(tree, Links::Absent, &full)) {
-        Some(Found::File(file)) => load::objects(documents_of(&file, &Place::default())?).map(drop),
+        Some(Found::File(file)) => {
+            read.insert(file.file.path.clone());
+            load::objects(documents_of(&file, &Place::default())?).map(drop)
+        }
         Some(Found::Directory(inner)) => {
             let entry = Text { value: path.into(), node: Node::string(path, None) };
-            builder.base(&inner, Chain { directory, up: None, depth: 0 }, &entry, None).map(drop)
+            let built = builder.base(&inner, Chain { directory, up: None, depth: 0 }, &entry, None);
+            read.extend(builder.record.all_files().cloned());
+            built.map(drop)
         }
         _ => Ok(()),
     }
@@ -565,11 +591,13 @@ impl Builder<'_> {
                 let record = std::mem::replace(&mut self.record, outer);
                 let base: Base = match result {
                     Ok(level) => Ok(Arc::new(Accumulated { level, record })),
-                    Err(error) => Err(Arc::new(*error)),
+                    Err(error) => {
+                        let read = record.all_files().cloned().collect();
+                        Err(Arc::new(Refused { error: *error, read }))
+                    }
                 };
                 // A circle is one of the whole chain, not of the base.
-                let circular =
-                    matches!(&base, Err(error) if matches!(error.class, Class::Path | Class::Limit));
+                let circular = matches!(&base, Err(refused) if matches!(refused.error.class, Class::Path | Class::Limit));
                 if circular || own || self.schemas.is_custom() {
                     base
                 } else {
@@ -580,12 +608,16 @@ impl Builder<'_> {
             }
         };
         match base {
-            Err(error) => Err(Box::new((*error).clone())),
+            Err(refused) => {
+                self.record.refused.extend(refused.read.iter().cloned());
+                Err(Box::new(refused.error.clone()))
+            }
             Ok(accumulated) => {
                 for inner in &accumulated.record.directories {
                     if **inner != **directory
                         && let Some(visited) = chain.visited(inner)
                     {
+                        self.record.refused.extend(accumulated.record.all_files().cloned());
                         return Err(circle(inner, visited, entry));
                     }
                 }

@@ -12,6 +12,7 @@ mod memo;
 pub mod metadata;
 mod patches;
 pub mod rules;
+mod scene;
 mod selectors;
 mod shared;
 mod suppression;

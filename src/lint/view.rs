@@ -6,6 +6,7 @@
 //! elsewhere.
 
 use super::metadata::{MetadataMap, metadata_maps};
+use super::scene::Scene;
 use super::selectors::Selectors;
 use super::{Rule, Suppressions, validity};
 use crate::config::Config;
@@ -13,7 +14,7 @@ use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::repo::{Blob, File, Snapshot, Unreadable};
 use crate::world::versions::Settings;
-use crate::world::{Applied, Cluster, Effective, Member, World};
+use crate::world::{Applied, Cluster, Effective, Member, OpenerCause, World};
 use crate::yaml::{NodeRef, Source, Stream};
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -265,13 +266,15 @@ pub struct ClusterView<'a> {
     context: &'a Context<'a>,
     /// The cluster.
     pub cluster: &'a Cluster,
+    /// See [`ClusterView::scene`].
+    scene: OnceCell<Option<Scene<'a>>>,
     pub(super) looks: Looks,
 }
 
 impl<'a> ClusterView<'a> {
     /// A cluster of a repository.
     pub fn new(context: &'a Context<'a>, cluster: &'a Cluster) -> Self {
-        ClusterView { context, cluster, looks: Looks::default() }
+        ClusterView { context, cluster, scene: OnceCell::new(), looks: Looks::default() }
     }
 
     /// Its objects with their membership.
@@ -280,12 +283,21 @@ impl<'a> ClusterView<'a> {
     }
 
     /// Its objects of a group and kind.
-    pub fn of_kind(
+    pub fn of_kind<'k>(
         &self,
-        group: &'a str,
-        kind: &'a str,
-    ) -> impl Iterator<Item = (&'a Member, &'a Effective)> + use<'a> {
+        group: &'k str,
+        kind: &'k str,
+    ) -> impl Iterator<Item = (&'a Member, &'a Effective)> + use<'a, 'k> {
         self.members().filter(move |(_, object)| object.id.is(group, kind))
+    }
+
+    /// Its alerts and the objects whose events they may get; `None` without alerts.
+    pub(super) fn scene(&self) -> Option<&Scene<'a>> {
+        // Where an entry point is only guessed, what lies beside the builds counts.
+        if self.cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry) {
+            self.looks.beyond.set(true);
+        }
+        self.scene.get_or_init(|| Scene::of(self.context.world, self.cluster)).as_ref()
     }
 
     /// The object of one of its members.

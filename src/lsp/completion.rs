@@ -2,18 +2,22 @@
 //! is found by writing a word there that makes the line whole, or by leaving out what
 //! follows.
 
-use super::links::{named_by, variables_at};
+use super::class;
+use super::links::variables_at;
+use super::naming::named_by;
 use super::place::{directory, memberships};
 use super::position::Ruler;
 use super::state::State;
 use crate::config::Feature;
 use crate::kustomize::FILE_NAMES;
 use crate::model::cluster_api_keys::CLUSTER_API;
+use crate::model::cluster_api_kinds::CORE;
 use crate::model::keys::{FLUX, Grammar, Shape};
 use crate::model::kinds::is_kustomization;
 use crate::model::references::{group_of, references};
 use crate::model::{ObjectId, keys};
 use crate::repo::{is_manifest_path, join};
+use crate::rewrite::refactor::class::Part;
 use crate::rewrite::subject::home;
 use crate::schema::explain::{at, fields, type_of};
 use crate::schema::{Schema, table};
@@ -26,6 +30,7 @@ use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, Range,
     TextDocumentPositionParams, TextEdit,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -259,6 +264,7 @@ fn offers(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer> {
         all.extend(schema_fields(state, gap, id.as_ref(), &own));
     }
     if !gap.is_key {
+        all.extend(parts_of_class(state, gap, id.as_ref(), &own));
         all.extend(names(state, gap, id.as_ref(), &own));
         all.extend(directories(state, gap, id.as_ref(), &own));
         all.extend(metadata_values(gap));
@@ -321,6 +327,59 @@ fn names(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]
     }
     let reference = CompletionItemKind::REFERENCE;
     found.into_iter().map(|(name, detail)| Offer::new(&name, reference).detail(detail)).collect()
+}
+
+/// Variables and classes of workers where a Cluster or its class names one, and the
+/// values that a variable takes.
+fn parts_of_class(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]) -> Vec<Offer> {
+    let Some(id) = id.filter(|id| id.group() == CORE) else { return Vec::new() };
+    let (node, pointer) = (gap.root(), &*gap.pointer);
+    let kind = CompletionItemKind::VARIABLE;
+    let offers = |class: NodeRef<'_>, part: Part, taken: &[String]| {
+        let entries = class::entries(class, part).into_iter();
+        let named = entries.filter_map(|entry| Some((entry.str_at(&format!("/{}", part.key()))?, entry)));
+        let free = named.filter(|(name, _)| **name != *MARK && !taken.iter().any(|one| *one == **name));
+        let offer = |(name, entry): (Cow<'_, str>, NodeRef<'_>)| match part {
+            Part::Variable => Offer::new(&name, kind).detail(class::type_of(entry)),
+            Part::Worker => Offer::new(&name, CompletionItemKind::CLASS),
+        };
+        free.map(offer).collect::<Vec<Offer>>()
+    };
+    if &*id.kind == "ClusterClass" && pointer.starts_with("/spec/patches/") {
+        if pointer.ends_with("/valueFrom/variable") {
+            let builtin = class::BUILTINS.iter().map(|name| Offer::new(name, CompletionItemKind::CONSTANT));
+            return offers(node, Part::Variable, &[]).into_iter().chain(builtin).collect();
+        }
+        if pointer.contains("/selector/matchResources/") && pointer.contains("/names/") {
+            return offers(node, Part::Worker, &[]);
+        }
+    }
+    let Some((part, entry)) = class::entry_of_cluster(node, pointer).filter(|_| &*id.kind == "Cluster")
+    else {
+        return Vec::new();
+    };
+    let named = named_by(id, node);
+    let Some(named) = named.iter().find(|named| named.kind == "ClusterClass") else { return Vec::new() };
+    let world = state.world();
+    let mut clusters = clusters_of(state, own).into_iter();
+    let Some(class) = clusters.find_map(|cluster| named.find(world, cluster)) else { return Vec::new() };
+    let class = class.node.get_ref();
+    if let Some(entry) = pointer.strip_suffix("/value") {
+        let name = node.str_at(&format!("{entry}/name"));
+        let entries = class::entries(class, Part::Variable).into_iter();
+        let own = entries.filter(|entry| name.is_some() && entry.str_at("/name") == name);
+        let values = own.flat_map(class::values_of).collect::<Vec<String>>();
+        return values.iter().map(|value| Offer::new(value, CompletionItemKind::ENUM_MEMBER)).collect();
+    }
+    let list = entry.rsplit_once('/').map_or("", |(list, _)| list);
+    let taken: Vec<String> = match part {
+        Part::Variable => {
+            node.items_at(list).filter_map(|one| one.str_at("/name")).map(Cow::into_owned).collect()
+        }
+        // Many sets of machines may be of one class.
+        Part::Worker => Vec::new(),
+    };
+    offers(class, part, &taken)
 }
 
 /// Directories for `spec.path` of a Flux Kustomization.

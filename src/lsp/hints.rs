@@ -3,17 +3,20 @@
 
 use super::links::{definitions, expressions};
 use super::place::{Spot, memberships, objects_of};
+use super::planned::{self, Subject};
 use super::state::State;
 use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::simulate::alerts::selects;
-use crate::simulate::events::InvolvedObject;
-use crate::simulate::events::objects::labels_of;
+use crate::simulate::events::objects::{involved_object, labels_of};
 use crate::simulate::events::simulate::Notifier;
 use crate::text::{clean, counted, shorten};
-use crate::world::{ApplyTarget, Effective};
+use crate::world::{ApplyTarget, Cluster, Effective};
 use crate::yaml::{Known, Location, NodeRef};
-use lsp_types::{CodeLens, Command, InlayHint, InlayHintLabel, Range};
+use lsp_server::{ErrorCode, Request, Response};
+use lsp_types::{CodeLens, Command, InlayHint, InlayHintLabel, Range, Uri};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -113,25 +116,40 @@ fn clusters_of(state: &State<'_>, objects: &[&Effective]) -> BTreeSet<String> {
 /// What stands above the objects of a file.
 pub(super) fn lenses(state: &State<'_>, path: &str) -> Vec<CodeLens> {
     let settings = state.settings.code_lens.clone();
-    let mut found: Vec<(Location, String)> = Vec::new();
-    for spot in documents(state, path) {
+    let mut found: Vec<(Location, Result<String, usize>)> = Vec::new();
+    let mut notifiers = FxHashMap::default();
+    for (at, spot) in documents(state, path).into_iter().enumerate() {
         let (node, _) = spot.object();
-        if ObjectId::of(node).is_none() || spot.is_kustomization() {
+        let Some(place) = node.location() else { continue };
+        if ObjectId::of(node).is_none() && !spot.is_kustomization() {
             continue;
         }
-        let Some(place) = node.location() else { continue };
-        let objects = objects_of(state.world(), &spot);
-        if settings.applied_by {
-            found.push((place.clone(), applied(state, &objects)));
+        if !spot.is_kustomization() {
+            let objects = objects_of(state.world(), &spot);
+            if settings.applied_by {
+                found.push((place.clone(), Ok(applied(state, &objects))));
+            }
+            if settings.alerts {
+                let told = alerts(state, &objects, &mut notifiers);
+                found.extend(told.map(|text| (place.clone(), Ok(text))));
+            }
         }
-        if settings.alerts {
-            found.extend(alerts(state, &objects).map(|text| (place.clone(), text)));
+        if settings.plan {
+            found.push((place, Err(at)));
         }
     }
     let lenses = found.into_iter().filter_map(|(place, title)| {
         let start = Location { end: place.start, ..place };
         let range = state.range(state.snapshot(), &start)?;
         let uri = state.uri(path)?;
+        let title = match title {
+            Ok(title) => title,
+            // Its words come when they are asked for.
+            Err(document) => {
+                let data = Some(json!({"uri": uri, "document": document}));
+                return Some(CodeLens { range, command: None, data });
+            }
+        };
         let arguments = json!({"textDocument": {"uri": uri}, "position": range.start});
         // The editor's own extension knows the command; others show the words.
         let command = "forebay.showEffective".to_owned();
@@ -142,6 +160,45 @@ pub(super) fn lenses(state: &State<'_>, path: &str) -> Vec<CodeLens> {
         })
     });
     lenses.collect()
+}
+
+/// What tells a lens about the plan from others: its document.
+#[derive(Deserialize)]
+struct Data {
+    uri: Uri,
+    document: usize,
+}
+
+/// Puts the words to a lens about the plan, perhaps later; an answer where there are
+/// none to wait for.
+pub(super) fn resolve(state: &mut State<'_>, send: planned::Send, request: Request) -> Option<Response> {
+    let Request { id, params, .. } = request;
+    let lens: CodeLens = match serde_json::from_value(params.clone()) {
+        Ok(lens) => lens,
+        Err(error) => {
+            return Some(Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string()));
+        }
+    };
+    state.refresh_view();
+    let data = lens.data.clone().and_then(|data| serde_json::from_value::<Data>(data).ok());
+    let Some(subject) = data.and_then(|data| subject(state, &data)) else {
+        // It has its words, or what it was about is gone.
+        return Some(Response::new_ok(id, params));
+    };
+    state.plans.resolve(state.host, send, (id, lens, subject), || state.sides());
+    None
+}
+
+/// What a lens about the plan is about.
+fn subject(state: &State<'_>, data: &Data) -> Option<Subject> {
+    let path = state.path(&data.uri)?;
+    let spot = documents(state, &path).into_iter().nth(data.document)?;
+    let world = state.world();
+    let kustomization = spot.is_kustomization().then(|| spot.source.path.clone());
+    let objects = objects_of(world, &spot).into_iter().flat_map(|object| {
+        memberships(world, object).map(|(cluster, _)| (cluster.name.clone(), object.id.clone()))
+    });
+    Some(Subject { objects: objects.collect(), kustomization })
 }
 
 fn applied(state: &State<'_>, objects: &[&Effective]) -> String {
@@ -171,25 +228,27 @@ fn applied(state: &State<'_>, objects: &[&Effective]) -> String {
     }
 }
 
-/// How many alerts may tell of an object; for kinds that send events.
-fn alerts(state: &State<'_>, objects: &[&Effective]) -> Option<String> {
+/// How many alerts may tell of an object; for kinds that send events. The alerts of a
+/// cluster are read once for all objects.
+fn alerts<'w>(
+    state: &'w State<'_>,
+    objects: &[&'w Effective],
+    notifiers: &mut FxHashMap<*const Cluster, Notifier<'w>>,
+) -> Option<String> {
     let first = objects.first()?;
     kinds::of(&first.id).filter(|kind| !matches!(kind.kind, "Alert" | "Provider" | "Receiver"))?;
     let world = state.world();
     let mut names: BTreeSet<String> = BTreeSet::new();
     for object in objects {
-        let involved = InvolvedObject {
-            api_version: object.id.api_version.to_string(),
-            kind: object.id.kind.to_string(),
-            namespace: object.id.namespace.as_deref().unwrap_or_default().to_owned(),
-            name: object.id.name.to_string(),
-        };
+        let involved = involved_object(&object.id);
         let labels = labels_of(object.node.get_ref());
         for (cluster, member) in memberships(world, object).filter(|(cluster, _)| cluster.name.is_some()) {
             if member.target != ApplyTarget::Local {
                 continue;
             }
-            let notifier = Notifier::new(world, cluster, &ApplyTarget::Local);
+            let notifier = notifiers
+                .entry(std::ptr::from_ref(cluster))
+                .or_insert_with(|| Notifier::new(world, cluster, &ApplyTarget::Local));
             let telling = notifier
                 .alerts
                 .iter()

@@ -7,14 +7,16 @@
 //! editor.
 
 mod actions;
+mod class;
 mod completion;
 mod diagnostics;
 mod effective;
 mod hints;
 mod hover;
 mod links;
+mod naming;
 mod place;
-
+mod planned;
 mod position;
 mod rename;
 mod settings;
@@ -35,6 +37,7 @@ use lsp_types::{
     WorkDoneProgressOptions, WorkspaceSymbolResponse,
 };
 use place::Spot;
+pub use planned::ReadBase;
 use position::Encoding;
 use serde_json::{Value, json};
 use settings::{Delivery, Settings};
@@ -55,6 +58,8 @@ pub struct Host<'h> {
     pub now: &'h dyn Fn() -> Timestamp,
     /// The lowest level that is reported.
     pub show: Level,
+    /// What plans compare with.
+    pub base: ReadBase,
 }
 
 /// Why the server ended without being asked to.
@@ -122,6 +127,8 @@ struct Client {
     watches: bool,
     /// Whether it asks again for diagnostics when told to.
     refreshes_diagnostics: bool,
+    /// Whether it asks again for lenses when told to.
+    refreshes_lenses: bool,
     /// Whether it wants to know when effective objects may have changed.
     follows: bool,
 }
@@ -131,10 +138,12 @@ impl Client {
         let workspace = parameters.capabilities.workspace.as_ref();
         let watched = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
         let diagnostics = workspace.and_then(|workspace| workspace.diagnostic.as_ref());
+        let lenses = workspace.and_then(|workspace| workspace.code_lens.as_ref());
         let experimental = parameters.capabilities.experimental.as_ref();
         Client {
             watches: watched.and_then(|watched| watched.dynamic_registration).unwrap_or(false),
             refreshes_diagnostics: diagnostics.and_then(|one| one.refresh_support).unwrap_or(false),
+            refreshes_lenses: lenses.and_then(|one| one.refresh_support).unwrap_or(false),
             follows: experimental.and_then(|value| value.get("forebayChanged")) == Some(&Value::Bool(true)),
         }
     }
@@ -191,7 +200,7 @@ fn capabilities(state: &State<'_>) -> ServerCapabilities {
             ..CodeActionOptions::default()
         })),
         inlay_hint_provider: Some(OneOf::Left(true)),
-        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(true) }),
         experimental: Some(json!({"forebayEffective": true})),
         diagnostic_provider: (state.settings.diagnostics == Delivery::Pull).then_some(pull),
         ..ServerCapabilities::default()
@@ -272,10 +281,19 @@ impl Session<'_> {
     /// Answer a request. A fault of ours costs the answer, not the session.
     fn answer(&mut self, state: &mut State<'_>, request: Request) -> Result<(), Failure> {
         let id = request.id.clone();
-        let response = catch_unwind(AssertUnwindSafe(|| respond(state, request))).unwrap_or_else(|_| {
-            let message = "forebay failed on this; the message on its standard error is a bug report";
-            Response::new_err(id, ErrorCode::InternalError as i32, message.to_owned())
-        });
+        if request.method == requests::CodeLensResolve::METHOD {
+            let sender = self.connection.sender.clone();
+            // Whoever went away wants no answer.
+            let send = Box::new(move |message| drop(sender.send(message)));
+            let resolved = catch_unwind(AssertUnwindSafe(|| hints::resolve(state, send, request)));
+            return match resolved {
+                Ok(None) => Ok(()),
+                Ok(Some(response)) => self.send(response),
+                Err(_) => self.send(failed(id)),
+            };
+        }
+        let response =
+            catch_unwind(AssertUnwindSafe(|| respond(state, request))).unwrap_or_else(|_| failed(id));
         self.send(response)
     }
 
@@ -305,6 +323,8 @@ impl Session<'_> {
             notifications::DidSaveTextDocument::METHOD | notifications::DidChangeWatchedFiles::METHOD => {
                 if let Err(message) = state.reload() {
                     self.log(MessageType::ERROR, message)?;
+                } else if self.client.refreshes_lenses && state.settings.code_lens.plan {
+                    self.ask::<requests::CodeLensRefresh>(())?;
                 }
             }
             notifications::DidChangeConfiguration::METHOD => {
@@ -356,6 +376,12 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
+
+/// The answer to what we failed on.
+fn failed(id: lsp_server::RequestId) -> Response {
+    let message = "forebay failed on this; the message on its standard error is a bug report";
+    Response::new_err(id, ErrorCode::InternalError as i32, message.to_owned())
 }
 
 /// The answer to a request.

@@ -2,11 +2,13 @@
 //! what runs, the edit; else why not, the steps, and the command that takes them.
 
 use super::actions::edit;
+use super::class;
 use super::links::{meant_at, variable_at};
 use super::place::{Spot, memberships};
 use super::state::State;
 use crate::model::ObjectId;
 use crate::repo::Snapshot;
+use crate::rewrite::refactor::class::{Part, PartOfClass};
 use crate::rewrite::refactor::variable::Variable;
 use crate::rewrite::refactor::{Refused, Rename, Series};
 use crate::rewrite::subject::{Subject, manifest_of};
@@ -19,6 +21,8 @@ use std::sync::Arc;
 enum Meant {
     /// A variable of postBuild.
     Variable(String),
+    /// A part of a ClusterClass.
+    Part(Part, ObjectId, String),
     /// An object.
     Object(ObjectId),
 }
@@ -32,6 +36,23 @@ fn meant(state: &State<'_>, spot: &Spot<'_>) -> Result<Meant, String> {
     let is_variable = spot.key.is_some() && spot.pointer.contains("/postBuild/substitute/");
     if is_variable {
         return Ok(Meant::Variable(spot.name()));
+    }
+    let mut parts: Vec<(Part, &ObjectId, String)> = Vec::new();
+    for named in class::named_at(state.world(), spot) {
+        let one = (named.part, &named.class.id, named.name);
+        if !parts.contains(&one) {
+            parts.push(one);
+        }
+    }
+    match parts.as_slice() {
+        [] => {}
+        [(part, class, name)] => return Ok(Meant::Part(*part, (*class).clone(), name.clone())),
+        several => {
+            return Err(format!(
+                "parts of {} classes are meant here: `forebay rename` takes them one by one",
+                several.len()
+            ));
+        }
     }
     let is_name = spot.key.is_none() && spot.node().text().is_some();
     let mut ids: Vec<ObjectId> = Vec::new();
@@ -64,7 +85,7 @@ pub(super) fn prepare(
     let mut place = spot.location();
     let text = &spot.source.stream.text;
     let name = match meant {
-        Meant::Variable(name) => name,
+        Meant::Variable(name) | Meant::Part(_, _, name) => name,
         Meant::Object(id) => id.name.to_string(),
     };
     // Without quotes, and of an expression the name alone.
@@ -93,6 +114,16 @@ pub(super) fn rename(state: &State<'_>, parameters: &RenameParams) -> Result<Wor
             let command = format!("forebay rename variable {old} {new}");
             let variable = Variable { world, old, new, in_cluster: &|_| true };
             (variable.series(&rebuild), command)
+        }
+        Meant::Part(_, _, old) if old == new => return Err(format!("it is called {new}")),
+        Meant::Part(part, class, old) => {
+            let what = if part == Part::Variable { "variable" } else { "worker-class" };
+            let namespace = class.namespace.as_deref().map(str::to_owned);
+            let place = namespace.as_ref().map_or(String::new(), |namespace| format!("{namespace}/"));
+            let command = format!("forebay rename {what} {old} {new} --class {place}{}", class.name);
+            let class = Some((namespace, class.name.to_string()));
+            let part = PartOfClass { world, part, class, old, new, in_cluster: &|_| true };
+            (part.series(&rebuild), command)
         }
         Meant::Object(old) if *old.name == *new => return Err(format!("it is called {new}")),
         Meant::Object(old) => {

@@ -57,11 +57,13 @@ pub(super) struct CodeLens {
     pub(super) applied_by: bool,
     /// Which alerts tell of it.
     pub(super) alerts: bool,
+    /// What the saved state does to it, compared with the base of plans.
+    pub(super) plan: bool,
 }
 
 impl Default for CodeLens {
     fn default() -> Self {
-        CodeLens { applied_by: true, alerts: true }
+        CodeLens { applied_by: true, alerts: true, plan: true }
     }
 }
 

@@ -6,6 +6,7 @@
 //! the text itself is told all the same; once it is saved, it is what Flux will read,
 //! and so it is what is linted.
 
+use super::planned::{Plans, Sides};
 use super::position::{Encoding, Mapping, Ruler, path_of, uri_of};
 use super::settings::Settings;
 use super::{Failure, Host};
@@ -78,15 +79,23 @@ pub(super) struct State<'h> {
     disk: Arc<Snapshot>,
     documents: BTreeMap<String, Document>,
     view: View,
+    /// The texts that the view was made of: those over the disk, and the disk.
+    made_of: (BTreeMap<String, String>, Arc<Snapshot>),
     /// Another world to lint, where a broken text was saved.
     truth: Option<Arc<World>>,
     findings: Vec<Found>,
+    /// How many of them are of the world; the rest is of texts that are broken.
+    linted: usize,
     /// What the last lint keeps for the next one.
     memo: Memo,
+    /// What the saved state does.
+    pub(super) plans: Plans,
     /// Whether texts changed since the view was made.
     stale: bool,
     /// Whether the view changed since it was linted.
     unlinted: bool,
+    /// Whether texts changed since what is broken in them was told.
+    untold: bool,
     /// Whether the configuration changed: nothing of the view can be shared.
     rebuilt: bool,
 }
@@ -117,14 +126,18 @@ impl<'h> State<'h> {
             remotes: Vec::new(),
             baseline: None,
             store,
+            made_of: (BTreeMap::new(), disk.clone()),
             disk,
             documents: BTreeMap::new(),
             view: View::new(world),
             truth: None,
             findings: Vec::new(),
+            linted: 0,
             memo: Memo::default(),
+            plans: Plans::default(),
             stale: true,
             unlinted: true,
+            untold: true,
             rebuilt: true,
         };
         state.reload().map_err(Failure::Root)?;
@@ -168,6 +181,7 @@ impl<'h> State<'h> {
             self.remotes = remotes;
             self.rebuilt = true;
         }
+        self.plans.forget();
         self.stale = true;
         Ok(())
     }
@@ -246,22 +260,21 @@ impl<'h> State<'h> {
         if !std::mem::take(&mut self.stale) {
             return;
         }
-        self.unlinted = true;
-        self.truth = None;
-        let texts = |of: &dyn Fn(&str, &Document) -> Option<String>| {
-            let all = self.documents.iter().filter(|(path, document)| {
-                !document.outside && (is_manifest_path(path) || self.disk.file(path).is_some())
-            });
-            let all =
-                all.filter_map(|(path, document)| Some((path.as_str(), of(path, document)?.into_bytes())));
-            Vec::from_iter(all)
-        };
+        self.untold = true;
         // What the editor shows of an unchanged file need not be its bytes.
-        let changed = |path: &str, text: &str| !is_text_of(&self.disk, path, text);
-        let current = texts(&|path, document| changed(path, &document.text).then(|| document.text.clone()));
-        let snapshot = match current.is_empty() {
+        let changed = self.documents.iter().filter(|(path, document)| {
+            !document.outside
+                && (is_manifest_path(path) || self.disk.file(path).is_some())
+                && !is_text_of(&self.disk, path, &document.text)
+        });
+        let mut texts: BTreeMap<String, String> =
+            changed.map(|(path, document)| (path.clone(), document.text.clone())).collect();
+        let snapshot = match texts.is_empty() {
             true => self.disk.clone(),
-            false => Arc::new(self.disk.with_files(current)),
+            false => {
+                let all = texts.iter().map(|(path, text)| (path.as_str(), text.clone().into_bytes()));
+                Arc::new(self.disk.with_files(all))
+            }
         };
         let broken: Vec<String> = self
             .documents
@@ -294,6 +307,17 @@ impl<'h> State<'h> {
             .copied()
             .filter(|path| is_text_of(&self.disk, path, &self.documents[*path].text))
             .collect();
+        for path in &mended {
+            if let (Some(text), Some(good)) = (texts.get_mut(*path), &self.documents[*path].good) {
+                text.clone_from(good);
+            }
+        }
+        let made_of = (texts, self.disk.clone());
+        let same = made_of.0 == self.made_of.0 && Arc::ptr_eq(&made_of.1, &self.made_of.1);
+        // While a line is broken, all keys in it come to the same.
+        if same && saved.is_empty() && self.truth.is_none() && !self.rebuilt {
+            return;
+        }
         let truth = (!saved.is_empty()).then(|| {
             let good = mended
                 .iter()
@@ -310,6 +334,8 @@ impl<'h> State<'h> {
         }
         let truth = truth.map(|snapshot| Arc::new(build(&snapshot)));
         let world = build(&shown);
+        self.unlinted = true;
+        self.made_of = made_of;
         self.truth = truth;
         self.view = View::new(world);
         self.rebuilt = false;
@@ -318,20 +344,35 @@ impl<'h> State<'h> {
     /// Bring the findings up to date too.
     pub(super) fn refresh(&mut self) {
         self.refresh_view();
-        if !std::mem::take(&mut self.unlinted) {
-            return;
-        }
         let options = Options { at: (self.host.at)(&self.config), ..Options::default() };
+        if std::mem::take(&mut self.unlinted) {
+            self.lint(&options);
+        }
+        if std::mem::take(&mut self.untold) {
+            self.tell_broken(&options);
+        }
+    }
+
+    /// What lint has to say of the world.
+    fn lint(&mut self, options: &Options) {
         let world = self.truth.as_ref().unwrap_or(&self.view.world);
-        let mut outcome = engine::run_again(world, &self.config, &options, &mut self.memo);
+        let mut outcome = engine::run_again(world, &self.config, options, &mut self.memo);
         if let Some(baseline) = &self.baseline {
             baseline.apply(&mut outcome);
         }
         let show = self.host.show;
-        let found =
-            |snapshot: &Arc<Snapshot>, finding: Finding| Found { snapshot: snapshot.clone(), finding };
         let shown = outcome.findings.into_iter().filter(|finding| finding.level >= show);
-        let mut findings: Vec<Found> = shown.map(|finding| found(&world.snapshot, finding)).collect();
+        let found = |finding| Found { snapshot: world.snapshot.clone(), finding };
+        self.findings = shown.map(found).collect();
+        self.linted = self.findings.len();
+        self.store.forget_unused();
+    }
+
+    /// What is wrong with texts that the world is not made of.
+    fn tell_broken(&mut self, options: &Options) {
+        let world = self.truth.as_ref().unwrap_or(&self.view.world);
+        let show = self.host.show;
+        let mut broken: Vec<Found> = Vec::new();
         for (path, document) in &self.documents {
             let read = world.snapshot.file(path).and_then(|file| world.snapshot.stream(file));
             if document.outside
@@ -346,15 +387,15 @@ impl<'h> State<'h> {
             // The text is broken, and the clusters are built of the one before.
             let alone = [(path.as_str(), document.text.clone().into_bytes())];
             let alone = Arc::new(Snapshot::memory(alone, self.store.clone()));
-            let outcome = engine::run(&World::new(&alone, &self.config, &[]), &self.config, &options);
+            let outcome = engine::run(&World::new(&alone, &self.config, &[]), &self.config, options);
             let syntax = outcome
                 .findings
                 .into_iter()
                 .filter(|finding| finding.rule.group == Group::Syntax && finding.level >= show);
-            findings.extend(syntax.map(|finding| found(&alone, finding)));
+            broken.extend(syntax.map(|finding| Found { snapshot: alone.clone(), finding }));
         }
-        self.findings = findings;
-        self.store.forget_unused();
+        self.findings.truncate(self.linted);
+        self.findings.extend(broken);
     }
 
     /// What lint has to say; of the texts as they were at the last refresh.
@@ -386,6 +427,17 @@ impl<'h> State<'h> {
     /// The world of another state of the files.
     pub(super) fn world_of(&self, snapshot: &Arc<Snapshot>) -> World {
         self.view.world.like(snapshot, &self.config, &self.remotes)
+    }
+
+    /// What a plan of the saved state is made of.
+    pub(super) fn sides(&self) -> Sides {
+        Sides {
+            root: self.root.clone(),
+            config: self.config.clone(),
+            remotes: self.remotes.clone(),
+            disk: self.disk.clone(),
+            world: self.view.world.clone(),
+        }
     }
 
     /// What the API servers of the clusters take.

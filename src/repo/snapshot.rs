@@ -30,6 +30,7 @@ pub struct File {
     blob: OnceLock<Result<Arc<Blob>, Unreadable>>,
     sources: OnceLock<Vec<Arc<Source>>>,
     template: OnceLock<bool>,
+    generated: OnceLock<bool>,
 }
 
 /// Why a file has no content here.
@@ -201,6 +202,7 @@ impl Snapshot {
                 blob: OnceLock::from(Ok(self.store.intern(bytes))),
                 sources: OnceLock::new(),
                 template: OnceLock::new(),
+                generated: OnceLock::new(),
             });
             match position {
                 Ok(at) => files[at] = file,
@@ -252,6 +254,7 @@ impl Snapshot {
                     blob: OnceLock::new(),
                     sources: OnceLock::new(),
                     template: OnceLock::new(),
+                    generated: OnceLock::new(),
                 })
             })
             .collect();
@@ -531,11 +534,12 @@ impl Snapshot {
     /// below a Chart.yaml, or by its content.
     pub fn is_template(&self, file: &File) -> bool {
         *file.template.get_or_init(|| {
-            let by_place = self.chart_roots.iter().any(|root| {
-                file.path
-                    .strip_prefix(root.as_str())
-                    .is_some_and(|rest| rest.starts_with("templates/") || rest.contains("/templates/"))
-            });
+            let is_in = |rest: &str| rest.starts_with("templates/") || rest.contains("/templates/");
+            let by_place = is_in(&file.path)
+                && self
+                    .chart_roots
+                    .iter()
+                    .any(|root| file.path.strip_prefix(root.as_str()).is_some_and(is_in));
             by_place
                 || self
                     .stream(file)
@@ -549,11 +553,15 @@ impl Snapshot {
     /// a vendored chart. What `flux` writes to be applied (`gotk-sync.yaml`) is the
     /// team's to change.
     pub fn is_generated(&self, file: &File) -> bool {
+        *file.generated.get_or_init(|| self.looks_generated(file))
+    }
+
+    fn looks_generated(&self, file: &File) -> bool {
         let vendored = |root: &String| {
             let rest = file.path.strip_prefix(root.as_str());
             rest.is_some_and(|rest| rest.starts_with("charts/"))
         };
-        if self.chart_roots.iter().any(vendored) {
+        if file.path.contains("charts/") && self.chart_roots.iter().any(vendored) {
             return true;
         }
         let Some(stream) = self.stream(file) else { return false };

@@ -153,10 +153,61 @@ pub fn matches(alert: &Alert, event: &Event<'_>) -> Match {
 /// Whether the alert's sources select an object of these labels, for events of
 /// some severity and message.
 pub fn selects(alert: &Alert, object: &InvolvedObject, labels: &BTreeMap<String, Text>) -> Known<bool> {
+    let subject = Subject { kind: &object.kind, namespace: &object.namespace, name: &object.name };
+    any(alert.sources.iter().map(|source| source_selects(source, alert, subject, || labels)))
+}
+
+/// What names an object in a source.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'o> {
+    /// Its kind.
+    pub kind: &'o str,
+    /// Its namespace; empty without one.
+    pub namespace: &'o str,
+    /// Its name.
+    pub name: &'o str,
+}
+
+/// Whether one source of an alert selects an object: what [`matches`] says of an
+/// event of some severity and message, without its words. Labels are asked for last.
+pub fn source_selects<'l>(
+    source: &EventSource,
+    alert: &Alert,
+    object: Subject<'_>,
+    labels: impl FnOnce() -> &'l BTreeMap<String, Text>,
+) -> Known<bool> {
+    let mut tests = Known::Value(true);
     // Every alert wants errors.
-    let labels = Known::Value(Some(labels));
-    let event = Event { object, severity: "error", message: Known::Unknown, labels };
-    matches_sources(alert, &event).matched
+    for (_, passed) in tests_of(source, &alert.namespace, &alert.severity, object, "error") {
+        match passed {
+            Known::Value(false) => return Known::Value(false),
+            Known::Value(true) => {}
+            Known::Unknown => tests = Known::Unknown,
+        }
+    }
+    let Some(wanted) = &source.match_labels else { return tests };
+    let labels = labels();
+    for (key, value) in wanted {
+        match labels.get(key).map_or(Known::Value(false), |own| own.same(value)) {
+            Known::Value(false) => return Known::Value(false),
+            Known::Value(true) => {}
+            Known::Unknown => tests = Known::Unknown,
+        }
+    }
+    tests
+}
+
+/// True where one is, else unknown where one is.
+pub fn any(answers: impl Iterator<Item = Known<bool>>) -> Known<bool> {
+    let mut all = Known::Value(false);
+    for answer in answers {
+        match answer {
+            Known::Value(true) => return answer,
+            Known::Value(false) => {}
+            Known::Unknown => all = Known::Unknown,
+        }
+    }
+    all
 }
 
 /// Whether any source of the alert matches. The answer of the first that does;
@@ -236,6 +287,27 @@ impl EventSource {
     }
 }
 
+/// What a source asks of an object and an event before their labels, in order.
+fn tests_of(
+    source: &EventSource,
+    alert_namespace: &str,
+    alert_severity: &Text,
+    object: Subject<'_>,
+    severity: &str,
+) -> [(Step, Known<bool>); 4] {
+    let namespace = match source.namespace.known() {
+        Some("") => Known::Value(alert_namespace == object.namespace),
+        _ => source.namespace.is(object.namespace),
+    };
+    let either = |text: &Text, one: &str, two: &str| any([text.is(one), text.is(two)].into_iter());
+    [
+        (Step::Kind, source.kind.is(object.kind)),
+        (Step::Namespace, namespace),
+        (Step::Name, either(&source.name, "*", object.name)),
+        (Step::Severity, either(alert_severity, "info", severity)),
+    ]
+}
+
 /// Whether one source matches.
 ///
 /// Mirrors notification-controller `internal/server/event_handlers.go`,
@@ -251,19 +323,8 @@ fn matches_source(
     if source.kind.is(&object.kind) == Known::Value(false) {
         return (Step::Kind, Match::no(""));
     }
-    let namespace = source.namespace_in(alert_namespace);
-    let any_of = |a: Known<bool>, b: Known<bool>| match (a, b) {
-        (Known::Value(true), _) | (_, Known::Value(true)) => Known::Value(true),
-        (Known::Value(false), Known::Value(false)) => Known::Value(false),
-        _ => Known::Unknown,
-    };
-    let severity = any_of(alert_severity.is("info"), alert_severity.is(event.severity));
-    let tests = [
-        (Step::Kind, source.kind.is(&object.kind)),
-        (Step::Namespace, namespace.is(&object.namespace)),
-        (Step::Name, any_of(source.name.is("*"), source.name.is(&object.name))),
-        (Step::Severity, severity),
-    ];
+    let subject = Subject { kind: &object.kind, namespace: &object.namespace, name: &object.name };
+    let tests = tests_of(source, alert_namespace, alert_severity, subject, event.severity);
     if let Some((step, _)) = tests.iter().find(|(_, passed)| *passed == Known::Value(false)) {
         let reason = match step {
             Step::Severity => {
@@ -294,7 +355,7 @@ fn matches_source(
         "severity {}, name `{}` in namespace {}",
         event.severity,
         source.name.display(),
-        namespace.display()
+        source.namespace_in(alert_namespace).display()
     );
     if source.match_labels.is_some() {
         reason.push_str(", labels");
@@ -378,5 +439,65 @@ fn pattern_matches(pattern: &Text, message: Known<&str>) -> Known<bool> {
         (Err(RegexpError::Rejected(_)), _) => Known::Value(false),
         (Ok(regexp), Known::Value(message)) => Known::Value(regexp.is_match(message)),
         _ => Known::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_nodes;
+
+    /// The short answer is that of the long one, word for word of every field.
+    #[test]
+    fn selecting_is_matching_without_words() {
+        let texts = ["Kustomization", "", "*", "a", "app-${X}", "${X}"];
+        let of =
+            |text: &str| Text::of(parse_nodes("f", &format!("v: {text:?}"))[0].get_ref().at("/v").unwrap());
+        let object = InvolvedObject {
+            api_version: "kustomize.toolkit.fluxcd.io/v1".into(),
+            kind: "Kustomization".into(),
+            namespace: "a".into(),
+            name: "app-b".into(),
+        };
+        let own: BTreeMap<String, Text> = [("l".to_owned(), of("app-b"))].into();
+        let mut seen = [0; 3];
+        for kind in ["Kustomization", "HelmRelease", "${X}"] {
+            for (name, namespace) in texts.iter().flat_map(|one| texts.iter().map(move |two| (one, two))) {
+                for (severity, label) in
+                    ["info", "error", "${X}"].iter().flat_map(|one| texts.iter().map(move |two| (one, two)))
+                {
+                    let wanted = (!label.is_empty()).then(|| [("l".to_owned(), of(label))].into());
+                    let source = EventSource {
+                        kind: of(kind),
+                        name: of(name),
+                        namespace: of(namespace),
+                        match_labels: wanted,
+                    };
+                    let other = EventSource { kind: of("Bucket"), ..source.clone() };
+                    let alert = Alert {
+                        namespace: "a".into(),
+                        name: "alert".into(),
+                        provider: of("p"),
+                        severity: of(severity),
+                        sources: vec![other, source],
+                        inclusion: Vec::new(),
+                        exclusion: Vec::new(),
+                        suspend: Known::Value(false),
+                        event_metadata: Metadata::default(),
+                        summary: None,
+                        refusal: None,
+                    };
+                    let labels = Known::Value(Some(&own));
+                    let event = Event { object: &object, severity: "error", message: Known::Unknown, labels };
+                    let long = matches_sources(&alert, &event).matched;
+                    assert_eq!(selects(&alert, &object, &own), long, "{:?}", alert.sources);
+                    seen[match long {
+                        Known::Value(answer) => usize::from(answer),
+                        Known::Unknown => 2,
+                    }] += 1;
+                }
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 10), "{seen:?}");
     }
 }

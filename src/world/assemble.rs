@@ -5,6 +5,7 @@ use super::earlier::{Builds, Earlier};
 use super::entry;
 use super::entry_point::{self, Entry};
 use super::fixpoint::{Grown, Repository, cluster_names, grow, grow_placed};
+use super::index::Index;
 use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
 use super::schemas::Schemas;
@@ -185,8 +186,12 @@ impl Joined<'_> {
             openers: one.openers,
             expanded: one.expanded,
             generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
-            index: FxHashMap::default(),
+            index: Index::default(),
+            applied_index: FxHashMap::default(),
         };
+        for (at, applied) in cluster.applied.iter().enumerate() {
+            cluster.applied_index.entry(applied.id.name.clone()).or_default().push(at as u32);
+        }
         if one.certainty == Certainty::Guessed || one.is_sent {
             cluster.openers.push(Opener {
                 cause: OpenerCause::NoEntry,

@@ -21,6 +21,8 @@ use crate::repo::{FileTree, join};
 use crate::world::substitution;
 use crate::world::substitution::{BadVariable, MissingSource, Problem, Variables};
 use crate::yaml::{Dialect, Location, Node, NodeRef, Scalar, Sizes, Value, Via, ViaKind};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The objects of a Flux Kustomization.
@@ -44,6 +46,9 @@ pub struct FluxBuild {
     pub warnings: Vec<Warning>,
     /// Paths of the files that were read, sorted.
     pub files_read: Vec<Arc<str>>,
+    /// Paths of all files that were looked into, sorted: also those of parts that are
+    /// refused.
+    pub looked_into: Vec<Arc<str>>,
     /// About how many bytes the objects take when they are written, at most
     /// [`kustomize::OUTPUT_LIMIT`].
     pub size: u64,
@@ -71,6 +76,8 @@ pub struct BuildFailure {
     pub location: Option<Location>,
     /// Other places that matter, each with what is there.
     pub related: Vec<(String, Location)>,
+    /// Paths of the files that were looked into until then, sorted.
+    pub looked_into: Vec<Arc<str>>,
 }
 
 impl From<BuildError> for BuildFailure {
@@ -80,6 +87,7 @@ impl From<BuildError> for BuildFailure {
             message: error.message,
             location: error.location,
             related: error.related,
+            looked_into: Vec::new(),
         }
     }
 }
@@ -137,6 +145,7 @@ pub fn build(
                             ),
                             location: object.node.get_ref().location(),
                             related: Vec::new(),
+                            looked_into: build.looked_into,
                         });
                     }
                     object.node = substituted.node;
@@ -150,6 +159,7 @@ pub fn build(
                         message: error.to_string(),
                         location: object.node.get_ref().location(),
                         related: Vec::new(),
+                        looked_into: build.looked_into,
                     });
                 }
             }
@@ -191,6 +201,7 @@ pub fn directory(tree: &FileTree, kustomization: NodeRef<'_>) -> Result<String, 
         message: format!("the source holds no directory {directory}"),
         location: kustomization.location_at("/spec/path"),
         related: Vec::new(),
+        looked_into: Vec::new(),
     })
 }
 
@@ -199,14 +210,38 @@ pub fn directory(tree: &FileTree, kustomization: NodeRef<'_>) -> Result<String, 
 fn accumulate(
     tree: &FileTree,
     directory: &str,
+    rewrite: Rewrite,
+    bases: &kustomize::Memo,
+) -> Result<FluxBuild, BuildFailure> {
+    let read = RefCell::default();
+    noted(accumulate_noting(tree, directory, rewrite, bases, &read), read)
+}
+
+/// A result with what was read for it.
+fn noted(
+    result: Result<FluxBuild, BuildFailure>,
+    read: RefCell<BTreeSet<Arc<str>>>,
+) -> Result<FluxBuild, BuildFailure> {
+    let looked_into = read.into_inner().into_iter().collect();
+    match result {
+        Ok(build) => Ok(FluxBuild { looked_into, ..build }),
+        Err(failure) => Err(BuildFailure { looked_into, ..failure }),
+    }
+}
+
+/// See [`accumulate`]; `read` takes the paths of all files that are read.
+fn accumulate_noting(
+    tree: &FileTree,
+    directory: &str,
     mut rewrite: Rewrite,
     bases: &kustomize::Memo,
+    read: &RefCell<BTreeSet<Arc<str>>>,
 ) -> Result<FluxBuild, BuildFailure> {
     let mut out = FluxBuild::default();
     if !has_kustomization(tree, directory) {
         let mut resources = Vec::new();
         for path in generated_resources(tree, directory) {
-            match kustomize::check_resource(tree, directory, &path, bases) {
+            match kustomize::check_resource(tree, directory, &path, bases, &mut read.borrow_mut()) {
                 Ok(()) => resources.push(path),
                 // What is left of a directory is taken in below.
                 Err(_) if !path.ends_with(".yaml") && !path.ends_with(".yml") => resources.push(path),
@@ -223,7 +258,8 @@ fn accumulate(
             root: RootFile::Rewritten(Box::new(rewrite)),
             best_effort,
         };
-        kustomize::build(tree, directory, &options, bases).map_err(BuildFailure::from)
+        let build = kustomize::build_noting(tree, directory, &options, bases, &mut read.borrow_mut());
+        build.map_err(BuildFailure::from)
     };
     let run = |rewrite: Rewrite| with_best_effort(|best_effort| attempt(rewrite.clone(), best_effort));
     unknown::settle(&mut rewrite, &mut out.partial);
@@ -281,6 +317,7 @@ fn with_best_effort(
 /// # Errors
 /// What kustomize refuses to build.
 pub fn build_overlay(tree: &FileTree, directory: &str, memo: &Memo) -> Result<FluxBuild, BuildFailure> {
+    let read = RefCell::default();
     let attempt = |best_effort: bool| {
         let options = Options {
             load_restriction: LoadRestriction::None,
@@ -289,12 +326,15 @@ pub fn build_overlay(tree: &FileTree, directory: &str, memo: &Memo) -> Result<Fl
             root: RootFile::Strict,
             best_effort,
         };
-        kustomize::build(tree, directory, &options, &memo.bases).map_err(BuildFailure::from)
+        let build = kustomize::build_noting(tree, directory, &options, &memo.bases, &mut read.borrow_mut());
+        build.map_err(BuildFailure::from)
     };
-    let build = with_best_effort(attempt)?;
-    let mut out = FluxBuild::default();
-    out.take(build);
-    Ok(out)
+    let built = with_best_effort(attempt).map(|build| {
+        let mut out = FluxBuild::default();
+        out.take(build);
+        out
+    });
+    noted(built, read)
 }
 
 impl FluxBuild {
@@ -311,6 +351,7 @@ impl FluxBuild {
                     message: format!("an object has no {field}"),
                     location: node.location(),
                     related: Vec::new(),
+                    looked_into: Vec::new(),
                 });
                 continue;
             }

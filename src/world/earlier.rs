@@ -3,7 +3,7 @@
 
 use super::{Outcome, World};
 use crate::repo::{FileTree, Snapshot};
-use crate::world::build::FluxBuild;
+use crate::world::build::{BuildFailure, FailureKind, FluxBuild};
 use crate::world::substitution::Variables;
 use crate::yaml::{Known, Node, NodeRef};
 use rustc_hash::FxHashMap;
@@ -71,38 +71,53 @@ impl<'w> Earlier<'w> {
     }
 
     /// What the build of a Flux Kustomization came to before, where it can't come
-    /// to anything else now. Only builds that lack nothing: what they name exists,
-    /// so that new files matter beside the ones that they read alone.
-    pub(super) fn build(&self, root: &str, identity: &Identity, inputs: &Inputs<'_>) -> Option<FluxBuild> {
+    /// to anything else now: it would read the same texts. While the same paths are
+    /// there, that holds of what lacks something or is refused as well.
+    pub(super) fn build(
+        &self,
+        root: &str,
+        identity: &Identity,
+        inputs: &Inputs<'_>,
+    ) -> Option<Result<FluxBuild, BuildFailure>> {
         let last = self.world.builds.get(root)?.get(identity)?;
         let mut rounds = std::iter::successors(Some(last), |built| built.before.as_deref());
         rounds.find_map(|before| self.again(before, inputs))
     }
 
-    fn again(&self, before: &Built, inputs: &Inputs<'_>) -> Option<FluxBuild> {
-        let build = before.result.as_ref().ok()?;
+    fn again(&self, before: &Built, inputs: &Inputs<'_>) -> Option<Result<FluxBuild, BuildFailure>> {
         let (old, new) = (before.tree.as_ref()?, inputs.tree?);
+        let result = match &before.result {
+            Ok(build) => Ok(build),
+            // What a tree lacks is told again sooner than it is compared; limits are those
+            // of all builds together.
+            Err(Outcome::Failed(failure)) if matches!(failure.kind, FailureKind::Unbuildable(_)) => {
+                Err(failure)
+            }
+            Err(_) => return None,
+        };
+        let looked_into = match result {
+            Ok(build) => &build.looked_into,
+            Err(failure) => &failure.looked_into,
+        };
         // Nothing is known about what changed in other directories.
         let same = Arc::ptr_eq(old.snapshot(), &self.world.snapshot)
             && Arc::ptr_eq(new.snapshot(), self.snapshot)
-            && build.partial.is_empty()
-            && build.unusable.is_empty()
             && before.strict == inputs.strict
             && before.variables == *inputs.variables
             && old.is_laid_out_as(new)
             && before.node.get_ref().is_same_text(inputs.node)
-            && !self.reaches(new, inputs, build)
-            && build.files_read.iter().all(|path| old.snapshot().has_same_content(new.snapshot(), path));
-        same.then(|| build.clone())
+            && (self.moved.is_empty()
+                || result.is_ok_and(|build| {
+                    build.partial.is_empty() && build.unusable.is_empty() && !self.reaches(new, inputs, build)
+                }))
+            && looked_into.iter().all(|path| old.snapshot().has_same_content(new.snapshot(), path));
+        same.then(|| result.cloned().map_err(BuildFailure::clone))
     }
 
     /// Whether a path that came, went or changed its kind may matter to a build.
     fn reaches(&self, tree: &FileTree, inputs: &Inputs<'_>, build: &FluxBuild) -> bool {
         // The artifact of a composed tree lists all its paths.
         let Some(root) = tree.as_directory() else { return false };
-        if self.moved.is_empty() {
-            return false;
-        }
         let own = match (root.is_empty(), inputs.path.is_empty()) {
             (true, _) => inputs.path.to_owned(),
             (_, true) => root.to_owned(),

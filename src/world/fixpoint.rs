@@ -525,7 +525,7 @@ impl Start<'_> {
                 Err(Outcome::Failed(endless(view)))
             }
             Ok(tree) if !path.is_empty() && !tree.is_directory(&path) => Err(Outcome::MissingPath),
-            Ok(tree) => earlier().map_or_else(|| build(tree), Ok).map_err(Outcome::Failed),
+            Ok(tree) => earlier().unwrap_or_else(|| build(tree)).map_err(Outcome::Failed),
         };
         let tree_of = tree.as_ref().ok().cloned();
         let built = Built { node: node.clone(), tree: tree_of, variables, strict, result, before: None };
@@ -614,6 +614,7 @@ fn too_large(node: NodeRef<'_>) -> BuildFailure {
         ),
         location: node.location_at("/spec/path"),
         related: Vec::new(),
+        looked_into: Vec::new(),
     }
 }
 
@@ -623,6 +624,7 @@ fn endless(node: NodeRef<'_>) -> BuildFailure {
         message: "this Kustomization applies itself again and again, each time under a new name".to_owned(),
         location: node.location_at("/spec/path"),
         related: Vec::new(),
+        looked_into: Vec::new(),
     }
 }
 

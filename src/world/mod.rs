@@ -15,6 +15,7 @@ pub mod entry;
 mod entry_point;
 mod fixpoint;
 pub mod graph;
+mod index;
 mod instance;
 mod inventory;
 mod overlays;
@@ -120,10 +121,11 @@ pub struct Cluster {
     /// Objects that controllers make of others (ExternalArtifacts, HelmCharts,
     /// the pair of a FluxInstance), and of what.
     pub generated: Vec<(ObjectId, String)>,
-    index: FxHashMap<IndexKey, u32>,
+    /// Members by name.
+    index: index::Index,
+    /// Places of Flux Kustomizations by their name.
+    applied_index: FxHashMap<Arc<str>, Vec<u32>>,
 }
-
-type IndexKey = (ApplyTarget, Arc<str>, Arc<str>, Option<Arc<str>>, Arc<str>);
 
 /// Where an object is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -323,34 +325,19 @@ impl Cluster {
         namespace: Option<&str>,
         name: &str,
     ) -> Option<&Member> {
-        let key = (
-            target.clone(),
-            group.into(),
-            kind.into(),
-            namespace.map(Arc::<str>::from),
-            Arc::<str>::from(name),
-        );
-        self.index.get(&key).map(|member| &self.members[*member as usize])
+        let member = self.index.get(index::Name { target, group, kind, namespace, name })?;
+        Some(&self.members[member as usize])
     }
 
     /// The Flux Kustomization (on the local target) of an identity.
     pub fn applied(&self, namespace: Option<&str>, name: &str) -> Option<&Applied> {
-        self.applied
-            .iter()
-            .find(|applied| &*applied.id.name == name && applied.id.namespace.as_deref() == namespace)
+        let mut named = self.applied_index.get(name)?.iter().map(|at| &self.applied[*at as usize]);
+        named.find(|applied| applied.id.namespace.as_deref() == namespace)
     }
 
     fn add(&mut self, id: &ObjectId, member: Member) -> u32 {
         let at = self.members.len() as u32;
-        let key = (
-            member.target.clone(),
-            id.group().into(),
-            id.kind.clone(),
-            id.namespace.clone(),
-            id.name.clone(),
-        );
-        // The first one wins, as it does for whoever looks it up.
-        self.index.entry(key).or_insert(at);
+        self.index.add(&member.target, id, at);
         self.members.push(member);
         at
     }

@@ -26,6 +26,7 @@ impl World {
             expanded,
             generated,
             index: _,
+            applied_index: _,
         } = cluster;
         let same_member = |(one, two): (&Member, &Member)| {
             let (object, before) = (self.object(one.object), other.object(two.object));

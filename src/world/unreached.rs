@@ -70,7 +70,7 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
     let earlier =
         repository.earlier.as_ref().and_then(|earlier| earlier.build(directory, &identity, &inputs));
     let build = || build::build_overlay(tree, directory, &repository.shared.memo);
-    let result = earlier.map_or_else(build, Ok).map_err(Outcome::Failed);
+    let result = earlier.unwrap_or_else(build).map_err(Outcome::Failed);
     let (objects, files_read, outcome) = match &result {
         Ok(build) => (build.objects.clone(), build.files_read.clone(), built_outcome(build)),
         // Its objects are looked at where they are written.

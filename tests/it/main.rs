@@ -49,6 +49,8 @@ mod kustomize_goldens;
 mod kustomize_origins;
 mod kustomize_stress;
 mod lsp;
+mod lsp_class;
+mod lsp_plan;
 mod lsp_random;
 mod lsp_views;
 mod map;

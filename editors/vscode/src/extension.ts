@@ -69,11 +69,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     await vscode.commands.executeCommand('markdown.showPreviewToSide', uri);
   };
 
+  const folderHere = () => {
+    const here = vscode.window.activeTextEditor?.document;
+    return (here && vscode.workspace.getWorkspaceFolder(here.uri)) ?? vscode.workspace.workspaceFolders?.[0];
+  };
+
   const show = async () => {
     const editor = vscode.window.activeTextEditor;
     const here = editor?.document;
-    const folder =
-      (here && vscode.workspace.getWorkspaceFolder(here.uri)) ?? vscode.workspace.workspaceFolders?.[0];
+    const folder = folderHere();
     const choices: {label: string; run: () => Promise<void>}[] = [];
     if (editor && here?.uri.scheme === 'file') {
       const {line, character} = editor.selection.active;
@@ -95,6 +99,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand('forebay.show', show),
     // What the lenses run.
     vscode.commands.registerCommand('forebay.showEffective', showEffective),
+    vscode.commands.registerCommand('forebay.showPlan', async () => {
+      const folder = folderHere();
+      if (folder) {
+        await showPlan(folder);
+      }
+    }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('forebay')) {
         void started.sendNotification('workspace/didChangeConfiguration', {settings: {forebay: settings(read)}});

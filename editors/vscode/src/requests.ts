@@ -36,7 +36,11 @@ export function settings(read: (name: string) => boolean): object {
       variables: read('inlayHints.variables'),
       clusters: read('inlayHints.clusters'),
     },
-    codeLens: {appliedBy: read('codeLens.appliedBy'), alerts: read('codeLens.alerts')},
+    codeLens: {
+      appliedBy: read('codeLens.appliedBy'),
+      alerts: read('codeLens.alerts'),
+      plan: read('codeLens.plan'),
+    },
   };
 }
 

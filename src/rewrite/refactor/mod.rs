@@ -14,11 +14,11 @@ mod ignores;
 pub mod mentions;
 pub mod moves;
 pub mod objects;
-mod parts;
+pub(crate) mod parts;
 pub mod rename;
 pub mod same;
 pub mod steps;
-mod template;
+pub(crate) mod template;
 pub mod texts;
 pub mod variable;
 

@@ -23,7 +23,8 @@ pub enum Part {
 }
 
 impl Part {
-    pub(super) fn what(self) -> &'static str {
+    /// What it is called.
+    pub(crate) fn what(self) -> &'static str {
         match self {
             Part::Worker => "worker class",
             Part::Variable => "variable",
@@ -31,7 +32,7 @@ impl Part {
     }
 
     /// The key that names an entry of its lists.
-    pub(super) fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Part::Worker => "class",
             Part::Variable => "name",
@@ -153,7 +154,7 @@ pub(super) fn named<'n>(
 }
 
 /// The lists of a Cluster whose entries name parts of its class.
-pub(super) fn lists_of_cluster(node: NodeRef<'_>, part: Part) -> Vec<String> {
+pub(crate) fn lists_of_cluster(node: NodeRef<'_>, part: Part) -> Vec<String> {
     let workers = WorkerKind::BOTH.map(|kind| format!("/spec/topology/workers/{}", kind.list()));
     if part == Part::Worker {
         return workers.into();
@@ -171,7 +172,7 @@ pub(super) fn lists_of_cluster(node: NodeRef<'_>, part: Part) -> Vec<String> {
 }
 
 /// The names by which patches select worker classes.
-pub(super) fn selectors(class: NodeRef<'_>) -> Vec<NodeRef<'_>> {
+pub(crate) fn selectors(class: NodeRef<'_>) -> Vec<NodeRef<'_>> {
     let definitions = class.items_at("/spec/patches").flat_map(|patch| patch.items_at("/definitions"));
     definitions
         .flat_map(|definition| {
@@ -183,7 +184,7 @@ pub(super) fn selectors(class: NodeRef<'_>) -> Vec<NodeRef<'_>> {
 }
 
 /// Where patches use variables: the text, and whether it is a template.
-pub(super) fn uses(class: NodeRef<'_>) -> Vec<(NodeRef<'_>, bool)> {
+pub(crate) fn uses(class: NodeRef<'_>) -> Vec<(NodeRef<'_>, bool)> {
     let mut found = Vec::new();
     for patch in class.items_at("/spec/patches") {
         found.extend(patch.get("enabledIf").map(|node| (node, true)));

@@ -10,7 +10,7 @@ pub(super) const WHOLE: &str = "it takes all variables at once, or one by a text
 ///
 /// # Errors
 /// It uses the variables in a way that no name shows.
-pub(super) fn places(template: &str, name: &str) -> Result<Vec<usize>, &'static str> {
+pub(crate) fn places(template: &str, name: &str) -> Result<Vec<usize>, &'static str> {
     let mut found = Vec::new();
     // For each open block whether the dot is another one in it.
     let mut blocks: Vec<bool> = Vec::new();

@@ -3,12 +3,11 @@
 //! Source: notification-controller `internal/server/event_handlers.go`,
 //! `eventMatchesAlertSources`.
 
-use super::{Scene, is_glob, source_selects, title};
+use super::{Scene, is_glob, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::simulate::alerts::{Alert, EventSource, SOURCE_KINDS};
 use crate::simulate::events::controllers::EMITTERS;
-use crate::simulate::events::simulate::Item;
 use crate::yaml::{Known, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +29,7 @@ pub static RULE: Rule = Rule {
 type Place = (Arc<str>, u32);
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = Scene::of(view) else { return };
+    let Some(scene) = view.scene() else { return };
     let judged: Vec<Vec<(Option<Place>, bool)>> = scene
         .notifier
         .alerts
@@ -40,7 +39,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let mut places = sources.into_iter().flat_map(NodeRef::items).map(|source| source.location());
             let judge = |source| {
                 let place = places.next().flatten().map(|place| (place.path, place.start));
-                (place, matches_nothing(view, &scene, alert, source))
+                (place, matches_nothing(view, scene, alert, source))
             };
             alert.sources.iter().map(judge).collect()
         })
@@ -79,7 +78,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .report(location, title(item.id, "no object matches it"))
                 .level(Level::Warning)
                 .why(format!("{} has no object that any of its sources names", view.cluster.label()))
-                .help(help(&scene, alert, &alert.sources))
+                .help(help(scene, alert, &alert.sources))
                 .object(item.id)
                 .field("/spec/eventSources", "");
             continue;
@@ -103,7 +102,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     source.name.display(),
                     source.namespace_in(&alert.namespace).display()
                 ))
-                .help(help(&scene, alert, std::slice::from_ref(source)))
+                .help(help(scene, alert, std::slice::from_ref(source)))
                 .object(item.id)
                 .field(format!("/spec/eventSources/{index}"), source.name.display());
         }
@@ -128,9 +127,9 @@ fn matches_nothing(view: &ClusterView<'_>, scene: &Scene<'_>, alert: &Alert, sou
     is_judged
         && groups.into_iter().all(|group| view.cluster.is_complete(group, kind, Some(namespace)))
         && scene
-            .candidates(alert, source)
+            .candidates(source)
             .into_iter()
-            .all(|at| source_selects(alert, source, &scene.emitters[at]) == Known::Value(false))
+            .all(|at| scene.source_selects(alert, source, at) == Known::Value(false))
         && !is_known(view, kind, namespace, name)
 }
 
@@ -146,12 +145,12 @@ fn is_known(view: &ClusterView<'_>, kind: &str, namespace: &str, name: &str) -> 
 
 /// Where objects of a wanted kind and name are.
 fn help(scene: &Scene<'_>, alert: &Alert, sources: &[EventSource]) -> String {
-    let is_meant = |source: &EventSource, item: &Item<'_>| {
-        let anywhere = EventSource { namespace: item.namespace().into(), ..source.clone() };
-        source_selects(alert, &anywhere, item) == Known::Value(true)
+    let is_meant = |source: &EventSource, at: usize| {
+        let anywhere = EventSource { namespace: scene.emitters[at].namespace().into(), ..source.clone() };
+        scene.source_selects(alert, &anywhere, at) == Known::Value(true)
     };
-    let elsewhere =
-        sources.iter().find_map(|source| scene.emitters.iter().find(|item| is_meant(source, item)));
+    let first = |source| scene.candidates(source).into_iter().find(|at| is_meant(source, *at));
+    let elsewhere = sources.iter().find_map(first).map(|at| &scene.emitters[at]);
     match elsewhere {
         Some(item) => format!("{} is in namespace {}: add it to the source", item.id, item.namespace()),
         None => "correct kind, name or namespace, or remove it".to_owned(),

@@ -3,12 +3,15 @@
 //! `internal/controller/helmrepository_controller.go` makes HelmRepositories of
 //! type `oci` static (`migrationToStatic`).
 
-use super::{Scene, is_oci_repository, source_selects, title};
+use super::{is_oci_repository, subject_of, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::SOURCE;
+use crate::simulate::alerts::source_selects;
+use crate::simulate::events::objects::labels_of;
 use crate::simulate::events::simulate::{Item, items};
 use crate::world::ApplyTarget;
 use crate::yaml::Known;
+use std::cell::OnceCell;
 
 /// See the module.
 pub static RULE: Rule = Rule {
@@ -24,7 +27,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = Scene::of(view) else { return };
+    let Some(scene) = view.scene() else { return };
     let is_repository = |item: &Item<'_>| item.id.is(SOURCE, "HelmRepository");
     let repositories: Vec<Item<'_>> =
         items(view.world(), view.cluster, &ApplyTarget::Local).filter(is_repository).collect();
@@ -38,10 +41,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     "name what makes it: an ArtifactGenerator",
                 ),
                 Some("HelmRepository") => {
-                    let selected: Vec<&Item<'_>> = repositories
-                        .iter()
-                        .filter(|repository| source_selects(alert, source, repository) != Known::Value(false))
-                        .collect();
+                    let selects = |repository: &&Item<'_>| {
+                        let labels = OnceCell::new();
+                        let labels = || labels.get_or_init(|| labels_of(repository.node));
+                        source_selects(source, alert, subject_of(repository), labels) != Known::Value(false)
+                    };
+                    let selected: Vec<&Item<'_>> = repositories.iter().filter(selects).collect();
                     // A name may stand for repositories that are not known here.
                     if selected.is_empty()
                         || source.name.is("*") != Known::Value(false)

@@ -4,7 +4,7 @@
 //! `internal/server/provider_change_request.go`, and the notifiers of pull and
 //! merge request comments.
 
-use super::{Scene, event_annotation, title};
+use super::{event_annotation, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::text::Text;
 use crate::simulate::events::EVENT_PREFIX;
@@ -28,7 +28,7 @@ pub static RULE: Rule = Rule {
 const KEY: &str = "change_request";
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = Scene::of(view) else { return };
+    let Some(scene) = view.scene() else { return };
     let mut seen: Vec<&Item<'_>> = Vec::new();
     for (item, alert) in scene.alerts() {
         if !scene.provider_type(alert).is_some_and(comments_on_change_request) {

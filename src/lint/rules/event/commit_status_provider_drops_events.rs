@@ -3,7 +3,7 @@
 //! Source: notification-controller `internal/server/event_handlers.go`,
 //! `getNotificationParams`; issue 1373.
 
-use super::{Scene, event_annotation, listed, source_selects, title};
+use super::{event_annotation, listed, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::text::Text;
@@ -32,7 +32,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     if gate == Known::Value(false) {
         return;
     }
-    let Some(scene) = Scene::of(view) else { return };
+    let Some(scene) = view.scene() else { return };
     for (item, alert) in scene.alerts() {
         let Some(provider) = scene.provider_type(alert).filter(|kind| sets_commit_status(kind)) else {
             continue;
@@ -40,10 +40,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let nodes = item.node.items_at("/spec/eventSources");
         for (index, (source, node)) in alert.sources.iter().zip(nodes).enumerate() {
             let Some(kind) = source.kind.known().filter(|kind| *kind != "Kustomization") else { continue };
+            let is_selected = |at: &usize| scene.source_selects(alert, source, *at) == Known::Value(true);
             let selected: Vec<&Item<'_>> = scene
-                .emitters
-                .iter()
-                .filter(|object| source_selects(alert, source, object) == Known::Value(true))
+                .candidates(source)
+                .into_iter()
+                .filter(is_selected)
+                .map(|at| &scene.emitters[at])
                 .collect();
             let names_commit = |object: &&Item<'_>| {
                 let entry = event_annotation(object.node, "commit");

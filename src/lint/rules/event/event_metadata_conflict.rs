@@ -2,9 +2,7 @@
 //! Source: notification-controller `internal/server/event_handlers.go`,
 //! `combineEventMetadata`; RFC-0008, "Precedence Order".
 
-use super::{
-    MAX_RELATED, Scene, alert_entry, event_annotation, event_annotations, listed, relate, selected_by, title,
-};
+use super::{MAX_RELATED, Scene, alert_entry, event_annotation, event_annotations, listed, relate, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::simulate::alerts::Alert;
@@ -29,7 +27,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = Scene::of(view) else { return };
+    let Some(scene) = view.scene() else { return };
     for (item, alert) in scene.alerts() {
         let keys: BTreeSet<&str> = alert
             .event_metadata
@@ -42,11 +40,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let selected = scene.selected_at(alert);
         for key in keys {
-            check_alert_key(&scene, item, alert, &selected, key, report);
+            check_alert_key(scene, item, alert, &selected, key, report);
         }
     }
-    for object in &scene.emitters {
-        check_annotations(&scene, object, report);
+    for at in 0..scene.emitters.len() {
+        check_annotations(scene, at, report);
     }
 }
 
@@ -141,7 +139,8 @@ fn controlled<'s, 'a>(
 
 /// Annotations that the object's own controller overrides, where an alert would
 /// send them and sets no such key itself.
-fn check_annotations(scene: &Scene<'_>, object: &Item<'_>, report: &mut Reporter<'_>) {
+fn check_annotations(scene: &Scene<'_>, at: usize, report: &mut Reporter<'_>) {
+    let object = &scene.emitters[at];
     for (key, entry) in event_annotations(object.node) {
         let mut alerts = Vec::new();
         let mut certain = false;
@@ -149,7 +148,7 @@ fn check_annotations(scene: &Scene<'_>, object: &Item<'_>, report: &mut Reporter
             let Some((_, runtime)) = runtime_key(object, &key, scene.provider_type(alert)) else { continue };
             let is_set =
                 alert.event_metadata.contains_key(&key) || (key == "summary" && alert.summary.is_some());
-            if !is_set && selected_by(alert, object) == Known::Value(true) {
+            if !is_set && scene.selected_by(alert, at) == Known::Value(true) {
                 certain |= runtime.always;
                 alerts.push(item);
             }

@@ -3,7 +3,7 @@
 //! Source: fluxcd/pkg `apis/event/v1beta1/event.go`, `GetRevision`;
 //! notification-controller `internal/notifier/util.go`, `parseRevision`.
 
-use super::{Scene, event_annotation, relate, title};
+use super::{event_annotation, relate, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_kustomization;
 use crate::model::text::Text;
@@ -28,7 +28,7 @@ pub static RULE: Rule = Rule {
 const KEY: &str = "commit";
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = Scene::of(view) else { return };
+    let Some(scene) = view.scene() else { return };
     for (item, alert) in scene.alerts() {
         if !scene.provider_type(alert).is_some_and(sets_commit_status) {
             continue;

@@ -2,7 +2,7 @@
 //! Source: notification-controller `internal/server/event_handlers.go`,
 //! `getNotificationParams`: the Provider is looked up in the Alert's namespace.
 
-use super::{Scene, title};
+use super::title;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::NOTIFICATION;
 use crate::text::suggest;
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = Scene::of(view) else { return };
+    let Some(scene) = view.scene() else { return };
     let providers = &scene.notifier.providers;
     for (item, alert) in &scene.notifier.alerts {
         let Some(node) = item.node.at("/spec/providerRef/name") else { continue };

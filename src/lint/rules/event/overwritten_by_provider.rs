@@ -2,7 +2,7 @@
 //! Source: notification-controller `internal/notifier/alertmanager.go`,
 //! `opsgenie.go` and `incidentio.go`.
 
-use super::{Scene, alert_entry, event_annotation, title};
+use super::{alert_entry, event_annotation, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::events::EVENT_PREFIX;
 use crate::simulate::events::providers::overwritten_keys;
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = Scene::of(view) else { return };
+    let Some(scene) = view.scene() else { return };
     for (item, alert) in scene.alerts() {
         let Some(provider) = scene.provider_type(alert) else { continue };
         for key in overwritten_keys(provider) {

@@ -1,0 +1,142 @@
+//! What all rules about events look at: the alerts of a cluster, and whose events they
+//! get.
+
+use crate::model::kinds::SOURCE;
+use crate::model::text::Text;
+use crate::simulate::alerts::{Alert, EventSource, Subject, any, source_selects};
+use crate::simulate::events::EVENT_PREFIX;
+use crate::simulate::events::controllers::emitter_of;
+use crate::simulate::events::objects::labels_of;
+use crate::simulate::events::simulate::{Item, Notifier, items};
+use crate::world::{ApplyTarget, Cluster, World};
+use crate::yaml::{EntryRef, Known, NodeRef};
+use rustc_hash::FxHashMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The alerts of a cluster and the objects whose events they may get; one for all
+/// rules, by [`ClusterView::scene`](crate::lint::ClusterView::scene).
+pub(super) struct Scene<'a> {
+    pub(super) notifier: Notifier<'a>,
+    pub(super) emitters: Vec<Item<'a>>,
+    /// Their labels, once they are asked for.
+    labels: Vec<OnceCell<BTreeMap<String, Text>>>,
+    /// Positions of emitters by kind, and by kind and name.
+    pub(super) kinds: FxHashMap<&'a str, Vec<usize>>,
+    names: FxHashMap<(&'a str, &'a str), Vec<usize>>,
+    /// Positions of emitters by the event metadata that they state.
+    pub(super) annotated: FxHashMap<String, Vec<usize>>,
+    /// What the same sources have selected before: many alerts have the same.
+    known: RefCell<FxHashMap<String, Rc<[usize]>>>,
+}
+
+impl<'a> Scene<'a> {
+    /// `None` for a cluster without alerts.
+    pub(super) fn of(world: &'a World, cluster: &'a Cluster) -> Option<Scene<'a>> {
+        let notifier = Notifier::new(world, cluster, &ApplyTarget::Local);
+        if notifier.alerts.is_empty() {
+            return None;
+        }
+        let emitters: Vec<Item<'a>> =
+            items(world, cluster, &ApplyTarget::Local).filter(|item| emits(*item)).collect();
+        let mut kinds: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+        let mut names: FxHashMap<(&str, &str), Vec<usize>> = FxHashMap::default();
+        let mut annotated: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+        for (at, item) in emitters.iter().enumerate() {
+            for (key, _) in event_annotations(item.node) {
+                annotated.entry(key).or_default().push(at);
+            }
+            kinds.entry(&item.id.kind).or_default().push(at);
+            names.entry((&item.id.kind, &item.id.name)).or_default().push(at);
+        }
+        let labels = emitters.iter().map(|_| OnceCell::new()).collect();
+        Some(Scene { notifier, emitters, labels, kinds, names, annotated, known: RefCell::default() })
+    }
+
+    /// Alerts that are not known to be suspended.
+    pub(super) fn alerts(&self) -> impl Iterator<Item = &(Item<'a>, Alert)> {
+        self.notifier.alerts.iter().filter(|(_, alert)| alert.suspend != Known::Value(true))
+    }
+
+    /// The type of an alert's Provider, where it is known.
+    pub(super) fn provider_type(&self, alert: &Alert) -> Option<&str> {
+        let (_, provider) = self.notifier.provider_of(alert).value().flatten()?;
+        provider.kind.known()
+    }
+
+    /// The objects that an alert surely selects.
+    pub(super) fn selected<'s>(&'s self, alert: &'s Alert) -> impl Iterator<Item = &'s Item<'a>> {
+        let selected = self.selected_at(alert);
+        (0..selected.len()).map(move |at| &self.emitters[selected[at]])
+    }
+
+    /// Positions of the objects that an alert surely selects, in order.
+    pub(super) fn selected_at(&self, alert: &Alert) -> Rc<[usize]> {
+        let key = format!("{} {:?} {:?}", alert.namespace, alert.severity, alert.sources);
+        let known = self.known.borrow().get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let mut found: Vec<usize> =
+                alert.sources.iter().flat_map(|source| self.candidates(source)).collect();
+            found.sort_unstable();
+            found.dedup();
+            found.retain(|at| self.selected_by(alert, *at) == Known::Value(true));
+            let found: Rc<[usize]> = found.into();
+            self.known.borrow_mut().insert(key, found.clone());
+            found
+        })
+    }
+
+    /// Positions of the emitters that a source may select, in order.
+    pub(super) fn candidates(&self, source: &EventSource) -> Vec<usize> {
+        let found = match (source.kind.known(), source.name.known()) {
+            (Some(kind), Some(name)) if name != "*" && !is_glob("name", name) => {
+                self.names.get(&(kind, name))
+            }
+            (Some(kind), _) => self.kinds.get(kind),
+            (None, _) => return (0..self.emitters.len()).collect(),
+        };
+        found.cloned().unwrap_or_default()
+    }
+
+    /// Whether the sources of an alert select an emitter.
+    pub(super) fn selected_by(&self, alert: &Alert, at: usize) -> Known<bool> {
+        any(alert.sources.iter().map(|source| self.source_selects(alert, source, at)))
+    }
+
+    /// Whether one source alone selects an emitter.
+    pub(super) fn source_selects(&self, alert: &Alert, source: &EventSource, at: usize) -> Known<bool> {
+        let item = &self.emitters[at];
+        source_selects(source, alert, subject_of(item), || {
+            self.labels[at].get_or_init(|| labels_of(item.node))
+        })
+    }
+}
+
+/// What names an object in a source.
+pub(super) fn subject_of<'i>(item: &Item<'i>) -> Subject<'i> {
+    let namespace = item.id.namespace.as_deref().unwrap_or_default();
+    Subject { kind: &item.id.kind, namespace, name: &item.id.name }
+}
+
+/// Whether events about an object are posted: a HelmRepository of type `oci` is
+/// never reconciled.
+pub(super) fn emits(item: Item<'_>) -> bool {
+    emitter_of(item.id.group(), &item.id.kind).is_some() && !is_oci_repository(item)
+}
+
+pub(super) fn is_oci_repository(item: Item<'_>) -> bool {
+    item.id.is(SOURCE, "HelmRepository") && item.node.str_at("/spec/type").as_deref() == Some("oci")
+}
+
+/// The event metadata that an object states in annotations: its key without
+/// the prefix, and the entry.
+pub(super) fn event_annotations<'a>(node: NodeRef<'a>) -> impl Iterator<Item = (String, EntryRef<'a>)> {
+    node.entries_at("/metadata/annotations")
+        .filter_map(|entry| Some((entry.key.strip_prefix(EVENT_PREFIX)?.to_owned(), entry)))
+}
+
+/// Whether `name` or `namespace` of a source is a glob, which matches nothing.
+pub(super) fn is_glob(field: &str, value: &str) -> bool {
+    value.contains(['*', '?', '[']) && !(field == "name" && value == "*")
+}
