@@ -48,7 +48,7 @@ pub struct FluxBuild {
     pub files_read: Vec<Arc<str>>,
     /// Paths of all files that were looked into, sorted: also those of parts that are
     /// refused.
-    pub looked_into: Vec<Arc<str>>,
+    pub looked_into: Arc<[Arc<str>]>,
     /// About how many bytes the objects take when they are written, at most
     /// [`kustomize::OUTPUT_LIMIT`].
     pub size: u64,
@@ -77,7 +77,7 @@ pub struct BuildFailure {
     /// Other places that matter, each with what is there.
     pub related: Vec<(String, Location)>,
     /// Paths of the files that were looked into until then, sorted.
-    pub looked_into: Vec<Arc<str>>,
+    pub looked_into: Arc<[Arc<str>]>,
 }
 
 impl From<BuildError> for BuildFailure {
@@ -87,7 +87,7 @@ impl From<BuildError> for BuildFailure {
             message: error.message,
             location: error.location,
             related: error.related,
-            looked_into: Vec::new(),
+            looked_into: Arc::default(),
         }
     }
 }
@@ -201,7 +201,7 @@ pub fn directory(tree: &FileTree, kustomization: NodeRef<'_>) -> Result<String, 
         message: format!("the source holds no directory {directory}"),
         location: kustomization.location_at("/spec/path"),
         related: Vec::new(),
-        looked_into: Vec::new(),
+        looked_into: Arc::default(),
     })
 }
 
@@ -351,7 +351,7 @@ impl FluxBuild {
                     message: format!("an object has no {field}"),
                     location: node.location(),
                     related: Vec::new(),
-                    looked_into: Vec::new(),
+                    looked_into: Arc::default(),
                 });
                 continue;
             }

@@ -614,7 +614,7 @@ fn too_large(node: NodeRef<'_>) -> BuildFailure {
         ),
         location: node.location_at("/spec/path"),
         related: Vec::new(),
-        looked_into: Vec::new(),
+        looked_into: Arc::default(),
     }
 }
 
@@ -624,7 +624,7 @@ fn endless(node: NodeRef<'_>) -> BuildFailure {
         message: "this Kustomization applies itself again and again, each time under a new name".to_owned(),
         location: node.location_at("/spec/path"),
         related: Vec::new(),
-        looked_into: Vec::new(),
+        looked_into: Arc::default(),
     }
 }
 
