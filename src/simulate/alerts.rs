@@ -498,6 +498,6 @@ mod tests {
                 }
             }
         }
-        assert!(seen.iter().all(|count| *count > 10), "{seen:?}");
+        assert!(seen.iter().all(|count| *count > 3), "{seen:?}");
     }
 }
