@@ -165,6 +165,11 @@ fn keys_go_where_they_are_wanted() {
     let text = "a: 1\n# about b\nb: 2 # two\nc: 3\n";
     check(text, &insert("", "x", Place::End), "a: 1\n# about b\nb: 2 # two\nc: 3\nx: v\n");
     check(text, &insert("", "x", Place::Before("b".into())), "a: 1\nx: v\n# about b\nb: 2 # two\nc: 3\n");
+    // A copy of its sibling is quoted as that is.
+    for (value, copy) in [("'v'", "'v'"), ("\"v\"", "\"v\""), ("v", "v"), ("'w'", "v")] {
+        let expected = format!("a: {value}\nx: {copy}\nb: 1\n");
+        check(&format!("a: {value}\nb: 1\n"), &insert("", "x", Place::After("a".into())), &expected);
+    }
     check(text, &insert("", "x", Place::After("b".into())), "a: 1\n# about b\nb: 2 # two\nx: v\nc: 3\n");
     check("- a: 1\n  b: 2\n", &insert("/0", "x", Place::Before("a".into())), "- x: v\n  a: 1\n  b: 2\n");
     check("{a: 1, b: 2}\n", &insert("", "x", Place::Before("b".into())), "{a: 1, x: v, b: 2}\n");

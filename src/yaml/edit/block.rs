@@ -351,8 +351,16 @@ impl Scene<'_> {
         let (first, last) = (entries[0].0, entries[entries.len() - 1]);
         self.check_key(first)?;
         let indent = column(self.text, self.token(first).start as usize);
-        let mut line =
-            format!("{}:{}", self.habits.key(key, None, false), self.habits.behind_key(value, indent));
+        // A copy of its sibling is quoted as that is.
+        let copied = match (place, value) {
+            (Place::After(sibling), Content::Str(text)) => named(sibling)
+                .map(|at| entries[at].1)
+                .filter(|at| self.is_quoted(*at) && self.is_key(*at, text))
+                .map(|at| format!(" {}", self.written(at))),
+            _ => None,
+        };
+        let behind = copied.unwrap_or_else(|| self.habits.behind_key(value, indent));
+        let mut line = format!("{}:{behind}", self.habits.key(key, None, false));
         if let Some(comment) = comment {
             line.push_str(&format!(" # {comment}"));
         }

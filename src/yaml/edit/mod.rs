@@ -454,6 +454,14 @@ impl<'s> Scene<'s> {
         matches!(self.token(key).kind, TokenKind::Scalar(_)) && self.value(key) == name
     }
 
+    /// Whether a value is quoted, on one line, with neither tag nor anchor.
+    fn is_quoted(&self, at: u32) -> bool {
+        let quoted = [ScalarStyle::SingleQuoted, ScalarStyle::DoubleQuoted];
+        matches!(self.token(at).kind, TokenKind::Scalar(style) if quoted.contains(&style))
+            && !self.has_properties(at)
+            && !self.written(at).contains(['\n', '\r'])
+    }
+
     /// The text of a token.
     fn written(&self, at: u32) -> &'s str {
         let token = self.token(at);
