@@ -81,7 +81,8 @@ fn patches(root: NodeRef<'_>, ranges: &mut Vec<Range<u32>>) {
         }
         let text = item.get("patch").unwrap_or(item);
         let (Some(patch), Some(location)) = (text.text(), text.location()) else { continue };
-        let is_of_secret = names_secret(&patch)
+        // What names a Secret in a reference holds no values.
+        let is_of_secret = names_secret(&patch) && patch.replace("metadata", "").contains("ata")
             || may_be_secret(item) && (item.at("/target/kind").is_some() || touches_values(&patch));
         if is_of_secret {
             ranges.push(location.start..location.end);
@@ -150,4 +151,35 @@ fn names_secret(text: &str) -> bool {
         let line = line.replace(['"', '\'', '{', '-'], "");
         line.trim().strip_prefix("kind:").is_some_and(|kind| kind.trim().starts_with("Secret"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::Store;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_patch_is_masked_where_it_holds_values_of_a_secret() {
+        let patch = |text: &str| format!("patches:\n- patch: |-\n{text}");
+        for (text, is_masked) in [
+            ("    kind: Secret\n    metadata: {name: a}\n    stringData: {x: y}\n", true),
+            ("    {\"kind\": \"Secret\", \"data\": {\"x\": \"eQ==\"}}\n", true),
+            ("    kind: Secret\n    metadata: {name: a, labels: {x: y}}\n", false),
+            // A reference to one.
+            (
+                "    kind: Kustomization\n    spec:\n      postBuild:\n        substituteFrom:\n        - kind: Secret\n          name: a\n",
+                false,
+            ),
+            (
+                "    kind: HelmRelease\n    spec: {values: {extra: [\n      {\n        kind: Secret, stringData: {x: y}}]}}\n",
+                true,
+            ),
+        ] {
+            let files = [("kustomization.yaml", patch(text).into_bytes())];
+            let snapshot = Snapshot::memory(files, Arc::new(Store::default()));
+            let mut masks = Masks::default();
+            assert_eq!(!masks.of(&snapshot, "kustomization.yaml").is_empty(), is_masked, "{text}");
+        }
+    }
 }

@@ -34,7 +34,7 @@ use forebay::simulate::hooks::simulate::{Event, Request, RuntimeSdk};
 use forebay::simulate::references::scopes;
 use forebay::simulate::{propagation, topology};
 use forebay::world::{ApplyTarget, Cluster, Effective, World};
-use forebay::yaml::Known;
+use forebay::yaml::{Known, NodeRef};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,7 +112,7 @@ fn suspend_and_resume(world: &World, config: &Config, random: &mut Random) -> Op
     let object = &world.objects[cluster.members[member].object as usize];
     let aim = Aim::Suspended { via: None, message: None };
     // Of an object without a spec, which no API server takes, an empty one is left.
-    let has_spec = object.node.get_ref().at("/spec").is_some();
+    let has_spec = object.node.get_ref().at("/spec").is_some_and(NodeRef::is_map);
     (has_spec && !suspend_state(world, &object.id)).then_some(())?;
     let wanted = aim.changes(&world.snapshot, Subject { cluster, object }).ok()?;
     let changes = rewrite::plan(&world.snapshot, &wanted).ok()?;
