@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// A file of a snapshot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct File {
     /// Relative to the root, with `/`.
     pub path: Arc<str>,
@@ -209,8 +209,19 @@ impl Snapshot {
                 Err(at) => files.insert(at, file),
             }
         }
-        Snapshot::from_files(self.origin.clone(), files, self.unnamed.clone(), self.store.clone())
-            .with_objects()
+        let mut after =
+            Snapshot::from_files(self.origin.clone(), files, self.unnamed.clone(), self.store.clone());
+        if after.chart_roots != self.chart_roots {
+            // What is a template, and what is vendored, is another question now.
+            for file in &mut after.files {
+                *file = Arc::new(File {
+                    template: OnceLock::new(),
+                    generated: OnceLock::new(),
+                    ..File::clone(file)
+                });
+            }
+        }
+        after.with_objects()
     }
 
     /// The same tree with some files under other paths, (from, to); what is at `to` is
@@ -599,5 +610,27 @@ impl Snapshot {
             }
             None => ((1, 1), (1, 1)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_that_comes_or_goes_tells_anew_what_its_files_are() {
+        let files =
+            [("a/templates/x.yaml", b"kind: A\n".to_vec()), ("a/charts/b/x.yaml", b"kind: A\n".to_vec())];
+        let before = Snapshot::memory(files, Arc::new(Store::default()));
+        let told = |snapshot: &Snapshot| {
+            let of = |path: &str| snapshot.file(path).expect("it is there").clone();
+            (snapshot.is_template(&of("a/templates/x.yaml")), snapshot.is_generated(&of("a/charts/b/x.yaml")))
+        };
+        assert_eq!(told(&before), (false, false));
+        let chart = before.with_files([("a/Chart.yaml", b"name: a\n".to_vec())]);
+        assert_eq!(told(&chart), (true, true));
+        let gone = chart.with_moved(&[("a/Chart.yaml".into(), "c/Chart.yaml".into())]).expect("it moves");
+        assert_eq!(told(&gone), (false, false));
+        assert_eq!(told(&before), (false, false));
     }
 }
