@@ -210,6 +210,7 @@ fn clusters(graph: &Graph) -> Vec<Option<Arc<str>>> {
 mod tests {
     use super::*;
     use crate::model::ObjectId;
+    use crate::report::parts::in_columns;
     use crate::world::graph::{Edge, GraphNode};
 
     fn graph() -> Graph {
@@ -255,7 +256,9 @@ Kustomization flux-system/flux-system  clusters/prod
 ├── Kustomization flux-system/apps  apps  from GitRepository flux-system  after infra
 └── 1 other object
 ";
-        assert_eq!(text(&graph()), expected);
+        assert_eq!(in_columns(100, || text(&graph())), expected);
+        let narrow = expected.replace("  after infra", "\n│         after infra");
+        assert_eq!(in_columns(80, || text(&graph())), narrow);
     }
 
     #[test]
