@@ -8,10 +8,16 @@ use crate::report;
 use crate::text::{clean, suggest};
 
 output::formats!(Text = "text": "for people", Markdown = "markdown": "for a comment or a job summary");
+// What the command line takes; the answer of the one or the other refuses the rest.
+output::formats!(
+    Both: Text = "text": "for people",
+    Json = "json": "of a field, for programs: stable, with a schema",
+    Markdown = "markdown": "of a rule, for a comment or a job summary"
+);
 
 /// Flags of `explain`.
 #[derive(clap::Args)]
-#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
+#[command(after_help = output::help::<Both>(), arg = output::argument::<Both>())]
 pub(crate) struct Arguments {
     /// The rule's id, or a field of a kind: `ks.spec.postBuild.substituteFrom`
     rule: String,

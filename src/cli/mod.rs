@@ -38,6 +38,8 @@ mod why;
 
 use crate::report;
 use crate::simulate::gates::Position;
+use crate::text::{clean, suggest};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 use common::Common;
 use std::process::ExitCode;
@@ -171,6 +173,9 @@ fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            if let Some(message) = wrong_value(&error) {
+                return complain(&Common::default(), 2, &message);
+            }
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
@@ -222,6 +227,29 @@ fn run() -> ExitCode {
     }
 }
 
+/// A word that a closed option does not take: what was meant, else all that it takes,
+/// or where a long list stands.
+fn wrong_value(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind)? {
+        ContextValue::String(text) => Some(text.as_str()),
+        _ => None,
+    };
+    let Some(ContextValue::Strings(words)) = error.get(ContextKind::ValidValue) else { return None };
+    let word = text(ContextKind::InvalidValue)?;
+    let argument = text(ContextKind::InvalidArg)?;
+    // `--show <LEVEL>` without what stands for the value.
+    let option = argument.split_once(" <").map_or(argument, |(option, _)| option);
+    let list = match words.len() {
+        ..=12 => format!("it takes {}", words.join(", ")),
+        _ => "`--help` lists what it takes".to_owned(),
+    };
+    Some(match suggest(word, words.iter().map(String::as_str)) {
+        _ if word.is_empty() => format!("{option} needs a value: {list}"),
+        Some(near) => format!("{option} does not take `{}`; did you mean `{near}`? ({list})", clean(word)),
+        None => format!("{option} does not take `{}`: {list}", clean(word)),
+    })
+}
+
 fn complain(common: &Common, code: u8, message: &str) -> ExitCode {
     use std::io::Write;
     progress::stop();
@@ -235,7 +263,7 @@ fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
     let payload = panic.payload();
     let text = payload.downcast_ref::<&str>().copied();
     let message = text.or(payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    let message = crate::text::clean(message);
+    let message = clean(message);
     complain(
         &Common::default(),
         3,

@@ -31,8 +31,8 @@ fn words_that_are_no_effect_are_refused() {
         ("delted", 2, "did you mean `deleted`?"),
         ("notible", 2, "did you mean `notable`?"),
         ("deleted,roll-out", 2, "did you mean `rollout`?"),
-        ("catastrophe", 2, "lists all effects"),
-        ("", 2, "lists all effects"),
+        ("catastrophe", 2, "lists what it takes"),
+        ("", 2, "needs a value"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
             .args(["plan", "--root", "fixtures/demo", "--base", "./fixtures/demo", "--fail-on-effect", word])

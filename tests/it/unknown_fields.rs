@@ -110,7 +110,7 @@ fn nothing_follows_from_what_is_unknown() {
 #[test]
 fn an_unknown_path_applies_nothing() {
     let scratch = repository(&format!("  path: ./apps/${{X}}\n{SOURCE}"));
-    let graph = scratch.forebay(&["graph"]);
+    let graph = scratch.forebay_with(&["graph"], &[("COLUMNS", "")], b"");
     assert_eq!(graph.code, 0, "{}", graph.err);
     assert!(graph.out.contains("apps  apps/? (its path is known in the cluster only)"), "{}", graph.out);
     let build = scratch.forebay(&["build", "--kustomization", "apps"]);
