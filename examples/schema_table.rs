@@ -8,10 +8,10 @@
 //! The directory holds `flux.json`, `cluster-api.json`, `flux-neighbours.json` and
 //! `kubernetes.json`. Equal nodes of all products become one; an object that a CRD
 //! closes by saying nothing is closed in words; `metadata` of a custom resource
-//! becomes Kubernetes' ObjectMeta. The format is that of `forebay::schema::table`,
+//! becomes Kubernetes' ObjectMeta. The format is that of `forebay::internals::schema::table`,
 //! which a test decodes in full.
 
-use forebay::schema::table::{self, field};
+use forebay::internals::schema::table::{self, field};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;

@@ -7,34 +7,45 @@
 //! [`report`] prints; [`rewrite`] turns edits into bytes. A room knows only the
 //! rooms above it in the list below.
 
-pub mod go;
+#![warn(clippy::missing_docs_in_private_items)]
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "the rooms are private; their pages are for those who work in them"
+)]
 
-pub mod text;
+mod go;
 
-pub mod yaml;
+mod text;
 
-pub mod model;
+mod yaml;
 
-pub mod repo;
+mod model;
 
-pub mod config;
+mod repo;
 
-pub mod schema;
+mod config;
 
-pub mod kustomize;
+mod schema;
 
-pub mod world;
+mod kustomize;
 
-pub mod simulate;
+mod world;
 
-pub mod lint;
+mod simulate;
 
-pub mod plan;
+mod lint;
 
-pub mod rewrite;
+mod plan;
 
-pub mod report;
+mod rewrite;
 
-pub mod lsp;
+mod report;
 
-pub mod cli;
+mod lsp;
+
+mod cli;
+
+pub use cli::main;
+
+#[doc(hidden)]
+pub mod internals;

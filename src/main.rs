@@ -1,5 +1,5 @@
 //! The `forebay` command: parse the arguments, run, exit code. Nothing else.
 
 fn main() -> std::process::ExitCode {
-    forebay::cli::main()
+    forebay::main()
 }

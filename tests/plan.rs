@@ -9,14 +9,14 @@
 //! Lines that start with `#` say what the pair is about. `wait` effects are
 //! compared only where the expectation names one.
 
-use forebay::config::Config;
-use forebay::config::Level;
-use forebay::lint::Finding;
-use forebay::lint::engine::{NotChecked, Options, Outcome, run, run_both, run_change};
-use forebay::plan::{Effect, plan, reach};
-use forebay::repo::{Snapshot, Store};
-use forebay::report::plan::{Plan, markdown, text};
-use forebay::world::World;
+use forebay::internals::config::Config;
+use forebay::internals::config::Level;
+use forebay::internals::lint::Finding;
+use forebay::internals::lint::engine::{NotChecked, Options, Outcome, run, run_both, run_change};
+use forebay::internals::plan::{Effect, plan, reach};
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::report::plan::{Plan, markdown, text};
+use forebay::internals::world::World;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

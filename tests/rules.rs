@@ -21,13 +21,13 @@
 //! `## Fix`, a rule that can fix must have such a pair. Time-dependent rules run
 //! at 2026-06-01T00:00:00Z.
 
-use forebay::config::{self, Config};
-use forebay::lint::engine::{self, Options};
-use forebay::lint::rules::RULES;
-use forebay::lint::{Applicability, Check, FixAvailability, Rule};
-use forebay::repo::{Snapshot, Store};
-use forebay::rewrite::fix;
-use forebay::world::World;
+use forebay::internals::config::{self, Config};
+use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::rules::RULES;
+use forebay::internals::lint::{Applicability, Check, FixAvailability, Rule};
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::rewrite::fix;
+use forebay::internals::world::World;
 use libtest_mimic::{Arguments, Failed, Trial};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;

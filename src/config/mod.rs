@@ -7,8 +7,9 @@
 mod pattern;
 mod read;
 
-pub use pattern::Pattern;
-pub use read::{Mistake, read};
+pub(crate) use pattern::Pattern;
+pub(crate) use read::Mistake;
+pub use read::read;
 
 use crate::model::Version;
 use crate::repo::{Allowed, Place, place};
@@ -23,7 +24,7 @@ pub const FILE_NAME: &str = ".forebay.yaml";
 pub const SCHEMA: &str = include_str!("../../schemas/config.json");
 
 /// A commented file to begin with.
-pub const TEMPLATE: &str = include_str!("template.yaml");
+pub(crate) const TEMPLATE: &str = include_str!("template.yaml");
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -372,7 +373,7 @@ impl std::fmt::Display for SourceTree {
 
 /// Why the configuration can't be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// The file can't be read.
     #[error("{name}: {error}")]
     Unreadable {
@@ -397,7 +398,7 @@ pub enum Error {
 ///
 /// # Errors
 /// A file that can't be read or holds mistakes.
-pub fn load(root: &Path, file: Option<&Path>) -> Result<Config, Error> {
+pub(crate) fn load(root: &Path, file: Option<&Path>) -> Result<Config, Error> {
     let (path, name) = match file {
         Some(file) => (file.to_owned(), name_within(root, file)),
         None => (root.join(FILE_NAME), FILE_NAME.to_owned()),

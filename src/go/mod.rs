@@ -1,6 +1,6 @@
 //! Grammars of Go's standard library and of the libraries that the controllers
 //! use: regular expressions, durations, cron expressions.
 
-pub mod cron;
-pub mod duration;
-pub mod regexp;
+pub(crate) mod cron;
+pub(crate) mod duration;
+pub(crate) mod regexp;

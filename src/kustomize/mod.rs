@@ -44,12 +44,14 @@ mod value_add;
 mod vars;
 
 pub use builder::{LoadRestriction, Memo};
-pub use error::{BuildError, Class, Omitted, Partial};
+pub use error::BuildError;
+pub(crate) use error::{Class, Partial};
 pub use file::FILE_NAMES;
-pub use order::Order;
-pub use resource::{FileUse, Resource, Role};
-pub use target::{Options, Rewrite, RootFile};
-pub use tree::Links;
+pub(crate) use order::Order;
+pub(crate) use resource::Resource;
+pub use target::Options;
+pub(crate) use target::{Rewrite, RootFile};
+pub(crate) use tree::Links;
 
 use crate::repo::FileTree;
 use crate::yaml::{Location, Node, NodeRef, Stream};
@@ -59,7 +61,7 @@ use std::sync::Arc;
 /// Bytes that one build may come to when it is written: bases that double what
 /// they are based on, copied values and expanded ones grow without limit
 /// otherwise.
-pub const OUTPUT_LIMIT: u64 = 256 << 20;
+pub(crate) const OUTPUT_LIMIT: u64 = 256 << 20;
 
 /// What a directory builds to.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +120,7 @@ pub fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) -> Resu
 ///
 /// # Errors
 /// What kustomize refuses to build.
-pub fn build_noting(
+pub(crate) fn build_noting(
     tree: &FileTree,
     dir: &str,
     options: &Options,
@@ -130,7 +132,7 @@ pub fn build_noting(
 
 /// The documents of a text that stands inside of a scalar, such as an inline patch;
 /// their places are those of the file. None where the text can't be read.
-pub fn documents_in(scalar: NodeRef<'_>) -> Vec<Node> {
+pub(crate) fn documents_in(scalar: NodeRef<'_>) -> Vec<Node> {
     let Some(text) = scalar.as_str() else { return Vec::new() };
     let place = load::Place { inside: Some(scalar.to_node()), ..load::Place::default() };
     let stream = Arc::new(Stream::parse(&text));
@@ -140,7 +142,7 @@ pub fn documents_in(scalar: NodeRef<'_>) -> Vec<Node> {
 /// The fields of objects of a type that hold names of objects of another kind, by
 /// kustomize's built-in table: steps to a name, a list of names, or a map (or list
 /// of maps) with a `name`. A step that ends in `[]` is a list.
-pub fn name_fields(group: &str, kind: &str, of: (&str, &str)) -> Vec<Vec<String>> {
+pub(crate) fn name_fields(group: &str, kind: &str, of: (&str, &str)) -> Vec<Vec<String>> {
     let config = config::Config::builtin();
     let targets = config
         .name_references
@@ -161,7 +163,7 @@ pub fn name_fields(group: &str, kind: &str, of: (&str, &str)) -> Vec<Vec<String>
 ///
 /// # Errors
 /// Why not.
-pub fn check_resource(
+pub(crate) fn check_resource(
     tree: &FileTree,
     dir: &str,
     path: &str,

@@ -11,7 +11,7 @@ const SCHEMA: &str = "forebay.baseline/v1";
 
 /// Accepted findings, in order of rule and fingerprint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Baseline {
+pub(crate) struct Baseline {
     entries: BTreeMap<(String, String), Entry>,
 }
 
@@ -43,7 +43,7 @@ impl Baseline {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Baseline, String> {
+    pub(crate) fn parse(text: &str) -> Result<Baseline, String> {
         let file: File = serde_json::from_str(text).map_err(|error| format!("no baseline: {error}"))?;
         if file.schema != SCHEMA {
             return Err(format!("its schema is `{}`, not `{SCHEMA}`", file.schema));
@@ -54,7 +54,7 @@ impl Baseline {
     }
 
     /// A baseline that accepts these findings.
-    pub fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Baseline {
+    pub(crate) fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Baseline {
         let mut entries: BTreeMap<(String, String), Entry> = BTreeMap::new();
         for finding in findings {
             let key = (finding.rule.id.to_owned(), finding.fingerprint.clone());
@@ -65,7 +65,7 @@ impl Baseline {
     }
 
     /// The text of the file: one line for each entry.
-    pub fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         let line = |((rule, fingerprint), entry): (&(String, String), &Entry)| {
             let line = serde_json::json!({
                 "rule": rule, "fingerprint": fingerprint, "count": entry.count, "message": entry.message,
@@ -79,7 +79,7 @@ impl Baseline {
 
     /// Move the findings that it accepts to the suppressed ones. Of several
     /// equal ones, as many as it counts.
-    pub fn apply(&self, outcome: &mut Outcome) {
+    pub(crate) fn apply(&self, outcome: &mut Outcome) {
         let mut left = self.entries.clone();
         for finding in std::mem::take(&mut outcome.findings) {
             match left.get_mut(&(finding.rule.id.to_owned(), finding.fingerprint.clone())) {
@@ -95,7 +95,7 @@ impl Baseline {
 
     /// The part of it that these findings still have.
     #[must_use]
-    pub fn pruned<'f>(&self, findings: impl IntoIterator<Item = &'f Finding>) -> Baseline {
+    pub(crate) fn pruned<'f>(&self, findings: impl IntoIterator<Item = &'f Finding>) -> Baseline {
         let now = Baseline::of(findings);
         let kept = self.entries.iter().filter_map(|(key, entry)| {
             let count = entry.count.min(now.entries.get(key)?.count);
@@ -105,7 +105,7 @@ impl Baseline {
     }
 
     /// How many findings it accepts.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.entries.values().map(|entry| entry.count).sum()
     }
 }

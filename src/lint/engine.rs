@@ -443,7 +443,7 @@ fn keep_first<T: Clone + Eq + Hash>(list: &mut Vec<T>) {
 }
 
 /// Kustomizations whose files are not here, and what builds left out.
-pub fn not_built(world: &World, not_checked: &mut NotChecked) {
+pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
     let mut seen = FxHashSet::default();
     for cluster in &world.clusters {
         for applied in &cluster.applied {
@@ -481,7 +481,7 @@ fn is_complete(world: &World) -> bool {
 }
 
 /// Order of output: path, position, rule, title.
-pub fn sort(findings: &mut [Finding]) {
+pub(crate) fn sort(findings: &mut [Finding]) {
     let key = |location: &Location| (location.path.clone(), location.start);
     findings.sort_by(|a, b| {
         key(&a.location)
@@ -516,7 +516,7 @@ fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<&'static str> {
 
 /// A rule or group that does not exist, named by a flag or the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownRule {
+pub(crate) struct UnknownRule {
     /// As written.
     pub name: String,
     /// The nearest rule or group.
@@ -527,7 +527,7 @@ pub struct UnknownRule {
 
 /// Rules and groups that flags or the configuration name and that do not
 /// exist, in that order.
-pub fn unknown_rules(config: &Config, options: &Options) -> Vec<UnknownRule> {
+pub(crate) fn unknown_rules(config: &Config, options: &Options) -> Vec<UnknownRule> {
     let known = || RULES.iter().map(|rule| rule.id).chain(Group::ALL.iter().map(|group| group.name()));
     let flags = options.select.iter().chain(&options.ignore).map(|name| (name, None));
     let overridden = config.overrides.iter().flat_map(|entry| &entry.rules);

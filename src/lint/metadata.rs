@@ -59,13 +59,13 @@ fn standing(key: &str) -> Standing {
 /// Whether a text holds a `${…}` that a substitution may replace, or a `<<…>>` of
 /// a ResourceSet's template. Such a template speaks of its inputs; other `<<` and `>>`
 /// are text like any other.
-pub fn has_hole(text: &str) -> bool {
+pub(crate) fn has_hole(text: &str) -> bool {
     let template = || text.split_once("<<").and_then(|(_, rest)| rest.split_once(">>"));
     text.contains("${") || template().is_some_and(|(action, _)| action.contains("inputs"))
 }
 
 /// The known text of a scalar without `${…}`, whatever its type.
-pub fn known_text(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn known_text(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
     if node.is_unknown() || node.is_null() {
         return None;
     }
@@ -73,7 +73,7 @@ pub fn known_text(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// The known string without `${…}`; `None` for every other type.
-pub fn known_string(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn known_string(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
     node.as_str().filter(|text| !has_hole(text))
 }
 
@@ -124,7 +124,7 @@ const NESTED: &[(Kinds, &[&str])] = &[
 
 /// All label and annotation maps of an object: its own first, then those that
 /// the API server or Cluster API checks inside it.
-pub fn metadata_maps<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<MetadataMap<'a>> {
+pub(crate) fn metadata_maps<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<MetadataMap<'a>> {
     let mut found = Vec::new();
     for (pointer, labels) in [("/metadata/labels", true), ("/metadata/annotations", false)] {
         if let Some(node) = node.at(pointer).filter(|node| node.is_map()) {
@@ -162,12 +162,12 @@ fn expand<'a>(node: NodeRef<'a>, pattern: &str) -> Vec<(String, NodeRef<'a>)> {
 
 /// The map that holds `key` at a JSON Pointer of a document; `None` where the text
 /// is laid out otherwise, such as the operation list of a JSON patch.
-pub fn map_of<'p>(pointer: &'p str, key: &str) -> Option<&'p str> {
+pub(crate) fn map_of<'p>(pointer: &'p str, key: &str) -> Option<&'p str> {
     pointer.rsplit_once('/').map(|(map, _)| map).filter(|map| pointer_join(map, key) == pointer)
 }
 
 /// Renames a key in its map.
-pub fn rename(pointer: &str, from: &str, to: &str) -> Vec<Operation> {
+pub(crate) fn rename(pointer: &str, from: &str, to: &str) -> Vec<Operation> {
     match map_of(pointer, from) {
         Some(_) => vec![Operation::RenameKey { pointer: pointer.to_owned(), to: to.to_owned() }],
         None => Vec::new(),
@@ -175,7 +175,7 @@ pub fn rename(pointer: &str, from: &str, to: &str) -> Vec<Operation> {
 }
 
 /// Moves a label to the annotations beside it, or an annotation to the labels.
-pub fn move_across(pointer: &str, key: &str, value: &str) -> Vec<Operation> {
+pub(crate) fn move_across(pointer: &str, key: &str, value: &str) -> Vec<Operation> {
     let map = map_of(pointer, key);
     let beside = map.and_then(|map| match map.strip_suffix("/metadata/labels") {
         Some(object) => Some(format!("{object}/metadata/annotations")),
@@ -186,7 +186,7 @@ pub fn move_across(pointer: &str, key: &str, value: &str) -> Vec<Operation> {
 }
 
 /// Moves an entry into another map of its document, at its end.
-pub fn move_into(pointer: &str, map: String, key: &str, value: Content) -> Vec<Operation> {
+pub(crate) fn move_into(pointer: &str, map: String, key: &str, value: Content) -> Vec<Operation> {
     let beside = pointer.rsplit_once('/').and_then(|(parent, _)| map.strip_prefix(parent)?.strip_prefix('/'));
     if let Some(into) = beside.filter(|into| !into.contains(['/', '~']) && value.is_scalar()) {
         return vec![Operation::MoveKey { pointer: pointer.to_owned(), into: into.to_owned() }];
@@ -200,12 +200,12 @@ pub fn move_into(pointer: &str, map: String, key: &str, value: Content) -> Vec<O
 }
 
 /// Writes a string in place of a scalar.
-pub fn write_string(pointer: &str, text: &str) -> Vec<Operation> {
+pub(crate) fn write_string(pointer: &str, text: &str) -> Vec<Operation> {
     vec![Operation::Set { pointer: pointer.to_owned(), value: Content::str(text), comment: None }]
 }
 
 /// A text from a file for a title: shortened to `limit` characters.
-pub fn clipped(text: &str, limit: usize) -> String {
+pub(crate) fn clipped(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();
     }
@@ -213,7 +213,7 @@ pub fn clipped(text: &str, limit: usize) -> String {
 }
 
 /// A title `Kind namespace/name: before` + `text` in backticks + `after`.
-pub fn title(id: &ObjectId, before: &str, text: &str, after: &str) -> String {
+pub(crate) fn title(id: &ObjectId, before: &str, text: &str, after: &str) -> String {
     format!("{id}: {before}`{}`{after}", clipped(text, QUOTED))
 }
 

@@ -4,27 +4,28 @@
 //! [`engine::run`] runs the selected rules over a snapshot, merges findings of
 //! one text across clusters and applies suppressions and levels.
 
-pub mod baseline;
-pub mod engine;
+pub(crate) mod baseline;
+pub(crate) mod engine;
 mod finding;
 mod fingerprint;
 mod memo;
-pub mod metadata;
+pub(crate) mod metadata;
 mod patches;
-pub mod rules;
+pub(crate) mod rules;
 mod scene;
 mod selectors;
 mod shared;
 mod suppression;
-pub mod validity;
+pub(crate) mod validity;
 mod view;
 
-pub use finding::{Applicability, Edit, Finding, Fix, Related};
+pub(crate) use finding::Fix;
+pub use finding::{Applicability, Finding};
 pub use memo::Memo;
-pub use suppression::Suppressions;
-pub use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView, RunView};
+pub(crate) use suppression::Suppressions;
+pub(crate) use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView, RunView};
 
-pub use crate::config::Level;
+pub(crate) use crate::config::Level;
 
 use crate::model::ObjectId;
 use crate::yaml::Location;
@@ -172,7 +173,7 @@ pub struct Reporter<'f> {
 }
 
 /// A title about an object.
-pub fn title(id: &ObjectId, what: &str) -> String {
+pub(crate) fn title(id: &ObjectId, what: &str) -> String {
     format!("{id}: {what}")
 }
 

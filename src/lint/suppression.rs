@@ -39,7 +39,7 @@ pub struct Suppressions {
 }
 
 /// The annotation that suppresses rules for a whole object.
-pub const ANNOTATION: &str = "forebay.dev/ignore";
+pub(super) const ANNOTATION: &str = "forebay.dev/ignore";
 
 impl Suppressions {
     /// Collect those of the given files.

@@ -37,7 +37,7 @@ use lsp_types::{
     WorkDoneProgressOptions, WorkspaceSymbolResponse,
 };
 use place::Spot;
-pub use planned::ReadBase;
+pub(crate) use planned::ReadBase;
 use position::Encoding;
 use serde_json::{Value, json};
 use settings::{Delivery, Settings};
@@ -47,7 +47,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// What the command line knows and the server asks for.
-pub struct Host<'h> {
+pub(crate) struct Host<'h> {
     /// The root of the repository of a folder; an error in words.
     pub root: &'h dyn Fn(&Path) -> Result<PathBuf, String>,
     /// The configuration of a root.
@@ -64,7 +64,7 @@ pub struct Host<'h> {
 
 /// Why the server ended without being asked to.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The folder of the editor can't be worked on.
     #[error("{0}")]
     Root(String),
@@ -80,7 +80,7 @@ pub enum Failure {
 ///
 /// # Errors
 /// No folder to work on, a client that does not speak the protocol, or that went away.
-pub fn serve(connection: &Connection, host: &Host<'_>) -> Result<(), Failure> {
+pub(crate) fn serve(connection: &Connection, host: &Host<'_>) -> Result<(), Failure> {
     let protocol = |error: lsp_server::ProtocolError| match error.channel_is_disconnected() {
         true => Failure::Gone,
         false => Failure::Protocol(error.to_string()),

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Reads the state that one is compared with, and what to call it: of a root, by its
 /// configuration; files that are as they are in a snapshot are taken from it.
-pub type ReadBase = fn(&Path, &Config, &Arc<Snapshot>) -> Result<(Arc<Snapshot>, String), String>;
+pub(crate) type ReadBase = fn(&Path, &Config, &Arc<Snapshot>) -> Result<(Arc<Snapshot>, String), String>;
 
 /// Sends to the editor, if that is still there.
 pub(super) type Send = Box<dyn Fn(Message) + std::marker::Send>;

@@ -5,14 +5,15 @@
 
 use std::sync::LazyLock;
 
+use crate::model::cluster_api_kinds::BOOTSTRAP;
 use crate::model::keys::{Class, Domain, Field, Grammar, Key, Kinds, On, Openness, Registry, Shape, Unread};
 
 const CORE: &str = "cluster.x-k8s.io";
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
-const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
 
 /// Cluster API's keys.
-pub static CLUSTER_API: LazyLock<Registry> = LazyLock::new(|| Registry::new(KEYS, DOMAINS, &["x-k8s"], None));
+pub(crate) static CLUSTER_API: LazyLock<Registry> =
+    LazyLock::new(|| Registry::new(KEYS, DOMAINS, &["x-k8s"], None));
 
 const CLUSTERS: &[Kinds] = &[Kinds(CORE, "Cluster")];
 const MACHINES: &[Kinds] = &[Kinds(CORE, "Machine")];
@@ -81,7 +82,7 @@ const fn others(name: &'static str) -> Key {
 
 /// Every key of Cluster API's core, kubeadm providers and clusterctl, and the
 /// keys of other providers in core's domains.
-pub static KEYS: &[Key] = &[
+pub(crate) static KEYS: &[Key] = &[
     // Pausing and filtering: `util/paused`, `util/annotations`.
     Key {
         name: "cluster.x-k8s.io/paused",
@@ -371,7 +372,7 @@ const fn open(name: &'static str) -> Domain {
 }
 
 /// Every domain that Cluster API's core has keys in, and those known to be open.
-pub static DOMAINS: &[Domain] = &[
+pub(crate) static DOMAINS: &[Domain] = &[
     shared("cluster.x-k8s.io"),
     shared("machine.cluster.x-k8s.io"),
     shared("machineset.cluster.x-k8s.io"),

@@ -14,10 +14,10 @@ use crate::go::duration::GoDuration;
 use crate::text::edit_distance;
 use crate::text::suggest;
 
-pub use table::{DOMAINS, KEYS};
+pub(crate) use table::{DOMAINS, KEYS};
 
 /// A minor version of the family's product: Flux 2.5 is `(2, 5)`.
-pub type Minor = (u16, u16);
+pub(crate) type Minor = (u16, u16);
 
 /// One key, or all keys with one beginning.
 #[derive(Clone, Copy, Debug)]
@@ -251,7 +251,7 @@ pub enum Class {
 
 /// A domain of keys.
 #[derive(Clone, Copy, Debug)]
-pub struct Domain {
+pub(crate) struct Domain {
     /// The part of a key before the slash.
     pub name: &'static str,
     /// Who may define keys in it.
@@ -262,7 +262,7 @@ pub struct Domain {
 
 /// Who may define keys in a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Openness {
+pub(crate) enum Openness {
     /// Its controllers alone: an unknown key means nothing.
     Closed,
     /// Other projects or users as well: an unknown key is a mistake only when it
@@ -290,7 +290,7 @@ pub enum Standing {
 }
 
 /// The keys and domains of one family of controllers.
-pub struct Registry {
+pub(crate) struct Registry {
     /// All keys.
     pub keys: &'static [Key],
     /// All domains that keys of the family can have.
@@ -308,14 +308,14 @@ pub struct Registry {
 const LONGEST_KEY: usize = 317;
 
 /// Flux's keys, the Flux Operator's included.
-pub static FLUX: LazyLock<Registry> =
+pub(crate) static FLUX: LazyLock<Registry> =
     LazyLock::new(|| Registry::new(KEYS, DOMAINS, &["flux", "toolkit."], Some("fluxcd")));
 
 impl Registry {
     /// A registry of these tables. `marks`: pieces of text of which every domain
     /// name of the family holds one. `root`: the label of the domain names that
     /// the family alone has, if it has all of them.
-    pub fn new(
+    pub(crate) fn new(
         keys: &'static [Key],
         domains: &'static [Domain],
         marks: &'static [&'static str],
@@ -328,7 +328,7 @@ impl Registry {
     }
 
     /// The row of a key: its own, else that of the longest beginning.
-    pub fn lookup(&self, key: &str) -> Option<&'static Key> {
+    pub(crate) fn lookup(&self, key: &str) -> Option<&'static Key> {
         self.exact
             .get(key)
             .copied()
@@ -336,7 +336,7 @@ impl Registry {
     }
 
     /// The domain of a key, if it is one of the family's.
-    pub fn domain_of(&self, key: &str) -> Option<&'static Domain> {
+    pub(crate) fn domain_of(&self, key: &str) -> Option<&'static Domain> {
         let name = key.split_once('/').map_or(key, |(domain, _)| domain);
         self.domains.iter().find(|d| d.name == name).or_else(|| {
             self.domains.iter().find(|d| {
@@ -346,7 +346,7 @@ impl Registry {
     }
 
     /// How a key relates to the known ones.
-    pub fn standing(&self, key: &str) -> Standing {
+    pub(crate) fn standing(&self, key: &str) -> Standing {
         if let Some(known) = self.lookup(key) {
             return Standing::Known(known);
         }

@@ -54,17 +54,17 @@ const fn served(version: &'static str, since: u32, removed: Option<u32>) -> Serv
 /// API group of the sources.
 pub const SOURCE: &str = "source.toolkit.fluxcd.io";
 /// API group of the Flux Kustomization.
-pub const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io";
+pub(crate) const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io";
 /// API group of the HelmRelease.
-pub const HELM: &str = "helm.toolkit.fluxcd.io";
+pub(crate) const HELM: &str = "helm.toolkit.fluxcd.io";
 /// API group of image automation.
-pub const IMAGE: &str = "image.toolkit.fluxcd.io";
+pub(crate) const IMAGE: &str = "image.toolkit.fluxcd.io";
 /// API group of alerts, providers and receivers.
-pub const NOTIFICATION: &str = "notification.toolkit.fluxcd.io";
+pub(crate) const NOTIFICATION: &str = "notification.toolkit.fluxcd.io";
 /// API group of the ArtifactGenerator.
-pub const EXTENSIONS: &str = "source.extensions.fluxcd.io";
+pub(crate) const EXTENSIONS: &str = "source.extensions.fluxcd.io";
 /// API group of flux-operator.
-pub const OPERATOR: &str = "fluxcd.controlplane.io";
+pub(crate) const OPERATOR: &str = "fluxcd.controlplane.io";
 
 const OPERATOR_SUSPEND: SuspendBy = SuspendBy::Annotation("fluxcd.controlplane.io/reconcile");
 
@@ -229,12 +229,12 @@ pub static KINDS: &[FluxKind] = &[
 ];
 
 /// The Flux kind of a group and kind.
-pub fn find(group: &str, kind: &str) -> Option<&'static FluxKind> {
+pub(crate) fn find(group: &str, kind: &str) -> Option<&'static FluxKind> {
     KINDS.iter().find(|known| known.kind == kind && known.group == group)
 }
 
 /// The Flux kind of an object.
-pub fn of(id: &ObjectId) -> Option<&'static FluxKind> {
+pub(crate) fn of(id: &ObjectId) -> Option<&'static FluxKind> {
     find(id.group(), &id.kind)
 }
 
@@ -244,13 +244,13 @@ pub fn is_kustomization(id: &ObjectId) -> bool {
 }
 
 /// Whether an object is a HelmRelease.
-pub fn is_helm_release(id: &ObjectId) -> bool {
+pub(crate) fn is_helm_release(id: &ObjectId) -> bool {
     id.is(HELM, "HelmRelease")
 }
 
 /// The kind (of any API) that a user means by `ks`, `hr` or a kind's name in
 /// any case; the word itself where it is no Flux kind.
-pub fn kind_of_word(word: &str) -> &str {
+pub(crate) fn kind_of_word(word: &str) -> &str {
     let known =
         KINDS.iter().find(|known| known.kind.eq_ignore_ascii_case(word) || known.short.contains(&word));
     known.map_or(word, |known| known.kind)

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A semantic version: `v1.33.1-rc.0+build.2`, the `v` optional.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
+pub(crate) struct Version {
     /// Major number.
     pub major: u64,
     /// Minor number; skew rules count these.
@@ -27,7 +27,7 @@ enum Identifier {
 
 /// The outcome of comparing two versions with their build tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// The first is older.
     Less,
     /// Both are the same, build tags included.
@@ -40,7 +40,7 @@ pub enum Order {
 
 impl Order {
     /// Whether the first is older or the same.
-    pub fn is_le(self) -> bool {
+    pub(crate) fn is_le(self) -> bool {
         matches!(self, Self::Less | Self::Equal)
     }
 }
@@ -48,7 +48,7 @@ impl Order {
 impl Version {
     /// Reads a version the way the controllers do: surrounding space, a leading
     /// `v`, leading zeros and missing minor or patch numbers are accepted.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);
         let (text, build) = match text.split_once('+') {
@@ -75,7 +75,7 @@ impl Version {
 
     /// Whether `text` has the form that Cluster API's webhooks demand: `v` and
     /// three numbers without leading zeros (`KubeSemver`).
-    pub fn is_kube_semver(text: &str) -> bool {
+    pub(crate) fn is_kube_semver(text: &str) -> bool {
         let Some(rest) = text.strip_prefix('v') else {
             return false;
         };
@@ -97,7 +97,7 @@ impl Version {
     }
 
     /// Compares as `version.Compare(a, b)`: build tags do not count.
-    pub fn compare(&self, other: &Self) -> std::cmp::Ordering {
+    pub(crate) fn compare(&self, other: &Self) -> std::cmp::Ordering {
         (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch)).then_with(
             || match (self.pre.is_empty(), other.pre.is_empty()) {
                 (true, true) => std::cmp::Ordering::Equal,
@@ -109,7 +109,7 @@ impl Version {
     }
 
     /// Compares as `version.Compare(a, b, WithBuildTags())`.
-    pub fn compare_with_build(&self, other: &Self) -> Order {
+    pub(crate) fn compare_with_build(&self, other: &Self) -> Order {
         match self.compare(other) {
             std::cmp::Ordering::Less => return Order::Less,
             std::cmp::Ordering::Greater => return Order::Greater,
@@ -132,7 +132,7 @@ impl Version {
 
     /// Compares without pre-release parts, as the Cluster webhook does to find
     /// a decrease.
-    pub fn compare_release(&self, other: &Self) -> std::cmp::Ordering {
+    pub(crate) fn compare_release(&self, other: &Self) -> std::cmp::Ordering {
         (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch))
     }
 }

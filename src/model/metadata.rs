@@ -5,7 +5,7 @@
 
 /// What is wrong with a key or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// The key is empty.
     EmptyKey,
     /// There is nothing before the slash.
@@ -32,7 +32,7 @@ pub enum Fault {
 
 impl Fault {
     /// What would be right, as a clause for a message.
-    pub fn wanted(self) -> &'static str {
+    pub(crate) fn wanted(self) -> &'static str {
         match self {
             Fault::EmptyKey => "a key must not be empty",
             Fault::EmptyPrefix => "the part before the slash must not be empty",
@@ -55,7 +55,7 @@ impl Fault {
 }
 
 /// The first fault of a label key, if any.
-pub fn label_key_fault(key: &str) -> Option<Fault> {
+pub(crate) fn label_key_fault(key: &str) -> Option<Fault> {
     if key.is_empty() {
         return Some(Fault::EmptyKey);
     }
@@ -80,12 +80,12 @@ pub fn label_key_fault(key: &str) -> Option<Fault> {
 
 /// The first fault of an annotation key, if any. Unlike a label's, its prefix
 /// may hold capitals.
-pub fn annotation_key_fault(key: &str) -> Option<Fault> {
+pub(crate) fn annotation_key_fault(key: &str) -> Option<Fault> {
     label_key_fault(&key.to_lowercase())
 }
 
 /// The first fault of a label value, if any. The empty value is fine.
-pub fn label_value_fault(value: &str) -> Option<Fault> {
+pub(crate) fn label_value_fault(value: &str) -> Option<Fault> {
     if value.len() > 63 {
         Some(Fault::LongValue)
     } else if value.is_empty() || is_bounded_word(value) {

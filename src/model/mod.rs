@@ -2,21 +2,23 @@
 //! versions that Kubernetes, Flux and Cluster API know.
 
 mod certainty;
-pub mod cluster_api_keys;
-pub mod cluster_api_kinds;
-pub mod effect;
-pub mod keys;
-pub mod kinds;
-pub mod kubernetes_version;
-pub mod metadata;
+pub(crate) mod cluster_api_keys;
+pub(crate) mod cluster_api_kinds;
+pub(crate) mod effect;
+pub(crate) mod keys;
+pub(crate) mod kinds;
+pub(crate) mod kubernetes_version;
+pub(crate) mod metadata;
 mod named;
-pub mod names;
+pub(crate) mod names;
 mod object;
-pub mod references;
-pub mod text;
+pub(crate) mod references;
+pub(crate) mod text;
 mod version;
 
-pub use certainty::Certainty;
-pub use effect::{Category, EffectKind, Severity};
-pub use object::{Object, ObjectId, objects_of};
-pub use version::{CLUSTER_API, FLUX, Version};
+pub(crate) use certainty::Certainty;
+pub(crate) use effect::Severity;
+pub use effect::{Category, EffectKind};
+pub use object::ObjectId;
+pub(crate) use object::{Object, objects_of};
+pub(crate) use version::{CLUSTER_API, FLUX, Version};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 /// Lowercase letters, digits and `-`, alphanumeric at both ends, at most 63.
-pub fn is_dns1123_label(text: &str) -> bool {
+pub(crate) fn is_dns1123_label(text: &str) -> bool {
     let alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     text.len() <= 63
         && text.bytes().all(|b| alphanumeric(b) || b == b'-')
@@ -16,12 +16,12 @@ pub fn is_dns1123_label(text: &str) -> bool {
 }
 
 /// As [`is_dns1123_label`], but starting with a letter.
-pub fn is_dns1035_label(text: &str) -> bool {
+pub(crate) fn is_dns1035_label(text: &str) -> bool {
     is_dns1123_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 /// DNS-1123 labels joined by dots, at most 253 in all.
-pub fn is_dns1123_subdomain(text: &str) -> bool {
+pub(crate) fn is_dns1123_subdomain(text: &str) -> bool {
     let part = |p: &str| {
         let alphanumeric = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         p.bytes().all(|b| alphanumeric(b) || b == b'-')
@@ -32,13 +32,13 @@ pub fn is_dns1123_subdomain(text: &str) -> bool {
 }
 
 /// Empty, or at most 63 of `[A-Za-z0-9_.-]`, alphanumeric at both ends.
-pub fn is_label_value(text: &str) -> bool {
+pub(crate) fn is_label_value(text: &str) -> bool {
     text.is_empty() || is_qualified_part(text)
 }
 
 /// The key of a label or an annotation: an optional DNS-1123 subdomain and `/`,
 /// then a name.
-pub fn is_qualified_name(key: &str) -> bool {
+pub(crate) fn is_qualified_name(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_dns1123_subdomain(prefix) && is_qualified_part(name),
         None => is_qualified_part(key),

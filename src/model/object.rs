@@ -90,7 +90,7 @@ pub struct Object {
 }
 
 /// Objects of a document: itself, or the items of a `kind: List`.
-pub fn objects_of(source: &Arc<Source>, out: &mut Vec<Object>) {
+pub(crate) fn objects_of(source: &Arc<Source>, out: &mut Vec<Object>) {
     if source.document().tokens.is_empty() {
         return;
     }

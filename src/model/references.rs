@@ -361,7 +361,7 @@ fn read<'a>(
 }
 
 /// The group of a kind that Flux references name by kind alone.
-pub fn group_of(kind: &str) -> &'static str {
+pub(crate) fn group_of(kind: &str) -> &'static str {
     match kind {
         "Kustomization" => KUSTOMIZE,
         "HelmRelease" => HELM,
@@ -378,7 +378,7 @@ pub fn group_of(kind: &str) -> &'static str {
 }
 
 /// Whether readyExpr replaces the built-in check of a dependency.
-pub fn has_ready_expression(node: NodeRef<'_>, reference: &Reference<'_>) -> bool {
+pub(crate) fn has_ready_expression(node: NodeRef<'_>, reference: &Reference<'_>) -> bool {
     node.at(&reference.pointer)
         .is_some_and(|entry| entry.get("readyExpr").is_some_and(|expr| !expr.is_null()))
 }

@@ -16,10 +16,10 @@ pub struct Version {
 }
 
 /// Supported minors of Flux 2.
-pub const FLUX: (u32, RangeInclusive<u32>) = (2, 0..=9);
+pub(crate) const FLUX: (u32, RangeInclusive<u32>) = (2, 0..=9);
 
 /// Supported minors of Cluster API 1.
-pub const CLUSTER_API: (u32, RangeInclusive<u32>) = (1, 5..=15);
+pub(crate) const CLUSTER_API: (u32, RangeInclusive<u32>) = (1, 5..=15);
 
 impl Version {
     /// Read `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`, with or without a `v`. What

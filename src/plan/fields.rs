@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// One field that differs.
 #[derive(Clone, Debug)]
-pub struct FieldChange {
+pub(crate) struct FieldChange {
     /// JSON Pointer; items of named lists as `{name=web}`.
     pub path: String,
     /// Before; null when absent.
@@ -25,7 +25,7 @@ const DEPTH: usize = 64;
 
 /// The fields that differ between two nodes, in order of the base, then what is
 /// new. An unknown value on either side is not a change.
-pub fn compare(base: NodeRef<'_>, head: NodeRef<'_>) -> Vec<FieldChange> {
+pub(crate) fn compare(base: NodeRef<'_>, head: NodeRef<'_>) -> Vec<FieldChange> {
     let mut changes = Vec::new();
     walk(base, head, String::new(), &mut changes, 0);
     changes

@@ -26,10 +26,11 @@ mod validity;
 mod versions;
 mod waits;
 
-pub use fields::{FieldChange, compare};
-pub use moves::{Replacement, Takeover, replacements, takeovers};
-pub use reach::{Reach, reach};
-pub use removal::counted_kinds;
+pub(crate) use fields::{FieldChange, compare};
+pub(crate) use moves::{replacements, takeovers};
+pub(crate) use reach::Reach;
+pub use reach::reach;
+pub(crate) use removal::counted_kinds;
 
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
@@ -262,7 +263,7 @@ pub fn only_in<'f>(here: &'f [Finding], there: &[Finding]) -> Vec<&'f Finding> {
 
 /// Whether a finding of one world could have been made in the other one: not where
 /// all its objects come from builds that fail there.
-pub fn comparable(here: &World, there: &World) -> impl Fn(&Finding) -> bool {
+pub(crate) fn comparable(here: &World, there: &World) -> impl Fn(&Finding) -> bool {
     let mut hidden: BTreeSet<ObjectId> = BTreeSet::new();
     for cluster in &here.clusters {
         let Some(other) = there.clusters.iter().find(|other| other.name == cluster.name) else { continue };
@@ -381,8 +382,11 @@ pub(crate) type Key<'w> = (&'w ApplyTarget, &'w str, &'w str, Option<&'w str>, &
 /// An object of one side with the Flux Kustomization that applies it.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<'w> {
+    /// The object.
     pub object: &'w Effective,
+    /// Where it is applied.
     pub target: &'w ApplyTarget,
+    /// Who applies it, unless it is a root.
     pub applied_by: Option<&'w Applied>,
 }
 

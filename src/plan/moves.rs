@@ -61,7 +61,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
 /// What becomes, in every order of the controllers, of the objects that one
 /// Kustomization hands to another.
 #[derive(Clone, Debug)]
-pub struct Takeover {
+pub(crate) struct Takeover {
     /// The cluster.
     pub cluster: Option<Arc<str>>,
     /// Applied them.
@@ -79,7 +79,7 @@ pub struct Takeover {
 }
 
 /// All objects that another Kustomization applies after a change.
-pub fn takeovers(base: &World, head: &World) -> Vec<Takeover> {
+pub(crate) fn takeovers(base: &World, head: &World) -> Vec<Takeover> {
     let mut out = Vec::new();
     for pair in pairs(base, head) {
         for ((from_id, to_id), moved) in groups(&pair) {
@@ -108,26 +108,19 @@ pub fn takeovers(base: &World, head: &World) -> Vec<Takeover> {
 /// What becomes, in every order of the controllers, of an object that its
 /// Kustomization applies under another name.
 #[derive(Clone, Debug)]
-pub struct Replacement {
-    /// The cluster.
-    pub cluster: Option<Arc<str>>,
+pub(crate) struct Replacement {
     /// How many ends the orders have.
     pub ends: usize,
     /// Whether every order was followed.
     pub complete: bool,
-    /// Whether the object of the old name is deleted in every order.
-    pub goes: bool,
-    /// Whether it is in some order.
-    pub may_go: bool,
     /// The Helm release that it has, where some order uninstalls that.
     pub uninstalled: Option<String>,
 }
 
 /// One object by two names, in each cluster that has it before and after a change.
-pub fn replacements(base: &World, head: &World, old: &ObjectId, new: &ObjectId) -> Vec<Replacement> {
+pub(crate) fn replacements(base: &World, head: &World, old: &ObjectId, new: &ObjectId) -> Vec<Replacement> {
     let mut out = Vec::new();
     for pair in pairs(base, head) {
-        let place = |id: &ObjectId| (ApplyTarget::Local, Id::from(id));
         let before = pair.before.get(&key_of(old));
         let (Some(before), Some(after)) = (before, pair.after.get(&key_of(new))) else { continue };
         let (Some(by), Some(base), Some(head)) = (before.applied_by, pair.base, pair.head) else { continue };
@@ -146,19 +139,10 @@ pub fn replacements(base: &World, head: &World, old: &ObjectId, new: &ObjectId) 
         let builds = Builds::from([((Id::from(&by.id), 0), objects)]);
         for start in [state.clone(), with(state, late)] {
             let answer = explore(&start, &builds);
-            let is_gone = |outcome: &&Outcome| matches!(outcome, Outcome::Deleted | Outcome::RecreatedLater);
-            let outcomes = answer.of(&place(old));
             let releases = answer.outcomes.iter().filter(|((_, id), _)| &*id.group == "helm.sh");
             let lost = releases.filter(|(_, outcomes)| outcomes.keys().any(Outcome::loses));
             let lost = lost.map(|((_, id), _)| id.name.to_string()).next();
-            out.push(Replacement {
-                cluster: pair.name.clone(),
-                ends: answer.ends,
-                complete: answer.complete,
-                goes: !outcomes.is_empty() && outcomes.iter().all(is_gone),
-                may_go: outcomes.iter().any(|outcome| outcome.loses()),
-                uninstalled: lost,
-            });
+            out.push(Replacement { ends: answer.ends, complete: answer.complete, uninstalled: lost });
         }
     }
     out

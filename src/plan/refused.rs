@@ -10,13 +10,13 @@
 use super::fate::text_at;
 use super::fields::FieldChange;
 use crate::model::ObjectId;
-use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
+use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, INFRASTRUCTURE};
 use crate::yaml::{Known, NodeRef};
 use serde_json::{Value, json};
 
 /// Why a change is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub(super) struct Refusal {
     /// Index of the decisive one among the changes; `None` where the whole decides.
     pub change: usize,
     /// Why, in a phrase.
@@ -26,9 +26,6 @@ pub struct Refusal {
     /// What else to know.
     pub note: Option<&'static str>,
 }
-
-/// Groups of infrastructure providers.
-const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
 /// Kinds of machine templates whose webhook refuses a changed `spec.template.spec`.
 const FIXED_TEMPLATES: [&str; 6] = [
@@ -67,7 +64,7 @@ const VOLUME_SOURCES: [&str; 22] = [
 ];
 
 /// Whether, and why, a change of an object is refused. `changes` are its differences.
-pub fn refusal(
+pub(super) fn refusal(
     id: &ObjectId,
     old: NodeRef<'_>,
     new: NodeRef<'_>,

@@ -203,7 +203,7 @@ const NAMED: [&str; 9] = [
 ];
 
 /// `2 PersistentVolumeClaims, 1 Namespace, 20 others`.
-pub fn counted_kinds(kinds: &BTreeMap<String, u64>) -> String {
+pub(crate) fn counted_kinds(kinds: &BTreeMap<String, u64>) -> String {
     let plural = |count: u64, kind: &str| format!("{count} {kind}{}", if count == 1 { "" } else { "s" });
     let named = |kind: &str| NAMED.contains(&kind);
     let mut parts: Vec<String> =

@@ -6,11 +6,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Files above this size are not read: 64 MiB.
-pub const SIZE_LIMIT: u64 = 64 << 20;
+pub(crate) const SIZE_LIMIT: u64 = 64 << 20;
 
 /// Files with more documents are not parsed: a document takes a hundred times the
 /// memory of the four bytes that begin it.
-pub const DOCUMENT_LIMIT: usize = 100_000;
+pub(crate) const DOCUMENT_LIMIT: usize = 100_000;
 
 /// The content of a file.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A `git` command in `dir` with a scrubbed environment.
-pub fn command(dir: &Path) -> Command {
+pub(crate) fn command(dir: &Path) -> Command {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("GIT_") {
@@ -33,7 +33,7 @@ pub fn command(dir: &Path) -> Command {
 }
 
 /// Run git and give its standard output; an error holds its last message.
-pub fn run<S: AsRef<OsStr>>(dir: &Path, arguments: &[S]) -> io::Result<Vec<u8>> {
+pub(crate) fn run<S: AsRef<OsStr>>(dir: &Path, arguments: &[S]) -> io::Result<Vec<u8>> {
     let Output { status, stdout, stderr } = command(dir).args(arguments).output()?;
     if status.success() {
         return Ok(stdout);
@@ -45,7 +45,7 @@ pub fn run<S: AsRef<OsStr>>(dir: &Path, arguments: &[S]) -> io::Result<Vec<u8>> 
 
 /// The top level of the work tree that holds `dir`, or `None` outside of git
 /// and where git is not installed.
-pub fn top_level(dir: &Path) -> Option<PathBuf> {
+pub(crate) fn top_level(dir: &Path) -> Option<PathBuf> {
     let output = run(dir, &["rev-parse", "--show-toplevel"]).ok()?;
     let text = String::from_utf8(output).ok()?;
     let path = Path::new(text.trim_end_matches(['\n', '\r']));
@@ -55,7 +55,7 @@ pub fn top_level(dir: &Path) -> Option<PathBuf> {
 }
 
 /// The object id of a revision, peeled to a commit.
-pub fn resolve_commit(root: &Path, revision: &str) -> io::Result<String> {
+pub(crate) fn resolve_commit(root: &Path, revision: &str) -> io::Result<String> {
     let spec = format!("{revision}^{{commit}}");
     let output = run(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &spec])
         .map_err(|_| io::Error::other(format!("no commit `{revision}` in this repository")))?;
@@ -63,7 +63,7 @@ pub fn resolve_commit(root: &Path, revision: &str) -> io::Result<String> {
 }
 
 /// URLs of the remotes of the repository at `root`; none outside of git.
-pub fn remotes(root: &Path) -> Vec<String> {
+pub(crate) fn remotes(root: &Path) -> Vec<String> {
     let output = run(root, &["config", "--get-regexp", r"^remote\..*\.url$"]).unwrap_or_default();
     let text = String::from_utf8_lossy(&output).into_owned();
     text.lines().filter_map(|line| line.split_once(' ')).map(|(_, url)| url.to_owned()).collect()

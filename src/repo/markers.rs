@@ -8,7 +8,7 @@ use crate::yaml::Location;
 
 /// A marker on a scalar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImagePolicyMarker {
+pub(crate) struct ImagePolicyMarker {
     /// Namespace of the ImagePolicy.
     pub namespace: String,
     /// Name of the ImagePolicy.
@@ -23,7 +23,7 @@ impl ImagePolicyMarker {
     /// what the controller silently skips as well.
     ///
     /// Mirrors image-automation-controller `internal/update/setters.go`.
-    pub fn parse(comment: &str) -> Option<ImagePolicyMarker> {
+    pub(crate) fn parse(comment: &str) -> Option<ImagePolicyMarker> {
         let json = comment.trim_start_matches('#').trim();
         let fields: BTreeMap<String, String> = serde_json::from_str(json).ok()?;
         let mut words = fields.get("$imagepolicy")?.split(':');
@@ -42,7 +42,7 @@ impl ImagePolicyMarker {
     /// The marker on the line on which a scalar ends. The bytes are those of
     /// the scalar as written; a build drops comments, so ask for the place that
     /// the value came from.
-    pub fn at(snapshot: &Snapshot, location: &Location) -> Option<ImagePolicyMarker> {
+    pub(crate) fn at(snapshot: &Snapshot, location: &Location) -> Option<ImagePolicyMarker> {
         let file = snapshot.file(&location.path)?;
         let sources = snapshot.sources(file);
         let document = sources

@@ -3,17 +3,20 @@
 
 mod blob;
 mod file_tree;
-pub mod git;
-pub mod markers;
+pub(crate) mod git;
+pub(crate) mod markers;
 mod open;
 mod snapshot;
 mod source_ignore;
 mod template;
 mod tree;
 
-pub use blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store, Undecodable};
-pub use file_tree::{FileTree, PathKind};
-pub use open::{Allowed, Place, place, read_named};
-pub use snapshot::{BYTES_LIMIT, DOCUMENTS_LIMIT, File, Snapshot, Unreadable, is_manifest_path};
-pub use source_ignore::SourceIgnore;
-pub use tree::{FileKind, join, resolve_link};
+pub use blob::Store;
+pub(crate) use blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT};
+pub use file_tree::FileTree;
+pub(crate) use file_tree::PathKind;
+pub(crate) use open::{Allowed, Place, place, read_named};
+pub use snapshot::{File, Snapshot};
+pub(crate) use snapshot::{Unreadable, is_manifest_path};
+pub(crate) use source_ignore::SourceIgnore;
+pub(crate) use tree::{FileKind, join, resolve_link};

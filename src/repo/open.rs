@@ -90,7 +90,7 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// Where a path leads, seen from a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     /// Below the root: the root as the path names it, and the rest of the path.
     Inside(PathBuf, PathBuf),
     /// Elsewhere.
@@ -100,7 +100,7 @@ pub enum Place {
 /// Whether a path lies below a root *as it is written*: a link in the tree that
 /// leads out of it is still inside, because the tree made it, and a link of the
 /// user's own that leads to the root is none of the tree's.
-pub fn place(root: &Path, path: &Path) -> Place {
+pub(crate) fn place(root: &Path, path: &Path) -> Place {
     let (Ok(root), Ok(absolute)) = (root.canonicalize(), std::path::absolute(path)) else {
         return Place::Outside;
     };
@@ -183,7 +183,7 @@ impl Allowed {
 /// What the system says. Inside the root: a path that leads out of it or into
 /// git's own directory, anything but a regular file. Anywhere: a directory, more
 /// than [`SIZE_LIMIT`] bytes, anything but UTF-8.
-pub fn read_named(root: &Path, path: &Path) -> io::Result<String> {
+pub(crate) fn read_named(root: &Path, path: &Path) -> io::Result<String> {
     let bytes = match place(root, path) {
         Place::Inside(root, rest) => {
             let real = root.join(rest).canonicalize()?;

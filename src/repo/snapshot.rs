@@ -50,10 +50,10 @@ pub enum Unreadable {
 }
 
 /// Bytes of manifests that are read of one tree, in order of their paths.
-pub const BYTES_LIMIT: u64 = 1 << 30;
+pub(crate) const BYTES_LIMIT: u64 = 1 << 30;
 
 /// Documents of manifests that are read of one tree, in order of their paths.
-pub const DOCUMENTS_LIMIT: u64 = 1_000_000;
+pub(crate) const DOCUMENTS_LIMIT: u64 = 1_000_000;
 
 /// Where a snapshot's bytes come from.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ pub struct Snapshot {
 }
 
 /// Whether a path looks like a manifest: by its extension alone.
-pub fn is_manifest_path(path: &str) -> bool {
+pub(crate) fn is_manifest_path(path: &str) -> bool {
     matches!(path.rsplit_once('.').map(|(_, extension)| extension), Some("yaml" | "yml" | "json"))
         || path.rsplit('/').next() == Some("Kustomization")
 }

@@ -7,7 +7,7 @@ use crate::yaml::{ScalarStyle, Stream};
 /// and quotes starts with a template action, or the text holds `{{` and is no
 /// YAML. Real alert rules, ExternalSecrets and ResourceSets hold `{{` inside
 /// scalars and are manifests.
-pub fn is_template(stream: &Stream) -> bool {
+pub(super) fn is_template(stream: &Stream) -> bool {
     let text = &*stream.text;
     if !stream.errors.is_empty() && text.lines().any(|line| is_directive(line.trim_start())) {
         return true;
@@ -33,7 +33,7 @@ pub fn is_template(stream: &Stream) -> bool {
 /// Whether a file is a clusterctl template that is no YAML yet: clusterctl
 /// replaces `${…}` before it parses, everywhere else that text is a fault.
 /// Named as in the provider contract, `cluster-template*.yaml`.
-pub fn is_clusterctl_template(path: &str, stream: &Stream) -> bool {
+pub(super) fn is_clusterctl_template(path: &str, stream: &Stream) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.starts_with("cluster-template"))
         && !stream.errors.is_empty()
         && stream.text.contains("${")

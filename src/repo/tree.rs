@@ -26,7 +26,7 @@ pub enum FileKind {
 
 /// One path of a tree.
 #[derive(Clone, Debug)]
-pub struct TreeEntry {
+pub(super) struct TreeEntry {
     /// Relative to the root, with `/`.
     pub path: String,
     /// What is there.
@@ -42,7 +42,7 @@ pub struct TreeEntry {
 /// The entries of a directory, sorted by path, and the paths that could not be
 /// named because they are not UTF-8.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub(super) struct Listing {
     /// Entries in order of their paths' bytes.
     pub entries: Vec<TreeEntry>,
     /// Lossy names of what had to be left out: not UTF-8, or no name below a root.
@@ -51,7 +51,7 @@ pub struct Listing {
 
 /// List the work tree at `root`: tracked files and untracked ones that no
 /// `.gitignore` excludes; without git, everything below it.
-pub fn work_tree(root: &Path) -> io::Result<Listing> {
+pub(super) fn work_tree(root: &Path) -> io::Result<Listing> {
     let arguments = ["ls-files", "-z", "-t", "-c", "-o", "--exclude-per-directory=.gitignore"];
     match git::run(root, &arguments) {
         Ok(output) => Ok(from_git(root, &output)),
@@ -95,7 +95,7 @@ fn from_git(root: &Path, output: &[u8]) -> Listing {
 const ENTRIES: usize = 2_000_000;
 
 /// List everything below `root` with no regard to git; links are not followed.
-pub fn directory(root: &Path) -> io::Result<Listing> {
+pub(super) fn directory(root: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     std::fs::read_dir(root)?;
     let walk = walkdir::WalkDir::new(root).follow_links(false).sort_by_file_name().into_iter();
@@ -138,7 +138,7 @@ fn stat(root: &Path, name: &str) -> Option<TreeEntry> {
 }
 
 /// List the tree of a commit.
-pub fn revision(root: &Path, commit: &str, blobs: &Blobs) -> io::Result<Listing> {
+pub(super) fn revision(root: &Path, commit: &str, blobs: &Blobs) -> io::Result<Listing> {
     let output = git::run(root, &["ls-tree", "-r", "-z", "--full-tree", commit])?;
     let mut listing = Listing::default();
     for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
@@ -182,7 +182,7 @@ pub fn revision(root: &Path, commit: &str, blobs: &Blobs) -> io::Result<Listing>
 
 /// What git has of a blob.
 #[derive(Debug)]
-pub enum GitBlob {
+pub(super) enum GitBlob {
     /// Its content.
     Bytes(Vec<u8>),
     /// More bytes than are read.
@@ -194,7 +194,7 @@ pub enum GitBlob {
 /// Blobs of a repository, read by one `git cat-file --batch` that is started when
 /// the first is asked for.
 #[derive(Debug)]
-pub struct Blobs {
+pub(super) struct Blobs {
     root: PathBuf,
     running: Mutex<Option<Running>>,
 }
@@ -272,7 +272,7 @@ fn answer(reader: &mut impl BufRead) -> io::Result<GitBlob> {
 
 impl Blobs {
     /// The blobs of the repository at `root`.
-    pub fn new(root: &Path) -> Blobs {
+    pub(super) fn new(root: &Path) -> Blobs {
         Blobs { root: root.to_owned(), running: Mutex::new(None) }
     }
 
@@ -280,7 +280,7 @@ impl Blobs {
     ///
     /// # Errors
     /// Where git can't be run, or ends before it has answered.
-    pub fn read(&self, oids: &[&str]) -> io::Result<Vec<GitBlob>> {
+    pub(super) fn read(&self, oids: &[&str]) -> io::Result<Vec<GitBlob>> {
         if oids.is_empty() {
             return Ok(Vec::new());
         }
@@ -296,7 +296,7 @@ impl Blobs {
 }
 
 /// Whether git names this content by an object id, in either of its hashes.
-pub fn has_object_id(bytes: &[u8], oid: &str) -> bool {
+pub(super) fn has_object_id(bytes: &[u8], oid: &str) -> bool {
     fn id<D: Digest>(bytes: &[u8]) -> String {
         let header = format!("blob {}\0", bytes.len());
         let hash = D::new().chain_update(header).chain_update(bytes).finalize();
@@ -311,7 +311,7 @@ pub fn has_object_id(bytes: &[u8], oid: &str) -> bool {
 
 /// The path of `target` seen from the directory of `link`, both relative to
 /// the root; `None` when it leaves the root.
-pub fn resolve_link(link: &str, target: &str) -> Option<String> {
+pub(crate) fn resolve_link(link: &str, target: &str) -> Option<String> {
     if target.starts_with('/') {
         return None;
     }
@@ -321,7 +321,7 @@ pub fn resolve_link(link: &str, target: &str) -> Option<String> {
 
 /// Join and clean two slash-separated paths; `None` when the result leaves the
 /// root.
-pub fn join(directory: &str, path: &str) -> Option<String> {
+pub(crate) fn join(directory: &str, path: &str) -> Option<String> {
     let mut segments: Vec<&str> = directory.split('/').filter(|segment| !segment.is_empty()).collect();
     for segment in path.split('/') {
         match segment {

@@ -10,7 +10,7 @@ const REASONS: usize = 3;
 
 /// `followed 112 of 145 Kustomizations in 3 clusters; not followed: 33 (…)`.
 /// Nothing where there are none.
-pub fn line(world: &World) -> Option<String> {
+pub(crate) fn line(world: &World) -> Option<String> {
     let coverage = world.coverage();
     if coverage.kustomizations == 0 {
         return None;
@@ -49,7 +49,7 @@ pub fn line(world: &World) -> Option<String> {
 
 /// What to say where nothing at all is followed: the answer rests on nothing
 /// that Flux applies. With the lines of `.forebay.yaml` that would change it.
-pub fn nothing_followed(world: &World) -> Option<String> {
+pub(crate) fn nothing_followed(world: &World) -> Option<String> {
     let coverage = world.coverage();
     if coverage.kustomizations == 0 || coverage.followed > 0 {
         return None;
@@ -83,7 +83,7 @@ const SUGGESTED: usize = 12;
 
 /// The names that suggested clusters get: of each path as many of its last
 /// components as tell it from the others.
-pub fn names_of(paths: &[String]) -> Vec<String> {
+pub(crate) fn names_of(paths: &[String]) -> Vec<String> {
     let suffix = |path: &str, count: usize| {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         parts[parts.len().saturating_sub(count)..].join("/")
@@ -99,7 +99,7 @@ pub fn names_of(paths: &[String]) -> Vec<String> {
 }
 
 /// A text as a scalar of YAML's flow style.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     let starts = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
     if starts

@@ -103,7 +103,7 @@ fn shown_lines(text: &str, masks: &[Range<u32>]) -> Vec<String> {
 
 /// Write what `--fix` did, or with `--diff` would do, and what it could not. What
 /// other fixes there are is told where no summary of the findings follows.
-pub fn summary(
+pub(crate) fn summary(
     out: &mut dyn Write,
     before: &Snapshot,
     outcome: &Outcome,
@@ -131,7 +131,7 @@ pub fn summary(
 }
 
 /// A refusal in one line: where, why, and the way out.
-pub fn sentence(snapshot: &Snapshot, refusal: &Refusal) -> String {
+pub(crate) fn sentence(snapshot: &Snapshot, refusal: &Refusal) -> String {
     let mut place = line_start(&refusal.path);
     let stream = snapshot.file(&refusal.path).and_then(|file| snapshot.stream(file));
     if let (Some(range), Some(stream)) = (&refusal.range, stream) {

@@ -7,14 +7,14 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::io::{self, Write};
 
 /// Write the page of a rule.
-pub fn markdown(out: &mut dyn Write, rule: &Rule) -> io::Result<()> {
+pub(crate) fn markdown(out: &mut dyn Write, rule: &Rule) -> io::Result<()> {
     let (title, rest) = rule.docs.split_once('\n').unwrap_or((rule.docs, ""));
     writeln!(out, "{title}\n\n{}", facts(rule))?;
     out.write_all(rest.as_bytes())
 }
 
 /// Write the page of a rule for a terminal.
-pub fn text(out: &mut dyn Write, rule: &Rule, terminal: Terminal) -> io::Result<()> {
+pub(crate) fn text(out: &mut dyn Write, rule: &Rule, terminal: Terminal) -> io::Result<()> {
     let mut page = Vec::new();
     markdown(&mut page, rule)?;
     let page = String::from_utf8(page).map_err(io::Error::other)?;

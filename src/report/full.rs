@@ -33,7 +33,7 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>, terminal: Terminal) -> io::Re
 }
 
 /// A mistake of the configuration, whose text is given, as a block.
-pub fn mistake(mistake: &Mistake, text: &str) -> String {
+pub(crate) fn mistake(mistake: &Mistake, text: &str) -> String {
     let stream = Stream::parse(text);
     let location = &mistake.location;
     let terminal = Terminal { columns: Some(80), ..Terminal::default() };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A tree per cluster: who applies whom. Sources and dependencies follow a name
 /// in the same line.
-pub fn text(graph: &Graph) -> String {
+pub(crate) fn text(graph: &Graph) -> String {
     let mut out = String::new();
     for cluster in clusters(graph) {
         if !out.is_empty() {
@@ -115,7 +115,7 @@ fn short(graph: &Graph, from: usize, to: usize) -> String {
 }
 
 /// A flow chart for Markdown, a subgraph per cluster.
-pub fn mermaid(graph: &Graph) -> String {
+pub(crate) fn mermaid(graph: &Graph) -> String {
     let mut out = String::from("flowchart LR\n");
     for (number, cluster) in clusters(graph).into_iter().enumerate() {
         let indent = if let Some(name) = &cluster {
@@ -148,7 +148,7 @@ fn mermaid_text(text: &str) -> String {
 }
 
 /// A directed graph for Graphviz.
-pub fn dot(graph: &Graph) -> String {
+pub(crate) fn dot(graph: &Graph) -> String {
     let mut out = String::from("digraph forebay {\n  rankdir=LR;\n  node [shape=box];\n");
     for (number, cluster) in clusters(graph).into_iter().enumerate() {
         if let Some(name) = &cluster {
@@ -177,7 +177,7 @@ fn dot_text(text: &str) -> String {
 }
 
 /// `nodes` and `edges` of the contract.
-pub fn json(graph: &Graph) -> serde_json::Value {
+pub(crate) fn json(graph: &Graph) -> serde_json::Value {
     let nodes = graph.nodes.iter().enumerate().map(|(index, node)| {
         serde_json::json!({
             "id": format!("n{index}"),

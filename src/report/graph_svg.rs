@@ -24,7 +24,7 @@ text{font:12px system-ui,sans-serif;fill:#1b2329}.soft{font-size:11px;fill:#4c5a
 .dependsOn{stroke:#0b5fa5;stroke-dasharray:6 4}.source{stroke:#1f6b3a;stroke-dasharray:2 3}.gate{stroke:#6b4fa0}";
 
 /// The drawing of all nodes and edges.
-pub fn render(graph: &Graph) -> String {
+pub(crate) fn render(graph: &Graph) -> String {
     let mut clusters: Vec<Option<Arc<str>>> = Vec::new();
     for node in &graph.nodes {
         if !clusters.contains(&node.cluster) {

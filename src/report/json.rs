@@ -48,7 +48,7 @@ impl serde_json::ser::Formatter for Inert {
 
 /// The header that every answer begins with. `world` is what the answer rests
 /// on, where it rests on a repository.
-pub fn header(
+pub(crate) fn header(
     command: &str,
     at: Option<Timestamp>,
     world: Option<&World>,
@@ -116,7 +116,7 @@ fn coverage(world: Option<&World>) -> Value {
 }
 
 /// The version of Flux, or what bounds it.
-pub fn flux(settings: &Settings) -> Value {
+pub(crate) fn flux(settings: &Settings) -> Value {
     match (settings.flux.value, settings.flux_between) {
         (Some(version), _) if version.major < 2 => json!("older than 2.0"),
         (Some(version), _) => json!(version.to_string()),
@@ -128,18 +128,18 @@ pub fn flux(settings: &Settings) -> Value {
 }
 
 /// The value of what the repository does not state.
-pub fn unstated() -> Value {
+pub(crate) fn unstated() -> Value {
     super::parts::unknown("nothing in the repository or the configuration says it")
 }
 
 /// `path:line` of a setting.
-pub fn from<T>(snapshot: &Snapshot, setting: &Setting<T>) -> Option<String> {
+pub(crate) fn from<T>(snapshot: &Snapshot, setting: &Setting<T>) -> Option<String> {
     let location = setting.from.as_ref()?;
     Some(format!("{}:{}", location.path, snapshot.positions(location).0.0))
 }
 
 /// An answer: the header and what the command says.
-pub fn answer(header: Map<String, Value>, body: Value) -> Value {
+pub(crate) fn answer(header: Map<String, Value>, body: Value) -> Value {
     let mut answer = header;
     if let Value::Object(body) = body {
         answer.extend(body);
@@ -168,7 +168,7 @@ pub fn lint(lint: &Lint<'_>) -> Value {
 }
 
 /// A finding.
-pub fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
+pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
     let related = finding.related.iter().map(
         |related| json!({"message": clean(&related.message), "location": location(snapshot, Some(&related.location))}),
     );

@@ -7,7 +7,7 @@
 
 /// A box to place; pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub(crate) struct Size {
     /// From left to right.
     pub width: u32,
     /// From top to bottom.
@@ -16,7 +16,7 @@ pub struct Size {
 
 /// Where something lies; pixels from the upper left corner of the drawing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Area {
+pub(crate) struct Area {
     /// Left edge.
     pub x: u32,
     /// Upper edge.
@@ -38,7 +38,7 @@ const SWEEPS: usize = 8;
 
 /// Places boxes so that arrows `(from, to)` lead to the right. The second answer
 /// is the size of the whole.
-pub fn layered(boxes: &[Size], arrows: &[(usize, usize)]) -> (Vec<Area>, Size) {
+pub(crate) fn layered(boxes: &[Size], arrows: &[(usize, usize)]) -> (Vec<Area>, Size) {
     let arrows = without_circles(boxes.len(), arrows);
     let columns = ordered(columns(boxes.len(), &arrows), &arrows);
     place(boxes, &wrapped(boxes, columns))
@@ -46,7 +46,7 @@ pub fn layered(boxes: &[Size], arrows: &[(usize, usize)]) -> (Vec<Area>, Size) {
 
 /// Places areas of given sizes one after the other in rows, so that the whole is
 /// about as wide as a screen is.
-pub fn shelves(sizes: &[Size], gap: u32) -> (Vec<Area>, Size) {
+pub(crate) fn shelves(sizes: &[Size], gap: u32) -> (Vec<Area>, Size) {
     let surface: u64 = sizes.iter().map(|s| u64::from(s.width + gap) * u64::from(s.height + gap)).sum();
     let widest = sizes.iter().map(|size| size.width).max().unwrap_or(0);
     let wanted = u32::try_from((surface * 8 / 5).isqrt()).unwrap_or(u32::MAX).max(widest);

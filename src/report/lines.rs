@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What the lines of a format are made of: what they may begin with, and which parts
 /// of them come from files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// Text: nothing looks like a command.
     Text,
     /// A diff, to be applied: nothing is a command, but `::1 localhost` stays.
@@ -28,7 +28,7 @@ pub enum Shape {
 
 /// Writes whole lines to another writer.
 #[derive(Debug)]
-pub struct Lines<W: Write> {
+pub(crate) struct Lines<W: Write> {
     inner: W,
     shape: Shape,
     secrets: Option<Arc<Values>>,
@@ -38,7 +38,7 @@ pub struct Lines<W: Write> {
 impl<W: Write> Lines<W> {
     /// A sink over a writer; `secrets` are what the repository holds, `None` where
     /// they are to be shown.
-    pub fn new(inner: W, shape: Shape, secrets: Option<Arc<Values>>) -> Lines<W> {
+    pub(crate) fn new(inner: W, shape: Shape, secrets: Option<Arc<Values>>) -> Lines<W> {
         Lines { inner, shape, secrets, line: Vec::new() }
     }
 

@@ -2,39 +2,39 @@
 //! of control characters before it is printed, and nothing of the run itself
 //! (time of day, duration, absolute paths) is.
 
-pub mod concise;
-pub mod coverage;
-pub mod diff;
-pub mod docs;
+pub(crate) mod concise;
+pub(crate) mod coverage;
+pub(crate) mod diff;
+pub(crate) mod docs;
 mod entries;
-pub mod events;
-pub mod full;
-pub mod gates;
-pub mod github;
-pub mod gitlab;
-pub mod graph;
-pub mod graph_svg;
-pub mod hooks;
-pub mod json;
-pub mod junit;
-pub mod layout;
-pub mod lines;
-pub mod map;
-pub mod markdown;
+pub(crate) mod events;
+pub(crate) mod full;
+pub(crate) mod gates;
+pub(crate) mod github;
+pub(crate) mod gitlab;
+pub(crate) mod graph;
+pub(crate) mod graph_svg;
+pub(crate) mod hooks;
+pub(crate) mod json;
+pub(crate) mod junit;
+pub(crate) mod layout;
+pub(crate) mod lines;
+pub(crate) mod map;
+pub(crate) mod markdown;
 mod mask;
-pub mod objects;
-pub mod parts;
-pub mod plan;
-pub mod propagation;
-pub mod sarif;
-pub mod schema;
-pub mod secrets;
+pub(crate) mod objects;
+pub(crate) mod parts;
+pub(crate) mod plan;
+pub(crate) mod propagation;
+pub(crate) mod sarif;
+pub(crate) mod schema;
+pub(crate) mod secrets;
 mod snippet;
-pub mod stated;
-pub mod steps;
-pub mod summary;
-pub mod suspend;
-pub mod unchecked;
+pub(crate) mod stated;
+pub(crate) mod steps;
+pub(crate) mod summary;
+pub(crate) mod suspend;
+pub(crate) mod unchecked;
 
 use crate::config::Level;
 use crate::lint::engine::Outcome;
@@ -182,7 +182,7 @@ pub fn place(snapshot: &Snapshot, location: &Location) -> Option<Place> {
 }
 
 /// The page of a rule.
-pub fn rule_url(rule: &Rule) -> String {
+pub(crate) fn rule_url(rule: &Rule) -> String {
     format!("{}/blob/v{}/docs/rules/{}.md", env!("CARGO_PKG_REPOSITORY"), env!("CARGO_PKG_VERSION"), rule.id)
 }
 

@@ -234,7 +234,7 @@ pub fn origins(object: NodeRef<'_>, snapshot: &Snapshot) -> serde_json::Value {
 }
 
 /// `path:line:column` of a location and, in brackets, what it went through.
-pub fn place(snapshot: &Snapshot, location: &Location) -> String {
+pub(crate) fn place(snapshot: &Snapshot, location: &Location) -> String {
     let at = |location: &Location| {
         let ((line, column), _) = snapshot.positions(location);
         format!("{}:{line}:{column}", clean(&location.path))

@@ -23,7 +23,7 @@ thread_local! {
 
 /// Writes an answer for so many columns: words of prose wrap there, drawings and tables
 /// fit into them.
-pub fn in_columns<T>(columns: usize, write: impl FnOnce() -> T) -> T {
+pub(crate) fn in_columns<T>(columns: usize, write: impl FnOnce() -> T) -> T {
     let before = COLUMNS.replace(columns);
     let answer = write();
     COLUMNS.set(before);
@@ -31,12 +31,12 @@ pub fn in_columns<T>(columns: usize, write: impl FnOnce() -> T) -> T {
 }
 
 /// The width of prose, paths excepted.
-pub fn width() -> usize {
+pub(crate) fn width() -> usize {
     COLUMNS.get()
 }
 
 /// The width of a drawing, which has an end in a pipe too.
-pub fn drawn_width() -> usize {
+pub(crate) fn drawn_width() -> usize {
     match width() {
         usize::MAX => DRAWN,
         columns => columns,
@@ -44,7 +44,7 @@ pub fn drawn_width() -> usize {
 }
 
 /// An object of a contract.
-pub fn object(id: &ObjectId) -> Value {
+pub(crate) fn object(id: &ObjectId) -> Value {
     let mut object = json!({"apiVersion": &*id.api_version, "kind": &*id.kind, "name": &*id.name});
     if let Some(namespace) = &id.namespace {
         object["namespace"] = json!(&**namespace);
@@ -53,7 +53,7 @@ pub fn object(id: &ObjectId) -> Value {
 }
 
 /// A location of a contract; null for what no file states as text.
-pub fn location(snapshot: &Snapshot, location: Option<&Location>) -> Value {
+pub(crate) fn location(snapshot: &Snapshot, location: Option<&Location>) -> Value {
     let Some((found, place)) = location.and_then(|found| Some((found, place(snapshot, found)?))) else {
         return Value::Null;
     };
@@ -73,12 +73,12 @@ pub fn location(snapshot: &Snapshot, location: Option<&Location>) -> Value {
 }
 
 /// An unknown value of a contract.
-pub fn unknown(why: &str) -> Value {
+pub(crate) fn unknown(why: &str) -> Value {
     json!({"$unknown": why})
 }
 
 /// A string of a contract.
-pub fn text(text: &Text) -> Value {
+pub(crate) fn text(text: &Text) -> Value {
     match text {
         Text::Known(text) => json!(text),
         Text::Holes(holes) => {
@@ -89,7 +89,7 @@ pub fn text(text: &Text) -> Value {
 }
 
 /// Writes words up to the width of text answers; further lines are indented.
-pub fn paragraph(out: &mut String, text: &str, indent: &str) {
+pub(crate) fn paragraph(out: &mut String, text: &str, indent: &str) {
     let mut column = 0;
     for word in text.split_whitespace() {
         let length = word.chars().count();
@@ -108,7 +108,9 @@ pub fn paragraph(out: &mut String, text: &str, indent: &str) {
 
 /// Clusters with their answers, those with the same one together, in the order of the
 /// first of each. What has no name stands alone.
-pub fn alike<A: PartialEq>(answers: impl IntoIterator<Item = (Option<String>, A)>) -> Vec<(Vec<String>, A)> {
+pub(crate) fn alike<A: PartialEq>(
+    answers: impl IntoIterator<Item = (Option<String>, A)>,
+) -> Vec<(Vec<String>, A)> {
     let mut found: Vec<(Vec<String>, A)> = Vec::new();
     for (name, answer) in answers {
         let same = found.iter_mut().find(|(names, known)| !names.is_empty() && *known == answer);
@@ -121,7 +123,7 @@ pub fn alike<A: PartialEq>(answers: impl IntoIterator<Item = (Option<String>, A)
 }
 
 /// `cluster a`, or `3 clusters: a, b, c`; `none` where there is no name.
-pub fn of_clusters(names: &[String], none: &str) -> String {
+pub(crate) fn of_clusters(names: &[String], none: &str) -> String {
     match names {
         [] => none.to_owned(),
         [name] => format!("cluster {}", clean(name)),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// A field, and what the clusters of the repository have of it.
-pub struct Field<'a> {
+pub(crate) struct Field<'a> {
     /// The kind as people write it.
     pub kind: &'a str,
     /// The path below it.
@@ -21,7 +21,7 @@ pub struct Field<'a> {
 }
 
 /// In words.
-pub fn text(field: &Field<'_>) -> String {
+pub(crate) fn text(field: &Field<'_>) -> String {
     let mut out = String::new();
     let path: Vec<&str> = std::iter::once(field.kind).chain(field.path.iter().copied()).collect();
     let _ = writeln!(out, "{}", clean(&path.join(".")));
@@ -100,7 +100,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// As the JSON contract has it.
-pub fn json(field: &Field<'_>) -> Value {
+pub(crate) fn json(field: &Field<'_>) -> Value {
     let version = |version: &Versioned| {
         let schema = version.schema;
         let kind = version.kind;

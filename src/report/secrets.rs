@@ -33,7 +33,7 @@ const LIMIT: usize = 1 << 17;
 
 /// Secret texts.
 #[derive(Debug, Default)]
-pub struct Values {
+pub(crate) struct Values {
     /// In order.
     known: Vec<Box<str>>,
     /// Finds how they begin.
@@ -42,7 +42,7 @@ pub struct Values {
 
 impl Values {
     /// What the Secrets, generators and patches of trees hold.
-    pub fn of<'s>(trees: impl IntoIterator<Item = &'s Snapshot>) -> Values {
+    pub(crate) fn of<'s>(trees: impl IntoIterator<Item = &'s Snapshot>) -> Values {
         let mut known: BTreeSet<String> = BTreeSet::new();
         for snapshot in trees {
             add_of(snapshot, &mut known);
@@ -57,7 +57,7 @@ impl Values {
 
     /// Where secret texts are: known values, credentials in URLs. In order, and
     /// not overlapping.
-    pub fn find(&self, text: &str) -> Vec<Range<usize>> {
+    pub(crate) fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut at = 0;
         while let Some(starts) = &self.starts
@@ -100,7 +100,7 @@ impl Values {
     }
 
     /// The text with stars for what is secret.
-    pub fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    pub(crate) fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
         stars(text, &self.find(text))
     }
 }

@@ -9,7 +9,7 @@ use crate::world::versions::Settings;
 
 /// `Flux 2.8.8 (clusters/production/gotk-components.yaml:3)`; where nothing states
 /// it, what it is taken for.
-pub fn version(snapshot: &Snapshot, product: Product, settings: &Settings) -> String {
+pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings) -> String {
     let (setting, (major, minors)) = match product {
         Product::Flux => (&settings.flux, &FLUX),
         Product::ClusterApi => (&settings.cluster_api, &CLUSTER_API),

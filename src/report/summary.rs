@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Write what was looked at, what was found and what was not checked.
-pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
+pub(crate) fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     let outcome = lint.outcome;
     let mut looked = format!(
         "{}, {}, {}",
@@ -90,7 +90,7 @@ pub(super) fn with_fix(findings: &[Finding], applicability: Applicability) -> us
 }
 
 /// Write how many findings each rule has, the most first.
-pub fn statistics(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
+pub(crate) fn statistics(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     let mut counts: BTreeMap<(&str, Level), usize> = BTreeMap::new();
     for finding in lint.shown() {
         *counts.entry((finding.rule.id, finding.level)).or_default() += 1;

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// One suspendable object of a cluster.
-pub struct State<'w> {
+pub(crate) struct State<'w> {
     cluster: &'w Cluster,
     object: &'w Effective,
     suspension: Suspension<'w>,

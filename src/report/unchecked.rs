@@ -72,14 +72,19 @@ pub fn remedy(reason: &str) -> Option<&'static str> {
 }
 
 /// Counts of all reasons, in a line.
-pub fn counts(not_checked: &NotChecked) -> String {
+pub(crate) fn counts(not_checked: &NotChecked) -> String {
     let reasons = not_checked.iter().map(|(reason, places)| unchecked(places.len(), reason));
     reasons.collect::<Vec<_>>().join(", ")
 }
 
 /// Write what was not checked, and below it for each reason what would let it be; all
 /// places where they are `listed`.
-pub fn write(out: &mut dyn Write, not_checked: &NotChecked, listed: bool, width: usize) -> io::Result<()> {
+pub(crate) fn write(
+    out: &mut dyn Write,
+    not_checked: &NotChecked,
+    listed: bool,
+    width: usize,
+) -> io::Result<()> {
     if not_checked.is_empty() {
         return Ok(());
     }
@@ -94,7 +99,7 @@ pub fn write(out: &mut dyn Write, not_checked: &NotChecked, listed: bool, width:
 }
 
 /// The same as a text, in answers of commands that list no places.
-pub fn text(not_checked: &NotChecked, width: usize) -> String {
+pub(crate) fn text(not_checked: &NotChecked, width: usize) -> String {
     let mut out = Vec::new();
     let line = format!("not checked: {}", counts(not_checked));
     let written = paragraph(&mut out, &line, "  ", width).and_then(|()| to_do(&mut out, not_checked, width));
@@ -124,7 +129,7 @@ fn name(reason: &str) -> String {
 }
 
 /// Write words up to the width; further lines begin with the gap.
-pub fn paragraph(out: &mut dyn Write, text: &str, gap: &str, width: usize) -> io::Result<()> {
+pub(crate) fn paragraph(out: &mut dyn Write, text: &str, gap: &str, width: usize) -> io::Result<()> {
     let lead = &text[..text.len() - text.trim_start().len()];
     for (index, line) in wrap(text, width.saturating_sub(gap.len())).iter().enumerate() {
         writeln!(out, "{}{line}", if index == 0 { lead } else { gap })?;

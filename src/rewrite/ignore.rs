@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A rule to silence at a place.
-pub struct Ignore {
+pub(crate) struct Ignore {
     /// The rule's id.
     pub rule: &'static str,
     /// The finding's place.
@@ -18,7 +18,7 @@ pub struct Ignore {
 
 /// What came of adding comments.
 #[derive(Default)]
-pub struct Added {
+pub(crate) struct Added {
     /// The files with their comments, in order of paths.
     pub changes: Vec<FileChange>,
     /// How many comments they hold.
@@ -29,7 +29,7 @@ pub struct Added {
 
 /// The comments that silence some findings, one for each line, with a `reason`
 /// that may be empty.
-pub fn add(snapshot: &Snapshot, ignores: &[Ignore], reason: &str) -> Added {
+pub(crate) fn add(snapshot: &Snapshot, ignores: &[Ignore], reason: &str) -> Added {
     let mut files: BTreeMap<&Arc<str>, Vec<&Ignore>> = BTreeMap::new();
     for ignore in ignores {
         files.entry(&ignore.location.path).or_default().push(ignore);

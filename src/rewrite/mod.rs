@@ -5,19 +5,19 @@
 //! old one did plus the wanted changes. All files of a run are proven before
 //! [`write::write`] touches the first.
 
-pub mod fix;
-pub mod ignore;
-pub mod patch;
+pub(crate) mod fix;
+pub(crate) mod ignore;
+pub(crate) mod patch;
 mod policy;
-pub mod refactor;
-pub mod subject;
-pub mod suspend;
-pub mod write;
+pub(crate) mod refactor;
+pub(crate) mod subject;
+pub(crate) mod suspend;
+pub(crate) mod write;
 
 use crate::repo::{Blob, Snapshot};
 use crate::yaml::edit;
 
-pub use crate::yaml::edit::Wanted;
+pub(crate) use crate::yaml::edit::Wanted;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

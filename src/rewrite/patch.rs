@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The ways to write such a patch, the most precise first; which of them reaches
 /// the object and nothing else is for a proof to say.
-pub fn suspending(
+pub(crate) fn suspending(
     snapshot: &Snapshot,
     world: &World,
     subject: Subject<'_>,
@@ -65,7 +65,7 @@ pub fn suspending(
 
 /// The removal of the patch that states a value, where the patch is one that
 /// [`suspending`] writes.
-pub fn resuming(snapshot: &Snapshot, value: NodeRef<'_>) -> Option<Wanted> {
+pub(crate) fn resuming(snapshot: &Snapshot, value: NodeRef<'_>) -> Option<Wanted> {
     let location = value.location()?;
     let name = location.path.rsplit('/').next()?;
     if !FILE_NAMES.contains(&name) {

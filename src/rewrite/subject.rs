@@ -70,7 +70,7 @@ fn documents<'s>(snapshot: &'s Snapshot, path: &str) -> impl Iterator<Item = &'s
 
 /// The text that states a value; `None` where no document does by itself, as for
 /// an inline patch, which is text inside of a value.
-pub fn text_of(snapshot: &Snapshot, node: NodeRef<'_>) -> Option<Text> {
+pub(crate) fn text_of(snapshot: &Snapshot, node: NodeRef<'_>) -> Option<Text> {
     Text::of(node).or_else(|| {
         let location = node.location()?;
         let of_location = |source: &Arc<Source>| {
@@ -86,7 +86,7 @@ pub fn text_of(snapshot: &Snapshot, node: NodeRef<'_>) -> Option<Text> {
 
 /// The place of the manifest that an object is made of: of the files that shaped
 /// it the one that holds it.
-pub fn home(object: &Effective) -> Option<&Location> {
+pub(crate) fn home(object: &Effective) -> Option<&Location> {
     let holds = |role: &str| matches!(role, "resource" | "base" | "component");
     object.files.iter().find(|(role, _)| holds(role)).map(|(_, location)| location)
 }
@@ -171,7 +171,7 @@ fn by_identity<'w>(world: &'w World, cluster: &'w Cluster) -> ByIdentity<'w> {
 
 /// The kustomization that the Flux Kustomization of a subject builds, where there
 /// is one: a patch in it reaches what that one applies, and nothing before it.
-pub fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) -> Option<Text> {
+pub(crate) fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) -> Option<Text> {
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
     let applied = &subject.cluster.applied[member.applied_by? as usize];

@@ -42,12 +42,12 @@ pub fn is_suspendable(id: &ObjectId) -> bool {
 }
 
 /// Whether objects of this kind are suspended by `spec.suspend`.
-pub fn is_suspended_by_field(id: &ObjectId) -> bool {
+pub(crate) fn is_suspended_by_field(id: &ObjectId) -> bool {
     kinds::of(id).is_some_and(|kind| kind.suspend == SuspendBy::Field)
 }
 
 /// Where a suspension of an object is written when nobody says so.
-pub fn default_via(cluster: &Cluster) -> Via {
+pub(crate) fn default_via(cluster: &Cluster) -> Via {
     match cluster.settings.feature(Feature::SuspendAnnotation).value {
         Some(true) => Via::Annotation,
         _ => Via::Spec,
@@ -55,7 +55,7 @@ pub fn default_via(cluster: &Cluster) -> Via {
 }
 
 /// The JSON Pointer of the value that decides on the suspension of an object.
-pub fn pointer(id: &ObjectId, via: Via) -> String {
+pub(crate) fn pointer(id: &ObjectId, via: Via) -> String {
     let key = match kinds::of(id).map(|kind| kind.suspend) {
         Some(SuspendBy::Annotation(key)) => key,
         _ if via == Via::Spec => return SPEC.to_owned(),

@@ -8,7 +8,7 @@
 //! those that hold nothing but the beginning of what it writes itself.
 //!
 //! Nothing is written through a symbolic link below the root, whoever names the
-//! file: the tree may have made it. [`file`] writes reports and builds by the same
+//! file: the tree may have made it. [`file()`] writes reports and builds by the same
 //! laws.
 
 use super::{FileChange, Refusal};
@@ -85,9 +85,9 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
 /// those after the moves. Directories that are empty afterwards go.
 ///
 /// # Errors
-/// As of [`write`]; a path that is taken. Where something fails midway, files that
+/// As of [`write()`]; a path that is taken. Where something fails midway, files that
 /// were moved are moved back.
-pub fn relocate(
+pub(crate) fn relocate(
     root: &Path,
     moves: &[(Arc<str>, Arc<str>)],
     changes: &[FileChange],
@@ -133,7 +133,7 @@ pub fn relocate(
 /// # Errors
 /// What the system says. Below the root: a symbolic link on the way or in its
 /// place, anything but a regular file.
-pub fn file(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn file(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     match place(root, path) {
         Place::Inside(root, rest) => {
             let target = plain(&root, &rest)?;
@@ -161,7 +161,7 @@ pub fn file(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says, and a link or file on the way.
-pub fn directories(base: &Path, rest: &Path) -> io::Result<PathBuf> {
+pub(crate) fn directories(base: &Path, rest: &Path) -> io::Result<PathBuf> {
     let mut path = base.to_owned();
     for component in rest.components() {
         path.push(component);

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The schemas of those directories.
 #[derive(Debug, Default)]
-pub struct Catalogue {
+pub(crate) struct Catalogue {
     /// By group, version and kind, the kind in lower case.
     defined: FxHashMap<(String, String, String), Arc<Written>>,
     /// Files of JSON Schema by their path in lower case, below the directory.
@@ -28,7 +28,7 @@ struct Entry {
 impl Catalogue {
     /// Take in a directory. What is neither a definition nor a JSON Schema is left
     /// out.
-    pub fn add(&mut self, tree: &FileTree) {
+    pub(crate) fn add(&mut self, tree: &FileTree) {
         let snapshot = tree.snapshot();
         for (path, file) in tree.walk("") {
             if path.ends_with(".json") {
@@ -59,7 +59,7 @@ impl Catalogue {
     /// The schema of a kind: a definition's, else that of a file named as
     /// `GROUP/KIND_VERSION.json` (the catalogue of CRDs, flux-schema) or as
     /// `KIND-GROUP-VERSION.json` (kubeconform, the group up to its first dot).
-    pub fn find(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Written>> {
+    pub(crate) fn find(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Written>> {
         if self.defined.is_empty() && self.files.is_empty() {
             return None;
         }

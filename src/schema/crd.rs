@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A version of a kind that a CustomResourceDefinition defines.
 #[derive(Debug)]
-pub struct Defined {
+pub(crate) struct Defined {
     /// The API group.
     pub group: Arc<str>,
     /// The version.
@@ -24,7 +24,7 @@ pub struct Defined {
 
 /// The versions that an effective CustomResourceDefinition defines; none where its
 /// group or kind is unknown.
-pub fn defined(definition: NodeRef<'_>) -> Vec<Defined> {
+pub(crate) fn defined(definition: NodeRef<'_>) -> Vec<Defined> {
     let text = |pointer: &str| definition.str_at(pointer).filter(|text| !text.contains("${"));
     let (Some(group), Some(kind)) = (text("/spec/group"), text("/spec/names/kind")) else {
         return Vec::new();

@@ -5,7 +5,7 @@ use super::tree::Schema;
 
 /// A field in one API version of its kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Versioned {
+pub(crate) struct Versioned {
     /// The kind.
     pub kind: &'static TableKind,
     /// The field in the newest release that has it.
@@ -21,7 +21,7 @@ pub struct Versioned {
 impl Versioned {
     /// Whether a release of the product has the field, by its place in
     /// [`Product::releases`].
-    pub fn is_in(&self, release: usize, path: &[&str]) -> bool {
+    pub(crate) fn is_in(&self, release: usize, path: &[&str]) -> bool {
         let releases = self.kind.releases();
         let Some(one) = releases.get(release).filter(|one| one.served) else { return false };
         one.schema().and_then(|root| at(root, path)).is_some()
@@ -29,7 +29,7 @@ impl Versioned {
 }
 
 /// The kinds of a name, in any case and of any group: the newest versions first.
-pub fn kinds_of(name: &str) -> Vec<&'static TableKind> {
+pub(crate) fn kinds_of(name: &str) -> Vec<&'static TableKind> {
     let mut found: Vec<&TableKind> =
         table::kinds().iter().filter(|kind| kind.kind().eq_ignore_ascii_case(name)).collect();
     found.sort_by_key(|kind| (kind.group(), std::cmp::Reverse(age(kind.version()))));
@@ -54,7 +54,7 @@ fn age(version: &str) -> (u8, u32, u32) {
 
 /// The field at a path below a schema. Lists are passed through: `dependsOn.name` is
 /// the name of an item.
-pub fn at<'s>(root: &'s Schema, path: &[&str]) -> Option<(&'s Schema, bool)> {
+pub(crate) fn at<'s>(root: &'s Schema, path: &[&str]) -> Option<(&'s Schema, bool)> {
     let (mut schema, mut required) = (root, true);
     for name in path {
         while let Some(item) = schema.item().filter(|_| schema.properties.is_empty()) {
@@ -69,7 +69,7 @@ pub fn at<'s>(root: &'s Schema, path: &[&str]) -> Option<(&'s Schema, bool)> {
 }
 
 /// The fields that a map, or a list of maps, has.
-pub fn fields(schema: &Schema) -> Vec<(&str, bool)> {
+pub(crate) fn fields(schema: &Schema) -> Vec<(&str, bool)> {
     let mut inner = schema;
     while let Some(item) = inner.item().filter(|_| inner.properties.is_empty()) {
         inner = item;
@@ -79,7 +79,7 @@ pub fn fields(schema: &Schema) -> Vec<(&str, bool)> {
 }
 
 /// A field in each API version that has it, the newest first.
-pub fn versions_of(kinds: &[&'static TableKind], path: &[&str]) -> Vec<Versioned> {
+pub(crate) fn versions_of(kinds: &[&'static TableKind], path: &[&str]) -> Vec<Versioned> {
     let of_kind = |kind: &&'static TableKind| {
         let releases = kind.releases();
         let names = kind.product.releases();
@@ -95,7 +95,7 @@ pub fn versions_of(kinds: &[&'static TableKind], path: &[&str]) -> Vec<Versioned
 
 /// Where a path ends that no version has: the names that are there, for a
 /// did-you-mean.
-pub fn names_at(kinds: &[&'static TableKind], path: &[&str]) -> Vec<&'static str> {
+pub(crate) fn names_at(kinds: &[&'static TableKind], path: &[&str]) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::new();
     for kind in kinds {
         for schema in kind.releases().iter().filter_map(table::Release::schema) {
@@ -110,7 +110,7 @@ pub fn names_at(kinds: &[&'static TableKind], path: &[&str]) -> Vec<&'static str
 }
 
 /// The types of a field in words: `list of maps`.
-pub fn type_of(schema: &Schema) -> String {
+pub(crate) fn type_of(schema: &Schema) -> String {
     if schema.int_or_string {
         return "integer or string".to_owned();
     }
@@ -135,7 +135,7 @@ pub fn type_of(schema: &Schema) -> String {
 }
 
 /// Whether a product's releases say anything: others are known at one release.
-pub fn has_releases(product: Product) -> bool {
+pub(crate) fn has_releases(product: Product) -> bool {
     product.releases().len() > 1
 }
 

@@ -6,7 +6,7 @@ use base64::Engine;
 
 /// Whether a text is of a format; `None` where the API server doesn't check it, or
 /// where its check isn't known here in every detail.
-pub fn is_valid(format: &str, text: &str) -> Option<bool> {
+pub(super) fn is_valid(format: &str, text: &str) -> Option<bool> {
     let name = format.replace('-', "");
     Some(match name.as_str() {
         "byte" => base64::engine::general_purpose::STANDARD.decode(text.replace(['\n', '\r'], "")).is_ok(),
@@ -24,7 +24,7 @@ pub fn is_valid(format: &str, text: &str) -> Option<bool> {
 /// Whether a text is a quantity of Kubernetes: `500m`, `1.5Gi`, `1e3`.
 /// Source: apimachinery `pkg/api/resource/quantity.go` (`parseQuantityString`,
 /// `suffixer`).
-pub fn is_quantity(text: &str) -> bool {
+pub(super) fn is_quantity(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let whole = digits(unsigned);

@@ -4,24 +4,24 @@
 mod catalogue;
 mod cel;
 mod crd;
-pub mod explain;
+pub(crate) mod explain;
 mod export;
 mod format;
-pub mod table;
+pub(crate) mod table;
 mod tree;
 mod validate;
 
-pub use catalogue::Catalogue;
-pub use crd::{Defined, defined, json};
+pub(crate) use catalogue::Catalogue;
+pub use crd::json;
+pub(crate) use crd::{Defined, defined};
 pub use export::json_schema;
-pub use table::{Product, Release, TableKind};
-pub use tree::{Additional, Child, Dialect, Schema, Text, Types, Written};
-pub use validate::{
-    Fault, Malformed, Options, Report, Violation, is_placeholder, type_name, validate, validate_update,
-    validate_value,
-};
+pub(crate) use table::{Product, TableKind};
+pub use tree::Schema;
+pub(crate) use tree::{Additional, Text, Types, Written};
+pub(crate) use validate::{Fault, Malformed, Report, Violation, validate_update, validate_value};
+pub use validate::{Options, validate};
 
 /// A schema of the table by its number.
-pub fn root(number: u16) -> &'static Schema {
+pub(crate) fn root(number: u16) -> &'static Schema {
     table::node(number)
 }

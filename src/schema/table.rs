@@ -223,7 +223,7 @@ fn table() -> &'static Table {
 }
 
 /// All kinds, sorted by [`TableKind::key`].
-pub fn kinds() -> &'static [TableKind] {
+pub(crate) fn kinds() -> &'static [TableKind] {
     &table().kinds
 }
 
@@ -237,7 +237,7 @@ pub fn find(group: &str, version: &str, kind: &str) -> Option<&'static TableKind
 }
 
 /// The metadata that every object has.
-pub fn object_meta() -> &'static Schema {
+pub(crate) fn object_meta() -> &'static Schema {
     node(table().object_meta)
 }
 

@@ -136,7 +136,7 @@ pub fn validate<'a, 's>(object: NodeRef<'a>, schema: &'s Schema, options: Option
 }
 
 /// Validate a value against a schema at a place of an object.
-pub fn validate_value<'a, 's>(
+pub(crate) fn validate_value<'a, 's>(
     node: NodeRef<'a>,
     schema: &'s Schema,
     pointer: &str,
@@ -150,7 +150,7 @@ pub fn validate_value<'a, 's>(
 /// Validate an object that replaces another one: what [`validate`] says, and the rules
 /// that compare both (`oldSelf`). Items of a list are compared where keys tell which
 /// is which.
-pub fn validate_update<'a, 's>(
+pub(crate) fn validate_update<'a, 's>(
     old: NodeRef<'a>,
     new: NodeRef<'a>,
     schema: &'s Schema,
@@ -164,7 +164,7 @@ pub fn validate_update<'a, 's>(
 
 /// Whether a text stands for what is known later: a variable, a template, an
 /// encrypted value.
-pub fn is_placeholder(text: &str) -> bool {
+pub(crate) fn is_placeholder(text: &str) -> bool {
     text.contains("${") || text.contains("<<") || text.contains("{{") || text.starts_with("ENC[")
 }
 
@@ -179,7 +179,7 @@ fn is_blank_to_fill(text: &str) -> bool {
 }
 
 /// What a value is, for messages; `None` where that is unknown.
-pub fn type_name(node: NodeRef<'_>) -> Option<&'static str> {
+pub(crate) fn type_name(node: NodeRef<'_>) -> Option<&'static str> {
     if node.is_unknown() {
         return None;
     }
@@ -684,7 +684,8 @@ pub(super) fn matches(pattern: &str, text: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Dialect, Written};
+    use crate::schema::Written;
+    use crate::schema::tree::Dialect;
     use crate::yaml::parse_nodes;
 
     fn schema(text: &str) -> std::sync::Arc<Written> {

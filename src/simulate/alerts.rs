@@ -81,7 +81,7 @@ pub const SOURCE_KINDS: &[&str] = &[
 ];
 
 /// The kinds that came later: [`behaviour::NEWER_SOURCE_KINDS`].
-pub const NEWER_SOURCE_KINDS: &[&str] = &["ArtifactGenerator", "ExternalArtifact"];
+pub(crate) const NEWER_SOURCE_KINDS: &[&str] = &["ArtifactGenerator", "ExternalArtifact"];
 
 /// The kinds that Flux Operator adds to the enum where it installs Flux
 /// (flux-operator `internal/builder/templates.go`).
@@ -92,7 +92,7 @@ pub const OPERATOR_SOURCE_KINDS: &[&str] = &["FluxInstance", "ResourceSet", "Res
 ///
 /// Mirrors the enumeration of `CrossNamespaceObjectReference` in the CRDs of each
 /// release, and what flux-operator adds to it.
-pub fn accepts_kind(version: &str, kind: &str, settings: &Settings) -> Known<bool> {
+pub(crate) fn accepts_kind(version: &str, kind: &str, settings: &Settings) -> Known<bool> {
     if OPERATOR_SOURCE_KINDS.contains(&kind) {
         return match settings.operator {
             true => Known::Value(true),
@@ -152,14 +152,18 @@ pub fn matches(alert: &Alert, event: &Event<'_>) -> Match {
 
 /// Whether the alert's sources select an object of these labels, for events of
 /// some severity and message.
-pub fn selects(alert: &Alert, object: &InvolvedObject, labels: &BTreeMap<String, Text>) -> Known<bool> {
+pub(crate) fn selects(
+    alert: &Alert,
+    object: &InvolvedObject,
+    labels: &BTreeMap<String, Text>,
+) -> Known<bool> {
     let subject = Subject { kind: &object.kind, namespace: &object.namespace, name: &object.name };
     any(alert.sources.iter().map(|source| source_selects(source, alert, subject, || labels)))
 }
 
 /// What names an object in a source.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'o> {
+pub(crate) struct Subject<'o> {
     /// Its kind.
     pub kind: &'o str,
     /// Its namespace; empty without one.
@@ -168,9 +172,9 @@ pub struct Subject<'o> {
     pub name: &'o str,
 }
 
-/// Whether one source of an alert selects an object: what [`matches`] says of an
+/// Whether one source of an alert selects an object: what [`matches()`] says of an
 /// event of some severity and message, without its words. Labels are asked for last.
-pub fn source_selects<'l>(
+pub(crate) fn source_selects<'l>(
     source: &EventSource,
     alert: &Alert,
     object: Subject<'_>,
@@ -198,7 +202,7 @@ pub fn source_selects<'l>(
 }
 
 /// True where one is, else unknown where one is.
-pub fn any(answers: impl Iterator<Item = Known<bool>>) -> Known<bool> {
+pub(crate) fn any(answers: impl Iterator<Item = Known<bool>>) -> Known<bool> {
     let mut all = Known::Value(false);
     for answer in answers {
         match answer {

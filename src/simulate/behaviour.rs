@@ -8,7 +8,7 @@ use crate::yaml::Known;
 
 /// Whose version counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Product {
+pub(crate) enum Product {
     /// Flux 2.x.
     Flux,
     /// Cluster API 1.x.
@@ -17,7 +17,7 @@ pub enum Product {
 
 impl Product {
     /// Its name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Product::Flux => "Flux",
             Product::ClusterApi => "Cluster API",
@@ -32,7 +32,7 @@ impl Product {
     }
 
     /// The version that a cluster states.
-    pub fn version(self, settings: &Settings) -> Option<Version> {
+    pub(crate) fn version(self, settings: &Settings) -> Option<Version> {
         match self {
             Product::Flux => settings.flux.value,
             Product::ClusterApi => settings.cluster_api.value,
@@ -42,7 +42,7 @@ impl Product {
 
 /// Something that controllers do from a minor version on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Behaviour {
+pub(crate) struct Behaviour {
     /// Whose version counts.
     pub product: Product,
     /// The first minor version that does it.
@@ -55,7 +55,7 @@ pub struct Behaviour {
 
 impl Behaviour {
     /// Whether the controllers of a cluster do it.
-    pub fn of(&self, settings: &Settings) -> Known<bool> {
+    pub(crate) fn of(&self, settings: &Settings) -> Known<bool> {
         // Of Flux a range may be known where no version is.
         let in_range = match self.product {
             Product::Flux => settings.flux_at_least(self.since),
@@ -65,7 +65,7 @@ impl Behaviour {
     }
 
     /// Whether controllers of a version do it.
-    pub fn at(&self, version: Option<Version>) -> Known<bool> {
+    pub(crate) fn at(&self, version: Option<Version>) -> Known<bool> {
         match version {
             Some(version) => Known::Value(version.at_least(self.product.major(), self.since)),
             None => Known::Unknown,
@@ -73,13 +73,13 @@ impl Behaviour {
     }
 
     /// The version that does it first: `Flux 2.5`.
-    pub fn first(&self) -> String {
+    pub(crate) fn first(&self) -> String {
         format!("{} {}.{}", self.product.name(), self.product.major(), self.since)
     }
 
     /// What is to be said of a cluster whose controllers don't do it, or of which
     /// it is not known: then both answers.
-    pub fn note(&self, settings: &Settings) -> Option<String> {
+    pub(crate) fn note(&self, settings: &Settings) -> Option<String> {
         let Behaviour { now, before, .. } = self;
         match (self.of(settings), self.product.version(settings)) {
             (Known::Value(true), _) => None,
@@ -108,28 +108,28 @@ const fn cluster_api(since: u32, now: &'static str, before: &'static str) -> Beh
 
 /// RFC-0008 (notification-controller 1.5, and the recorder of all controllers of
 /// that release): notification-controller pull request 1014.
-pub const OBJECT_EVENT_METADATA: Behaviour = flux(
+pub(crate) const OBJECT_EVENT_METADATA: Behaviour = flux(
     5,
     "annotations event.toolkit.fluxcd.io/… are sent, and the Alert's eventMetadata wins over them",
     "no annotation is sent, and the Alert's eventMetadata adds only keys that the event lacks",
 );
 
 /// The gate for commit status providers (`getNotificationParams`).
-pub const COMMIT_STATUS_GATE: Behaviour = flux(
+pub(crate) const COMMIT_STATUS_GATE: Behaviour = flux(
     8,
     "a commit status provider gets only events that name a commit",
     "a commit status provider gets every event",
 );
 
 /// Error events without a commit pass that gate: notification-controller 1.9.
-pub const ERRORS_REACH_COMMIT_STATUS: Behaviour = flux(
+pub(crate) const ERRORS_REACH_COMMIT_STATUS: Behaviour = flux(
     9,
     "error events reach a commit status provider without a commit key",
     "error events need a commit key too",
 );
 
 /// The kinds of source-watcher in the Alert's and Receiver's schema.
-pub const NEWER_SOURCE_KINDS: Behaviour = flux(
+pub(crate) const NEWER_SOURCE_KINDS: Behaviour = flux(
     8,
     "an Alert may name ArtifactGenerator and ExternalArtifact",
     "the API server refuses an Alert that names ArtifactGenerator or ExternalArtifact",
@@ -137,49 +137,50 @@ pub const NEWER_SOURCE_KINDS: Behaviour = flux(
 
 /// Helm 4 in helm-controller 1.5: `upgrade.force` replaces objects, which a
 /// server-side apply does not do.
-pub const SERVER_SIDE_RELEASES: Behaviour = flux(
+pub(crate) const SERVER_SIDE_RELEASES: Behaviour = flux(
     8,
     "releases are installed by server-side apply, with which upgrade.force does nothing",
     "releases are installed by client-side apply, and upgrade.force replaces objects",
 );
 
 /// Upgrades over several minors, and the three hooks that came with them.
-pub const CHAINED_UPGRADES: Behaviour = cluster_api(
+pub(crate) const CHAINED_UPGRADES: Behaviour = cluster_api(
     12,
     "an upgrade may pass several minors, with hooks at each step",
     "an upgrade goes up one minor",
 );
 
 /// `retryAfterSeconds` of AfterClusterUpgrade.
-pub const AFTER_CLUSTER_UPGRADE_BLOCKS: Behaviour = cluster_api(
+pub(crate) const AFTER_CLUSTER_UPGRADE_BLOCKS: Behaviour = cluster_api(
     12,
     "AfterClusterUpgrade can block the next change of version",
     "AfterClusterUpgrade cannot block",
 );
 
 /// The annotation that holds an upgrade without an extension.
-pub const UPGRADE_HOOK_ANNOTATION: Behaviour = cluster_api(
+pub(crate) const UPGRADE_HOOK_ANNOTATION: Behaviour = cluster_api(
     10,
     "an annotation before-upgrade.hook.cluster.cluster.x-k8s.io… holds an upgrade",
     "that annotation is not read",
 );
 
 /// Annotations of Machines reach their Nodes.
-pub const NODE_ANNOTATIONS: Behaviour = cluster_api(
+pub(crate) const NODE_ANNOTATIONS: Behaviour = cluster_api(
     10,
     "annotations node.cluster.x-k8s.io/… of a Machine reach its Node",
     "no annotation of a Machine reaches its Node",
 );
 
 /// Patches of a ClusterClass may change a template's metadata.
-pub const PATCHED_TEMPLATE_METADATA: Behaviour = cluster_api(
+pub(crate) const PATCHED_TEMPLATE_METADATA: Behaviour = cluster_api(
     14,
     "patches of a ClusterClass may change the metadata of templates",
     "metadata in patches of a ClusterClass is dropped",
 );
 
 /// Every behaviour that depends on a version, for tests and documentation.
-pub const ALL: &[Behaviour] = &[
+#[cfg(test)]
+pub(crate) const ALL: &[Behaviour] = &[
     OBJECT_EVENT_METADATA,
     COMMIT_STATUS_GATE,
     ERRORS_REACH_COMMIT_STATUS,

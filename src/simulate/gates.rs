@@ -10,14 +10,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::go::duration::GoDuration;
 
-pub mod commands;
-pub mod objects;
-pub mod timeline;
+pub(crate) mod commands;
+pub(crate) mod objects;
+pub(crate) mod timeline;
 
 /// Annotation of a Gate that asks to open it.
-pub const OPEN_ANNOTATION: &str = "open.gate.fluxcd.io/requestedAt";
+pub(crate) const OPEN_ANNOTATION: &str = "open.gate.fluxcd.io/requestedAt";
 /// Annotation of a Gate that asks to close it.
-pub const CLOSE_ANNOTATION: &str = "close.gate.fluxcd.io/requestedAt";
+pub(crate) const CLOSE_ANNOTATION: &str = "close.gate.fluxcd.io/requestedAt";
 
 /// Opened or closed: a gate's state, its default, or what is asked of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +95,7 @@ pub struct GateState {
 }
 
 /// The reason of the condition `Opened`.
-pub const GATE_REASON: &str = "ReconciliationSucceeded";
+pub(crate) const GATE_REASON: &str = "ReconciliationSucceeded";
 
 /// Reads the value of a request annotation: RFC 3339 as Go's `time.RFC3339`
 /// reads it, cut to whole seconds as `metav1.Time` does.
@@ -135,13 +135,13 @@ pub fn parse_request_time(text: &str) -> Option<Timestamp> {
 }
 
 /// A time as Kubernetes writes it: RFC 3339 in UTC, in whole seconds.
-pub fn format_time(at: Timestamp) -> String {
+pub(crate) fn format_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The gate at a moment. Requests may come in any order; those after `now` do
 /// not count yet.
-pub fn state(spec: GateSpec, requests: &[Request], now: Timestamp) -> GateState {
+pub(crate) fn state(spec: GateSpec, requests: &[Request], now: Timestamp) -> GateState {
     let standing = requests
         .iter()
         .filter(|request| request.at <= now)
@@ -195,7 +195,7 @@ fn reset_time(spec: GateSpec, requested_at: Timestamp) -> Option<Timestamp> {
 
 /// Why a gate changes its position. The index is that of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// A request takes effect.
     Request(usize),
     /// The window of a request is over.
@@ -204,7 +204,7 @@ pub enum Cause {
 
 /// A change of a gate's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transition {
+pub(crate) struct Transition {
     /// When; from this instant on the gate has its new position.
     pub at: Timestamp,
     /// The new position.
@@ -215,7 +215,7 @@ pub struct Transition {
 
 /// All changes of a gate's position, in order, from the first request to the
 /// last reset. Before the first one the gate is at its default.
-pub fn transitions(spec: GateSpec, requests: &[Request]) -> Vec<Transition> {
+pub(crate) fn transitions(spec: GateSpec, requests: &[Request]) -> Vec<Transition> {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     // Of a tie the closing request comes last, so that it counts.
     order.sort_by_key(|&i| (requests[i].at, requests[i].position == Position::Closed));
@@ -262,7 +262,7 @@ pub struct Condition {
 
 /// The condition of a sync (`Approved`) or a source (`Blocked`) whose first
 /// closed gate, as `namespace/name`, is `closed`.
-pub fn condition(is_source: bool, closed: Option<&str>) -> Condition {
+pub(crate) fn condition(is_source: bool, closed: Option<&str>) -> Condition {
     let status = |yes| if yes { "True" } else { "False" };
     let (kind, status) = if is_source {
         ("Blocked", status(closed.is_some()))

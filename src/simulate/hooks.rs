@@ -4,11 +4,11 @@
 //! Everything here takes the observed state and the answers as inputs, with
 //! upstream's names, so that a test case of cluster-api reads the same.
 
-pub mod extension_config;
-pub mod input;
-pub mod sequence;
-pub mod simulate;
-pub mod upgrade_plan;
+pub(crate) mod extension_config;
+pub(crate) mod input;
+pub(crate) mod sequence;
+pub(crate) mod simulate;
+pub(crate) mod upgrade_plan;
 
 use crate::config::Extension;
 use crate::simulate::behaviour::{AFTER_CLUSTER_UPGRADE_BLOCKS, CHAINED_UPGRADES};
@@ -121,31 +121,31 @@ pub enum Answer {
 
 /// Answers by hook. A hook that is not in it has no handler: it passes without
 /// a call.
-pub type Answers = BTreeMap<Hook, Answer>;
+pub(crate) type Answers = BTreeMap<Hook, Answer>;
 
 /// The annotation `runtime.cluster.x-k8s.io/pending-hooks`: a sorted, comma
 /// separated list of hooks that are owed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PendingHooks(BTreeSet<String>);
+pub(crate) struct PendingHooks(BTreeSet<String>);
 
 impl PendingHooks {
     /// Reads the annotation's value; empty items do not count.
-    pub fn parse(annotation: &str) -> Self {
+    pub(crate) fn parse(annotation: &str) -> Self {
         Self(annotation.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 
     /// Whether the call is owed.
-    pub fn has(&self, hook: Hook) -> bool {
+    pub(crate) fn has(&self, hook: Hook) -> bool {
         self.0.contains(hook.name())
     }
 
     /// Marks calls as owed (`hooks.MarkAsPending`).
-    pub fn mark(&mut self, hooks: impl IntoIterator<Item = Hook>) {
+    pub(crate) fn mark(&mut self, hooks: impl IntoIterator<Item = Hook>) {
         self.0.extend(hooks.into_iter().map(|h| h.name().to_owned()));
     }
 
     /// Marks a call as done (`hooks.MarkAsDone`).
-    pub fn done(&mut self, hook: Hook) {
+    pub(crate) fn done(&mut self, hook: Hook) {
         self.0.remove(hook.name());
     }
 }
@@ -161,7 +161,7 @@ impl fmt::Display for PendingHooks {
 }
 
 /// The handlers of extensions that are known, by hook; `None` where none is.
-pub fn handlers(extensions: &[Extension]) -> Option<BTreeMap<Hook, Vec<String>>> {
+pub(crate) fn handlers(extensions: &[Extension]) -> Option<BTreeMap<Hook, Vec<String>>> {
     (!extensions.is_empty()).then(|| {
         let mut handlers: BTreeMap<Hook, Vec<String>> = BTreeMap::new();
         for extension in extensions {
@@ -176,7 +176,7 @@ pub fn handlers(extensions: &[Extension]) -> Option<BTreeMap<Hook, Vec<String>>>
 }
 
 /// The handlers of extensions whose failure is ignored.
-pub fn ignoring(extensions: &[Extension]) -> BTreeSet<String> {
+pub(crate) fn ignoring(extensions: &[Extension]) -> BTreeSet<String> {
     extensions
         .iter()
         .flat_map(|extension| extension.handlers.iter().map(move |handler| (extension, handler)))

@@ -27,7 +27,7 @@ use crate::yaml::{Known, Location, NodeRef, pointer_join};
 
 /// One effect of a change on Machines or hooks, with where it is written.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub(crate) struct Change {
     /// The object whose change has the effect.
     pub object: ObjectId,
     /// Where it is applied.
@@ -43,7 +43,7 @@ pub struct Change {
 /// Effects between two states of a cluster; either may be absent. Objects that
 /// are new or gone are told by their own effects; here what follows for the
 /// Machines of objects that stay, and the hooks that are called for Clusters.
-pub fn effects(
+pub(crate) fn effects(
     base: &World,
     base_cluster: Option<&FluxCluster>,
     head: &World,
@@ -67,7 +67,7 @@ pub fn effects(
 }
 
 /// Templates that standalone objects reference and that were edited in place.
-pub fn template_edits(before: &Scope<'_>, after: &Scope<'_>) -> Vec<Change> {
+pub(crate) fn template_edits(before: &Scope<'_>, after: &Scope<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     Comparison { before, after, conditions: conditions(after) }.templates(&mut changes);
     changes

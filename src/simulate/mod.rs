@@ -2,17 +2,17 @@
 //! events, gates and schedules, suspension, and what Cluster API makes of
 //! topologies: propagation, rollouts, hooks.
 
-pub mod alerts;
-pub mod behaviour;
-pub mod events;
-pub mod gates;
-pub mod hooks;
-pub mod machines;
-pub mod propagation;
-pub mod references;
-pub mod rollout;
-pub mod schedule;
-pub mod ssa;
-pub mod suspend;
-pub mod takeover;
-pub mod topology;
+pub(crate) mod alerts;
+pub(crate) mod behaviour;
+pub(crate) mod events;
+pub(crate) mod gates;
+pub(crate) mod hooks;
+pub(crate) mod machines;
+pub(crate) mod propagation;
+pub(crate) mod references;
+pub(crate) mod rollout;
+pub(crate) mod schedule;
+pub(crate) mod ssa;
+pub(crate) mod suspend;
+pub(crate) mod takeover;
+pub(crate) mod topology;

@@ -8,37 +8,37 @@
 //! (`computeDesiredMachine`), `core/reconcilers/machinepool` and
 //! `controlplane/kubeadm/pkg/desiredstate`.
 
-pub mod node;
-pub mod simulate;
+pub(crate) mod node;
+pub(crate) mod simulate;
 
 use std::collections::BTreeMap;
 
 use crate::yaml::Location;
 
 /// The label with the Cluster's name, on every owned object.
-pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+pub(crate) const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// Set on everything that the topology controller generates, and below.
-pub const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
+pub(crate) const TOPOLOGY_OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// The name of the topology's MachineDeployment entry.
-pub const TOPOLOGY_DEPLOYMENT_NAME: &str = "topology.cluster.x-k8s.io/deployment-name";
+pub(crate) const TOPOLOGY_DEPLOYMENT_NAME: &str = "topology.cluster.x-k8s.io/deployment-name";
 /// The name of the topology's MachinePool entry.
-pub const TOPOLOGY_POOL_NAME: &str = "topology.cluster.x-k8s.io/pool-name";
+pub(crate) const TOPOLOGY_POOL_NAME: &str = "topology.cluster.x-k8s.io/pool-name";
 /// The MachineDeployment's name, on its MachineSets and Machines.
-pub const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
+pub(crate) const DEPLOYMENT_NAME: &str = "cluster.x-k8s.io/deployment-name";
 /// The MachineSet's name, on its Machines.
-pub const SET_NAME: &str = "cluster.x-k8s.io/set-name";
+pub(crate) const SET_NAME: &str = "cluster.x-k8s.io/set-name";
 /// The MachinePool's name, on its Machines.
-pub const POOL_NAME: &str = "cluster.x-k8s.io/pool-name";
+pub(crate) const POOL_NAME: &str = "cluster.x-k8s.io/pool-name";
 /// Tells the MachineSets of a MachineDeployment apart.
-pub const TEMPLATE_HASH: &str = "machine-template-hash";
+pub(crate) const TEMPLATE_HASH: &str = "machine-template-hash";
 /// On control plane Machines.
-pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
+pub(crate) const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// The control plane object's name, on its Machines.
-pub const CONTROL_PLANE_NAME: &str = "cluster.x-k8s.io/control-plane-name";
+pub(crate) const CONTROL_PLANE_NAME: &str = "cluster.x-k8s.io/control-plane-name";
 /// The template that an object was cloned from.
-pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
+pub(crate) const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 /// Kind and group of that template.
-pub const CLONED_FROM_GROUP_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
+pub(crate) const CLONED_FROM_GROUP_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
 
 /// Where a key's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,7 +153,7 @@ pub enum WorkerKind {
 /// Metadata of a generated MachineDeployment or MachinePool, which is that of
 /// its machine template too. `hold-upgrade-sequence` and `defer-upgrade` stay
 /// behind.
-pub fn worker(
+pub(crate) fn worker(
     kind: WorkerKind,
     cluster: &str,
     entry: &str,
@@ -175,14 +175,14 @@ pub fn worker(
 }
 
 /// Whether a key orders upgrades and so is read from topology entries only.
-pub fn is_upgrade_order_annotation(key: &str) -> bool {
+pub(crate) fn is_upgrade_order_annotation(key: &str) -> bool {
     use crate::simulate::hooks::sequence::{DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE};
     key == DEFER_UPGRADE || key == HOLD_UPGRADE_SEQUENCE
 }
 
 /// Metadata of the per-cluster clone of a template that a class references: the
 /// template's own top-level metadata, of which only kubectl's stays behind.
-pub fn template_clone(cluster: &str, template: &Metadata, cloned_from: (&str, &str)) -> Metadata {
+pub(crate) fn template_clone(cluster: &str, template: &Metadata, cloned_from: (&str, &str)) -> Metadata {
     let mut metadata = template.clone();
     metadata.annotations.remove(LAST_APPLIED);
     force(&mut metadata.labels, TOPOLOGY, &[(CLUSTER_NAME, Some(cluster)), (TOPOLOGY_OWNED, Some(""))]);
@@ -196,7 +196,7 @@ pub fn template_clone(cluster: &str, template: &Metadata, cloned_from: (&str, &s
 
 /// Metadata of a control plane Machine, its InfraMachine and its KubeadmConfig.
 /// Top-level metadata of the control plane object goes nowhere.
-pub fn control_plane_machine(
+pub(crate) fn control_plane_machine(
     cluster: &str,
     control_plane: Option<&str>,
     machine_template: &Metadata,
@@ -229,7 +229,7 @@ const NOT_TO_MACHINE_SETS: [&str; 6] = [
 ];
 
 /// Whether a MachineDeployment's annotation reaches its MachineSets.
-pub fn reaches_machine_sets(annotation: &str) -> bool {
+pub(crate) fn reaches_machine_sets(annotation: &str) -> bool {
     !NOT_TO_MACHINE_SETS.contains(&annotation)
 }
 
@@ -343,7 +343,7 @@ pub fn machine(
 /// Metadata of a MachinePool's Machine, where the infrastructure provider has
 /// Machines for its pools. The pool's infrastructure and bootstrap objects get
 /// nothing but the Cluster's name.
-pub fn pool_machine(cluster: &str, pool: Option<&str>, template: &Metadata) -> Metadata {
+pub(crate) fn pool_machine(cluster: &str, pool: Option<&str>, template: &Metadata) -> Metadata {
     let mut metadata = template.clone();
     force(
         &mut metadata.labels,
@@ -356,6 +356,6 @@ pub fn pool_machine(cluster: &str, pool: Option<&str>, template: &Metadata) -> M
 /// Metadata of an InfraMachine or a bootstrap config when it is created: the
 /// Machine's, and `spec.template.metadata` of its template where the Machine has
 /// no such key. Later changes of the template's metadata do not reach it.
-pub fn created_from_template(machine: &Metadata, template: &Metadata) -> Metadata {
+pub(crate) fn created_from_template(machine: &Metadata, template: &Metadata) -> Metadata {
     merge_metadata(machine, template)
 }

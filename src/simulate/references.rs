@@ -104,7 +104,7 @@ pub fn scopes(world: &World) -> Vec<Scope<'_>> {
 }
 
 /// The scopes of one cluster, one for each apply target.
-pub fn scopes_of<'w>(world: &'w World, cluster: &'w FluxCluster) -> Vec<Scope<'w>> {
+pub(crate) fn scopes_of<'w>(world: &'w World, cluster: &'w FluxCluster) -> Vec<Scope<'w>> {
     let mut targets: Vec<&ApplyTarget> = cluster.members.iter().map(|member| &member.target).collect();
     targets.sort_unstable();
     targets.dedup();

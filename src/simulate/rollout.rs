@@ -1,11 +1,11 @@
 //! What a change of desired state does to Machines: which are replaced, which
 //! are changed in place, which stay.
 
-pub mod control_plane;
-pub mod field;
-pub mod kubeadm_config;
-pub mod machine_deployment;
-pub mod template;
+pub(crate) mod control_plane;
+pub(crate) mod field;
+pub(crate) mod kubeadm_config;
+pub(crate) mod machine_deployment;
+pub(crate) mod template;
 
 use crate::model::EffectKind;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use serde_json::Value;
 /// One consequence of a change for the Machines of a Cluster, or for the hooks
 /// that the change calls.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Effect {
+pub(crate) struct Effect {
     /// What happens: of the families `machines` and `hook`.
     pub effect: EffectKind,
     /// JSON Pointer of the field that decides.

@@ -15,10 +15,10 @@ use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{EntryRef, Known, Location, NodeRef};
 
 /// The proposed annotation: present with any value means suspended.
-pub const ANNOTATION: &str = "reconcile.fluxcd.io/suspended";
+pub(crate) const ANNOTATION: &str = "reconcile.fluxcd.io/suspended";
 
 /// Who suspended an object in flux-operator's web UI.
-pub const SUSPENDED_BY: &str = "fluxcd.controlplane.io/suspendedBy";
+pub(crate) const SUSPENDED_BY: &str = "fluxcd.controlplane.io/suspendedBy";
 
 /// What an object says about its own suspension.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl Suspension<'_> {
 }
 
 /// The comment that stands on the line after a location.
-pub fn comment_after(snapshot: &Snapshot, location: &Location) -> Option<String> {
+pub(crate) fn comment_after(snapshot: &Snapshot, location: &Location) -> Option<String> {
     let text = &snapshot.stream(snapshot.file(&location.path)?)?.text;
     let rest = text.get(location.end as usize..)?.lines().next()?;
     let comment = rest.trim_start().strip_prefix('#')?.trim();
@@ -103,7 +103,7 @@ pub fn comment_after(snapshot: &Snapshot, location: &Location) -> Option<String>
 }
 
 /// Flux objects that a Kustomization applies: its children.
-pub fn children<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
+pub(crate) fn children<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
     applied(world, cluster, id).into_iter().filter(|object| is_reconciled(&object.id)).collect()
 }
 
@@ -113,7 +113,7 @@ fn is_reconciled(id: &ObjectId) -> bool {
 }
 
 /// Everything that a Kustomization applies, itself excluded.
-pub fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
+pub(crate) fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
     world
         .members(cluster)
         .filter(|(member, object)| {
@@ -126,7 +126,7 @@ pub fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec
 
 /// A dependant of an object and whether both take their manifests from one
 /// source (then a new revision blocks it).
-pub struct Dependant<'w> {
+pub(crate) struct Dependant<'w> {
     /// The object that waits.
     pub object: &'w Effective,
     /// Whether kustomize-controller's revision rule applies.
@@ -136,7 +136,7 @@ pub struct Dependant<'w> {
 }
 
 /// Objects of the same kind that depend on one, readyExpr entries left out.
-pub fn dependants<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<Dependant<'w>> {
+pub(crate) fn dependants<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<Dependant<'w>> {
     let own = cluster
         .find(&ApplyTarget::Local, id.group(), &id.kind, id.namespace.as_deref(), &id.name)
         .map(|member| world.object(member.object));
@@ -169,7 +169,7 @@ fn source(object: &Effective) -> Option<(String, Option<String>, String)> {
 }
 
 /// Objects that take their manifests or charts from a source.
-pub fn consumers<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
+pub(crate) fn consumers<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
     world
         .members(cluster)
         .filter(|(member, object)| {
@@ -188,7 +188,7 @@ pub fn consumers<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> V
 /// What the end of a suspension brings to the cluster, of what changed in the
 /// repository while it lasted.
 #[derive(Debug, Default, PartialEq)]
-pub struct Resumption {
+pub(crate) struct Resumption {
     /// Objects that are applied for the first time.
     pub added: Vec<ObjectId>,
     /// Objects that are applied with other values.
@@ -204,7 +204,7 @@ pub struct Resumption {
 /// kinds, and where the earlier state knows no such cluster or object.
 /// Source: fluxcd/kustomize-controller internal/controller/kustomization_controller.go
 /// `reconcile`: the whole build is applied, the inventory's rest pruned.
-pub fn resumption(
+pub(crate) fn resumption(
     world: &World,
     cluster: &Cluster,
     object: &Effective,
@@ -244,7 +244,7 @@ pub fn resumption(
 
 /// What follows from the suspension of an object, in sentences without a full
 /// stop; empty for one that is not, and does not seem to be, suspended.
-pub fn consequences(
+pub(crate) fn consequences(
     world: &World,
     cluster: &Cluster,
     object: &Effective,

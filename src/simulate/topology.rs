@@ -1,12 +1,12 @@
 //! Cluster, ClusterClass and their parts as views over trees, with the field
 //! names of v1beta1 and of v1beta2.
 
-pub mod class;
-pub mod desired;
-pub mod fields;
-pub mod patches;
-pub mod value;
-pub mod variables;
+pub(crate) mod class;
+pub(crate) mod desired;
+pub(crate) mod fields;
+pub(crate) mod patches;
+pub(crate) mod value;
+pub(crate) mod variables;
 
 use crate::model::cluster_api_kinds as kinds;
 use crate::model::kubernetes_version::Version;
@@ -14,7 +14,7 @@ use crate::simulate::propagation::{Entry, Keys, Metadata, Source, WorkerKind};
 use crate::simulate::references::{Object, Objects};
 use crate::yaml::{NodeRef, pointer_join};
 
-pub use class::{Class, TemplateRef, WorkerClass};
+pub(crate) use class::{Class, TemplateRef};
 
 /// A text at the first of these pointers that is present.
 pub(crate) fn text_at(node: NodeRef<'_>, pointers: &[&str]) -> Option<String> {
@@ -33,7 +33,7 @@ pub(crate) fn first_at<'a, 'p>(node: NodeRef<'a>, pointers: &[&'p str]) -> Optio
 
 /// `labels` and `annotations` of the metadata at `pointer`. Values that are not
 /// known stay without one.
-pub fn metadata_at(root: NodeRef<'_>, pointer: &str) -> Metadata {
+pub(crate) fn metadata_at(root: NodeRef<'_>, pointer: &str) -> Metadata {
     let keys = |field: &str| -> Keys {
         let pointer = pointer_join(pointer, field);
         root.entries_at(&pointer)
@@ -179,7 +179,7 @@ impl<'a> Cluster<'a> {
 ///
 /// Mirrors cluster-api `core/webhooks/admission/cluster.go`, `validateTopology` and
 /// `ValidateClusterForClusterClass`.
-pub fn version_rejection(version: &str, listed: &[String]) -> Option<String> {
+pub(crate) fn version_rejection(version: &str, listed: &[String]) -> Option<String> {
     if !Version::is_kube_semver(version) {
         return Some(format!("{version} is no full semantic version"));
     }

@@ -4,34 +4,34 @@ use std::borrow::Cow;
 
 /// Text from a file, safe for a terminal or a log: control characters (line
 /// ends included) and those that reorder text become U+FFFD.
-pub fn clean(text: &str) -> Cow<'_, str> {
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if text.contains(is_hostile) { text.replace(is_hostile, "\u{fffd}").into() } else { text.into() }
 }
 
 /// A path at the start of a line: one that looks like a command to the runner
 /// of a workflow (`::error::`, `##[…]`) is written as `./path`.
-pub fn line_start(path: &str) -> String {
+pub(crate) fn line_start(path: &str) -> String {
     let lead = if is_command(path) { "./" } else { "" };
     format!("{lead}{}", clean(path))
 }
 
 /// Whether the runner of a workflow takes a line that begins like this, blanks
 /// aside, for a command.
-pub fn is_command(text: &str) -> bool {
+pub(crate) fn is_command(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with("::") || text.starts_with("##[")
 }
 
 /// Characters that make a terminal or a reader do something: controls, and the
 /// bidirectional overrides that show text in another order than it is.
-pub fn is_hostile(c: char) -> bool {
+pub(crate) fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Shortens a text to a width: its middle becomes `…`, because the ends of
 /// names, images and digests tell most.
-pub fn shorten(text: &str, width: usize) -> String {
+pub(crate) fn shorten(text: &str, width: usize) -> String {
     let count = text.chars().count();
     if count <= width {
         return text.to_owned();

@@ -2,7 +2,7 @@
 
 /// The candidate nearest to `word` by edit distance, when it is near enough to
 /// be what was meant: at most 2, at most 1 for words up to 5 letters.
-pub fn suggest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub(crate) fn suggest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = if word.chars().count() <= 5 { 1 } else { 2 };
     let near = candidates.into_iter().filter_map(|candidate| {
         let distance = edit_distance(word, candidate, limit)?;
@@ -13,7 +13,7 @@ pub fn suggest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 
 /// Edits (insert, remove, replace, swap of neighbours) between two words;
 /// `None` above `limit`.
-pub fn edit_distance(a: &str, b: &str, limit: usize) -> Option<usize> {
+pub(crate) fn edit_distance(a: &str, b: &str, limit: usize) -> Option<usize> {
     if a.is_ascii() && b.is_ascii() {
         // An edit changes which letters a word has by two at most. Every name of
         // a kind is a candidate, and next to none passes this.

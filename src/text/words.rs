@@ -1,7 +1,7 @@
 //! Counting in words.
 
 /// `1 error`, `2 errors`.
-pub fn counted(count: usize, one: &str) -> String {
+pub(crate) fn counted(count: usize, one: &str) -> String {
     if count == 1 {
         return format!("1 {one}");
     }
@@ -12,7 +12,7 @@ pub fn counted(count: usize, one: &str) -> String {
 }
 
 /// `an Alert`, `a Gate`; `null` stays alone.
-pub fn with_article(word: &str) -> String {
+pub(crate) fn with_article(word: &str) -> String {
     match word.chars().next() {
         _ if word == "null" => word.to_owned(),
         Some('a' | 'e' | 'i' | 'o' | 'u' | 'A' | 'E' | 'I' | 'O') => format!("an {word}"),
@@ -23,7 +23,7 @@ pub fn with_article(word: &str) -> String {
 /// Lines of at most `width` columns where words allow; words, which may be
 /// names or paths, stay whole, and none that looks like a workflow command
 /// begins a further line.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
     for word in text.split_whitespace() {
@@ -44,7 +44,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// What was not checked for a reason, in words: `3 references to configs`.
-pub fn unchecked(count: usize, reason: &str) -> String {
+pub(crate) fn unchecked(count: usize, reason: &str) -> String {
     let words = match reason {
         "helm-chart" => "Helm chart".to_owned(),
         "git-lfs" => "Git LFS pointer".to_owned(),

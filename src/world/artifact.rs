@@ -38,7 +38,7 @@ fn ignored(path: &str) -> bool {
 ///
 /// # Errors
 /// Why the tree can't be known or the generator would fail.
-pub fn compose(
+pub(super) fn compose(
     snapshot: &Arc<Snapshot>,
     artifact: NodeRef<'_>,
     source: &dyn Fn(&str) -> Option<FileTree>,

@@ -11,7 +11,7 @@ mod unknown;
 
 pub use memo::Memo;
 
-pub use generate::{generated_resources, has_kustomization};
+pub(crate) use generate::{generated_resources, has_kustomization};
 
 use crate::kustomize::{
     self, BuildError, Class, Links, LoadRestriction, Options, Order, Rewrite, RootFile, Warning,
@@ -182,7 +182,7 @@ pub fn build(
 ///
 /// # Errors
 /// There is no such directory.
-pub fn directory(tree: &FileTree, kustomization: NodeRef<'_>) -> Result<String, BuildFailure> {
+pub(crate) fn directory(tree: &FileTree, kustomization: NodeRef<'_>) -> Result<String, BuildFailure> {
     let path = kustomization.str_at("/spec/path").unwrap_or_default();
     let mut segments: Vec<&str> = Vec::new();
     for segment in path.split('/') {
@@ -316,7 +316,11 @@ fn with_best_effort(
 ///
 /// # Errors
 /// What kustomize refuses to build.
-pub fn build_overlay(tree: &FileTree, directory: &str, memo: &Memo) -> Result<FluxBuild, BuildFailure> {
+pub(crate) fn build_overlay(
+    tree: &FileTree,
+    directory: &str,
+    memo: &Memo,
+) -> Result<FluxBuild, BuildFailure> {
     let read = RefCell::default();
     let attempt = |best_effort: bool| {
         let options = Options {

@@ -57,7 +57,7 @@ impl Form {
 
 /// An entry point.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Its name from configuration.
     pub name: Option<String>,
     /// The clean path that its root applies, in the repository.
@@ -169,7 +169,7 @@ impl Entry {
 }
 
 /// `spec.path` as a clean path inside its tree (`SecureJoin`: nothing leaves it).
-pub fn clean_path(path: &str) -> String {
+pub(crate) fn clean_path(path: &str) -> String {
     let mut segments: Vec<&str> = Vec::new();
     for segment in path.split('/') {
         match segment {
@@ -184,7 +184,7 @@ pub fn clean_path(path: &str) -> String {
 }
 
 /// `spec.path` of a Kustomization as a clean path, the root where there is none.
-pub fn path_of(node: NodeRef<'_>) -> Known<String> {
+pub(super) fn path_of(node: NodeRef<'_>) -> Known<String> {
     match node.at("/spec/path") {
         Some(path) if path.is_unknown() => Known::Unknown,
         path => Known::Value(clean_path(&path.and_then(NodeRef::as_str).unwrap_or_default())),
@@ -192,14 +192,14 @@ pub fn path_of(node: NodeRef<'_>) -> Known<String> {
 }
 
 /// An unknown path as messages name it: `apps/?`.
-pub fn pattern_of(path: NodeRef<'_>) -> String {
+pub(super) fn pattern_of(path: NodeRef<'_>) -> String {
     let parts = path.holes().map(|holes| holes.parts.as_slice()).unwrap_or_default();
     let text: String = parts.iter().map(|part| part.as_deref().unwrap_or("?")).collect();
     if text.is_empty() { "?".to_owned() } else { clean_path(&text) }
 }
 
 /// Whether it can't be told which source a Kustomization names.
-pub fn source_is_unknown(id: &ObjectId, node: NodeRef<'_>) -> bool {
+pub(super) fn source_is_unknown(id: &ObjectId, node: NodeRef<'_>) -> bool {
     let Some(reference) = node.at("/spec/sourceRef") else { return false };
     let field = |key: &str| reference.get(key).filter(|value| !value.is_null());
     let own = id.namespace.as_deref().is_some_and(|namespace| namespace.contains('?'));
@@ -208,7 +208,7 @@ pub fn source_is_unknown(id: &ObjectId, node: NodeRef<'_>) -> bool {
 }
 
 /// The source that a Kustomization names: kind, namespace, name.
-pub fn source_of(id: &ObjectId, node: NodeRef<'_>) -> Option<(String, Option<String>, String)> {
+pub(crate) fn source_of(id: &ObjectId, node: NodeRef<'_>) -> Option<(String, Option<String>, String)> {
     let reference = node.at("/spec/sourceRef")?;
     let namespace = reference
         .str_at("/namespace")

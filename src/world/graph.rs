@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The Flux objects of all clusters and their relations.
 #[derive(Clone, Debug, Default)]
-pub struct Graph {
+pub(crate) struct Graph {
     /// In order of clusters, parents before what they apply.
     pub nodes: Vec<GraphNode>,
     /// Sorted by where they start.
@@ -18,7 +18,7 @@ pub struct Graph {
 
 /// One object of a graph.
 #[derive(Clone, Debug)]
-pub struct GraphNode {
+pub(crate) struct GraphNode {
     /// Its identity.
     pub object: ObjectId,
     /// The cluster that it is in.
@@ -34,7 +34,7 @@ pub struct GraphNode {
 
 /// A relation of two objects, by their places in [`Graph::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub(crate) struct Edge {
     /// Where it starts.
     pub from: usize,
     /// Where it leads.
@@ -45,7 +45,7 @@ pub struct Edge {
 
 /// Kinds of relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EdgeKind {
+pub(crate) enum EdgeKind {
     /// A Kustomization applies an object.
     Applies,
     /// An object reads its files or chart from a source.
@@ -58,7 +58,7 @@ pub enum EdgeKind {
 
 impl EdgeKind {
     /// The word in output.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             EdgeKind::Applies => "applies",
             EdgeKind::Source => "source",
@@ -70,7 +70,7 @@ impl EdgeKind {
 
 impl Graph {
     /// The relations of one kind that start at a node.
-    pub fn from(&self, node: usize, kind: EdgeKind) -> impl Iterator<Item = usize> {
+    pub(crate) fn from(&self, node: usize, kind: EdgeKind) -> impl Iterator<Item = usize> {
         let start = self.edges.partition_point(|edge| edge.from < node);
         self.edges[start..]
             .iter()
@@ -83,7 +83,7 @@ impl Graph {
 impl Graph {
     /// The graph of the clusters that `wanted` names. Nodes are the objects of
     /// Flux and Gates; other objects are counted where they are applied.
-    pub fn of(world: &World, wanted: impl Fn(&Cluster) -> bool) -> Graph {
+    pub(crate) fn of(world: &World, wanted: impl Fn(&Cluster) -> bool) -> Graph {
         let mut graph = Graph::default();
         for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
             ClusterGraph { graph: &mut graph, world, cluster, known: FxHashMap::default() }.add();

@@ -8,31 +8,30 @@
 
 mod artifact;
 mod assemble;
-pub mod build;
+pub(crate) mod build;
 mod coverage;
 mod earlier;
-pub mod entry;
+pub(crate) mod entry;
 mod entry_point;
 mod fixpoint;
-pub mod graph;
+pub(crate) mod graph;
 mod index;
 mod instance;
 mod inventory;
 mod overlays;
 mod pushes;
 mod resource_set;
-pub mod same;
-pub mod schemas;
+pub(crate) mod same;
+pub(crate) mod schemas;
 mod source;
-pub mod substitution;
+pub(crate) mod substitution;
 mod unreached;
-pub mod versions;
+pub(crate) mod versions;
 
-pub use coverage::{Coverage, NotFollowed};
-pub use entry::suggestions;
-pub use entry_point::{Form, Unsettled, source_of};
-pub use inventory::{Kinds, Lookup, Opener, OpenerCause, Written};
-pub use source::{SourceState, TreeOf};
+pub(crate) use entry::suggestions;
+pub(crate) use entry_point::{Form, Unsettled, source_of};
+pub(crate) use inventory::{Lookup, Opener, OpenerCause};
+pub(crate) use source::TreeOf;
 
 use crate::config::Config;
 use crate::kustomize::Warning;
@@ -345,7 +344,7 @@ impl Cluster {
 
 /// The apply target that `spec.kubeConfig` of a Kustomization or HelmRelease
 /// names.
-pub fn target_of(id: &ObjectId, node: NodeRef<'_>) -> ApplyTarget {
+pub(crate) fn target_of(id: &ObjectId, node: NodeRef<'_>) -> ApplyTarget {
     let config = node.at("/spec/kubeConfig").filter(|config| config.is_map() || config.is_unknown());
     let Some(config) = config else {
         return ApplyTarget::Local;

@@ -62,7 +62,7 @@ impl World {
 }
 
 /// Whether a Flux Kustomization is the same object with the same outcome.
-pub fn is_same_applied(one: &Applied, two: &Applied) -> bool {
+pub(crate) fn is_same_applied(one: &Applied, two: &Applied) -> bool {
     let same_tree = match (&one.tree, &two.tree) {
         (Some(one), Some(two)) => one.is_laid_out_as(two),
         (None, None) => true,

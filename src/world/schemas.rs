@@ -284,18 +284,18 @@ fn definitions(world: &World, cluster: &Cluster) -> Definitions {
 }
 
 /// Whether the repository or the configuration states who applies a cluster.
-pub fn is_stated(cluster: &Cluster) -> bool {
+pub(crate) fn is_stated(cluster: &Cluster) -> bool {
     cluster.name.is_some() && cluster.certainty == Certainty::Stated
 }
 
 /// Whether what applies an object was built without a part left out: what isn't
 /// there is missing then.
-pub fn is_whole(cluster: &Cluster, member: &Member) -> bool {
+pub(crate) fn is_whole(cluster: &Cluster, member: &Member) -> bool {
     is_whole_build(cluster, member.applied_by.map(|applied| &cluster.applied[applied as usize]))
 }
 
 /// The same of what applies an object; nothing where it is applied by hand.
-pub fn is_whole_build(cluster: &Cluster, applied: Option<&Applied>) -> bool {
+pub(crate) fn is_whole_build(cluster: &Cluster, applied: Option<&Applied>) -> bool {
     // Without a stated entry point, parents that patch it may be elsewhere.
     if !is_stated(cluster) {
         return false;

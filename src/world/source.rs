@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A source resolved.
 #[derive(Clone, Debug)]
-pub struct TreeOf {
+pub(crate) struct TreeOf {
     /// Its tree.
     pub tree: FileTree,
     /// How certain that is.
@@ -23,7 +23,7 @@ pub struct TreeOf {
 
 /// How a source's tree is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceState {
+pub(crate) enum SourceState {
     /// It is the entry point's source, its URL is a remote of this repository,
     /// or configuration says so.
     Here,
@@ -57,7 +57,7 @@ impl Shared {
     }
 
     /// What of a tree reaches the artifact of a source with this `spec.ignore`.
-    pub fn artifact(&self, tree: FileTree, spec: Option<String>) -> FileTree {
+    pub(super) fn artifact(&self, tree: FileTree, spec: Option<String>) -> FileTree {
         let mut known = self.ignores.lock().unwrap_or_else(PoisonError::into_inner);
         let ignore = known.entry((tree.key(), spec)).or_insert_with_key(|(_, spec)| {
             let files: Vec<(String, String)> = tree
@@ -105,7 +105,7 @@ impl Sources<'_> {
     ///
     /// # Errors
     /// Why it is not here.
-    pub fn resolve(
+    pub(super) fn resolve(
         &self,
         objects: &Objects,
         kind: &str,

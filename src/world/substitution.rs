@@ -12,13 +12,13 @@ mod object;
 mod parse;
 mod variables;
 
-pub use object::{Problem, ProblemKind, SUBSTITUTE_KEY, Substituted, opts_out, part_location, substitute};
+pub(crate) use object::{Problem, part_location};
+pub use object::{ProblemKind, opts_out, substitute};
 pub(crate) use object::{fits, reread};
-pub use parse::{Expression, Malformed, Operator, ParseError, Template, parse};
+pub(crate) use parse::{Expression, Operator, ParseError, Template, parse};
 
-pub use variables::{
-    BadVariable, Definition, MissingSource, Provided, Variables, config_map_keys, secret_keys,
-};
+pub(crate) use variables::{BadVariable, MissingSource, secret_keys};
+pub use variables::{Definition, Provided, Variables, config_map_keys};
 
 use parse::Node;
 use std::borrow::Cow;
@@ -98,7 +98,7 @@ pub enum ExpandError {
 
 /// Upper bound of an expanded text, in bytes: nested replacements grow without
 /// limit otherwise.
-pub const MAX_EXPANSION: usize = 64 << 20;
+pub(crate) const MAX_EXPANSION: usize = 64 << 20;
 
 /// Expands `text`. `lookup` says what is known about a variable; in `strict`
 /// mode an undefined variable without a default is an error, otherwise it is
@@ -114,7 +114,7 @@ pub fn expand<'v>(
 
 /// Whether Flux accepts `name` as the name of a variable: one that is not fails
 /// the whole build (`varSubstitution`, `^[_[:alpha:]][_[:alpha:][:digit:]]*$`).
-pub fn is_variable_name(name: &str) -> bool {
+pub(crate) fn is_variable_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|b| b == b'_' || b.is_ascii_alphabetic())
         && bytes.all(|b| b == b'_' || b.is_ascii_alphanumeric())
@@ -122,7 +122,7 @@ pub fn is_variable_name(name: &str) -> bool {
 
 impl Template {
     /// Evaluates a parsed text; see [`expand`].
-    pub fn expand<'v>(
+    pub(crate) fn expand<'v>(
         &self,
         lookup: &dyn Fn(&str) -> Variable<'v>,
         strict: bool,

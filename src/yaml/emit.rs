@@ -34,7 +34,7 @@ pub enum EmitError {
 }
 
 /// How deeply a tree may be nested.
-pub const DEPTH_LIMIT: usize = 1000;
+pub(crate) const DEPTH_LIMIT: usize = 1000;
 
 /// Behind this column go-yaml breaks a line at the next blank.
 const WIDTH: usize = 80;
@@ -57,7 +57,7 @@ pub fn to_yaml(node: NodeRef<'_>) -> Result<String, EmitError> {
 
 /// As [`to_yaml`], with what is unknown written as the words that `stand_in`
 /// gives for it, so that the text can be parsed again and the unknown put back.
-pub fn to_yaml_with(
+pub(crate) fn to_yaml_with(
     node: NodeRef<'_>,
     stand_in: &mut dyn FnMut(NodeRef<'_>) -> String,
 ) -> Result<String, EmitError> {
@@ -83,7 +83,7 @@ pub fn to_json(node: NodeRef<'_>) -> Result<String, EmitError> {
 }
 
 /// The style that go-yaml v2 gives to a string.
-pub fn style_of(text: &str, is_key: bool) -> ScalarStyle {
+pub(crate) fn style_of(text: &str, is_key: bool) -> ScalarStyle {
     let analysis = Analysis::of(text);
     let mut style = if text.contains('\n') {
         ScalarStyle::Literal
@@ -109,13 +109,13 @@ pub fn style_of(text: &str, is_key: bool) -> ScalarStyle {
 
 /// Whether go-yaml writes a text of one line without quotes as far as its syntax
 /// goes: no indicator, no blank at an edge, no character that needs an escape.
-pub fn is_plain_safe(text: &str) -> bool {
+pub(crate) fn is_plain_safe(text: &str) -> bool {
     !text.is_empty() && Analysis::of(text).plain_allowed
 }
 
 /// The order of keys in emitted YAML (`keyList.Less`): runs of digits compare
 /// as numbers, and other characters come before letters.
-pub fn compare_keys(a: &str, b: &str) -> Ordering {
+pub(crate) fn compare_keys(a: &str, b: &str) -> Ordering {
     let common = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     if common == a.len() || common == b.len() {
         return a.len().cmp(&b.len());
@@ -732,7 +732,7 @@ fn json(node: NodeRef<'_>, out: &mut String, depth: usize) -> Result<(), EmitErr
 }
 
 /// A string as JSON, with Go's escapes.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain = serde_json::Value::from(text).to_string();
     if !plain.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
         return plain;

@@ -6,29 +6,33 @@
 //! or a node that a transformer built; readers see no difference.
 
 mod compose;
-pub mod edit;
-pub mod emit;
-pub mod go_compat;
+pub(crate) mod edit;
+pub(crate) mod emit;
+pub(crate) mod go_compat;
 mod known;
 mod lines;
 mod location;
 mod node;
 mod parse;
 mod pointer;
-pub mod resolve;
+pub(crate) mod resolve;
 mod scalar;
 mod scan;
 mod size;
-pub mod tape;
+pub(crate) mod tape;
 
-pub use known::{Holes, Known};
-pub use lines::LineIndex;
-pub use location::{Location, Via, ViaKind};
-pub use node::{Built, Embed, Entry, EntryRef, Node, NodeKind, NodeRef, Origin, Source, Style, Value};
-pub use parse::{NESTING_LIMIT, SyntaxError, SyntaxErrorKind};
+pub(crate) use known::Holes;
+pub use known::Known;
+pub(crate) use lines::LineIndex;
+pub(crate) use location::Via;
+pub use location::{Location, ViaKind};
+pub(crate) use node::{Built, Embed, Entry, Origin, Style};
+pub use node::{EntryRef, Node, NodeKind, NodeRef, Source, Value};
+pub(crate) use parse::SyntaxError;
+pub use parse::SyntaxErrorKind;
 pub use pointer::{pointer_join, pointer_segments};
 pub use resolve::{Dialect, Scalar, ScalarStyle};
-pub use size::Sizes;
+pub(crate) use size::Sizes;
 
 use std::sync::{Arc, OnceLock};
 use tape::Document;

@@ -5,7 +5,7 @@
 mod compare;
 mod entries;
 
-pub use entries::Entries;
+pub(super) use entries::Entries;
 
 use super::Stream;
 use super::known::{Holes, Known};

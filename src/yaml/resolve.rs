@@ -95,7 +95,7 @@ impl<'a> Scalar<'a> {
 ///
 /// Allocates only where the text holds underscores or a date; most scalars are
 /// told to be strings by their first byte.
-pub fn resolve_plain<'a>(text: Cow<'a, str>, dialect: Dialect) -> Scalar<'a> {
+pub(crate) fn resolve_plain<'a>(text: Cow<'a, str>, dialect: Dialect) -> Scalar<'a> {
     match classify(&text, dialect, true) {
         Resolved::Str => Scalar::Str(text),
         Resolved::Timestamp => Scalar::Timestamp(text),
@@ -107,7 +107,7 @@ pub fn resolve_plain<'a>(text: Cow<'a, str>, dialect: Dialect) -> Scalar<'a> {
 ///
 /// `tag` is the full text: `tag:yaml.org,2002:str`, `!`, `!foo`; go-yaml v3 also
 /// takes the short form `!!str`. An error is what Go refuses, in its words.
-pub fn resolve_tagged<'a>(
+pub(crate) fn resolve_tagged<'a>(
     text: Cow<'a, str>,
     style: ScalarStyle,
     tag: Option<&str>,
@@ -137,7 +137,7 @@ pub fn resolve_tagged<'a>(
 ///
 /// An error for infinities, for what is not a number and for a timestamp whose
 /// zone is 24 hours or more away: Go's JSON encoder refuses them.
-pub fn json_value(scalar: &Scalar<'_>) -> Result<String, String> {
+pub(crate) fn json_value(scalar: &Scalar<'_>) -> Result<String, String> {
     match scalar {
         Scalar::Null => Ok("null".to_owned()),
         Scalar::Bool(b) => Ok(b.to_string()),
@@ -158,7 +158,7 @@ pub fn json_value(scalar: &Scalar<'_>) -> Result<String, String> {
 /// and integers above `i64::MAX` are refused. In v3 only strings pass: Go's JSON
 /// encoder takes no other map key. (The keys at the root of a built object are
 /// decoded as text and escape that; the caller has the raw text for them.)
-pub fn json_key<'s>(scalar: &'s Scalar<'_>, dialect: Dialect) -> Result<Cow<'s, str>, String> {
+pub(crate) fn json_key<'s>(scalar: &'s Scalar<'_>, dialect: Dialect) -> Result<Cow<'s, str>, String> {
     let unsupported = || Err(format!("unsupported map key of type {}", scalar.type_name()));
     match (scalar, dialect) {
         (Scalar::Str(s), _) => Ok(Cow::Borrowed(s)),
@@ -207,7 +207,7 @@ pub fn format_float(f: f64) -> String {
 
 /// A float as go-yaml's emitters write it: `strconv.FormatFloat(f, 'g', -1, 64)`,
 /// with YAML's words for infinities and not-a-number.
-pub fn format_float_yaml(f: f64) -> String {
+pub(crate) fn format_float_yaml(f: f64) -> String {
     if !f.is_finite() {
         return yaml_special(f).to_owned();
     }

@@ -12,7 +12,7 @@ const NODE: u64 = 16;
 /// counts each time and is walked once: an alias or a copied value costs nothing
 /// to hold, and may be gigabytes when it is written.
 #[derive(Debug, Default)]
-pub struct Sizes {
+pub(crate) struct Sizes {
     /// By address, and token of a source document.
     known: FxHashMap<(usize, u32), u64>,
 }
@@ -21,7 +21,7 @@ impl Sizes {
     /// About how many bytes a tree takes when it is written; `u64::MAX` for one
     /// that is nested too deeply to be written. The trees must all
     /// live as long as this does: they are told apart by their addresses.
-    pub fn of(&mut self, node: NodeRef<'_>) -> u64 {
+    pub(crate) fn of(&mut self, node: NodeRef<'_>) -> u64 {
         self.at(node, 0)
     }
 

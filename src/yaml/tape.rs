@@ -21,7 +21,7 @@ pub enum TokenKind {
 }
 
 /// "No index" in [`Token::extra`].
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// One node of a document.
 #[derive(Clone, Copy, Debug)]

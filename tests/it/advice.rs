@@ -2,11 +2,11 @@
 //! in every version of its API, in clusters of every minor, with the mistakes that
 //! move people to another one.
 
-use forebay::config::Config;
-use forebay::lint::engine::{self, Options};
-use forebay::model::kinds::KINDS;
-use forebay::repo::{Snapshot, Store};
-use forebay::world::World;
+use forebay::internals::config::Config;
+use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::model::kinds::KINDS;
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::world::World;
 use std::sync::Arc;
 
 const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1

@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::recordings;
-use forebay::go::regexp::GoRegexp;
-use forebay::simulate::hooks::extension_config::ExtensionConfig;
-use forebay::simulate::hooks::input;
-use forebay::simulate::propagation;
-use forebay::simulate::propagation::node;
-use forebay::simulate::propagation::node::{MachineIdentity, MachineTaint, Node, Taint, Wanted};
-use forebay::simulate::propagation::{Entry, Keys, Metadata, Source, Strategy};
-use forebay::simulate::rollout::ObjectRef;
-use forebay::simulate::rollout::control_plane;
-use forebay::simulate::rollout::control_plane::{ControlPlane, ControlPlaneMachine, InfraMachine};
-use forebay::simulate::rollout::kubeadm_config;
-use forebay::simulate::rollout::machine_deployment;
-use forebay::simulate::rollout::machine_deployment::{MachineSet, MachineTemplate};
-use forebay::simulate::rollout::template;
-use forebay::simulate::rollout::template::TemplateOutcome;
-use forebay::simulate::ssa;
+use forebay::internals::go::regexp::GoRegexp;
+use forebay::internals::simulate::hooks::extension_config::ExtensionConfig;
+use forebay::internals::simulate::hooks::input;
+use forebay::internals::simulate::propagation;
+use forebay::internals::simulate::propagation::node;
+use forebay::internals::simulate::propagation::node::{MachineIdentity, MachineTaint, Node, Taint, Wanted};
+use forebay::internals::simulate::propagation::{Entry, Keys, Metadata, Source, Strategy};
+use forebay::internals::simulate::rollout::ObjectRef;
+use forebay::internals::simulate::rollout::control_plane;
+use forebay::internals::simulate::rollout::control_plane::{ControlPlane, ControlPlaneMachine, InfraMachine};
+use forebay::internals::simulate::rollout::kubeadm_config;
+use forebay::internals::simulate::rollout::machine_deployment;
+use forebay::internals::simulate::rollout::machine_deployment::{MachineSet, MachineTemplate};
+use forebay::internals::simulate::rollout::template;
+use forebay::internals::simulate::rollout::template::TemplateOutcome;
+use forebay::internals::simulate::ssa;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Which clusters a repository has, and what is in each.
 
 use crate::support::scratch::Scratch;
-use forebay::config::Config;
-use forebay::repo::{Snapshot, Store};
-use forebay::world::World;
+use forebay::internals::config::Config;
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::world::World;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

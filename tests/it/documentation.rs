@@ -52,7 +52,7 @@ fn configurations_in_the_documentation_are_right() {
     let configurations: Vec<_> = fences.iter().filter(|text| !text.contains("apiVersion:")).collect();
     assert!(!configurations.is_empty());
     for text in configurations {
-        let mistakes = forebay::config::read("c.yaml", text).err();
+        let mistakes = forebay::internals::config::read("c.yaml", text).err();
         assert!(mistakes.is_none(), "{mistakes:?}\n{text}");
     }
 }
@@ -60,7 +60,7 @@ fn configurations_in_the_documentation_are_right() {
 #[test]
 fn all_keys_are_documented() {
     let text = fences("docs/configuration.md", "yaml").remove(0);
-    let schema: serde_json::Value = serde_json::from_str(forebay::config::SCHEMA).expect("JSON");
+    let schema: serde_json::Value = serde_json::from_str(forebay::internals::config::SCHEMA).expect("JSON");
     for properties in
         ["/properties", "/$defs/target/properties", "/$defs/target/properties/features/properties"]
     {

@@ -1,7 +1,7 @@
 //! The table of effects in the documentation, and the words of `--fail-on-effect`.
 
 use crate::support::generated;
-use forebay::model::{Category, EffectKind};
+use forebay::internals::model::{Category, EffectKind};
 use std::fmt::Write as _;
 use std::process::Command;
 

@@ -319,7 +319,9 @@ fn every_reason_has_a_way_out() {
         }
     }
     assert!(reasons.len() > 20, "{reasons:?}");
-    let without: Vec<&String> =
-        reasons.iter().filter(|reason| forebay::report::unchecked::remedy(reason).is_none()).collect();
+    let without: Vec<&String> = reasons
+        .iter()
+        .filter(|reason| forebay::internals::report::unchecked::remedy(reason).is_none())
+        .collect();
     assert!(without.is_empty(), "{without:?}");
 }

@@ -4,20 +4,20 @@
 use std::collections::BTreeMap;
 
 use crate::support::recordings;
-use forebay::model::text::Text;
-use forebay::simulate::alerts;
-use forebay::simulate::alerts::{Alert, Event, EventSource};
-use forebay::simulate::events;
-use forebay::simulate::events::combine;
-use forebay::simulate::events::combine::{CONFLICT_REASON, SUMMARY_DEPRECATION_LOG, Source};
-use forebay::simulate::events::commit_status;
-use forebay::simulate::events::commit_status::Cel;
-use forebay::simulate::events::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
-use forebay::simulate::events::providers;
-use forebay::simulate::events::providers::CommitStatusGate;
-use forebay::simulate::events::providers::sets_commit_status;
-use forebay::simulate::events::{InvolvedObject, Metadata};
-use forebay::yaml::Known;
+use forebay::internals::model::text::Text;
+use forebay::internals::simulate::alerts;
+use forebay::internals::simulate::alerts::{Alert, Event, EventSource};
+use forebay::internals::simulate::events;
+use forebay::internals::simulate::events::combine;
+use forebay::internals::simulate::events::combine::{CONFLICT_REASON, SUMMARY_DEPRECATION_LOG, Source};
+use forebay::internals::simulate::events::commit_status;
+use forebay::internals::simulate::events::commit_status::Cel;
+use forebay::internals::simulate::events::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
+use forebay::internals::simulate::events::providers;
+use forebay::internals::simulate::events::providers::CommitStatusGate;
+use forebay::internals::simulate::events::providers::sets_commit_status;
+use forebay::internals::simulate::events::{InvolvedObject, Metadata};
+use forebay::internals::yaml::Known;
 use serde_json::{Value, json};
 
 fn list(value: &Value) -> &[Value] {

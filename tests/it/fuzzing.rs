@@ -11,30 +11,30 @@
 use crate::support::mutating::{Tree, add_documents, donors, mutate, seeds};
 use crate::support::random::Random;
 use crate::support::scratch::{Scratch, forebay};
-use forebay::config::{Config, Level};
-use forebay::lint::Applicability;
-use forebay::lint::engine::{self, NotChecked, Options, Outcome};
-use forebay::model::kinds;
-use forebay::plan;
-use forebay::repo::{Snapshot, Store};
-use forebay::report::{self, Lint, Terminal, gates};
-use forebay::rewrite;
-use forebay::rewrite::refactor::class::{Part, PartOfClass};
-use forebay::rewrite::refactor::moves::Moves;
-use forebay::rewrite::refactor::objects::Handover;
-use forebay::rewrite::refactor::variable::Variable;
-use forebay::rewrite::refactor::{Refused, Rename, Series, changed, files};
-use forebay::rewrite::subject::Subject;
-use forebay::rewrite::suspend::{self, Aim};
-use forebay::simulate::events::simulate::{Emission, Notifier, items};
-use forebay::simulate::gates::objects::Gating;
-use forebay::simulate::gates::timeline::{self, Range};
-use forebay::simulate::hooks;
-use forebay::simulate::hooks::simulate::{Event, Request, RuntimeSdk};
-use forebay::simulate::references::scopes;
-use forebay::simulate::{propagation, topology};
-use forebay::world::{ApplyTarget, Cluster, Effective, World};
-use forebay::yaml::{Known, NodeRef};
+use forebay::internals::config::{Config, Level};
+use forebay::internals::lint::Applicability;
+use forebay::internals::lint::engine::{self, NotChecked, Options, Outcome};
+use forebay::internals::model::kinds;
+use forebay::internals::plan;
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::report::{self, Lint, Terminal, gates};
+use forebay::internals::rewrite;
+use forebay::internals::rewrite::refactor::class::{Part, PartOfClass};
+use forebay::internals::rewrite::refactor::moves::Moves;
+use forebay::internals::rewrite::refactor::objects::Handover;
+use forebay::internals::rewrite::refactor::variable::Variable;
+use forebay::internals::rewrite::refactor::{Refused, Rename, Series, changed, files};
+use forebay::internals::rewrite::subject::Subject;
+use forebay::internals::rewrite::suspend::{self, Aim};
+use forebay::internals::simulate::events::simulate::{Emission, Notifier, items};
+use forebay::internals::simulate::gates::objects::Gating;
+use forebay::internals::simulate::gates::timeline::{self, Range};
+use forebay::internals::simulate::hooks;
+use forebay::internals::simulate::hooks::simulate::{Event, Request, RuntimeSdk};
+use forebay::internals::simulate::references::scopes;
+use forebay::internals::simulate::{propagation, topology};
+use forebay::internals::world::{ApplyTarget, Cluster, Effective, World};
+use forebay::internals::yaml::{Known, NodeRef};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,7 +140,7 @@ fn suspend_and_resume(world: &World, config: &Config, random: &mut Random) -> Op
 }
 
 /// Whether an object of this id states anything about its suspension.
-fn suspend_state(world: &World, id: &forebay::model::ObjectId) -> bool {
+fn suspend_state(world: &World, id: &forebay::internals::model::ObjectId) -> bool {
     let texts = |text: &str| text.contains("suspend") || text.contains("reconcile");
     world.objects.iter().filter(|object| object.id == *id).any(|object| {
         let node = object.node.get_ref();

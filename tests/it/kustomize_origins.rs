@@ -1,8 +1,8 @@
 //! Every value of a build knows the bytes that it came from.
 
-use forebay::kustomize::{self, Build, BuildError, Memo, Options};
-use forebay::repo::{FileTree, Snapshot, Store};
-use forebay::yaml::Location;
+use forebay::internals::kustomize::{self, Build, BuildError, Memo, Options};
+use forebay::internals::repo::{FileTree, Snapshot, Store};
+use forebay::internals::yaml::Location;
 use std::sync::Arc;
 
 fn tree(files: &[(&str, &str)]) -> FileTree {

@@ -2,10 +2,10 @@
 //! mistakes are found in both, with a kustomization above them and without one.
 //! None of them claims that something isn't there.
 
-use forebay::config::Config;
-use forebay::lint::engine::{self, Options};
-use forebay::repo::{Snapshot, Store};
-use forebay::world::World;
+use forebay::internals::config::Config;
+use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::world::World;
 use std::sync::Arc;
 
 const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-pub type Files = BTreeMap<String, String>;
+pub(crate) type Files = BTreeMap<String, String>;
 
 /// A fenced block: its language, what stands behind it, its lines.
-pub struct Block<'t> {
+pub(crate) struct Block<'t> {
     pub language: &'t str,
     pub argument: &'t str,
     pub lines: Vec<&'t str>,
 }
 
-pub fn blocks(part: &str) -> (Vec<Block<'_>>, Vec<&str>) {
+pub(crate) fn blocks(part: &str) -> (Vec<Block<'_>>, Vec<&str>) {
     let (mut blocks, mut items) = (Vec::new(), Vec::new());
     let mut lines = part.lines();
     while let Some(line) = lines.next() {
@@ -30,11 +30,11 @@ pub fn blocks(part: &str) -> (Vec<Block<'_>>, Vec<&str>) {
     (blocks, items)
 }
 
-pub fn joined(lines: &[&str]) -> String {
+pub(crate) fn joined(lines: &[&str]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-pub fn edit(files: &mut Files, path: &str, lines: &[&str]) {
+pub(crate) fn edit(files: &mut Files, path: &str, lines: &[&str]) {
     let side = |sign: char| {
         let lines: Vec<&str> = lines
             .iter()

@@ -8,11 +8,13 @@ use crate::support::corpus::{Files, children};
 use crate::support::random::Random;
 use crate::support::scratch::Scratch;
 use crate::support::skip::corpus_or_skip;
-use forebay::config::Config;
-use forebay::plan::plan;
-use forebay::repo::{Snapshot, Store};
-use forebay::world::World;
-use forebay::yaml::{Dialect, EntryRef, NodeKind, NodeRef, Scalar, ScalarStyle, Stream, parse_nodes};
+use forebay::internals::config::Config;
+use forebay::internals::plan::plan;
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::world::World;
+use forebay::internals::yaml::{
+    Dialect, EntryRef, NodeKind, NodeRef, Scalar, ScalarStyle, Stream, parse_nodes,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;

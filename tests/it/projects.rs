@@ -13,12 +13,12 @@
 //! of the words of a finding may stand behind it in quotes, and
 //! `# not checked: [reason]` asks for what is counted as not checked.
 
-use forebay::config::Config;
-use forebay::lint::engine::{self, Options};
-use forebay::lint::rules::RULES;
-use forebay::lint::{Check, Finding, Group};
-use forebay::repo::{Snapshot, Store};
-use forebay::world::World;
+use forebay::internals::config::Config;
+use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::rules::RULES;
+use forebay::internals::lint::{Check, Finding, Group};
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -176,7 +176,7 @@ fn places_of_files_that_are_no_text() {
     let world = World::new(&snapshot, &Config::default(), &[]);
     let outcome = engine::run(&world, &Config::default(), &Options::default());
     let finding = outcome.findings.iter().find(|finding| finding.rule.id == "undecodable-file").expect("one");
-    let place = forebay::report::place(&snapshot, &finding.location).expect("a place");
+    let place = forebay::internals::report::place(&snapshot, &finding.location).expect("a place");
     assert_eq!((place.from, place.start), ((2, 4), 8));
 }
 

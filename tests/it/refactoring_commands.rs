@@ -107,6 +107,48 @@ fn patches_are_for_git() {
 }
 
 #[test]
+fn a_variable_keeps_its_comments_and_is_renamed_at_once_where_nothing_uses_it() {
+    let apps = kustomization("apps", "./apps")
+        + "  postBuild:\n    substitute:\n      # renovate: depName=web\n      HOST: example.com # the host\n      # free\n      OTHER: x\n";
+    let bare = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: shop}\ndata: {host: '${HOST}'}\n";
+    let scratch = fleet(&[("clusters/prod/apps.yaml", &apps), ("apps/settings.yaml", bare)]);
+    for step in ["1", "2", "3"] {
+        let run = scratch.forebay(&["rename", "variable", "HOST", "NAME", "--step", step]);
+        assert_eq!(run.code, 0, "{step}: {}", run.err);
+    }
+    assert_eq!(scratch.read("clusters/prod/apps.yaml"), apps.replace("HOST", "NAME"));
+    let run = scratch.forebay(&["rename", "variable", "OTHER", "MORE"]);
+    assert!(run.out.contains("OTHER is called MORE; nothing uses it"), "{}", run.out);
+    let renamed = apps.replace("HOST", "NAME").replace("OTHER", "MORE");
+    assert_eq!(scratch.read("clusters/prod/apps.yaml"), renamed);
+
+    // Somebody else wrote the new entry, with a comment of its own.
+    let both = apps.replace(
+        "      # free\n",
+        "      # free of charge\n      # and of cost\n      NAME: example.com\n      # free\n",
+    );
+    let both = both.replace("      # renovate: depName=web\n", "").replace(" # the host", "");
+    let scratch = fleet(&[("clusters/prod/apps.yaml", &both)]);
+    for step in ["2", "3"] {
+        let run = scratch.forebay(&["rename", "variable", "HOST", "NAME", "--step", step]);
+        assert_eq!(run.code, 0, "{step}: {}", run.err);
+    }
+    assert_eq!(scratch.read("clusters/prod/apps.yaml"), both.replace("      HOST: example.com\n", ""));
+}
+
+#[test]
+fn texts_that_are_not_here_may_use_a_variable() {
+    let apps = kustomization("apps", "./apps").replace("name: flux-system}", "name: elsewhere}")
+        + "  postBuild:\n    substitute:\n      HOST: example.com\n";
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata:\n  name: elsewhere\n  namespace: flux-system\nspec:\n  interval: 1h\n  url: https://example.com/other\n";
+    let scratch = fleet(&[("clusters/prod/apps.yaml", &apps), ("clusters/prod/source.yaml", source)]);
+    let run = scratch.forebay(&["rename", "variable", "HOST", "NAME"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.out.contains("not all texts of Kustomization flux-system/apps"), "{}", run.out);
+    assert!(run.out.contains("before the last step"), "{}", run.out);
+}
+
+#[test]
 fn refusals_name_the_place_and_write_nothing() {
     let computed = "apiVersion: v1
 kind: ConfigMap

@@ -7,17 +7,17 @@
 
 use crate::support::corpus::{Corpus, Files, children};
 use crate::support::skip::corpus_or_skip;
-use forebay::config::Config;
-use forebay::model::ObjectId;
-use forebay::model::kinds;
-use forebay::repo::{Snapshot, Store};
-use forebay::rewrite::refactor::files;
-use forebay::rewrite::refactor::moves::Moves;
-use forebay::rewrite::refactor::objects::Handover;
-use forebay::rewrite::refactor::variable::Variable;
-use forebay::rewrite::refactor::{Refused, Rename, Series, changed};
-use forebay::rewrite::subject::{Subject, manifest_of};
-use forebay::world::{ApplyTarget, Cluster, World};
+use forebay::internals::config::Config;
+use forebay::internals::model::ObjectId;
+use forebay::internals::model::kinds;
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::rewrite::refactor::files;
+use forebay::internals::rewrite::refactor::moves::Moves;
+use forebay::internals::rewrite::refactor::objects::Handover;
+use forebay::internals::rewrite::refactor::variable::Variable;
+use forebay::internals::rewrite::refactor::{Refused, Rename, Series, changed};
+use forebay::internals::rewrite::subject::{Subject, manifest_of};
+use forebay::internals::world::{ApplyTarget, Cluster, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn world(files: &Files) -> World {
 }
 
 fn bytes_of(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Vec<u8>> {
-    let read = |file: &Arc<forebay::repo::File>| {
+    let read = |file: &Arc<forebay::internals::repo::File>| {
         (file.path.clone(), snapshot.blob(file).map(|blob| blob.bytes.to_vec()).unwrap_or_default())
     };
     snapshot.files().iter().map(read).collect()
@@ -332,10 +332,10 @@ fn other(world: &World, id: &ObjectId, turn: usize) -> Option<(String, String)> 
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
     let own = member.applied_by? as usize;
-    let is_directory = |applied: &&forebay::world::Applied| {
+    let is_directory = |applied: &&forebay::internals::world::Applied| {
         applied.id != subject.cluster.applied[own].id
             && applied.tree.as_ref().is_some_and(|tree| tree.as_directory().is_some())
-            && matches!(applied.outcome, forebay::world::Outcome::Built { .. })
+            && matches!(applied.outcome, forebay::internals::world::Outcome::Built { .. })
     };
     let others: Vec<_> = subject.cluster.applied.iter().filter(is_directory).collect();
     let to = others.get(turn % others.len().max(1))?;

@@ -5,13 +5,15 @@
 
 use crate::support::corpus::manifests;
 use crate::support::skip::corpus_or_skip;
-use forebay::repo::{Snapshot, Store};
-use forebay::report::diff::{self, Look};
-use forebay::rewrite::FileChange;
-use forebay::yaml::edit::verify::{second_witness, splice, verify};
-use forebay::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
-use forebay::yaml::tape::TokenKind;
-use forebay::yaml::{Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join, pointer_segments};
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::report::diff::{self, Look};
+use forebay::internals::rewrite::FileChange;
+use forebay::internals::yaml::edit::verify::{second_witness, splice, verify};
+use forebay::internals::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
+use forebay::internals::yaml::tape::TokenKind;
+use forebay::internals::yaml::{
+    Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join, pointer_segments,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};

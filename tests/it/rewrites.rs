@@ -3,10 +3,10 @@
 
 use crate::support::scratch::{Scratch, forebay};
 use crate::support::skip::skip;
-use forebay::repo::{Snapshot, Store};
-use forebay::report::diff::{self, Look};
-use forebay::rewrite::FileChange;
-use forebay::rewrite::write::write;
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::report::diff::{self, Look};
+use forebay::internals::rewrite::FileChange;
+use forebay::internals::rewrite::write::write;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;

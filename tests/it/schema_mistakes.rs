@@ -1,12 +1,12 @@
 //! Fields and values that the API server does not take: every field of a clean fleet
 //! misspelled, one at a time, and the same verdicts as a JSON Schema validator has.
 
-use forebay::config::Config;
-use forebay::lint::engine::{self, Options};
-use forebay::lint::{Finding, Group};
-use forebay::repo::{Snapshot, Store};
-use forebay::schema::{self, json_schema, table};
-use forebay::world::World;
+use forebay::internals::config::Config;
+use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::{Finding, Group};
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::schema::{self, json_schema, table};
+use forebay::internals::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

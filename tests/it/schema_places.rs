@@ -2,11 +2,11 @@
 //! `tests/schema/places.md`.
 
 use crate::plan_acts::{Files, blocks, edit, joined};
-use forebay::config::{self, Config};
-use forebay::lint::Group;
-use forebay::lint::engine::{self, Options};
-use forebay::repo::{Snapshot, Store};
-use forebay::world::World;
+use forebay::internals::config::{self, Config};
+use forebay::internals::lint::Group;
+use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

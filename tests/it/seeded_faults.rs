@@ -7,13 +7,13 @@
 //! silence, never an error.
 
 use crate::support::skip::corpus_or_skip;
-use forebay::config::{Config, Level};
-use forebay::lint::Finding;
-use forebay::lint::engine::{self, Options};
-use forebay::model::references::{Role, references};
-use forebay::repo::{Snapshot, Store};
-use forebay::world::{ApplyTarget, World};
-use forebay::yaml::NodeRef;
+use forebay::internals::config::{Config, Level};
+use forebay::internals::lint::Finding;
+use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::model::references::{Role, references};
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::world::{ApplyTarget, World};
+use forebay::internals::yaml::NodeRef;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -4,13 +4,13 @@
 use crate::support::fleet::{kustomization, sync};
 use crate::support::scratch::Scratch;
 use crate::support::skip::corpus_or_skip;
-use forebay::config::Config;
-use forebay::repo::{Snapshot, Store};
-use forebay::rewrite::subject::{Astray, Subject, prove};
-use forebay::rewrite::suspend::{self, Aim};
-use forebay::simulate::suspend::suspension;
-use forebay::world::{ApplyTarget, World};
-use forebay::yaml::{Node, NodeRef};
+use forebay::internals::config::Config;
+use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::rewrite::subject::{Astray, Subject, prove};
+use forebay::internals::rewrite::suspend::{self, Aim};
+use forebay::internals::simulate::suspend::suspension;
+use forebay::internals::world::{ApplyTarget, World};
+use forebay::internals::yaml::{Node, NodeRef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -450,7 +450,7 @@ fn suspended(
     name: &str,
 ) -> &'static str {
     let Ok(wanted) = aim.changes(&world.snapshot, subject) else { return "in no file" };
-    let changes = match forebay::rewrite::plan(&world.snapshot, &wanted) {
+    let changes = match forebay::internals::rewrite::plan(&world.snapshot, &wanted) {
         Ok(changes) => changes,
         Err(refusals) => {
             for refusal in refusals {

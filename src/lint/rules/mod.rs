@@ -1,16 +1,16 @@
 //! All rules. This is the only list, sorted by id.
 
-pub mod annotation;
-pub mod build;
-pub mod cluster_api;
-pub mod event;
-pub mod forebay;
-pub mod gate;
-pub mod metadata;
-pub mod reference;
-pub mod schema;
-pub mod suspend;
-pub mod syntax;
+pub(crate) mod annotation;
+pub(crate) mod build;
+pub(crate) mod cluster_api;
+pub(crate) mod event;
+pub(crate) mod forebay;
+pub(crate) mod gate;
+pub(crate) mod metadata;
+pub(crate) mod reference;
+pub(crate) mod schema;
+pub(crate) mod suspend;
+pub(crate) mod syntax;
 
 use super::Rule;
 
@@ -151,9 +151,10 @@ pub static RULES: &[&Rule] = &[
 
 /// Rules that judge a moment. They run when a time is given, or when they are
 /// asked for by name.
-pub static TIME_DEPENDENT: &[&Rule] = &[&gate::expired_gate_request::RULE, &gate::future_gate_request::RULE];
+pub(crate) static TIME_DEPENDENT: &[&Rule] =
+    &[&gate::expired_gate_request::RULE, &gate::future_gate_request::RULE];
 
 /// The rule of an id.
-pub fn find(id: &str) -> Option<&'static Rule> {
+pub(crate) fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id == id)
 }

@@ -76,7 +76,7 @@ const PROPOSED: Key =
     Key { released: false, reader: "no released controller", on: On::Only(RECONCILED), ..SETTING };
 
 /// Every key of Flux and the Flux Operator.
-pub static KEYS: &[Key] = &[
+pub(crate) static KEYS: &[Key] = &[
     // Requests: fluxcd/pkg `apis/meta` annotations.
     Key {
         name: "reconcile.fluxcd.io/requestedAt",
@@ -412,7 +412,7 @@ const fn shared(name: &'static str) -> Domain {
 }
 
 /// Every domain of Flux's keys.
-pub static DOMAINS: &[Domain] = &[
+pub(crate) static DOMAINS: &[Domain] = &[
     Domain { name: "event.toolkit.fluxcd.io", openness: Openness::Open, with_subdomains: false },
     closed("kustomize.toolkit.fluxcd.io"),
     closed("helm.toolkit.fluxcd.io"),

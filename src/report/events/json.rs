@@ -12,7 +12,7 @@ use crate::simulate::events::simulate::{Considered, Notification};
 use crate::yaml::Known;
 
 /// The array `objects`.
-pub fn body(view: &View<'_>) -> Value {
+pub(crate) fn body(view: &View<'_>) -> Value {
     let of_cluster = |cluster: &Cluster<'_>| -> Vec<Value> {
         cluster.answers.iter().map(|answer| object_of(view, cluster, answer)).collect()
     };

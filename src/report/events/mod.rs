@@ -1,14 +1,14 @@
 //! The answer of `simulate events`: text and JSON.
 
-pub mod json;
-pub mod text;
+pub(crate) mod json;
+pub(crate) mod text;
 
 use crate::model::ObjectId;
 use crate::repo::Snapshot;
 use crate::simulate::events::simulate::Simulation;
 
 /// One simulated event.
-pub struct Answer<'a> {
+pub(crate) struct Answer<'a> {
     /// The object that it is about.
     pub object: ObjectId,
     /// The cluster that it is in, where that is not the one at hand.
@@ -20,7 +20,7 @@ pub struct Answer<'a> {
 }
 
 /// The answers of one cluster.
-pub struct Cluster<'a> {
+pub(crate) struct Cluster<'a> {
     /// Its name; none in a repository without entry points.
     pub name: Option<&'a str>,
     /// Which version is simulated, and from where it is known.
@@ -32,7 +32,7 @@ pub struct Cluster<'a> {
 }
 
 /// What to show, and how.
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     /// Where lines and columns come from.
     pub snapshot: &'a Snapshot,
     /// The clusters, in order.

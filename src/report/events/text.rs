@@ -23,7 +23,7 @@ const VALUE: usize = 27;
 const NAMED_ALERTS: usize = 3;
 
 /// The whole answer.
-pub fn render(view: &View<'_>) -> String {
+pub(crate) fn render(view: &View<'_>) -> String {
     let mut out = String::new();
     let answers = view.clusters.iter().map(|cluster| {
         let mut body = String::new();

@@ -1,10 +1,10 @@
 //! The answers of `simulate gates`: text with a chart, JSON, Mermaid and SVG.
 
-pub mod json;
-pub mod mermaid;
-pub mod svg;
-pub mod text;
-pub mod why;
+pub(crate) mod json;
+pub(crate) mod mermaid;
+pub(crate) mod svg;
+pub(crate) mod text;
+pub(crate) mod why;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 /// What to draw.
-pub struct Map<'a> {
+pub(crate) struct Map<'a> {
     /// The clusters; after the change where there is one.
     pub world: &'a World,
     /// Places in [`World::clusters`] of those to draw.
@@ -32,7 +32,7 @@ pub struct Map<'a> {
 }
 
 /// A change that the map shows.
-pub struct Change<'a> {
+pub(crate) struct Change<'a> {
     /// What the base is called.
     pub base: &'a str,
     /// The clusters before: what is deleted is drawn from them.
@@ -46,7 +46,7 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The page.
-pub fn render(map: &Map<'_>) -> String {
+pub(crate) fn render(map: &Map<'_>) -> String {
     let digest = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let policy = format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",

@@ -326,7 +326,7 @@ fn phrase(effect: &Effect) -> String {
 }
 
 /// The verb of an effect and what happens, as every answer words it.
-pub fn sentence(effect: &Effect) -> (&'static str, String) {
+pub(crate) fn sentence(effect: &Effect) -> (&'static str, String) {
     (verb(effect), phrase(effect))
 }
 

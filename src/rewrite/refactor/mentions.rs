@@ -20,7 +20,11 @@ use std::collections::BTreeMap;
 const DEPTH: usize = 64;
 
 /// The fields of an object that name `target`: the name's node by its JSON Pointer.
-pub fn mentions<'a>(id: &ObjectId, node: NodeRef<'a>, target: &ObjectId) -> BTreeMap<String, NodeRef<'a>> {
+pub(crate) fn mentions<'a>(
+    id: &ObjectId,
+    node: NodeRef<'a>,
+    target: &ObjectId,
+) -> BTreeMap<String, NodeRef<'a>> {
     let mut found = BTreeMap::new();
     let own = id.namespace.as_deref();
     for reference in references(id, node) {

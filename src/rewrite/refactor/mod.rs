@@ -7,20 +7,20 @@
 //! asked for. What the controllers do between two commits is simulated in every
 //! order ([`crate::plan::takeovers`], [`crate::plan::replacements`]).
 
-pub mod class;
+pub(crate) mod class;
 mod cut;
-pub mod files;
+pub(crate) mod files;
 mod ignores;
-pub mod mentions;
-pub mod moves;
-pub mod objects;
+pub(crate) mod mentions;
+pub(crate) mod moves;
+pub(crate) mod objects;
 pub(crate) mod parts;
-pub mod rename;
-pub mod same;
-pub mod steps;
+pub(crate) mod rename;
+pub(crate) mod same;
+pub(crate) mod steps;
 pub(crate) mod template;
-pub mod texts;
-pub mod variable;
+pub(crate) mod texts;
+pub(crate) mod variable;
 
 use super::subject::Subject;
 use super::{FileChange, Refusal};
@@ -31,7 +31,7 @@ use crate::yaml::Location;
 use std::sync::Arc;
 
 /// Builds the world of another snapshot of the repository.
-pub type Rebuild<'r> = dyn Fn(&Arc<Snapshot>) -> World + 'r;
+pub(crate) type Rebuild<'r> = dyn Fn(&Arc<Snapshot>) -> World + 'r;
 
 /// What is renamed.
 pub struct Rename<'w> {
@@ -158,7 +158,7 @@ pub fn changed(snapshot: &Snapshot, changes: &[FileChange]) -> Arc<Snapshot> {
 }
 
 /// The texts of a step's changes of files.
-pub fn apply(snapshot: &Snapshot, wanted: &[super::Wanted]) -> Result<Vec<FileChange>, Vec<Refused>> {
+pub(crate) fn apply(snapshot: &Snapshot, wanted: &[super::Wanted]) -> Result<Vec<FileChange>, Vec<Refused>> {
     let mut unique: Vec<super::Wanted> = Vec::new();
     for one in wanted {
         if !unique.contains(one) {
@@ -169,7 +169,7 @@ pub fn apply(snapshot: &Snapshot, wanted: &[super::Wanted]) -> Result<Vec<FileCh
 }
 
 /// The regular files below a directory, or the file itself.
-pub fn files_at(snapshot: &Snapshot, path: &str) -> Vec<Arc<str>> {
+pub(crate) fn files_at(snapshot: &Snapshot, path: &str) -> Vec<Arc<str>> {
     if let Some(file) = snapshot.file(path) {
         return vec![file.path.clone()];
     }

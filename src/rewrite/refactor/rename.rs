@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Whether a text can be the name of an object of a kind.
 /// Source: apimachinery `pkg/api/validation` `NameIsDNSSubdomain`,
 /// `NameIsDNS1035Label` (Services), `pkg/util/validation`.
-pub fn is_name(id: &ObjectId, name: &str) -> Result<(), String> {
+pub(crate) fn is_name(id: &ObjectId, name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let label = |label: &str| {
         label.starts_with(plain) && label.ends_with(plain) && label.chars().all(|c| plain(c) || c == '-')
@@ -376,7 +376,7 @@ const PINS: [&str; 5] = [
 ];
 
 /// Whether an object is the root of a cluster, or the source of it.
-pub fn is_root(cluster: &Cluster, id: &ObjectId) -> bool {
+pub(crate) fn is_root(cluster: &Cluster, id: &ObjectId) -> bool {
     let root = cluster.applied.first().filter(|_| cluster.name.is_some());
     let is_applied = root.is_some_and(|root| root.id == *id && root.applied_by.is_none_or(|by| by == 0));
     let is_source = cluster.source.as_ref().is_some_and(|(kind, namespace, name)| {
@@ -386,7 +386,7 @@ pub fn is_root(cluster: &Cluster, id: &ObjectId) -> bool {
 }
 
 /// The clusters of the subjects in words, and whether there are several.
-pub fn clusters_of(subjects: &[Subject<'_>]) -> (String, bool) {
+pub(crate) fn clusters_of(subjects: &[Subject<'_>]) -> (String, bool) {
     let labels: BTreeSet<String> = subjects.iter().map(|subject| subject.cluster.label()).collect();
     let many = labels.len() > 1;
     let shown: Vec<&str> = labels.iter().take(4).map(String::as_str).collect();

@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Whether a field of an object, by its JSON Pointer, may become what it becomes.
-pub type Allowed<'a> = dyn Fn(&ObjectId, &str, Option<&str>, Option<&str>) -> bool + 'a;
+pub(crate) type Allowed<'a> = dyn Fn(&ObjectId, &str, Option<&str>, Option<&str>) -> bool + 'a;
 
 /// What may be different.
 #[derive(Clone, Copy)]
-pub struct Difference<'d> {
+pub(crate) struct Difference<'d> {
     /// Objects that have another name afterwards, and that name.
     pub renamed: Option<(&'d [Subject<'d>], &'d ObjectId, &'d str)>,
     /// JSON Pointers below which the renamed objects may differ.
@@ -32,7 +32,7 @@ type ByIdentity<'w> = FxHashMap<(&'w ApplyTarget, ObjectId), Vec<&'w Effective>>
 ///
 /// # Errors
 /// The first difference that is none of those.
-pub fn same(before: &World, after: &World, but: Difference<'_>) -> Result<usize, Refused> {
+pub(crate) fn same(before: &World, after: &World, but: Difference<'_>) -> Result<usize, Refused> {
     same_moved(before, after, but, &str::to_owned)
 }
 
@@ -40,7 +40,7 @@ pub fn same(before: &World, after: &World, but: Difference<'_>) -> Result<usize,
 ///
 /// # Errors
 /// The first difference that is none of those.
-pub fn same_moved(
+pub(crate) fn same_moved(
     before: &World,
     after: &World,
     but: Difference<'_>,

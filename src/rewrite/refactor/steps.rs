@@ -19,13 +19,13 @@ use crate::yaml::NodeRef;
 use crate::yaml::edit::{Content, Operation, Place, Prune};
 
 /// The comment behind a release name that keeps an installed release.
-pub const MARK_PIN: &str = "keeps the installed release";
+pub(crate) const MARK_PIN: &str = "keeps the installed release";
 
 const PRUNE: &str = "/metadata/annotations/kustomize.toolkit.fluxcd.io~1prune";
 
 /// What the first step does, for the second to delete nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guard {
+pub(crate) enum Guard {
     /// Nothing: one commit does it.
     None,
     /// A Kustomization prunes nothing when it is deleted.
@@ -38,7 +38,7 @@ pub enum Guard {
 
 impl Guard {
     /// Whether an object of this kind acts when it is deleted.
-    pub fn needs(subject: &Subject<'_>) -> bool {
+    pub(crate) fn needs(subject: &Subject<'_>) -> bool {
         let id = &subject.object.id;
         kinds::is_kustomization(id) || kinds::is_helm_release(id)
     }
@@ -107,7 +107,7 @@ impl Guard {
     }
 
     /// What the first step is.
-    pub fn title(self, new: &str) -> String {
+    pub(crate) fn title(self, new: &str) -> String {
         match self {
             Guard::None => format!("it is called {new}"),
             Guard::Prune => "it prunes nothing when it is deleted (prune: false)".to_owned(),
@@ -117,7 +117,7 @@ impl Guard {
     }
 
     /// What the second step undoes.
-    pub fn undone(self) -> &'static str {
+    pub(crate) fn undone(self) -> &'static str {
         match self {
             Guard::None => "",
             Guard::Prune => ", with prune: true again",
@@ -127,7 +127,7 @@ impl Guard {
     }
 
     /// The field that it sets.
-    pub fn pointer(self) -> &'static str {
+    pub(crate) fn pointer(self) -> &'static str {
         match self {
             Guard::None => "",
             Guard::Prune => "/spec/prune",
@@ -137,7 +137,7 @@ impl Guard {
     }
 
     /// Whether an object is protected so.
-    pub fn holds(self, node: NodeRef<'_>) -> bool {
+    pub(crate) fn holds(self, node: NodeRef<'_>) -> bool {
         match self {
             Guard::None => true,
             Guard::Prune => node.at("/spec/prune").and_then(NodeRef::as_bool) != Some(true),
@@ -148,7 +148,7 @@ impl Guard {
 }
 
 /// What is lost with an object that a new one of another name does not have.
-pub fn loses(id: &ObjectId, node: NodeRef<'_>) -> Option<&'static str> {
+pub(crate) fn loses(id: &ObjectId, node: NodeRef<'_>) -> Option<&'static str> {
     match (id.group(), &*id.kind) {
         ("", "PersistentVolumeClaim") => Some("its volume and data, where the reclaim policy is Delete"),
         ("", "Service") if node.str_at("/spec/type").as_deref() == Some("LoadBalancer") => {

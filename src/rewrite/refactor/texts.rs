@@ -18,7 +18,12 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// It is computed, or stands where no edit is certain.
-pub fn renaming(snapshot: &Snapshot, node: NodeRef<'_>, old: &str, new: &str) -> Result<Wanted, Refused> {
+pub(crate) fn renaming(
+    snapshot: &Snapshot,
+    node: NodeRef<'_>,
+    old: &str,
+    new: &str,
+) -> Result<Wanted, Refused> {
     let Some(location) = node.location() else {
         return Err(Refused::at(None, format!("no file states `{old}`"), "change it where it is made"));
     };
@@ -77,7 +82,7 @@ pub fn renaming(snapshot: &Snapshot, node: NodeRef<'_>, old: &str, new: &str) ->
 }
 
 /// The root of a document.
-pub fn root_of(snapshot: &Snapshot, path: &str, document: u32) -> Option<crate::yaml::Node> {
+pub(crate) fn root_of(snapshot: &Snapshot, path: &str, document: u32) -> Option<crate::yaml::Node> {
     let source = sources(snapshot, path).find(|source| source.index == document)?;
     Some(crate::yaml::Node::Source(source.clone(), 0))
 }
@@ -116,7 +121,7 @@ fn within(snapshot: &Snapshot, location: &Location, old: &str, new: &str) -> Opt
 ///
 /// # Errors
 /// Every text that can't be changed.
-pub fn all(
+pub(crate) fn all(
     world: &World,
     subjects: &[Subject<'_>],
     old: &ObjectId,
@@ -157,7 +162,7 @@ pub fn all(
 }
 
 /// Distinct objects of the clusters that hold a subject.
-pub fn naming<'w>(world: &'w World, subjects: &[Subject<'w>]) -> Vec<&'w Effective> {
+pub(crate) fn naming<'w>(world: &'w World, subjects: &[Subject<'w>]) -> Vec<&'w Effective> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for subject in subjects {
@@ -171,7 +176,7 @@ pub fn naming<'w>(world: &'w World, subjects: &[Subject<'w>]) -> Vec<&'w Effecti
 }
 
 /// The Flux Kustomization that applies a subject.
-pub fn applier<'w>(world: &'w World, subject: &Subject<'w>) -> Option<&'w Applied> {
+pub(crate) fn applier<'w>(world: &'w World, subject: &Subject<'w>) -> Option<&'w Applied> {
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
     Some(&subject.cluster.applied[member.applied_by? as usize])
@@ -353,7 +358,7 @@ fn markers(snapshot: &Snapshot, old: &ObjectId, new: &str) -> Vec<Wanted> {
 
 /// Texts that may mean the object and are not known to: a bare word in a field that
 /// holds names of such objects, the owner labels of a Kustomization, a template.
-pub fn left_alone(world: &World, subjects: &[Subject<'_>], old: &ObjectId) -> Vec<(Location, String)> {
+pub(crate) fn left_alone(world: &World, subjects: &[Subject<'_>], old: &ObjectId) -> Vec<(Location, String)> {
     let mut found: Vec<(Location, String)> = Vec::new();
     let bare = matches!(
         (old.group(), &*old.kind),
@@ -397,7 +402,7 @@ pub fn left_alone(world: &World, subjects: &[Subject<'_>], old: &ObjectId) -> Ve
 }
 
 /// Whether a text holds a word, and not as a part of a longer one.
-pub fn is_word(text: &str, word: &str) -> bool {
+pub(crate) fn is_word(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
     text.match_indices(word)
         .any(|(at, _)| !text[..at].ends_with(part) && !text[at + word.len()..].starts_with(part))

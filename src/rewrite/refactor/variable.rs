@@ -3,7 +3,8 @@
 //! A Kustomization may look at a commit before what applies it has given it its new
 //! spec, and before what applies the ConfigMaps of its variables has applied those:
 //! `${NEW}` would be empty then, or an error. So the new name first stands beside the
-//! old one, then the texts use it, then the old one goes.
+//! old one, then the texts use it, then the old one goes; one commit does it where
+//! nothing uses it.
 //! Source: kustomize-controller `reconcile` (variables are read at each build).
 
 use super::same::{Difference, same};
@@ -11,12 +12,12 @@ use super::{Proof, Rebuild, Refused, Series, apply, changed};
 use crate::model::ObjectId;
 use crate::model::references::{Role, references};
 use crate::repo::{Snapshot, is_manifest_path};
-use crate::rewrite::Wanted;
 use crate::rewrite::subject::text_of;
+use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::suspend::comment_after;
 use crate::text::counted;
 use crate::world::substitution::is_variable_name;
-use crate::world::{Applied, ApplyTarget, Cluster, World};
+use crate::world::{Applied, ApplyTarget, Cluster, Outcome, World};
 use crate::yaml::edit::{Content, Operation, Place, Prune};
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{NodeRef, pointer_join};
@@ -80,11 +81,24 @@ impl Variable<'_> {
                 "variable {old} is called {new} in {}",
                 counted(appliers.len(), "Kustomization")
             ),
-            naive: vec![format!(
-                "a Kustomization that looks before its new variables are applied would put nothing in the place of ${{{new}}}"
-            )],
+            notes: unseen(&appliers, old).into_iter().collect(),
             ..Series::default()
         };
+        if !used && !is_beside && series.notes.is_empty() {
+            let wanted = self.edit(self.world, |text, _, _| Operation::RenameKey {
+                pointer: text.to_owned(),
+                to: new.to_owned(),
+            })?;
+            let changes = apply(&self.world.snapshot, &wanted)?;
+            let end = rebuild(&changed(&self.world.snapshot, &changes));
+            self.only(self.world, &end, &places, &[old, new])?;
+            let title = format!("{old} is called {new}; nothing uses it");
+            series.push(title, changes, Vec::new(), Proof::unchanged());
+            return Ok(series);
+        }
+        series.naive = vec![format!(
+            "a Kustomization that looks before its new variables are applied would put nothing in the place of ${{{new}}}"
+        )];
         let wait = vec![WAIT_FOR.to_owned()];
         let mut step = |title: String, done: bool, changes| {
             series.push(title, changes, wait.clone(), Proof::unchanged()).done = done;
@@ -108,7 +122,7 @@ impl Variable<'_> {
             })?;
             let changes = apply(&self.world.snapshot, &wanted)?;
             let after = rebuild(&changed(&self.world.snapshot, &changes));
-            self.only(self.world, &after, &places, new)?;
+            self.only(self.world, &after, &places, &[new])?;
             step(title, false, changes);
             now = Some(after);
         }
@@ -116,7 +130,7 @@ impl Variable<'_> {
         let wanted = replacing(&world.snapshot, &files, old, new)?;
         let changes = apply(&world.snapshot, &wanted)?;
         let after = rebuild(&changed(&world.snapshot, &changes));
-        self.only(world, &after, &places, "")?;
+        self.only(world, &after, &places, &[])?;
         step(format!("${{{new}}} is used in the place of ${{{old}}}"), is_beside && !used, changes);
         let last = Variable {
             world: &after,
@@ -124,13 +138,9 @@ impl Variable<'_> {
             new: self.new.clone(),
             in_cluster: self.in_cluster,
         };
-        let wanted = last.edit(&after, |text, _, _| Operation::RemoveKey {
-            pointer: text.to_owned(),
-            prune: Prune::Keep,
-        })?;
-        let changes = apply(&after.snapshot, &wanted)?;
+        let changes = last.withdraw(&after)?;
         let end = rebuild(&changed(&after.snapshot, &changes));
-        self.only(&after, &end, &places, old)?;
+        self.only(&after, &end, &places, &[old])?;
         step(format!("{old} goes"), false, changes);
         Ok(series)
     }
@@ -184,16 +194,48 @@ impl Variable<'_> {
         Ok(wanted)
     }
 
-    /// Whether nothing changes but that a key comes or goes in these maps.
+    /// The old name goes: its entry takes the new name and the one beside it goes, so
+    /// that the comments of the old one stay with the value; unless more comments stay
+    /// where the old entry goes.
+    fn withdraw(&self, world: &World) -> Result<Vec<FileChange>, Vec<Refused>> {
+        let remove = |pointer: String| Operation::RemoveKey { pointer, prune: Prune::Keep };
+        let plain = apply(&world.snapshot, &self.edit(world, |text, _, _| remove(text.to_owned()))?)?;
+        let beside = self.edit(world, |text, _, _| {
+            let (map, _) = text.rsplit_once('/').unwrap_or_default();
+            remove(pointer_join(map, &self.new))
+        })?;
+        let renamed = self.edit(world, |text, _, _| Operation::RenameKey {
+            pointer: text.to_owned(),
+            to: self.new.clone(),
+        })?;
+        let Ok(without) = apply(&world.snapshot, &beside) else { return Ok(plain) };
+        let Ok(mut in_place) = apply(&changed(&world.snapshot, &without), &renamed) else {
+            return Ok(plain);
+        };
+        for change in &mut in_place {
+            if let Some(first) = without.iter().find(|first| first.path == change.path) {
+                change.before = first.before.clone();
+            }
+        }
+        let comments = |changes: &[FileChange]| -> usize {
+            let after = changed(&world.snapshot, changes);
+            let files = changes.iter().filter_map(|change| after.file(&change.path));
+            files.flat_map(|file| after.sources(file)).map(|one| one.document().comments.len()).sum()
+        };
+        Ok(if comments(&in_place) < comments(&plain) { plain } else { in_place })
+    }
+
+    /// Whether nothing changes but that these keys come or go in these maps.
     fn only(
         &self,
         before: &World,
         after: &World,
         places: &BTreeMap<Origin, String>,
-        key: &str,
+        keys: &[&str],
     ) -> Result<(), Vec<Refused>> {
         let allowed = |id: &ObjectId, pointer: &str, _: Option<&str>, _: Option<&str>| {
-            !key.is_empty() && places.keys().any(|(of, map)| of == id && pointer == pointer_join(map, key))
+            let mut maps = places.keys().filter(|(of, _)| of == id);
+            maps.any(|(_, map)| keys.iter().any(|key| pointer == pointer_join(map, key)))
         };
         same(before, after, Difference { renamed: None, pins: &[], allowed: &allowed })
             .map(drop)
@@ -226,6 +268,24 @@ fn values<'n>(
         }
     }
     out
+}
+
+/// That Kustomizations read texts which are not here.
+fn unseen(appliers: &[&Applied], name: &str) -> Option<String> {
+    let sentence = |applied: &&Applied| {
+        let why = match &applied.outcome {
+            Outcome::External(why) | Outcome::Unknown(why) => why.clone(),
+            Outcome::Built { partial, .. } => partial.first()?.1.clone(),
+            Outcome::Failed(_) | Outcome::MissingPath => return None,
+        };
+        Some(format!("{} ({why})", applied.id))
+    };
+    let all: BTreeSet<String> = appliers.iter().filter_map(sentence).collect();
+    let first = all.iter().next()?;
+    let more = if all.len() > 1 { format!(" and of {} more", all.len() - 1) } else { String::new() };
+    Some(format!(
+        "not all texts of {first}{more} are here; where those use ${{{name}}}, change them before the last step"
+    ))
 }
 
 fn files_of(appliers: &[&Applied]) -> BTreeSet<Arc<str>> {

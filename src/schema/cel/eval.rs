@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 /// The variables of a rule.
 #[derive(Clone, Copy)]
-pub struct Scope<'a, 's> {
+pub(crate) struct Scope<'a, 's> {
     /// `self`, with its schema for defaults.
     pub this: (NodeRef<'a>, &'s Schema),
     /// `oldSelf`, in an update.
@@ -22,7 +22,7 @@ pub struct Scope<'a, 's> {
 
 /// What a rule comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// Whether it holds.
     Known(bool),
     /// It depends on a value that is unknown.
@@ -32,7 +32,7 @@ pub enum Answer {
 }
 
 /// Whether a rule holds.
-pub fn holds(expression: &Expression, scope: Scope<'_, '_>) -> Answer {
+pub(crate) fn holds(expression: &Expression, scope: Scope<'_, '_>) -> Answer {
     let mut evaluation = Evaluation { scope, names: Vec::new(), steps: 0, is_beyond: false };
     match evaluation.value(expression) {
         Value::Bool(value) => Answer::Known(value),

@@ -3,7 +3,7 @@
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expression {
+pub(crate) enum Expression {
     /// null
     Null,
     /// A boolean.

@@ -110,7 +110,7 @@ pub fn report(conflicts: &[Conflict]) -> Option<ConflictReport> {
 
 /// The line that notification-controller before 1.5 logs for a key of
 /// `spec.eventMetadata` that the event has already.
-pub const OLDER_CONFLICT_LOG: &str = "metadata key found in the existing set of metadata";
+pub(crate) const OLDER_CONFLICT_LOG: &str = "metadata key found in the existing set of metadata";
 
 /// What notification-controller before 1.5 (Flux 2.5) makes of an event's
 /// metadata and an Alert's: only the object's own group is kept, its keys beat
@@ -118,7 +118,7 @@ pub const OLDER_CONFLICT_LOG: &str = "metadata key found in the existing set of 
 ///
 /// Mirrors notification-controller 1.0 `internal/server/event_handlers.go`,
 /// `cleanupMetadata` and `enhanceEventWithAlertMetadata`.
-pub fn combine_before_flux_2_5<V: Clone>(
+pub(crate) fn combine_before_flux_2_5<V: Clone>(
     group: &str,
     event_metadata: &Metadata<V>,
     alert_metadata: &Metadata<V>,
@@ -139,7 +139,7 @@ pub fn combine_before_flux_2_5<V: Clone>(
 
 /// What notification-controller before 1.5 logs about conflicts: only of keys
 /// that `spec.eventMetadata` failed to add.
-pub fn older_report(conflicts: &[Conflict]) -> Option<ConflictReport> {
+pub(crate) fn older_report(conflicts: &[Conflict]) -> Option<ConflictReport> {
     let is_logged = |conflict: &Conflict| {
         conflict.sources.starts_with(&[Source::AlertEventMetadata, Source::ControllerMetadata])
     };

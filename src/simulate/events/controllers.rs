@@ -25,7 +25,7 @@ const fn sometimes(key: &'static str, when: &'static str) -> RuntimeKey {
 
 /// A kind of object that emits events, and its controller.
 #[derive(Debug, Clone, Copy)]
-pub struct Emitter {
+pub(crate) struct Emitter {
     /// The API group of the kind.
     pub group: &'static str,
     /// The kind.
@@ -60,7 +60,7 @@ const OPERATOR: &[RuntimeKey] = &[always("revision", "events of a reconciliation
 
 /// Every kind that posts events to notification-controller. `ExternalArtifact`
 /// has no reconciler that emits, `Alert` and `Provider` have none at all.
-pub static EMITTERS: &[Emitter] = &[
+pub(crate) static EMITTERS: &[Emitter] = &[
     emitter(kinds::KUSTOMIZE, "Kustomization", "kustomize-controller", KUSTOMIZATION),
     emitter(kinds::HELM, "HelmRelease", "helm-controller", HELM_RELEASE),
     emitter(kinds::SOURCE, "Bucket", "source-controller", SOURCE),
@@ -88,6 +88,6 @@ const fn emitter(
 }
 
 /// The emitter of events about a kind, `None` where nothing emits any.
-pub fn emitter_of(group: &str, kind: &str) -> Option<&'static Emitter> {
+pub(crate) fn emitter_of(group: &str, kind: &str) -> Option<&'static Emitter> {
     EMITTERS.iter().find(|e| e.group == group && e.kind == kind)
 }

@@ -8,20 +8,17 @@
 //! ([`combine`]). None of them looks at a value unless it says so, so they work
 //! on plain strings as well as on values that are partly unknown.
 
-pub mod combine;
-pub mod commit_status;
-pub mod controllers;
-pub mod delivery;
-pub mod objects;
-pub mod providers;
-pub mod simulate;
+pub(crate) mod combine;
+pub(crate) mod commit_status;
+pub(crate) mod controllers;
+pub(crate) mod delivery;
+pub(crate) mod objects;
+pub(crate) mod providers;
+pub(crate) mod simulate;
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
-
-/// The API group whose annotations are event metadata (RFC-0008).
-pub const EVENT_GROUP: &str = "event.toolkit.fluxcd.io";
 
 /// The prefix of an annotation that is event metadata.
 pub const EVENT_PREFIX: &str = "event.toolkit.fluxcd.io/";
@@ -77,7 +74,7 @@ pub fn posted<V: Clone>(controller: &Metadata<V>, object_annotations: &Metadata<
 /// Why notification-controller drops a metadata key before it looks for
 /// alerts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DropReason {
+pub(crate) enum DropReason {
     /// Neither in the event group nor in the object's own group.
     ForeignPrefix,
     /// `checksum` or `digest` (in any case) in the object's own group.
@@ -91,7 +88,7 @@ pub enum DropReason {
 ///
 /// Mirrors notification-controller `internal/server/event_server.go`,
 /// `cleanupMetadata`.
-pub fn clean_up_reason(group: &str, key: &str) -> Option<DropReason> {
+pub(crate) fn clean_up_reason(group: &str, key: &str) -> Option<DropReason> {
     let own = key.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
     let excluded = ["checksum", "digest"].iter().any(|name| folds_equal(key, &format!("{group}/{name}")));
     if excluded {

@@ -19,7 +19,7 @@ pub struct Value {
 }
 
 /// The involved object of an event about `id`.
-pub fn involved_object(id: &ObjectId) -> InvolvedObject {
+pub(crate) fn involved_object(id: &ObjectId) -> InvolvedObject {
     InvolvedObject {
         api_version: id.api_version.to_string(),
         kind: id.kind.to_string(),
@@ -31,7 +31,7 @@ pub fn involved_object(id: &ObjectId) -> InvolvedObject {
 /// The map of strings at a JSON Pointer. Values of other types are taken as
 /// written: a build makes strings of annotations, and the API server refuses
 /// the rest.
-pub fn values_at(node: NodeRef<'_>, pointer: &str) -> Metadata<Value> {
+pub(crate) fn values_at(node: NodeRef<'_>, pointer: &str) -> Metadata<Value> {
     node.entries_at(pointer)
         .map(|entry| {
             let value = Value { text: Text::of(entry.value), location: entry.value.location() };
@@ -41,12 +41,12 @@ pub fn values_at(node: NodeRef<'_>, pointer: &str) -> Metadata<Value> {
 }
 
 /// The labels of an object.
-pub fn labels_of(node: NodeRef<'_>) -> BTreeMap<String, Text> {
+pub(crate) fn labels_of(node: NodeRef<'_>) -> BTreeMap<String, Text> {
     texts(&values_at(node, "/metadata/labels"))
 }
 
 /// The values without their places.
-pub fn texts(values: &Metadata<Value>) -> Metadata<Text> {
+pub(crate) fn texts(values: &Metadata<Value>) -> Metadata<Text> {
     values.iter().map(|(key, value)| (key.clone(), value.text.clone())).collect()
 }
 

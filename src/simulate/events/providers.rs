@@ -8,7 +8,7 @@ use crate::yaml::Known;
 
 /// A provider type of the Provider API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProviderType {
+pub(crate) struct ProviderType {
     /// The word in `spec.type`.
     pub name: &'static str,
     /// The first Flux 2.x minor that has it.
@@ -19,7 +19,7 @@ pub struct ProviderType {
 
 /// Every provider type, by name: the enumeration of `spec.type` in the CRDs of
 /// each release. Those of 2.10 are in notification-controller's main branch.
-pub const TYPES: &[ProviderType] = &[
+pub(crate) const TYPES: &[ProviderType] = &[
     provider("alertmanager", 0, 1),
     provider("azuredevops", 0, 1),
     provider("azureeventhub", 0, 1),
@@ -61,13 +61,13 @@ const fn provider(name: &'static str, since: u32, api: u32) -> ProviderType {
 }
 
 /// The provider type of a name.
-pub fn provider_type(name: &str) -> Option<&'static ProviderType> {
+pub(crate) fn provider_type(name: &str) -> Option<&'static ProviderType> {
     TYPES.iter().find(|known| known.name == name)
 }
 
 /// Why the API server refuses a Provider of an API version with this type, as
 /// far as that is certain: a Flux that nothing states may be any.
-pub fn refusal(version: &str, name: &str, settings: &Settings) -> Option<String> {
+pub(crate) fn refusal(version: &str, name: &str, settings: &Settings) -> Option<String> {
     let Some(known) = provider_type(name) else {
         return Some("no Flux has such a type".to_owned());
     };
@@ -91,7 +91,7 @@ pub fn sets_commit_status(provider_type: &str) -> bool {
 ///
 /// Mirrors notification-controller
 /// `internal/server/provider_change_request.go`.
-pub fn comments_on_change_request(provider_type: &str) -> bool {
+pub(crate) fn comments_on_change_request(provider_type: &str) -> bool {
     matches!(
         provider_type,
         "githubpullrequestcomment" | "gitlabmergerequestcomment" | "giteapullrequestcomment"
@@ -100,13 +100,13 @@ pub fn comments_on_change_request(provider_type: &str) -> bool {
 
 /// Whether providers of this type get the event that only updates a commit
 /// status.
-pub fn gets_commit_status_updates(provider_type: &str) -> bool {
+pub(crate) fn gets_commit_status_updates(provider_type: &str) -> bool {
     sets_commit_status(provider_type) || matches!(provider_type, "generic" | "generic-hmac")
 }
 
 /// The metadata keys that providers of this type overwrite with fields of the
 /// event (`internal/notifier/*.go`).
-pub fn overwritten_keys(provider_type: &str) -> &'static [&'static str] {
+pub(crate) fn overwritten_keys(provider_type: &str) -> &'static [&'static str] {
     match provider_type {
         "alertmanager" => {
             &["alertname", "kind", "name", "namespace", "reason", "reportingcontroller", "severity"]
@@ -166,7 +166,7 @@ impl CommitStatusGate {
 ///
 /// Mirrors notification-controller `internal/server/event_handlers.go`,
 /// `getNotificationParams`.
-pub fn gate(
+pub(crate) fn gate(
     provider_type: &str,
     object: &InvolvedObject,
     severity: &str,
@@ -212,7 +212,7 @@ pub fn gate(
 /// `originRevision` and `revision` that is present, even if it is empty.
 ///
 /// Mirrors fluxcd/pkg `apis/event/v1beta1/event.go`, `GetRevision`.
-pub fn revision<V>(combined: &Metadata<V>) -> Option<&V> {
+pub(crate) fn revision<V>(combined: &Metadata<V>) -> Option<&V> {
     ["commit", "originRevision", "revision"].iter().find_map(|key| combined.get(*key))
 }
 
@@ -220,7 +220,7 @@ pub fn revision<V>(combined: &Metadata<V>) -> Option<&V> {
 ///
 /// Mirrors fluxcd/pkg `git`, `ExtractHashFromRevision`, and
 /// notification-controller `internal/notifier/util.go`, `parseRevision`.
-pub fn commit_hash(revision: &str) -> Option<&str> {
+pub(crate) fn commit_hash(revision: &str) -> Option<&str> {
     let hash = match (revision.rfind(':'), revision.rfind('/')) {
         (Some(at), _) | (None, Some(at)) => &revision[at + 1..],
         (None, None) => revision,
@@ -230,7 +230,7 @@ pub fn commit_hash(revision: &str) -> Option<&str> {
 
 /// The number of a change request as Go's `strconv.Atoi` reads it: an optional
 /// sign and decimal digits, nothing else.
-pub fn change_request_number(text: &str) -> Option<i64> {
+pub(crate) fn change_request_number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
@@ -238,7 +238,7 @@ pub fn change_request_number(text: &str) -> Option<i64> {
 
 /// Why a provider of this type cannot post the combined metadata, if that is
 /// known. `complete` says that no controller adds keys any more.
-pub fn post_failure(provider_type: &str, combined: &Metadata<Text>, complete: bool) -> Option<String> {
+pub(crate) fn post_failure(provider_type: &str, combined: &Metadata<Text>, complete: bool) -> Option<String> {
     if sets_commit_status(provider_type) {
         return match revision(combined) {
             None if complete => Some("missing revision metadata".to_owned()),

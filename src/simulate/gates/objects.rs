@@ -13,12 +13,12 @@ use crate::simulate::schedule::{ScheduleSpec, Schedules};
 use crate::yaml::{Location, NodeRef};
 
 /// API group of the proposed Gate.
-pub const GATE_GROUP: &str = "gating.toolkit.fluxcd.io";
+pub(crate) const GATE_GROUP: &str = "gating.toolkit.fluxcd.io";
 /// flux-operator's timeout of a provider without the annotation.
 const PROVIDER_TIMEOUT: GoDuration = GoDuration::from_seconds(120);
 
 /// Kinds that the proposal lets wait for gates: syncs and sources.
-pub const GATED_KINDS: [(&str, &str); 7] = [
+pub(crate) const GATED_KINDS: [(&str, &str); 7] = [
     ("kustomize.toolkit.fluxcd.io", "Kustomization"),
     ("helm.toolkit.fluxcd.io", "HelmRelease"),
     ("image.toolkit.fluxcd.io", "ImageUpdateAutomation"),
@@ -29,12 +29,12 @@ pub const GATED_KINDS: [(&str, &str); 7] = [
 ];
 
 /// Whether an object is of a kind that may wait for gates.
-pub fn is_gateable(id: &ObjectId) -> bool {
+pub(crate) fn is_gateable(id: &ObjectId) -> bool {
     GATED_KINDS.iter().any(|(group, kind)| id.is(group, kind))
 }
 
 /// Whether an object is a Gate.
-pub fn is_gate(id: &ObjectId) -> bool {
+pub(crate) fn is_gate(id: &ObjectId) -> bool {
     id.is(GATE_GROUP, "Gate")
 }
 
@@ -284,7 +284,7 @@ impl Gating {
 }
 
 /// Whether an action suspends or resumes an object.
-pub fn suspends(action: &Action, id: &ObjectId) -> bool {
+pub(crate) fn suspends(action: &Action, id: &ObjectId) -> bool {
     matches!(action, Action::Suspend { kind, namespace, name, .. }
         if *kind == &*id.kind
             && id.namespace.as_deref() == Some(namespace)
@@ -414,7 +414,7 @@ fn read_suspendable(id: &ObjectId, node: NodeRef<'_>) -> Suspendable {
 }
 
 /// The timeout that a provider's schedules are checked against.
-pub fn provider_timeout(node: NodeRef<'_>) -> Option<GoDuration> {
+pub(crate) fn provider_timeout(node: NodeRef<'_>) -> Option<GoDuration> {
     let annotations = node.at("/metadata/annotations");
     let value = annotations.and_then(|all| all.get("fluxcd.controlplane.io/reconcileTimeout"));
     match value {

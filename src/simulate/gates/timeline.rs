@@ -353,7 +353,7 @@ fn gate_change(gate: &Gate, transition: super::Transition, origins: &[Origin<'_>
 }
 
 /// A duration without its zero parts: `1h` for Go's `1h0m0s`.
-pub fn short(duration: GoDuration) -> String {
+pub(crate) fn short(duration: GoDuration) -> String {
     let text = duration.to_string();
     let text = text.strip_suffix("m0s").map_or(text.clone(), |rest| format!("{rest}m"));
     text.strip_suffix("h0m").map_or(text.clone(), |rest| format!("{rest}h"))

@@ -203,7 +203,7 @@ fn escapes_are_valid(text: &str) -> bool {
 /// Splits the name by which a ClusterClass calls a handler,
 /// `handler.extension-config`, as `ExtensionNameFromHandlerName` does: exactly
 /// one dot.
-pub fn split_handler_name(name: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_handler_name(name: &str) -> Option<(&str, &str)> {
     let (handler, config) = name.split_once('.')?;
     (!config.contains('.')).then_some((handler, config))
 }

@@ -10,17 +10,17 @@ use super::{Answer, Answers, Hook, PendingHooks};
 use crate::model::kubernetes_version::{Order, Version};
 
 /// Cluster annotation keys with this prefix block the start of an upgrade.
-pub const BEFORE_UPGRADE_PREFIX: &str = "before-upgrade.hook.cluster.cluster.x-k8s.io";
+pub(crate) const BEFORE_UPGRADE_PREFIX: &str = "before-upgrade.hook.cluster.cluster.x-k8s.io";
 /// Entry annotation: this worker and all after it wait.
-pub const HOLD_UPGRADE_SEQUENCE: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
+pub(crate) const HOLD_UPGRADE_SEQUENCE: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
 /// Entry annotation: this worker waits.
-pub const DEFER_UPGRADE: &str = "topology.cluster.x-k8s.io/defer-upgrade";
+pub(crate) const DEFER_UPGRADE: &str = "topology.cluster.x-k8s.io/defer-upgrade";
 /// Cluster annotation: BeforeClusterDelete is over.
-pub const OK_TO_DELETE: &str = "runtime.cluster.x-k8s.io/ok-to-delete";
+pub(crate) const OK_TO_DELETE: &str = "runtime.cluster.x-k8s.io/ok-to-delete";
 
 /// What the topology reconcile sees of a Cluster whose control plane exists.
 #[derive(Debug, Clone, Default)]
-pub struct ControlPlaneState {
+pub(crate) struct ControlPlaneState {
     /// `spec.topology.version`.
     pub topology_version: String,
     /// Calls that are owed.
@@ -47,7 +47,7 @@ pub struct ControlPlaneState {
 
 /// One call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookCall {
+pub(crate) struct HookCall {
     /// The hook.
     pub hook: Hook,
     /// `fromKubernetesVersion`, or the version that was reached.
@@ -60,7 +60,7 @@ pub struct HookCall {
 
 /// What one reconcile decides about the control plane's version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ControlPlaneDecision {
+pub(crate) struct ControlPlaneDecision {
     /// Hooks in the order of their calls.
     pub calls: Vec<HookCall>,
     /// The version that the control plane gets; none after an error.
@@ -85,23 +85,11 @@ pub struct ControlPlaneDecision {
     pub error: Option<String>,
 }
 
-impl ControlPlaneDecision {
-    /// `IsControlPlaneStable`: MachineDeployments and MachinePools are created
-    /// only then.
-    pub fn is_stable(&self) -> bool {
-        !(self.is_provisioning || self.is_upgrading || self.is_starting_upgrade || self.is_pending_upgrade)
-    }
-
-    /// `IsControlPlaneStableOrWaitingForWorkersUpgrade`: workers may take a new
-    /// version only then.
-    pub fn lets_workers_upgrade(&self) -> bool {
-        !(self.is_provisioning || self.is_upgrading || self.is_starting_upgrade)
-            && (!self.is_pending_upgrade || self.is_waiting_for_workers_upgrade)
-    }
-}
-
 /// Decides the control plane's version and calls the hooks on the way.
-pub fn compute_control_plane_version(state: &ControlPlaneState, answers: &Answers) -> ControlPlaneDecision {
+pub(crate) fn compute_control_plane_version(
+    state: &ControlPlaneState,
+    answers: &Answers,
+) -> ControlPlaneDecision {
     let mut decision = ControlPlaneDecision {
         pending: state.pending.clone(),
         is_pending_upgrade: state.spec_version != state.topology_version,
@@ -249,7 +237,7 @@ fn failure(hook: Hook) -> String {
 
 /// What a call outside the control plane's version decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallOutcome {
+pub(crate) struct CallOutcome {
     /// Whether the hook was called.
     pub called: bool,
     /// Whether it is owed afterwards.
@@ -280,7 +268,7 @@ impl CallOutcome {
 
 /// BeforeClusterCreate: called until the Cluster names an infrastructure or a
 /// control plane object.
-pub fn before_cluster_create(
+pub(crate) fn before_cluster_create(
     infrastructure_ref_set: bool,
     control_plane_ref_set: bool,
     answer: Option<Answer>,
@@ -293,7 +281,7 @@ pub fn before_cluster_create(
 
 /// AfterControlPlaneInitialized: owed from creation on, called once, and only a
 /// failure is repeated.
-pub fn after_control_plane_initialized(
+pub(crate) fn after_control_plane_initialized(
     about_to_be_created: bool,
     pending: &PendingHooks,
     initialized: bool,
@@ -309,7 +297,7 @@ pub fn after_control_plane_initialized(
 
 /// The state of an upgrade that AfterClusterUpgrade waits for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct UpgradeTracker {
+pub(crate) struct UpgradeTracker {
     /// Not provisioning, upgrading, starting or pending.
     pub control_plane_unstable: bool,
     /// A MachineDeployment or MachinePool is upgrading, waits to be created, or
@@ -319,7 +307,7 @@ pub struct UpgradeTracker {
 
 /// AfterClusterUpgrade: called when everything is at the topology's version and
 /// the other After hooks are done.
-pub fn after_cluster_upgrade(
+pub(crate) fn after_cluster_upgrade(
     pending: &PendingHooks,
     tracker: UpgradeTracker,
     answer: Option<Answer>,
@@ -336,19 +324,10 @@ pub fn after_cluster_upgrade(
     CallOutcome::of(hook, answer, true)
 }
 
-/// BeforeClusterDelete: called on a deleted Cluster until it may go, which the
-/// annotation [`OK_TO_DELETE`] records.
-pub fn before_cluster_delete(ok_to_delete: bool, answer: Option<Answer>) -> CallOutcome {
-    if ok_to_delete {
-        return CallOutcome::not_called(false, true);
-    }
-    CallOutcome::of(Hook::BeforeClusterDelete, answer, true)
-}
-
 /// One entry of `spec.topology.workers.machineDeployments` or `machinePools`,
 /// as far as it decides the order of upgrades.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkerEntry {
+pub(crate) struct WorkerEntry {
     /// The entry's name.
     pub name: String,
     /// The entry's annotations [`DEFER_UPGRADE`], [`HOLD_UPGRADE_SEQUENCE`].
@@ -359,7 +338,7 @@ pub struct WorkerEntry {
 
 /// Whether a worker's upgrade is deferred, by itself or by an earlier entry that
 /// holds the sequence. A name that is not listed is not deferred.
-pub fn is_deferred(entries: &[WorkerEntry], subject: &str) -> bool {
+pub(crate) fn is_deferred(entries: &[WorkerEntry], subject: &str) -> bool {
     for entry in entries {
         if entry.holds {
             // The hold covers this entry and all after it; the subject is one

@@ -687,7 +687,7 @@ fn list(names: &[&str]) -> String {
 /// (cluster-api `core/webhooks/admission/cluster.go`
 /// `validateTopologyVersionUpdate`).
 #[derive(Clone, Copy, Debug)]
-pub struct VersionUpdate<'v> {
+pub(crate) struct VersionUpdate<'v> {
     /// Version before.
     pub from: &'v str,
     /// Version after.
@@ -700,7 +700,7 @@ pub struct VersionUpdate<'v> {
 
 impl VersionUpdate<'_> {
     /// Why the webhook rejects it, as far as the versions alone tell.
-    pub fn rejection(&self) -> Option<String> {
+    pub(crate) fn rejection(&self) -> Option<String> {
         let (Some(from), Some(to)) = (Version::parse(self.from), Version::parse(self.to)) else {
             return Some(format!("{} or {} is no semantic version", self.from, self.to));
         };

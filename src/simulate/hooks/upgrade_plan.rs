@@ -11,7 +11,7 @@ use crate::model::kubernetes_version::{Order, Version};
 
 /// Where the steps of an upgrade come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PlanSource {
+pub(crate) enum PlanSource {
     /// No versions and no extension in the class: one minor at a time.
     OneMinor,
     /// `spec.kubernetesVersions` of the ClusterClass.
@@ -29,7 +29,7 @@ pub enum PlanSource {
 
 /// The observed versions of a Cluster that has, or gets, a managed topology.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Observed {
+pub(crate) struct Observed {
     /// `spec.topology.version` of the Cluster.
     pub desired: String,
     /// `spec.version` of the control plane object, once it exists.
@@ -58,7 +58,7 @@ pub struct UpgradePlan {
 /// # Errors
 /// The text with which the topology reconcile fails: a version that does not
 /// parse, or a plan that breaks a rule of upgrade plans.
-pub fn compute(observed: &Observed, source: &PlanSource) -> Result<UpgradePlan, String> {
+pub(crate) fn compute(observed: &Observed, source: &PlanSource) -> Result<UpgradePlan, String> {
     let Some(control_plane) = &observed.control_plane else {
         return Ok(UpgradePlan::default());
     };
@@ -91,7 +91,7 @@ pub fn compute(observed: &Observed, source: &PlanSource) -> Result<UpgradePlan, 
 /// # Errors
 /// A version that does not parse, more than one minor without class versions,
 /// or the extension's own error.
-pub fn steps(
+pub(crate) fn steps(
     source: &PlanSource,
     desired: &str,
     control_plane: &str,
@@ -154,7 +154,7 @@ fn class_versions(versions: &[String], desired: &str, control_plane: &str) -> Re
 ///
 /// # Errors
 /// The message of the rule that a plan breaks.
-pub fn default_and_validate(
+pub(crate) fn default_and_validate(
     desired: &str,
     control_plane: &str,
     min_workers: Option<&str>,

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::go::regexp::GoRegexp;
 
 /// Annotation of a Node: labels that its Machine set.
-pub const LABELS_FROM_MACHINE: &str = "cluster.x-k8s.io/labels-from-machine";
+pub(crate) const LABELS_FROM_MACHINE: &str = "cluster.x-k8s.io/labels-from-machine";
 /// Annotation of a Node: annotations that its Machine set.
-pub const ANNOTATIONS_FROM_MACHINE: &str = "cluster.x-k8s.io/annotations-from-machine";
+pub(crate) const ANNOTATIONS_FROM_MACHINE: &str = "cluster.x-k8s.io/annotations-from-machine";
 /// Annotation of a Node: taints that its Machine set, as `key:effect`.
 pub const TAINTS_FROM_MACHINE: &str = "cluster.x-k8s.io/taints-from-machine";
 
@@ -41,7 +41,7 @@ pub fn syncs_label(key: &str, additional: &[GoRegexp]) -> bool {
 
 /// Whether a Machine's annotation is synced to its Node; `additional` are the
 /// expressions of `--additional-sync-machine-annotations`.
-pub fn syncs_annotation(key: &str, additional: &[GoRegexp]) -> bool {
+pub(crate) fn syncs_annotation(key: &str, additional: &[GoRegexp]) -> bool {
     is_or_below(domain_of(key), "node.cluster.x-k8s.io")
         || additional.iter().any(|expression| expression.is_match(key))
 }

@@ -13,7 +13,7 @@ use crate::model::kubernetes_version::Version;
 use crate::simulate::topology::value::has_unknown;
 
 /// An effect and its reason.
-pub type Judgement = (EffectKind, &'static str);
+pub(crate) type Judgement = (EffectKind, &'static str);
 
 const IN_PLACE: Judgement =
     (EffectKind::PropagatedInPlace, "existing Machines get it in place; none is replaced");
@@ -28,7 +28,7 @@ const SCALE: Judgement = (EffectKind::Scale, "Machines are added or removed");
 
 /// What a field of a MachineDeployment, MachineSet or MachinePool does; named by
 /// its v1beta2 JSON Pointer.
-pub fn worker(kind: &str, field: &str, after: &Value) -> Judgement {
+pub(crate) fn worker(kind: &str, field: &str, after: &Value) -> Judgement {
     match field {
         "/spec/clusterName" => (EffectKind::Rejected, "the Cluster of an object cannot change"),
         "/spec/replicas" => SCALE,
@@ -60,7 +60,7 @@ pub fn worker(kind: &str, field: &str, after: &Value) -> Judgement {
 }
 
 /// What a field of a control plane does.
-pub fn control_plane(field: &str, after: &Value) -> Judgement {
+pub(crate) fn control_plane(field: &str, after: &Value) -> Judgement {
     match field {
         "/spec/replicas" => SCALE,
         "/spec/version" | "/spec/machineTemplate/spec/infrastructureRef" => ROLLOUT,
@@ -75,7 +75,7 @@ pub fn control_plane(field: &str, after: &Value) -> Judgement {
 
 /// What a field of a KubeadmControlPlane does, by what its webhook lets pass
 /// too. `stacked`: etcd runs on its Machines.
-pub fn kubeadm_control_plane(field: &str, before: &Value, after: &Value, stacked: bool) -> Judgement {
+pub(crate) fn kubeadm_control_plane(field: &str, before: &Value, after: &Value, stacked: bool) -> Judgement {
     match (field, after.as_i64()) {
         ("/spec/replicas", Some(..=0)) => {
             return (EffectKind::Rejected, "a control plane needs at least one Machine");
@@ -96,7 +96,7 @@ pub fn kubeadm_control_plane(field: &str, before: &Value, after: &Value, stacked
 }
 
 /// What a change of `kubeadmConfigSpec` does, with the paths that decide.
-pub fn kubeadm_config_spec(
+pub(crate) fn kubeadm_config_spec(
     before: &Value,
     after: &Value,
     version: &str,

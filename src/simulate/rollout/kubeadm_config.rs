@@ -16,7 +16,7 @@ const CONTROL_PLANE_HEALTH: &str = "controlPlaneComponentHealthCheckSeconds";
 
 /// How a control plane Machine came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// The first Machine: `kubeadm init`.
     Init,
     /// Every other: `kubeadm join`.
@@ -26,7 +26,7 @@ pub enum Origin {
 /// The KubeadmConfig spec that a control plane of this `kubeadmConfigSpec`
 /// gives to a Machine. `version` is the control plane's; it decides the
 /// defaulted feature gate.
-pub fn desired(kubeadm_config_spec: &Value, origin: Origin, version: &str) -> Value {
+pub(crate) fn desired(kubeadm_config_spec: &Value, origin: Origin, version: &str) -> Value {
     let mut spec = object(kubeadm_config_spec);
     match origin {
         Origin::Init => {
@@ -57,7 +57,7 @@ pub fn matches(kubeadm_config_spec: &Value, version: &str, current: &Value) -> b
 
 /// The paths, as their keys, for which a Machine with KubeadmConfig `current` is
 /// replaced; empty when it may stay.
-pub fn differences(kubeadm_config_spec: &Value, version: &str, current: &Value) -> Vec<Vec<String>> {
+pub(crate) fn differences(kubeadm_config_spec: &Value, version: &str, current: &Value) -> Vec<Vec<String>> {
     let as_join = diff(&desired(kubeadm_config_spec, Origin::Join, version), current, true);
     if as_join.is_empty() || origin(current) == Origin::Join {
         return as_join;
@@ -67,7 +67,7 @@ pub fn differences(kubeadm_config_spec: &Value, version: &str, current: &Value) 
 
 /// Whether a KubeadmConfig spec is that of the first Machine: the others have
 /// `joinConfiguration.controlPlane`.
-pub fn origin(kubeadm_config: &Value) -> Origin {
+pub(crate) fn origin(kubeadm_config: &Value) -> Origin {
     match kubeadm_config.pointer("/joinConfiguration/controlPlane") {
         None | Some(Value::Null) => Origin::Init,
         Some(_) => Origin::Join,
@@ -158,7 +158,7 @@ fn drop_irrelevant(spec: &mut Map<String, Value>) {
 /// A spec in the form of v1beta2, as far as its conversion is plain: arguments
 /// as lists, without the fields that v1beta2 has not. Only for comparing specs
 /// of two API versions: within v1beta1 those fields count.
-pub fn converted(kubeadm_config_spec: &Value) -> Value {
+pub(crate) fn converted(kubeadm_config_spec: &Value) -> Value {
     let mut spec = object(kubeadm_config_spec);
     spec.remove("useExperimentalRetryJoin");
     let mut patience = None;
@@ -272,7 +272,7 @@ fn entry<'m>(map: &'m mut Map<String, Value>, key: &str) -> &'m mut Map<String, 
 /// The paths that differ between the shared parts of `initConfiguration` and
 /// `joinConfiguration`, so that the first Machine and the others are configured
 /// alike; as [`differences`] compares them.
-pub fn init_join_differences(kubeadm_config_spec: &Value) -> Vec<String> {
+pub(crate) fn init_join_differences(kubeadm_config_spec: &Value) -> Vec<String> {
     let spec = object(kubeadm_config_spec);
     let first = Map::from_iter(
         spec.get("initConfiguration").map(|init| ("initConfiguration".to_owned(), init.clone())),
@@ -286,7 +286,7 @@ pub fn init_join_differences(kubeadm_config_spec: &Value) -> Vec<String> {
 /// Whether the webhook of KubeadmControlPlanes lets this path, in dots and from
 /// `spec` on, change (`controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go`).
 /// Names of v1beta1 are read as well.
-pub fn may_change(path: &str) -> bool {
+pub(crate) fn may_change(path: &str) -> bool {
     const WITH_CHILDREN: &[&str] = &[
         "spec.kubeadmConfigSpec.clusterConfiguration.etcd",
         "spec.kubeadmConfigSpec.clusterConfiguration.dns",

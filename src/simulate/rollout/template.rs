@@ -60,7 +60,7 @@ pub fn template_outcome(changes: Changes) -> TemplateOutcome {
 
 /// The paths, as their keys, at which two desired objects differ: as deep as
 /// maps go, lists whole.
-pub fn differences(before: &Value, after: &Value) -> Vec<Vec<String>> {
+pub(crate) fn differences(before: &Value, after: &Value) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     collect(before, after, &mut Vec::new(), &mut paths);
     paths

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A release as a HelmRelease wants it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Release {
+pub(crate) struct Release {
     /// Its name in Helm's storage.
     pub name: String,
     /// The namespace that it is installed into.
@@ -28,7 +28,7 @@ pub struct Release {
 
 /// What makes another release of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetChange {
+pub(crate) enum TargetChange {
     /// The namespace of Helm's storage.
     Storage,
     /// The namespace of the release.
@@ -43,7 +43,7 @@ impl Release {
     /// Where a HelmRelease is installed; `None` where a part of it is not known.
     /// Source: helm-controller `api/v2` `GetReleaseName`, `GetReleaseNamespace`,
     /// `GetStorageNamespace`; `internal/release` `ShortenName`.
-    pub fn of(id: &ObjectId, node: NodeRef<'_>) -> Option<Release> {
+    pub(crate) fn of(id: &ObjectId, node: NodeRef<'_>) -> Option<Release> {
         let own = id.namespace.as_deref().unwrap_or("default").to_owned();
         let text = |pointer: &str| match node.at(pointer) {
             None => Some(None),
@@ -71,7 +71,7 @@ impl Release {
     }
 
     /// The release as an object: what is in Helm's storage.
-    pub fn id(&self) -> Id {
+    pub(crate) fn id(&self) -> Id {
         Id {
             group: "helm.sh".into(),
             kind: "Release".into(),
@@ -84,7 +84,7 @@ impl Release {
     /// and another one installed.
     /// Source: helm-controller `internal/action/verify.go` `ReleaseTargetChanged`. The
     /// cluster (`kubeConfig`) is not compared.
-    pub fn changes(&self, installed: &Release) -> Option<TargetChange> {
+    pub(crate) fn changes(&self, installed: &Release) -> Option<TargetChange> {
         if self.storage != installed.storage {
             Some(TargetChange::Storage)
         } else if self.namespace != installed.namespace {

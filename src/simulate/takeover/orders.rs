@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It stays, with the owner that it had.
     Kept,
     /// It stays; another Kustomization owns it.
@@ -27,14 +27,14 @@ pub enum Outcome {
 
 impl Outcome {
     /// Whether the object that was there is lost.
-    pub fn loses(&self) -> bool {
+    pub(crate) fn loses(&self) -> bool {
         matches!(self, Outcome::Recreated | Outcome::RecreatedLater | Outcome::Deleted)
     }
 }
 
 /// What all orders come to.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// For each object of the start or of an end: its outcomes, each with the events
     /// of one order that leads there.
     pub outcomes: BTreeMap<Place, BTreeMap<Outcome, Vec<Event>>>,
@@ -45,27 +45,17 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Whether some order loses an object that is in the start and in the end.
-    pub fn loses(&self) -> impl Iterator<Item = (&Place, &Outcome, &[Event])> {
-        self.outcomes.iter().flat_map(|(place, outcomes)| {
-            outcomes
-                .iter()
-                .filter(|(outcome, _)| outcome.loses())
-                .map(move |(outcome, events)| (place, outcome, &events[..]))
-        })
-    }
-
     /// The outcomes of one object.
-    pub fn of(&self, place: &Place) -> Vec<&Outcome> {
+    pub(crate) fn of(&self, place: &Place) -> Vec<&Outcome> {
         self.outcomes.get(place).into_iter().flat_map(BTreeMap::keys).collect()
     }
 }
 
 /// States after which no further order is followed.
-pub const STATES: usize = 4096;
+pub(crate) const STATES: usize = 4096;
 
 /// Follows every order from a state. `pending` of the state says what begins.
-pub fn explore(start: &State, builds: &Builds) -> Answer {
+pub(crate) fn explore(start: &State, builds: &Builds) -> Answer {
     let start = &start.clone().settled();
     let mut answer = Answer { complete: true, ..Answer::default() };
     let mut seen: BTreeSet<State> = BTreeSet::from([start.clone()]);

@@ -177,6 +177,6 @@ impl<'a> Class<'a> {
 
 /// Whether Cluster API 1.`minor` upgrades over several minors in one go, if only
 /// possibly where its version is unknown.
-pub fn has_chained_upgrades(minor: Option<u64>) -> bool {
+pub(crate) fn has_chained_upgrades(minor: Option<u64>) -> bool {
     minor.is_none_or(|minor| minor >= u64::from(crate::simulate::behaviour::CHAINED_UPGRADES.since))
 }

@@ -17,7 +17,7 @@ use crate::simulate::references::{Object, Objects};
 
 /// Everything that a topology asks for.
 #[derive(Clone, Debug)]
-pub struct Desired<'a> {
+pub(crate) struct Desired<'a> {
     /// The Cluster.
     pub cluster: Cluster<'a>,
     /// Its class.
@@ -36,7 +36,7 @@ pub struct Desired<'a> {
 
 /// What is made of one template.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub(crate) struct Part {
     /// `apiVersion` of the template.
     pub api_version: String,
     /// Kind of the template.
@@ -55,7 +55,7 @@ pub struct Part {
 
 /// The control plane object.
 #[derive(Clone, Debug)]
-pub struct ControlPlane {
+pub(crate) struct ControlPlane {
     /// Its kind.
     pub kind: String,
     /// Its template, patched; `spec.template.spec` becomes its spec.
@@ -73,7 +73,7 @@ pub struct ControlPlane {
 
 /// A MachineDeployment or a MachinePool.
 #[derive(Clone, Debug)]
-pub struct Worker<'a> {
+pub(crate) struct Worker<'a> {
     /// The entry that asks for it.
     pub entry: WorkerEntry<'a>,
     /// `metadata` and `spec.template.metadata`.
@@ -89,7 +89,7 @@ pub struct Worker<'a> {
 /// Computes what a Cluster's topology asks for; none without a topology, or
 /// where its class is not among the objects. `template_metadata`: patches may
 /// change template metadata (Cluster API 1.14).
-pub fn desired<'a>(
+pub(crate) fn desired<'a>(
     cluster: Cluster<'a>,
     objects: &Objects<'a>,
     template_metadata: bool,
@@ -274,14 +274,14 @@ fn content(template: Object<'_>) -> Value {
 
 impl Part {
     /// `spec.template.spec`: the spec of generated objects.
-    pub fn spec(&self) -> Option<&Value> {
+    pub(crate) fn spec(&self) -> Option<&Value> {
         self.template.pointer("/spec/template/spec")
     }
 }
 
 impl Desired<'_> {
     /// The worker of an entry name.
-    pub fn worker(&self, kind: WorkerKind, name: &str) -> Option<&Worker<'_>> {
+    pub(crate) fn worker(&self, kind: WorkerKind, name: &str) -> Option<&Worker<'_>> {
         self.workers.iter().find(|w| w.entry.kind == kind && w.entry.name.as_deref() == Some(name))
     }
 }

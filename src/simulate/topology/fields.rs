@@ -12,7 +12,7 @@ use crate::yaml::{Location, NodeRef};
 
 /// A field of a desired object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its value, in the form of v1beta2: timeouts are seconds.
     pub value: Value,
     /// Its value as written.
@@ -24,7 +24,7 @@ pub struct Field {
 }
 
 /// Fields by their v1beta2 JSON Pointer in the object that has them.
-pub type Fields = BTreeMap<&'static str, Field>;
+pub(crate) type Fields = BTreeMap<&'static str, Field>;
 
 /// One field: its v1beta2 pointer in the object, its pointers in a topology
 /// entry or a class, its pointers in the object; newest names first. An empty
@@ -139,11 +139,11 @@ const CONTROL_PLANE: &[Row] = &[
 ];
 
 /// The MachineHealthCheck of a topology's part; a field of no object.
-pub const HEALTH_CHECK: &str = "/healthCheck";
+pub(crate) const HEALTH_CHECK: &str = "/healthCheck";
 
 /// Which table of fields to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
+pub(crate) enum Table {
     /// MachineDeployment, MachineSet, MachinePool.
     Worker,
     /// Control plane objects.
@@ -160,13 +160,13 @@ impl Table {
 }
 
 /// The fields of an object as written.
-pub fn of_object(table: Table, object: NodeRef<'_>) -> Fields {
+pub(crate) fn of_object(table: Table, object: NodeRef<'_>) -> Fields {
     read(table, object, "", |row| row.2)
 }
 
 /// The fields of a topology entry or of a class, which stands at `pointer` of
 /// `root`.
-pub fn of_entry(table: Table, root: NodeRef<'_>, pointer: &str) -> Fields {
+pub(crate) fn of_entry(table: Table, root: NodeRef<'_>, pointer: &str) -> Fields {
     read(table, root, pointer, |row| row.1)
 }
 
@@ -245,7 +245,7 @@ fn normalise(field: &str, value: Value) -> Value {
 
 /// The spec of a MachineHealthCheck in the form of v1beta2, by whatever names it
 /// is written. Mirrors cluster-api `api/core/v1beta1/conversion.go`.
-pub fn health_check_spec(spec: Value) -> Value {
+pub(crate) fn health_check_spec(spec: Value) -> Value {
     let Value::Object(mut spec) = spec else { return spec };
     let mut put = |old: &str, group: &str, path: &[&str], convert: fn(Value) -> Value| {
         let Some(value) = spec.remove(old) else { return };
@@ -281,7 +281,7 @@ pub fn health_check_spec(spec: Value) -> Value {
 }
 
 /// A duration as seconds; anything else as it is.
-pub fn seconds(value: Value) -> Value {
+pub(crate) fn seconds(value: Value) -> Value {
     match value.as_str().and_then(|text| GoDuration::parse(text).ok()) {
         Some(duration) => (duration.nanoseconds() / 1_000_000_000).into(),
         None => value,
@@ -303,7 +303,7 @@ fn reference(value: Value) -> Value {
 
 /// Puts the fields of a topology entry over those of its class. Each is taken
 /// whole, with one trap: an entry with any `rollout` drops the class's strategy.
-pub fn overlay(entry: Fields, class: Fields) -> Fields {
+pub(crate) fn overlay(entry: Fields, class: Fields) -> Fields {
     let states_rollout = entry.keys().any(|field| field.starts_with("/spec/rollout/"));
     let mut fields = class;
     if states_rollout {

@@ -15,7 +15,7 @@ use crate::yaml::{NodeRef, pointer_segments};
 
 /// What a template is to its Cluster, as selectors ask for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role<'a> {
+pub(crate) enum Role<'a> {
     /// The infrastructure cluster.
     InfrastructureCluster,
     /// The control plane, or the infrastructure of its Machines.
@@ -26,7 +26,7 @@ pub enum Role<'a> {
 
 /// Whether a definition's selector selects a template. `None`: an unknown part
 /// decides.
-pub fn selects(selector: NodeRef<'_>, api_version: &str, kind: &str, role: Role<'_>) -> Option<bool> {
+pub(crate) fn selects(selector: NodeRef<'_>, api_version: &str, kind: &str, role: Role<'_>) -> Option<bool> {
     for (pointer, wanted) in [("/apiVersion", api_version), ("/kind", kind)] {
         match selector.at(pointer) {
             Some(node) if node.is_unknown() => return None,
@@ -59,7 +59,7 @@ pub fn selects(selector: NodeRef<'_>, api_version: &str, kind: &str, role: Role<
 }
 
 /// Class names in selectors: exact, or with one `*` at the start or the end.
-pub fn matches_class(pattern: &str, class: &str) -> bool {
+pub(crate) fn matches_class(pattern: &str, class: &str) -> bool {
     pattern == class
         || pattern.strip_prefix('*').is_some_and(|suffix| class.ends_with(suffix))
         || pattern.strip_suffix('*').is_some_and(|prefix| class.starts_with(prefix))
@@ -67,7 +67,7 @@ pub fn matches_class(pattern: &str, class: &str) -> bool {
 
 /// Why the topology reconcile of a Cluster fails at a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// JSON Pointer of the patch, in the ClusterClass.
     pub pointer: String,
     /// What fails.
@@ -75,7 +75,7 @@ pub struct Failure {
 }
 
 /// One template on its way through the patches of a class.
-pub struct Patching<'a> {
+pub(crate) struct Patching<'a> {
     /// `apiVersion` of the template, as the class references it.
     pub api_version: &'a str,
     /// `kind` of it.
@@ -91,7 +91,7 @@ impl Patching<'_> {
     /// only `spec.template.spec` is taken over, with template metadata from
     /// Cluster API 1.14 on (`template_metadata`). Failures stop that patch only,
     /// so that what follows can still be shown.
-    pub fn apply(
+    pub(crate) fn apply(
         &self,
         patches: &[(String, NodeRef<'_>)],
         template_metadata: bool,

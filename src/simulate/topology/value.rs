@@ -10,17 +10,17 @@ const DEPTH: u32 = 200;
 /// A value that is not known, and why. Equal reasons mean equal values: what
 /// cannot be computed here is still a function of its inputs, which the reason
 /// must then name.
-pub fn unknown(why: impl Into<String>) -> Value {
+pub(crate) fn unknown(why: impl Into<String>) -> Value {
     json!({ "$unknown": why.into() })
 }
 
 /// Whether this very value is unknown, wholly or in part of its text.
-pub fn is_unknown(value: &Value) -> bool {
+pub(crate) fn is_unknown(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.contains_key("$unknown") || map.contains_key("$holes"))
 }
 
 /// Whether something in it is unknown.
-pub fn has_unknown(value: &Value) -> bool {
+pub(crate) fn has_unknown(value: &Value) -> bool {
     is_unknown(value)
         || match value {
             Value::Object(map) => map.values().any(has_unknown),
@@ -30,7 +30,7 @@ pub fn has_unknown(value: &Value) -> bool {
 }
 
 /// The tree as the API server gets it.
-pub fn to_json(node: NodeRef<'_>) -> Value {
+pub(crate) fn to_json(node: NodeRef<'_>) -> Value {
     convert(node, 0)
 }
 

@@ -17,12 +17,12 @@ use crate::yaml::{NodeRef, parse_nodes};
 
 /// Values by variable name, `builtin` among them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Variables {
+pub(crate) struct Variables {
     values: Map<String, Value>,
 }
 
 /// Variables that hold for all templates of a Cluster.
-pub fn global(cluster: &Cluster<'_>, class: &Class<'_>) -> Variables {
+pub(crate) fn global(cluster: &Cluster<'_>, class: &Class<'_>) -> Variables {
     let set = cluster.topology().map(|t| named_values(t, "/variables")).unwrap_or_default();
     let mut values = Map::new();
     for (name, definition) in class.variables() {
@@ -112,7 +112,7 @@ fn drop_nulls(value: &mut Value) {
 
 impl Variables {
     /// With the control plane's overrides and builtins.
-    pub fn for_control_plane(&self, cluster: &Cluster<'_>, class: &Class<'_>) -> Self {
+    pub(crate) fn for_control_plane(&self, cluster: &Cluster<'_>, class: &Class<'_>) -> Self {
         let topology = cluster.topology();
         let part = topology.and_then(|t| t.at("/controlPlane"));
         let overrides = part.map(|p| named_values(p, "/variables/overrides")).unwrap_or_default();
@@ -129,7 +129,12 @@ impl Variables {
     }
 
     /// With the overrides and builtins of a worker entry.
-    pub fn for_worker(&self, cluster: &Cluster<'_>, class: &Class<'_>, entry: &WorkerEntry<'_>) -> Self {
+    pub(crate) fn for_worker(
+        &self,
+        cluster: &Cluster<'_>,
+        class: &Class<'_>,
+        entry: &WorkerEntry<'_>,
+    ) -> Self {
         let name = match entry.kind {
             WorkerKind::MachineDeployment => "machineDeployment",
             WorkerKind::MachinePool => "machinePool",
@@ -159,7 +164,7 @@ impl Variables {
 
     /// The value at a path such as `builtin.cluster.name` or `users[0].name`;
     /// none where a part is not set (`GetVariableValue`).
-    pub fn get(&self, path: &str) -> Option<Value> {
+    pub(crate) fn get(&self, path: &str) -> Option<Value> {
         let mut segments = path.split('.');
         let mut value = step(&Value::Object(self.values.clone()), segments.next()?)?;
         for segment in segments {
@@ -185,7 +190,7 @@ impl Variables {
 
     /// A short text that differs whenever `more`, or a value named in `template`,
     /// differs.
-    pub fn digest_with(&self, template: &str, more: &str) -> String {
+    pub(crate) fn digest_with(&self, template: &str, more: &str) -> String {
         let mut hasher = Sha256::new();
         hasher.update(self.digest(template));
         hasher.update(more);
@@ -193,7 +198,7 @@ impl Variables {
     }
 
     /// A short text that differs whenever any variable differs.
-    pub fn digest_all(&self, more: &str) -> String {
+    pub(crate) fn digest_all(&self, more: &str) -> String {
         let mut hasher = Sha256::new();
         hasher.update(more);
         hasher.update(Value::Object(self.values.clone()).to_string());
@@ -227,7 +232,7 @@ fn step(value: &Value, segment: &str) -> Option<Value> {
 /// Renders a Go template that does nothing but look variables up, and reads the
 /// text as YAML, as patches do. Any other template is unknown; equal inputs give
 /// equal unknowns.
-pub fn render(template: &str, variables: &Variables) -> Value {
+pub(crate) fn render(template: &str, variables: &Variables) -> Value {
     let Some(text) = render_text(template, variables) else {
         return unknown(format!("a Go template renders it ({})", variables.digest(template)));
     };
@@ -271,7 +276,7 @@ fn is_identifier(text: &str) -> bool {
 
 /// The variable paths that a template's actions mention, or `None` where it uses
 /// the whole of them.
-pub fn lookups(template: &str) -> Option<Vec<String>> {
+pub(crate) fn lookups(template: &str) -> Option<Vec<String>> {
     let mut paths = Vec::new();
     for action in template.split("{{").skip(1) {
         let action = action.split("}}").next().unwrap_or(action);
@@ -299,7 +304,7 @@ pub fn lookups(template: &str) -> Option<Vec<String>> {
 
 /// Whether a patch with this `enabledIf` is applied; `None` when a template
 /// decides that is not understood. Only a rendered `true` enables.
-pub fn enabled(enabled_if: Option<&str>, variables: &Variables) -> Option<bool> {
+pub(crate) fn enabled(enabled_if: Option<&str>, variables: &Variables) -> Option<bool> {
     match enabled_if.unwrap_or_default() {
         "" => Some(true),
         template => {

@@ -11,7 +11,7 @@ use crate::repo::{FileKind, FileTree};
 use std::cmp::Ordering;
 
 /// Whether a clean directory has a kustomization file, however many.
-pub fn has_kustomization(tree: &FileTree, directory: &str) -> bool {
+pub(crate) fn has_kustomization(tree: &FileTree, directory: &str) -> bool {
     FILE_NAMES.iter().any(|name| {
         let path = if directory.is_empty() { (*name).to_owned() } else { format!("{directory}/{name}") };
         tree.file(&path).is_some_and(|file| file.kind == FileKind::Regular)
@@ -20,7 +20,7 @@ pub fn has_kustomization(tree: &FileTree, directory: &str) -> bool {
 
 /// The resources of the generated kustomization: paths relative to the
 /// directory, in the order in which they are built.
-pub fn generated_resources(tree: &FileTree, directory: &str) -> Vec<String> {
+pub(crate) fn generated_resources(tree: &FileTree, directory: &str) -> Vec<String> {
     let cut = if directory.is_empty() { 0 } else { directory.len() + 1 };
     let mut files: Vec<String> = tree
         .walk(directory)

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Directories that look like clusters, for somebody who has to say which ones
 /// are: those below a `clusters` directory, else those of Kustomizations.
-pub fn suggestions(snapshot: &Arc<Snapshot>) -> Vec<String> {
+pub(crate) fn suggestions(snapshot: &Arc<Snapshot>) -> Vec<String> {
     let overlays = Overlays::of(snapshot);
     let flux = flux_files(snapshot);
     let leaves = leaves(snapshot, &overlays, &flux);

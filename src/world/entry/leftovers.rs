@@ -30,7 +30,7 @@ const SHOWN: [&str; 11] = [
 ];
 
 /// Whether something lies in a directory of what was put aside.
-pub fn is_archive(path: &str) -> bool {
+pub(crate) fn is_archive(path: &str) -> bool {
     path.split('/').any(|part| ARCHIVES.contains(&part.to_ascii_lowercase().as_str()))
 }
 
@@ -42,7 +42,7 @@ pub(super) fn is_archived(path: &str) -> bool {
 
 /// The same for what is only a candidate where nothing is stated: templates,
 /// tests, examples, and one of several versions in a catalogue.
-pub fn is_leftover(path: &str) -> bool {
+pub(crate) fn is_leftover(path: &str) -> bool {
     is_archived(path)
         || path.split('/').any(|part| {
             let lower = part.to_ascii_lowercase();

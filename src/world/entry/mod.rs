@@ -17,9 +17,9 @@ mod other_roots;
 mod place;
 mod sync;
 
-pub use super::entry_point::clean_path;
-pub use guessed::suggestions;
-pub use leftovers::{is_archive, is_leftover};
+pub(crate) use super::entry_point::clean_path;
+pub(crate) use guessed::suggestions;
+pub(crate) use leftovers::{is_archive, is_leftover};
 
 use super::entry_point::{Entry, Form, Unsettled, path_of, source_of};
 use super::instance;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub(crate) struct Found {
     /// The entry points, in order of their roots.
     pub entries: Vec<Entry>,
     /// What could not be resolved.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The label or annotation by which an object opts out, with exactly the value
 /// `disabled`.
-pub const SUBSTITUTE_KEY: &str = "kustomize.toolkit.fluxcd.io/substitute";
+pub(crate) const SUBSTITUTE_KEY: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
 /// What substitution made of an object.
 #[derive(Debug)]
@@ -415,7 +415,7 @@ fn note_type(value: &Value, text: &str, node: NodeRef<'_>, pointer: &str, proble
 
 /// The place of a part of a scalar's text: the part's own bytes where the
 /// scalar is written without escapes, else the whole scalar.
-pub fn part_location(node: NodeRef<'_>, text: &str, part: std::ops::Range<usize>) -> Option<Location> {
+pub(crate) fn part_location(node: NodeRef<'_>, text: &str, part: std::ops::Range<usize>) -> Option<Location> {
     let whole = node.location()?;
     let NodeRef::Source(source, token) = node else { return Some(whole) };
     let token = source.document().tokens.get(token as usize)?;

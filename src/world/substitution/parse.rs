@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 /// A parsed text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Template {
+pub(crate) struct Template {
     pub(super) nodes: Vec<Node>,
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Node {
 
 /// One `${…}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expression {
+pub(crate) struct Expression {
     /// The variable's name: letters, digits and `_`, so that `${1}` and `${é}`
     /// are expressions too, although no variable can have such a name.
     pub name: String,
@@ -36,7 +36,7 @@ pub struct Expression {
 
 /// The function that an expression applies to its variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
+pub(crate) enum Operator {
     /// `${a}`: the value.
     Value,
     /// `${a=d}`, `${a:=d}`, `${a:-d}`, `${a:?d}` and `${a:+d}`, which all mean
@@ -107,11 +107,11 @@ pub struct ParseError {
 }
 
 /// How deeply expressions may be nested in each other's operands.
-pub const MAX_NESTING: usize = 200;
+pub(super) const MAX_NESTING: usize = 200;
 
 /// Parses `text`. It ends at its first NUL, as upstream takes that for the end
 /// of the input.
-pub fn parse(text: &str) -> Result<Template, ParseError> {
+pub(crate) fn parse(text: &str) -> Result<Template, ParseError> {
     let end = memchr::memchr(0, text.as_bytes()).unwrap_or(text.len());
     let mut parser = Parser { text: &text[..end], position: 0, opened: Vec::new() };
     let mut nodes = Vec::new();
@@ -127,7 +127,7 @@ pub fn parse(text: &str) -> Result<Template, ParseError> {
 impl Template {
     /// All expressions with the names that they read, nested ones after the one
     /// whose operand they are in.
-    pub fn expressions(&self) -> Vec<&Expression> {
+    pub(crate) fn expressions(&self) -> Vec<&Expression> {
         fn collect<'a>(nodes: &'a [Node], out: &mut Vec<&'a Expression>) {
             for node in nodes {
                 if let Node::Call(expression) = node {
@@ -142,7 +142,7 @@ impl Template {
     }
 
     /// Whether expansion leaves every text as it is: no expression, no `$$`.
-    pub fn is_literal(&self, text: &str) -> bool {
+    pub(crate) fn is_literal(&self, text: &str) -> bool {
         match self.nodes.as_slice() {
             [] => text.is_empty(),
             [Node::Text(only)] => only == text,

@@ -1,3 +1,4 @@
+use super::parse::Malformed;
 use super::*;
 
 fn known(text: &str) -> Variable<'static> {

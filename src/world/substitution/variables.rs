@@ -223,7 +223,7 @@ pub fn config_map_keys(object: NodeRef<'_>) -> Vec<(Arc<str>, Definition)> {
 
 /// The keys of a Secret, without values: they are unknown offline, and are kept
 /// out of everything that is printed where they are not.
-pub fn secret_keys(object: NodeRef<'_>) -> Vec<(Arc<str>, Definition)> {
+pub(crate) fn secret_keys(object: NodeRef<'_>) -> Vec<(Arc<str>, Definition)> {
     object
         .entries_at("/data")
         .chain(object.entries_at("/stringData"))

@@ -278,6 +278,7 @@ pub(crate) struct Installs {
 }
 
 impl Installs {
+    /// Reads the files that state an installation.
     pub(crate) fn of(snapshot: &Snapshot) -> Installs {
         let mut out = Installs::default();
         for file in snapshot.files() {

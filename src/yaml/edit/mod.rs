@@ -11,7 +11,7 @@ mod flow;
 mod relocate;
 mod render;
 mod tree;
-pub mod verify;
+pub(crate) mod verify;
 mod within;
 
 use super::resolve::{Dialect, Scalar, resolve_plain};
@@ -189,11 +189,28 @@ pub enum Prune {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
     /// A key, a scalar or an empty collection becomes this.
-    Replace { token: u32, with: Content },
+    Replace {
+        /// Token of the key, scalar or collection.
+        token: u32,
+        /// What it becomes.
+        with: Content,
+    },
     /// A new entry (with a key) or item in front of a child; at the end without.
-    Insert { parent: u32, before: Option<u32>, key: Option<String>, value: Content },
+    Insert {
+        /// Token of the mapping or sequence.
+        parent: u32,
+        /// Token of the child, the last without.
+        before: Option<u32>,
+        /// Of a mapping: the new key.
+        key: Option<String>,
+        /// The new value.
+        value: Content,
+    },
     /// A key with its value, or an item, goes.
-    Remove { child: u32 },
+    Remove {
+        /// Token of the key or item.
+        child: u32,
+    },
 }
 
 /// A compiled operation.
@@ -250,7 +267,7 @@ pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<
 
 /// The file, document and JSON Pointer of a node that stands in a text; `None`
 /// for a built node and for one inside a text that is itself a scalar.
-pub fn pointer_of(node: NodeRef<'_>) -> Option<(&Source, String)> {
+pub(crate) fn pointer_of(node: NodeRef<'_>) -> Option<(&Source, String)> {
     let NodeRef::Source(source, token) = node else { return None };
     if source.embed.is_some() {
         return None;

@@ -22,7 +22,7 @@ pub fn splice(text: &str, edits: &[&TextEdit]) -> String {
 }
 
 /// Operations of one document of a stream.
-pub type Batch<'c> = (u32, &'c Compiled);
+pub(crate) type Batch<'c> = (u32, &'c Compiled);
 
 /// Splice compiled operations into a text, if nothing but what they declare
 /// changes by it.

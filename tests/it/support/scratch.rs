@@ -121,7 +121,7 @@ pub(crate) struct Run {
 
 impl Run {
     /// The answer of a run that has ended.
-    pub fn of(output: Output) -> Run {
+    pub(crate) fn of(output: Output) -> Run {
         Run {
             code: output.status.code().expect("no signal"),
             out: String::from_utf8(output.stdout).expect("UTF-8"),

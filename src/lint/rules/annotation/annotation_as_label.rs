@@ -8,7 +8,7 @@ use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectVie
 use crate::model::keys::{Class, Field};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "annotation-as-label",
     group: Group::Annotation,
     level: Level::Error,

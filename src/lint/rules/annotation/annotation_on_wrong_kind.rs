@@ -9,7 +9,7 @@ use crate::model::keys::Reading;
 use crate::text::with_article;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "annotation-on-wrong-kind",
     group: Group::Annotation,
     level: Level::Warning,

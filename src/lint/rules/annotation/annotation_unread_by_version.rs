@@ -9,7 +9,7 @@ use crate::simulate::behaviour::Product;
 use crate::world::versions::Settings;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "annotation-unread-by-version",
     group: Group::Annotation,
     level: Level::Warning,

@@ -10,7 +10,7 @@ use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectVie
 use crate::model::keys::{Grammar, Reading, Unread};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "annotation-value-without-effect",
     group: Group::Annotation,
     level: Level::Error,

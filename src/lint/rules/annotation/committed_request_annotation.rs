@@ -10,7 +10,7 @@ use crate::model::keys::Class;
 use crate::yaml::edit::{Operation, Prune};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "committed-request-annotation",
     group: Group::Annotation,
     level: Level::Warning,

@@ -9,7 +9,7 @@ use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectVie
 use crate::model::keys::Field;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "label-as-annotation",
     group: Group::Annotation,
     level: Level::Error,

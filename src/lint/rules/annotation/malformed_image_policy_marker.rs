@@ -10,7 +10,7 @@ use crate::yaml::tape::{Document, TokenKind};
 use std::collections::BTreeMap;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-image-policy-marker",
     group: Group::Annotation,
     level: Level::Error,

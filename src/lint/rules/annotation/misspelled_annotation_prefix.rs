@@ -7,7 +7,7 @@ use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectVie
 use crate::model::keys::Standing;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "misspelled-annotation-prefix",
     group: Group::Annotation,
     level: Level::Warning,

@@ -6,17 +6,17 @@
 //! `rejected-annotation-value`, `annotation-value-without-effect`). Unknown keys
 //! are `misspelled-annotation-prefix`'s or `unknown-annotation-key`'s.
 
-pub mod annotation_as_label;
-pub mod annotation_on_wrong_kind;
-pub mod annotation_unread_by_version;
-pub mod annotation_value_without_effect;
-pub mod committed_request_annotation;
-pub mod label_as_annotation;
-pub mod malformed_image_policy_marker;
-pub mod misspelled_annotation_prefix;
-pub mod presence_only_annotation;
-pub mod rejected_annotation_value;
-pub mod unknown_annotation_key;
+pub(crate) mod annotation_as_label;
+pub(crate) mod annotation_on_wrong_kind;
+pub(crate) mod annotation_unread_by_version;
+pub(crate) mod annotation_value_without_effect;
+pub(crate) mod committed_request_annotation;
+pub(crate) mod label_as_annotation;
+pub(crate) mod malformed_image_policy_marker;
+pub(crate) mod misspelled_annotation_prefix;
+pub(crate) mod presence_only_annotation;
+pub(crate) mod rejected_annotation_value;
+pub(crate) mod unknown_annotation_key;
 
 use crate::lint::ObjectView;
 use crate::lint::metadata::{MetadataEntry, MetadataMap, known_text};

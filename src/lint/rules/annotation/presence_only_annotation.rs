@@ -11,7 +11,7 @@ use crate::model::keys::Grammar;
 use crate::yaml::edit::{Operation, Prune};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "presence-only-annotation",
     group: Group::Annotation,
     level: Level::Warning,

@@ -11,7 +11,7 @@ use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectVie
 use crate::model::keys::Standing;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unknown-annotation-key",
     group: Group::Annotation,
     level: Level::Warning,

@@ -8,7 +8,7 @@ use crate::model::kinds;
 use crate::world::build::BuildFailure;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "flux-kustomization-as-build-file",
     group: Group::Build,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::world::substitution::ProblemKind;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-substitution",
     group: Group::Build,
     level: Level::Error,

@@ -10,7 +10,7 @@ use crate::world::substitution::{BadVariable, Provided, Variables};
 use std::borrow::Cow;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-variable-name",
     group: Group::Build,
     level: Level::Error,

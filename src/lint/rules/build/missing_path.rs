@@ -10,7 +10,7 @@ use crate::world::entry::{clean_path, is_leftover};
 use crate::world::{Applied, Cluster, Form, Outcome, Unsettled};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "missing-path",
     group: Group::Build,
     level: Level::Error,

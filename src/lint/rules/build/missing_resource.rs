@@ -8,7 +8,7 @@ use crate::repo::Snapshot;
 use crate::text::suggest;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "missing-resource",
     group: Group::Build,
     level: Level::Error,

@@ -1,20 +1,20 @@
 //! What can't be built, and what substitution makes of it.
 
-pub mod flux_kustomization_as_build_file;
-pub mod malformed_substitution;
-pub mod malformed_variable_name;
-pub mod missing_path;
-pub mod missing_resource;
-pub mod non_kubernetes_yaml_in_generated_build;
-pub mod orphan_object;
-pub mod resource_outside_root;
-pub mod self_provided_substitution;
-pub mod substitution_changes_type;
-pub mod unbuildable_kustomization;
-pub mod undefined_substitution;
-pub mod unmatched_patch_target;
-pub mod unsubstituted_variable;
-pub mod untracked_resource;
+pub(crate) mod flux_kustomization_as_build_file;
+pub(crate) mod malformed_substitution;
+pub(crate) mod malformed_variable_name;
+pub(crate) mod missing_path;
+pub(crate) mod missing_resource;
+pub(crate) mod non_kubernetes_yaml_in_generated_build;
+pub(crate) mod orphan_object;
+pub(crate) mod resource_outside_root;
+pub(crate) mod self_provided_substitution;
+pub(crate) mod substitution_changes_type;
+pub(crate) mod unbuildable_kustomization;
+pub(crate) mod undefined_substitution;
+pub(crate) mod unmatched_patch_target;
+pub(crate) mod unsubstituted_variable;
+pub(crate) mod untracked_resource;
 
 use super::reference::listed;
 use crate::kustomize::Class;

@@ -7,7 +7,7 @@ use crate::world::{Applied, Outcome};
 use std::collections::BTreeMap;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "orphan-object",
     group: Group::Build,
     level: Level::Info,

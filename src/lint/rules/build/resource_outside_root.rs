@@ -5,7 +5,7 @@ use super::{Matter, failures, report_failure};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "resource-outside-root",
     group: Group::Build,
     level: Level::Error,

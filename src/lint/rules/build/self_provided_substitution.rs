@@ -8,7 +8,7 @@ use crate::world::ApplyTarget;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "self-provided-substitution",
     group: Group::Build,
     level: Level::Warning,

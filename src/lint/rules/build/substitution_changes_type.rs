@@ -14,7 +14,7 @@ use regex::Regex;
 use std::sync::OnceLock;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "substitution-changes-type",
     group: Group::Build,
     level: Level::Error,

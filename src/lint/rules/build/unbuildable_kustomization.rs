@@ -7,7 +7,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::world::build::FailureKind;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unbuildable-kustomization",
     group: Group::Build,
     level: Level::Error,

@@ -9,7 +9,7 @@ use crate::text::suggest;
 use crate::world::substitution::ProblemKind;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "undefined-substitution",
     group: Group::Build,
     level: Level::Error,

@@ -11,7 +11,7 @@ use crate::yaml::Location;
 use std::collections::BTreeMap;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unmatched-patch-target",
     group: Group::Build,
     level: Level::Error,

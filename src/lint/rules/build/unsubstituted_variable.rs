@@ -12,7 +12,7 @@ use crate::yaml::{Dialect, NodeRef, Scalar, emit, pointer_join};
 use std::collections::BTreeSet;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unsubstituted-variable",
     group: Group::Build,
     level: Level::Error,

@@ -6,7 +6,7 @@ use super::{Matter, failures, report_failure};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "untracked-resource",
     group: Group::Build,
     level: Level::Error,

@@ -11,7 +11,7 @@ use crate::simulate::topology::Cluster;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "autoscaler-with-replicas",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::hooks::sequence::OK_TO_DELETE;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "committed-hook-bypass",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -12,7 +12,7 @@ use crate::simulate::topology::value::to_json;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "conflicting-extension-patches",
     group: Group::ClusterApi,
     level: Level::Warning,

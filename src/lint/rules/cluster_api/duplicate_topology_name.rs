@@ -11,7 +11,7 @@ use crate::simulate::references::Object;
 use crate::simulate::topology::{Class, Cluster};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "duplicate-topology-name",
     group: Group::ClusterApi,
     level: Level::Error,

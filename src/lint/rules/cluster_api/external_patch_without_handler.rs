@@ -10,7 +10,7 @@ use crate::simulate::references::Object;
 use crate::simulate::topology::Class;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "external-patch-without-handler",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, RUNTIME};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "feature-gate-needed",
     group: Group::ClusterApi,
     level: Level::Error,

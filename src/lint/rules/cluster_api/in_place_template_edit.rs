@@ -9,7 +9,7 @@ use crate::simulate::machines::{Change, template_edits};
 use crate::simulate::references::Object;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "in-place-template-edit",
     group: Group::ClusterApi,
     level: Level::Warning,

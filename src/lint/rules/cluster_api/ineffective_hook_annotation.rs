@@ -10,7 +10,7 @@ use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::hooks::sequence::BEFORE_UPGRADE_PREFIX;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "ineffective-hook-annotation",
     group: Group::ClusterApi,
     level: Level::Error,

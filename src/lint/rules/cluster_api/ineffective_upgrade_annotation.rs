@@ -9,7 +9,7 @@ use crate::simulate::propagation::is_upgrade_order_annotation;
 use crate::yaml::pointer_join;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "ineffective-upgrade-annotation",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -10,7 +10,7 @@ use crate::simulate::rollout::kubeadm_config::init_join_differences;
 use crate::simulate::topology::value::{has_unknown, to_json};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "init-join-configuration-differ",
     group: Group::ClusterApi,
     level: Level::Warning,

@@ -10,7 +10,7 @@ use crate::simulate::hooks::extension_config::{ClientConfig, ExtensionConfig};
 use crate::simulate::topology::value::{has_unknown, to_json};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-extension-config",
     group: Group::ClusterApi,
     level: Level::Error,

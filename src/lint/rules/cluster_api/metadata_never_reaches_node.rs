@@ -11,7 +11,7 @@ use crate::simulate::propagation::node::syncs_label;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "metadata-never-reaches-node",
     group: Group::ClusterApi,
     level: Level::Info,

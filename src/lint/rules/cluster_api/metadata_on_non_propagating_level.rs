@@ -12,7 +12,7 @@ use crate::simulate::propagation::node::{syncs_annotation, syncs_label};
 use crate::text::with_article;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "metadata-on-non-propagating-level",
     group: Group::ClusterApi,
     level: Level::Info,

@@ -8,7 +8,7 @@ use crate::model::cluster_api_kinds as kinds;
 use crate::simulate::topology::{Class, Cluster};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "missing-cluster-class",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::simulate::topology::Class;
 use crate::world::OpenerCause;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "missing-template",
     group: Group::ClusterApi,
     level: Level::Error,

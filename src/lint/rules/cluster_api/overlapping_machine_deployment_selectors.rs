@@ -15,7 +15,7 @@ use crate::simulate::topology::text_at;
 use crate::simulate::topology::value::{has_unknown, to_json};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "overlapping-machine-deployment-selectors",
     group: Group::ClusterApi,
     level: Level::Warning,

@@ -13,7 +13,7 @@ use crate::simulate::topology::{Class, TemplateRef};
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "patch-selector-matches-nothing",
     group: Group::ClusterApi,
     level: Level::Error,

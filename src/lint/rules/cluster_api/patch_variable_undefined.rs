@@ -13,7 +13,7 @@ use crate::text::suggest;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "patch-variable-undefined",
     group: Group::ClusterApi,
     level: Level::Error,

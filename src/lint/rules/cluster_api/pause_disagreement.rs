@@ -8,7 +8,7 @@ use crate::model::cluster_api_kinds::CORE;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "pause-disagreement",
     group: Group::ClusterApi,
     level: Level::Warning,

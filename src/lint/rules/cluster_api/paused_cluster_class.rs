@@ -7,7 +7,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::cluster_api_kinds::CORE;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "paused-cluster-class",
     group: Group::ClusterApi,
     level: Level::Warning,

@@ -9,7 +9,7 @@ use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::names::{is_label_value, is_qualified_name};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "taint-not-allowed",
     group: Group::ClusterApi,
     level: Level::Error,

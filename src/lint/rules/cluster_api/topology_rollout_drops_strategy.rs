@@ -9,7 +9,7 @@ use crate::simulate::propagation::WorkerKind;
 use crate::simulate::topology::Cluster;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "topology-rollout-drops-strategy",
     group: Group::ClusterApi,
     level: Level::Warning,

@@ -13,7 +13,7 @@ use crate::simulate::topology::{Cluster, text_at};
 use crate::yaml::{NodeRef, pointer_join};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "topology-variable-type",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -9,7 +9,7 @@ use crate::simulate::topology::{Cluster, text_at};
 use crate::text::suggest;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "undefined-topology-variable",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -12,7 +12,7 @@ use crate::text::suggest;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unknown-extension-handler",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -9,7 +9,7 @@ use crate::simulate::topology::Cluster;
 use crate::text::suggest;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unknown-topology-class",
     group: Group::ClusterApi,
     level: Level::Error,

@@ -13,7 +13,7 @@ use crate::simulate::topology::class::has_chained_upgrades;
 use crate::simulate::topology::{Cluster, text_at};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unskippable-version",
     group: Group::ClusterApi,
     level: Level::Error,

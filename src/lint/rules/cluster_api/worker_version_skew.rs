@@ -11,7 +11,7 @@ use crate::simulate::references::{Object, Objects};
 use crate::simulate::topology::text_at;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "worker-version-skew",
     group: Group::ClusterApi,
     level: Level::Error,

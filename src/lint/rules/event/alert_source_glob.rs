@@ -7,7 +7,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::text::Text;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "alert-source-glob",
     group: Group::Event,
     level: Level::Error,

@@ -14,7 +14,7 @@ use crate::yaml::Known;
 use std::cell::OnceCell;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "alert-source-without-events",
     group: Group::Event,
     level: Level::Warning,

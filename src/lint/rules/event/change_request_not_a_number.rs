@@ -13,7 +13,7 @@ use crate::simulate::events::simulate::Item;
 use crate::yaml::{NodeRef, pointer_join};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "change-request-not-a-number",
     group: Group::Event,
     level: Level::Error,

@@ -14,7 +14,7 @@ use crate::text::with_article;
 use crate::yaml::Known;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "commit-status-provider-drops-events",
     group: Group::Event,
     level: Level::Warning,

@@ -8,7 +8,7 @@ use crate::yaml::NodeRef;
 use crate::yaml::edit::{Operation, Prune, pointer_of};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "deprecated-alert-summary",
     group: Group::Event,
     level: Level::Warning,

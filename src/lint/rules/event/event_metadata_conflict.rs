@@ -14,7 +14,7 @@ use crate::yaml::{Known, pointer_join};
 use std::collections::BTreeSet;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "event-metadata-conflict",
     group: Group::Event,
     level: Level::Warning,

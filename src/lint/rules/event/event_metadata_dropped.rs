@@ -13,7 +13,7 @@ use crate::simulate::events::controllers::emitter_of;
 use crate::yaml::pointer_join;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "event-metadata-dropped",
     group: Group::Event,
     level: Level::Warning,

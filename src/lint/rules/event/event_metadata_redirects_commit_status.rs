@@ -13,7 +13,7 @@ use crate::simulate::events::simulate::Item;
 use crate::yaml::{EntryRef, pointer_join};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "event-metadata-redirects-commit-status",
     group: Group::Event,
     level: Level::Error,

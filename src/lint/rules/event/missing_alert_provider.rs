@@ -9,7 +9,7 @@ use crate::text::suggest;
 use crate::world::{ApplyTarget, Lookup};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "missing-alert-provider",
     group: Group::Event,
     level: Level::Error,

@@ -1,20 +1,20 @@
 //! Event metadata and the alerts that carry it.
 
-pub mod alert_matches_nothing;
-pub mod alert_source_glob;
-pub mod alert_source_without_events;
-pub mod change_request_not_a_number;
-pub mod commit_status_provider_drops_events;
-pub mod deprecated_alert_summary;
-pub mod event_metadata_conflict;
-pub mod event_metadata_dropped;
-pub mod event_metadata_redirects_commit_status;
-pub mod malformed_alert_pattern;
-pub mod missing_alert_provider;
-pub mod overwritten_by_provider;
-pub mod secret_in_event_metadata;
-pub mod unknown_provider_type;
-pub mod unsupported_alert_source_kind;
+pub(crate) mod alert_matches_nothing;
+pub(crate) mod alert_source_glob;
+pub(crate) mod alert_source_without_events;
+pub(crate) mod change_request_not_a_number;
+pub(crate) mod commit_status_provider_drops_events;
+pub(crate) mod deprecated_alert_summary;
+pub(crate) mod event_metadata_conflict;
+pub(crate) mod event_metadata_dropped;
+pub(crate) mod event_metadata_redirects_commit_status;
+pub(crate) mod malformed_alert_pattern;
+pub(crate) mod missing_alert_provider;
+pub(crate) mod overwritten_by_provider;
+pub(crate) mod secret_in_event_metadata;
+pub(crate) mod unknown_provider_type;
+pub(crate) mod unsupported_alert_source_kind;
 
 use crate::lint::Finding;
 use crate::lint::scene::{Scene, event_annotations, is_glob, is_oci_repository, subject_of};

@@ -10,7 +10,7 @@ use crate::simulate::events::simulate::Item;
 use crate::yaml::{EntryRef, pointer_join};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "overwritten-by-provider",
     group: Group::Event,
     level: Level::Info,

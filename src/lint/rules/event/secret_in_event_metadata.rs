@@ -10,7 +10,7 @@ use crate::simulate::events::controllers::emitter_of;
 use crate::yaml::{NodeRef, pointer_join};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "secret-in-event-metadata",
     group: Group::Event,
     level: Level::Error,

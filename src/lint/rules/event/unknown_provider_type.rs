@@ -11,7 +11,7 @@ use crate::text::suggest;
 use crate::world::versions::Settings;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unknown-provider-type",
     group: Group::Event,
     level: Level::Error,

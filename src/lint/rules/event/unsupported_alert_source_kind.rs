@@ -14,7 +14,7 @@ use crate::world::versions::Settings;
 use crate::yaml::Known;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unsupported-alert-source-kind",
     group: Group::Event,
     level: Level::Error,

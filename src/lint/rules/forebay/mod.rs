@@ -1,7 +1,7 @@
 //! Suppressions and configuration of forebay itself.
 
-pub mod suppression_without_reason;
-pub mod unknown_suppression;
-pub mod unsupported_version;
-pub mod unused_config_entry;
-pub mod unused_suppression;
+pub(crate) mod suppression_without_reason;
+pub(crate) mod unknown_suppression;
+pub(crate) mod unsupported_version;
+pub(crate) mod unused_config_entry;
+pub(crate) mod unused_suppression;

@@ -4,7 +4,7 @@
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suppression-without-reason",
     group: Group::Forebay,
     level: Level::Warning,

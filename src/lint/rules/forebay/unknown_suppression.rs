@@ -6,7 +6,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView}
 use crate::text::suggest;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unknown-suppression",
     group: Group::Forebay,
     level: Level::Warning,

@@ -4,7 +4,7 @@
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unsupported-version",
     group: Group::Forebay,
     level: Level::Warning,

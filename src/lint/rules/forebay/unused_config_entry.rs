@@ -6,7 +6,7 @@ use crate::lint::rules::{RULES, find};
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unused-config-entry",
     group: Group::Forebay,
     level: Level::Warning,

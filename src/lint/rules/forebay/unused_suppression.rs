@@ -6,7 +6,7 @@ use crate::yaml::edit::Operation;
 use crate::yaml::{Location, Source};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unused-suppression",
     group: Group::Forebay,
     level: Level::Warning,

@@ -6,7 +6,7 @@ use crate::simulate::gates::objects::is_gateable;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "cross-namespace-gate",
     group: Group::Gate,
     level: Level::Error,

@@ -5,7 +5,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::simulate::gates::objects::is_gateable;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "duplicate-gate-reference",
     group: Group::Gate,
     level: Level::Warning,

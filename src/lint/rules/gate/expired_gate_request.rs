@@ -6,7 +6,7 @@ use crate::simulate::gates::objects::{Gating, is_gate};
 use crate::simulate::gates::{format_time, state};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "expired-gate-request",
     group: Group::Gate,
     level: Level::Info,

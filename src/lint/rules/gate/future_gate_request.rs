@@ -7,7 +7,7 @@ use crate::simulate::gates::format_time;
 use crate::simulate::gates::objects::{Gating, is_gate};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "future-gate-request",
     group: Group::Gate,
     level: Level::Info,

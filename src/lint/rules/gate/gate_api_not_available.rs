@@ -9,7 +9,7 @@ use crate::simulate::gates::objects::is_gateable;
 use crate::yaml::Location;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "gate-api-not-available",
     group: Group::Gate,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::world::Effective;
 use std::collections::BTreeMap;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "gate-cycle",
     group: Group::Gate,
     level: Level::Error,

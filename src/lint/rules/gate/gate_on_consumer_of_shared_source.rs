@@ -11,7 +11,7 @@ use crate::world::{ApplyTarget, Effective};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "gate-on-consumer-of-shared-source",
     group: Group::Gate,
     level: Level::Info,

@@ -6,7 +6,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::simulate::gates::objects::{GATED_KINDS, is_gateable};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "gate-on-unsupported-kind",
     group: Group::Gate,
     level: Level::Error,

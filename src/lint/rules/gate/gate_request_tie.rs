@@ -6,7 +6,7 @@ use crate::simulate::gates::objects::is_gate;
 use crate::simulate::gates::{CLOSE_ANNOTATION, OPEN_ANNOTATION, format_time, parse_request_time};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "gate-request-tie",
     group: Group::Gate,
     level: Level::Warning,

@@ -5,7 +5,7 @@
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "halting-flagger-gate",
     group: Group::Gate,
     level: Level::Warning,

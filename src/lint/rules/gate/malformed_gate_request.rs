@@ -6,7 +6,7 @@ use crate::simulate::gates::objects::is_gate;
 use crate::simulate::gates::{Position, parse_request_time};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-gate-request",
     group: Group::Gate,
     level: Level::Error,

@@ -7,7 +7,7 @@ use crate::simulate::gates::objects::is_gate;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-gate-spec",
     group: Group::Gate,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::text::suggest;
 use crate::world::{ApplyTarget, Lookup, OpenerCause};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "missing-gate",
     group: Group::Gate,
     level: Level::Error,

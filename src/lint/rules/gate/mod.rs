@@ -1,22 +1,22 @@
 //! Gates of the gating proposal, and what gates deployments today.
 
-pub mod cross_namespace_gate;
-pub mod duplicate_gate_reference;
-pub mod expired_gate_request;
-pub mod future_gate_request;
-pub mod gate_api_not_available;
-pub mod gate_cycle;
-pub mod gate_on_consumer_of_shared_source;
-pub mod gate_on_unsupported_kind;
-pub mod gate_request_tie;
-pub mod halting_flagger_gate;
-pub mod malformed_cron;
-pub mod malformed_gate_request;
-pub mod malformed_gate_spec;
-pub mod missing_gate;
-pub mod schedule_window_too_short;
-pub mod self_gated_gate;
-pub mod unused_gate;
+pub(crate) mod cross_namespace_gate;
+pub(crate) mod duplicate_gate_reference;
+pub(crate) mod expired_gate_request;
+pub(crate) mod future_gate_request;
+pub(crate) mod gate_api_not_available;
+pub(crate) mod gate_cycle;
+pub(crate) mod gate_on_consumer_of_shared_source;
+pub(crate) mod gate_on_unsupported_kind;
+pub(crate) mod gate_request_tie;
+pub(crate) mod halting_flagger_gate;
+pub(crate) mod malformed_cron;
+pub(crate) mod malformed_gate_request;
+pub(crate) mod malformed_gate_spec;
+pub(crate) mod missing_gate;
+pub(crate) mod schedule_window_too_short;
+pub(crate) mod self_gated_gate;
+pub(crate) mod unused_gate;
 
 use crate::lint::ClusterView;
 use crate::lint::metadata::has_hole;

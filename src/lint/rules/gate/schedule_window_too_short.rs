@@ -7,7 +7,7 @@ use crate::simulate::gates::objects::provider_timeout;
 use crate::simulate::gates::timeline::short;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "schedule-window-too-short",
     group: Group::Gate,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::model::kinds::SOURCE;
 use crate::world::{Applied, ApplyTarget, Effective};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "self-gated-gate",
     group: Group::Gate,
     level: Level::Error,

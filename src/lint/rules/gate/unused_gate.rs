@@ -7,7 +7,7 @@ use crate::simulate::gates::objects::GATED_KINDS;
 use std::collections::BTreeSet;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unused-gate",
     group: Group::Gate,
     level: Level::Warning,

@@ -7,7 +7,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::metadata::label_value_fault;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-label-value",
     group: Group::Metadata,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::metadata::{annotation_key_fault, label_key_fault};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-metadata-key",
     group: Group::Metadata,
     level: Level::Error,

@@ -11,7 +11,7 @@ use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectVie
 use crate::yaml::{Dialect, NodeRef, Scalar, ViaKind, pointer_join};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "non-string-metadata-value",
     group: Group::Metadata,
     level: Level::Error,

@@ -8,7 +8,7 @@ use crate::config::Feature;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "cross-namespace-reference",
     group: Group::Reference,
     level: Level::Error,

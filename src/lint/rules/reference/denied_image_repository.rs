@@ -11,7 +11,7 @@ use crate::world::ApplyTarget;
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "denied-image-repository",
     group: Group::Reference,
     level: Level::Error,

@@ -11,7 +11,7 @@ use crate::yaml::Location;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "dependency-cycle",
     group: Group::Reference,
     level: Level::Error,

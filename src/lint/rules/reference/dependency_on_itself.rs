@@ -5,7 +5,7 @@ use super::dependency_cycle::{edges, victims};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "dependency-on-itself",
     group: Group::Reference,
     level: Level::Error,

@@ -12,7 +12,7 @@ use crate::yaml::{Known, NodeRef, pointer_join};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "duplicate-object",
     group: Group::Reference,
     level: Level::Error,

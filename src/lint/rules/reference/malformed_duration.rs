@@ -9,7 +9,7 @@ use crate::model::ObjectId;
 use crate::model::kinds::{HELM, IMAGE, KUSTOMIZE, NOTIFICATION, SOURCE};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-duration",
     group: Group::Reference,
     level: Level::Error,

@@ -11,7 +11,7 @@ use crate::model::references::{Reference, Role};
 use crate::yaml::NodeRef;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-health-check",
     group: Group::Reference,
     level: Level::Error,

@@ -13,7 +13,7 @@ use crate::yaml::Location;
 use std::collections::BTreeMap;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "missing-reference",
     group: Group::Reference,
     level: Level::Error,

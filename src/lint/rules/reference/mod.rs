@@ -1,16 +1,16 @@
 //! References between objects of one cluster.
 
-pub mod cross_namespace_reference;
-pub mod denied_image_repository;
-pub mod dependency_cycle;
-pub mod dependency_on_itself;
-pub mod duplicate_object;
-pub mod malformed_duration;
-pub mod malformed_health_check;
-pub mod missing_reference;
-pub mod removed_api_version;
-pub mod workload_cluster_not_awaited;
-pub mod wrong_reference_kind;
+pub(crate) mod cross_namespace_reference;
+pub(crate) mod denied_image_repository;
+pub(crate) mod dependency_cycle;
+pub(crate) mod dependency_on_itself;
+pub(crate) mod duplicate_object;
+pub(crate) mod malformed_duration;
+pub(crate) mod malformed_health_check;
+pub(crate) mod missing_reference;
+pub(crate) mod removed_api_version;
+pub(crate) mod workload_cluster_not_awaited;
+pub(crate) mod wrong_reference_kind;
 
 use crate::lint::ClusterView;
 use crate::lint::metadata::has_hole;

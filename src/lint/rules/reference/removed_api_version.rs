@@ -8,7 +8,7 @@ use crate::yaml::NodeRef;
 use crate::yaml::edit::{Content, Operation};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "removed-api-version",
     group: Group::Reference,
     level: Level::Error,
@@ -78,7 +78,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// A field of the object that the newest version no longer has.
-pub fn gone_field(kind: &FluxKind, node: NodeRef<'_>) -> Option<&'static str> {
+pub(crate) fn gone_field(kind: &FluxKind, node: NodeRef<'_>) -> Option<&'static str> {
     kind.gone_fields.iter().copied().find(|pattern| match pattern.split_once("/*") {
         Some((list, rest)) => node.items_at(list).any(|item| item.at(rest).is_some()),
         None => node.at(pattern).is_some(),

@@ -11,7 +11,7 @@ use crate::world::{ApplyTarget, Cluster, Lookup};
 use std::collections::BTreeSet;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "workload-cluster-not-awaited",
     group: Group::Reference,
     level: Level::Warning,

@@ -12,7 +12,7 @@ use crate::text::with_article;
 use crate::world::{ApplyTarget, Effective};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "wrong-reference-kind",
     group: Group::Reference,
     level: Level::Error,

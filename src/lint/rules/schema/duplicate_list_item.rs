@@ -8,7 +8,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::schema::Fault;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "duplicate-list-item",
     group: Group::Schema,
     level: Level::Error,

@@ -11,7 +11,7 @@ use crate::world::Cluster;
 use crate::world::schemas::Basis;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "field-not-available",
     group: Group::Schema,
     level: Level::Error,

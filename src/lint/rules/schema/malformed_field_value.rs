@@ -12,7 +12,7 @@ use crate::yaml::NodeRef;
 use crate::yaml::edit::{Content, Operation};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "malformed-field-value",
     group: Group::Schema,
     level: Level::Error,

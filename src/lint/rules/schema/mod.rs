@@ -1,11 +1,11 @@
 //! Fields and values that the API server doesn't take.
 
-pub mod duplicate_list_item;
-pub mod field_not_available;
-pub mod malformed_field_value;
-pub mod missing_field;
-pub mod rejected_by_rule;
-pub mod unknown_field;
+pub(crate) mod duplicate_list_item;
+pub(crate) mod field_not_available;
+pub(crate) mod malformed_field_value;
+pub(crate) mod missing_field;
+pub(crate) mod rejected_by_rule;
+pub(crate) mod unknown_field;
 
 use crate::lint::metadata::map_of;
 use crate::lint::validity::{Judged, Verdict};

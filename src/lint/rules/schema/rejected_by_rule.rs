@@ -7,7 +7,7 @@ use crate::schema::Fault;
 use crate::yaml::Location;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "rejected-by-rule",
     group: Group::Schema,
     level: Level::Error,

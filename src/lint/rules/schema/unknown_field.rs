@@ -14,7 +14,7 @@ use crate::yaml::edit::{Content, Operation};
 use crate::yaml::{Dialect, EntryRef, NodeRef, Scalar};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "unknown-field",
     group: Group::Schema,
     level: Level::Error,

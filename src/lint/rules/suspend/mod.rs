@@ -1,17 +1,17 @@
 //! Suspended objects and what follows from them.
 
-pub mod annotation_only_suspend;
-pub mod self_managed_suspend;
-pub mod suspend_annotation_value;
-pub mod suspend_disagreement;
-pub mod suspend_fan_out;
-pub mod suspend_without_reason;
-pub mod suspended_alert;
-pub mod suspended_dependency;
-pub mod suspended_parent;
-pub mod suspended_provider;
-pub mod suspended_source;
-pub mod suspended_under_wait;
+pub(crate) mod annotation_only_suspend;
+pub(crate) mod self_managed_suspend;
+pub(crate) mod suspend_annotation_value;
+pub(crate) mod suspend_disagreement;
+pub(crate) mod suspend_fan_out;
+pub(crate) mod suspend_without_reason;
+pub(crate) mod suspended_alert;
+pub(crate) mod suspended_dependency;
+pub(crate) mod suspended_parent;
+pub(crate) mod suspended_provider;
+pub(crate) mod suspended_source;
+pub(crate) mod suspended_under_wait;
 
 use crate::lint::ClusterView;
 use crate::simulate::suspend::{Suspension, suspension};

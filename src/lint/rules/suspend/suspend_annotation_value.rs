@@ -5,7 +5,7 @@ use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suspend-annotation-value",
     group: Group::Suspend,
     level: Level::Warning,

@@ -7,7 +7,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::simulate::suspend::SUSPENDED_BY;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suspend-disagreement",
     group: Group::Suspend,
     level: Level::Warning,

@@ -7,7 +7,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use std::collections::BTreeMap;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suspend-fan-out",
     group: Group::Suspend,
     level: Level::Warning,

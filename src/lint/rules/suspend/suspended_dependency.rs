@@ -7,7 +7,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::simulate::suspend::dependants;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suspended-dependency",
     group: Group::Suspend,
     level: Level::Warning,

@@ -7,7 +7,7 @@ use crate::model::kinds::is_kustomization;
 use crate::simulate::suspend::{children, suspension as state_of};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suspended-parent",
     group: Group::Suspend,
     level: Level::Info,

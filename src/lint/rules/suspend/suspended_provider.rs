@@ -6,7 +6,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds::NOTIFICATION;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suspended-provider",
     group: Group::Suspend,
     level: Level::Warning,

@@ -8,7 +8,7 @@ use crate::model::kinds::SOURCE;
 use crate::simulate::suspend::consumers;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suspended-source",
     group: Group::Suspend,
     level: Level::Warning,

@@ -7,7 +7,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::world::ApplyTarget;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "suspended-under-wait",
     group: Group::Suspend,
     level: Level::Info,

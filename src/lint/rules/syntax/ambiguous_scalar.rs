@@ -9,7 +9,7 @@ use crate::yaml::tape::TokenKind;
 use crate::yaml::{Dialect, NodeRef, Scalar, ScalarStyle};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "ambiguous-scalar",
     group: Group::Syntax,
     level: Level::Warning,

@@ -1,6 +1,6 @@
 //! Text that is no YAML, or not what Go reads.
 
-pub mod ambiguous_scalar;
-pub mod duplicate_key;
-pub mod undecodable_file;
-pub mod yaml_syntax;
+pub(crate) mod ambiguous_scalar;
+pub(crate) mod duplicate_key;
+pub(crate) mod undecodable_file;
+pub(crate) mod yaml_syntax;

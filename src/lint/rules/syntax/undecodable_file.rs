@@ -8,7 +8,7 @@ use crate::text::counted;
 use crate::yaml::Location;
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "undecodable-file",
     group: Group::Syntax,
     level: Level::Error,

@@ -11,7 +11,7 @@ use crate::world::Applied;
 use crate::yaml::{Location, Stream, SyntaxErrorKind};
 
 /// See the module.
-pub static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     id: "yaml-syntax",
     group: Group::Syntax,
     level: Level::Error,
