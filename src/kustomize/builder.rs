@@ -439,7 +439,7 @@ impl Builder<'_> {
 
     /// Note something that does nothing.
     pub(super) fn warn(&mut self, kind: WarningKind, message: String, location: Option<Location>) {
-        self.record.warnings.push(Warning { kind, message, location });
+        self.record.warnings.push(Warning { kind, message, location, near: None });
     }
 }
 

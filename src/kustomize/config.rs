@@ -166,7 +166,7 @@ pub(super) fn configuration(root: NodeRef<'_>) -> Result<Config> {
     Ok(config)
 }
 
-fn back_reference(decoder: Decoder, node: NodeRef<'_>) -> Result<BackReference> {
+fn back_reference(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<BackReference> {
     let mut reference = BackReference {
         group: Cow::Borrowed(""),
         version: Cow::Borrowed(""),

@@ -7,7 +7,8 @@
 //! Field names match regardless of case.
 
 use super::error::{BuildError, Class, Result};
-use crate::yaml::{Dialect, Node, NodeRef, Scalar, resolve};
+use crate::yaml::{Dialect, EntryRef, Node, NodeRef, Scalar, resolve};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A value of a kustomization file, and where it stands.
@@ -36,9 +37,20 @@ pub(super) struct TextEntry {
     pub value: Text,
 }
 
+/// A field that a lenient decoder drops.
+#[derive(Clone, Debug)]
+pub(super) struct Dropped {
+    /// Its name.
+    pub key: String,
+    /// Where its name stands.
+    pub node: Node,
+    /// The field of that place that was meant, if one is near.
+    pub near: Option<&'static str>,
+}
+
 /// How to decode.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Decoder {
+pub(super) struct Decoder<'d> {
     /// Whether unknown fields are errors and scalars keep their type.
     pub strict: bool,
     /// The class of its errors.
@@ -46,22 +58,24 @@ pub(super) struct Decoder {
     /// What its scalars are: files are read by YAML 1.1, plugin objects as
     /// resources are.
     pub dialect: Dialect,
+    /// Takes the unknown fields that are dropped, where somebody asks for them.
+    pub dropped: Option<&'d RefCell<Vec<Dropped>>>,
 }
 
 /// How plugin files are decoded: without regard to unknown fields, by the
 /// scalars of resources.
-pub(super) const PLUGIN: Decoder =
-    Decoder { strict: false, class: Class::Plugin, dialect: Dialect::GoYamlV3 };
+pub(super) const PLUGIN: Decoder<'static> =
+    Decoder { strict: false, class: Class::Plugin, dialect: Dialect::GoYamlV3, dropped: None };
 
-impl Decoder {
+impl Decoder<'_> {
     /// As kustomize decodes its own files.
-    pub(super) fn strict(class: Class) -> Decoder {
-        Decoder { strict: true, class, dialect: Dialect::GoYamlV2 }
+    pub(super) fn strict(class: Class) -> Decoder<'static> {
+        Decoder { strict: true, class, dialect: Dialect::GoYamlV2, dropped: None }
     }
 
     /// As sigs.k8s.io/yaml decodes on its own.
-    pub(super) fn lenient(class: Class) -> Decoder {
-        Decoder { strict: false, class, dialect: Dialect::GoYamlV2 }
+    pub(super) fn lenient(class: Class) -> Decoder<'static> {
+        Decoder { strict: false, class, dialect: Dialect::GoYamlV2, dropped: None }
     }
 
     fn mismatch<T>(self, node: NodeRef<'_>, wanted: &str) -> Result<T> {
@@ -109,10 +123,21 @@ impl Decoder {
                     let message = format!("unknown field `{key}`");
                     return Err(BuildError::at(self.class, message, entry.key_node));
                 }
-                None => {}
+                None => self.drop(key, &entry, known),
             }
         }
         Ok(())
+    }
+
+    fn drop(self, key: String, entry: &EntryRef<'_>, known: &[&'static str]) {
+        // Some keys are there to be dropped: they hold what aliases name.
+        let is_wanted = key.starts_with(['.', '_']) || key.starts_with("x-") || has_anchor(entry.value);
+        if let Some(dropped) = self.dropped.filter(|_| !is_wanted) {
+            let node = entry.key_node;
+            let near = crate::text::suggest(&key, known.iter().copied());
+            let near = near.and_then(|near| known.iter().find(|name| **name == near)).copied();
+            dropped.borrow_mut().push(Dropped { key, node: node.to_node(), near });
+        }
     }
 
     fn key(self, node: NodeRef<'_>) -> Result<String> {
@@ -208,6 +233,15 @@ impl Decoder {
         map.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(map)
     }
+}
+
+/// Whether a value, or something in it, has an anchor.
+fn has_anchor(node: NodeRef<'_>) -> bool {
+    let own = match node {
+        NodeRef::Source(source, token) => source.document().anchor(token).is_some(),
+        NodeRef::Built(_) => false,
+    };
+    own || node.entries().any(|entry| has_anchor(entry.value)) || node.items().any(has_anchor)
 }
 
 /// Null in the YAML of kustomization files.

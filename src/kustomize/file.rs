@@ -3,10 +3,11 @@
 //! Mirrors `api/types/kustomization.go` and its neighbours (`Kustomization`,
 //! `FixKustomization`, `CheckEmpty`, `EnforceFields`).
 
-use super::decode::{Decoder, Spanned, Text, TextMap, is_null};
+use super::decode::{Decoder, Dropped, Spanned, Text, TextMap, is_null};
 use super::error::{BuildError, Class, Result};
 use super::fieldspec::FieldSpec;
 use crate::yaml::{Location, Node, NodeRef};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Names of the file, in the order in which they are looked for.
@@ -48,6 +49,8 @@ pub(super) struct Kustomization {
     pub openapi: TextMap,
     /// Charts that helm would render: names and places.
     pub charts: Vec<(String, Node)>,
+    /// Fields that it doesn't have, where those are no error.
+    pub dropped: Vec<Dropped>,
 }
 
 /// An entry of `labels`.
@@ -263,6 +266,7 @@ impl Kustomization {
             build_metadata: Vec::new(),
             openapi: Vec::new(),
             charts: Vec::new(),
+            dropped: Vec::new(),
         }
     }
 
@@ -273,7 +277,9 @@ impl Kustomization {
         file_name: &'static str,
         strict: bool,
     ) -> Result<Kustomization> {
-        let decoder = Decoder { strict, ..Decoder::strict(Class::KustomizationFile) };
+        let dropped = RefCell::default();
+        let decoder =
+            Decoder { strict, dropped: Some(&dropped), ..Decoder::strict(Class::KustomizationFile) };
         let mut file = Kustomization::empty(location, file_name);
         let mut header = Header::default();
         if let Some(root) = root {
@@ -281,6 +287,7 @@ impl Kustomization {
                 file.field(decoder, &mut header, name, key, value)
             })?;
         }
+        file.dropped = dropped.into_inner();
         file.resources.append(&mut header.bases);
         file.images.append(&mut header.image_tags);
         if strict && !header.filled && file.resources.is_empty() && file.images.is_empty() {
@@ -293,7 +300,7 @@ impl Kustomization {
 
     fn field(
         &mut self,
-        decoder: Decoder,
+        decoder: Decoder<'_>,
         header: &mut Header,
         name: &'static str,
         key: NodeRef<'_>,
@@ -385,19 +392,21 @@ impl Header {
     }
 }
 
-fn metadata(decoder: Decoder, node: NodeRef<'_>) -> Result<()> {
+fn metadata(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<()> {
+    // Nothing of it has an effect, so nothing is lost.
+    let decoder = Decoder { dropped: None, ..decoder };
     decoder.fields(node, &["name", "namespace", "labels", "annotations"], |name, _, value| match name {
         "labels" | "annotations" => decoder.text_map(value).map(|_| ()),
         _ => decoder.text(value).map(|_| ()),
     })
 }
 
-fn text_into(decoder: Decoder, value: NodeRef<'_>, into: &mut Arc<str>) -> Result<()> {
+fn text_into(decoder: Decoder<'_>, value: NodeRef<'_>, into: &mut Arc<str>) -> Result<()> {
     *into = decoder.text_or_empty(value)?.value;
     Ok(())
 }
 
-fn labels(decoder: Decoder, node: NodeRef<'_>) -> Result<Labels> {
+fn labels(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Labels> {
     let mut labels = Labels {
         pairs: Vec::new(),
         include_selectors: false,
@@ -422,7 +431,7 @@ fn labels(decoder: Decoder, node: NodeRef<'_>) -> Result<Labels> {
 }
 
 /// A field spec of a configuration file, a plugin file or `labels`.
-pub(super) fn field_spec(decoder: Decoder, node: NodeRef<'_>) -> Result<FieldSpec> {
+pub(super) fn field_spec(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<FieldSpec> {
     let mut spec = FieldSpec::fixed("", "", "", "", false);
     decoder.fields(node, &["group", "version", "kind", "path", "create"], |name, _, value| {
         let text = |value| Ok::<_, Box<BuildError>>(decoder.text_or_empty(value)?.value.to_string().into());
@@ -439,7 +448,7 @@ pub(super) fn field_spec(decoder: Decoder, node: NodeRef<'_>) -> Result<FieldSpe
 }
 
 /// A patch of `patches`, `patchesJson6902` or a Flux Kustomization.
-pub(super) fn patch(decoder: Decoder, node: NodeRef<'_>) -> Result<Patch> {
+pub(super) fn patch(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Patch> {
     let mut patch = Patch {
         path: None,
         patch: None,
@@ -462,7 +471,7 @@ pub(super) fn patch(decoder: Decoder, node: NodeRef<'_>) -> Result<Patch> {
 }
 
 /// `options` of a patch.
-pub(super) fn patch_options(decoder: Decoder, node: NodeRef<'_>, patch: &mut Patch) -> Result<()> {
+pub(super) fn patch_options(decoder: Decoder<'_>, node: NodeRef<'_>, patch: &mut Patch) -> Result<()> {
     decoder.fields(node, &["allowNameChange", "allowKindChange"], |name, _, value| {
         match name {
             "allowNameChange" => patch.allow_name_change = decoder.boolean(value)?,
@@ -490,7 +499,7 @@ fn empty_selector(node: NodeRef<'_>) -> Selector {
 }
 
 impl Selector {
-    fn field(&mut self, decoder: Decoder, name: &str, value: NodeRef<'_>) -> Result<()> {
+    fn field(&mut self, decoder: Decoder<'_>, name: &str, value: NodeRef<'_>) -> Result<()> {
         let field = match name {
             "group" => &mut self.group,
             "version" => &mut self.version,
@@ -505,14 +514,14 @@ impl Selector {
 }
 
 /// A selector of objects.
-pub(super) fn selector(decoder: Decoder, node: NodeRef<'_>) -> Result<Selector> {
+pub(super) fn selector(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Selector> {
     let mut selector = empty_selector(node);
     decoder.fields(node, SELECTOR_FIELDS, |name, _, value| selector.field(decoder, name, value))?;
     Ok(selector)
 }
 
 /// An entry of `images`.
-pub(super) fn image(decoder: Decoder, node: NodeRef<'_>) -> Result<Image> {
+pub(super) fn image(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Image> {
     let mut image = Image {
         name: "".into(),
         new_name: None,
@@ -538,7 +547,7 @@ pub(super) fn image(decoder: Decoder, node: NodeRef<'_>) -> Result<Image> {
 }
 
 /// An entry of `replicas`.
-pub(super) fn replica(decoder: Decoder, node: NodeRef<'_>) -> Result<Replica> {
+pub(super) fn replica(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Replica> {
     let mut replica =
         Replica { name: "".into(), count: Spanned { value: 0, node: node.to_node() }, node: node.to_node() };
     decoder.fields(node, &["name", "count"], |name, _, value| {
@@ -552,7 +561,7 @@ pub(super) fn replica(decoder: Decoder, node: NodeRef<'_>) -> Result<Replica> {
 }
 
 /// An entry of `replacements`.
-pub(super) fn replacement(decoder: Decoder, node: NodeRef<'_>) -> Result<Replacement> {
+pub(super) fn replacement(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Replacement> {
     let mut replacement =
         Replacement { path: None, source: None, source_value: None, targets: None, node: node.to_node() };
     decoder.fields(node, &["path", "source", "sourceValue", "targets"], |name, _, value| {
@@ -569,7 +578,7 @@ pub(super) fn replacement(decoder: Decoder, node: NodeRef<'_>) -> Result<Replace
     Ok(replacement)
 }
 
-fn source(decoder: Decoder, node: NodeRef<'_>) -> Result<Source> {
+fn source(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Source> {
     let mut source =
         Source { selector: empty_selector(node), field_path: "".into(), options: FieldOptions::default() };
     let known = ["group", "version", "kind", "name", "namespace", "fieldPath", "options"];
@@ -581,7 +590,7 @@ fn source(decoder: Decoder, node: NodeRef<'_>) -> Result<Source> {
     Ok(source)
 }
 
-fn target(decoder: Decoder, node: NodeRef<'_>) -> Result<Target> {
+fn target(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Target> {
     let mut target = Target {
         select: None,
         reject: Vec::new(),
@@ -602,7 +611,7 @@ fn target(decoder: Decoder, node: NodeRef<'_>) -> Result<Target> {
     Ok(target)
 }
 
-fn field_options(decoder: Decoder, node: NodeRef<'_>) -> Result<FieldOptions> {
+fn field_options(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<FieldOptions> {
     let mut options = FieldOptions::default();
     decoder.fields(node, &["delimiter", "index", "encoding", "create"], |name, _, value| {
         match name {
@@ -616,7 +625,7 @@ fn field_options(decoder: Decoder, node: NodeRef<'_>) -> Result<FieldOptions> {
     Ok(options)
 }
 
-fn var(decoder: Decoder, node: NodeRef<'_>) -> Result<Var> {
+fn var(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Var> {
     let empty: Arc<str> = "".into();
     let mut var = Var {
         name: empty.clone(),
@@ -652,7 +661,7 @@ fn var(decoder: Decoder, node: NodeRef<'_>) -> Result<Var> {
 }
 
 /// An entry of `configMapGenerator` or `secretGenerator`.
-pub(super) fn generator(decoder: Decoder, node: NodeRef<'_>, secret: bool) -> Result<Generator> {
+pub(super) fn generator(decoder: Decoder<'_>, node: NodeRef<'_>, secret: bool) -> Result<Generator> {
     let mut generator = Generator {
         name: Spanned { value: "".into(), node: node.to_node() },
         namespace: None,
@@ -685,7 +694,7 @@ pub(super) fn generator(decoder: Decoder, node: NodeRef<'_>, secret: bool) -> Re
     Ok(generator)
 }
 
-fn generator_options(decoder: Decoder, node: NodeRef<'_>) -> Result<Option<GeneratorOptions>> {
+fn generator_options(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Option<GeneratorOptions>> {
     if is_null(node) {
         return Ok(None);
     }
@@ -703,7 +712,7 @@ fn generator_options(decoder: Decoder, node: NodeRef<'_>) -> Result<Option<Gener
     Ok(Some(options))
 }
 
-fn sort_options(decoder: Decoder, node: NodeRef<'_>) -> Result<Option<SortOptions>> {
+fn sort_options(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Option<SortOptions>> {
     if is_null(node) {
         return Ok(None);
     }
@@ -729,7 +738,7 @@ fn sort_options(decoder: Decoder, node: NodeRef<'_>) -> Result<Option<SortOption
     Ok(Some(options))
 }
 
-fn charts(decoder: Decoder, key: NodeRef<'_>, node: NodeRef<'_>) -> Result<Vec<(String, Node)>> {
+fn charts(decoder: Decoder<'_>, key: NodeRef<'_>, node: NodeRef<'_>) -> Result<Vec<(String, Node)>> {
     decoder.list(node, |item| {
         let name = item.get("name").or_else(|| item.get("chartName")).and_then(NodeRef::text);
         let name = name.or_else(|| key.text()).unwrap_or_default().into_owned();

@@ -90,6 +90,8 @@ pub struct Warning {
     pub message: String,
     /// Where it is written.
     pub location: Option<Location>,
+    /// The name that was meant, for one that is not known.
+    pub near: Option<&'static str>,
 }
 
 /// Kinds of warnings.
@@ -103,6 +105,8 @@ pub enum WarningKind {
     UnmatchedReplacementTarget,
     /// A deprecated field.
     Deprecated,
+    /// A field that the root file doesn't have, and that Flux drops.
+    DroppedField,
 }
 
 /// Build the directory `dir` of a tree (`""` is its root). The memo holds what

@@ -8,7 +8,7 @@ use super::builder::{
     documents_of, require_unique, start_of, too_large,
 };
 use super::config::Config;
-use super::decode::{Decoder, Text};
+use super::decode::{Decoder, Dropped, Text};
 use super::error::{BuildError, Class, Omitted, Result};
 use super::file::{self, FILE_NAMES, Kustomization};
 use super::load::{self, Place};
@@ -18,7 +18,8 @@ use super::resource::{Resource, Role};
 use super::schema::Schemas;
 use super::tree::{Found, Links, TreeFile, find};
 use super::{
-    Build, OUTPUT_LIMIT, WarningKind, generate, nameref, patch, plugin, replacement, trace, transform, vars,
+    Build, OUTPUT_LIMIT, Warning, WarningKind, generate, nameref, patch, plugin, replacement, trace,
+    transform, vars,
 };
 use crate::repo::{self, FileTree};
 use crate::yaml::{Location, Node, Sizes, Via, ViaKind};
@@ -293,11 +294,22 @@ impl Builder<'_> {
         }
     }
 
+    /// The root file as Flux reads it: what it doesn't know it drops.
+    fn root_file(&mut self, directory: &str) -> Result<Kustomization> {
+        let file = self.kustomization(directory, false)?;
+        for Dropped { key, node, near } in &file.dropped {
+            let (kind, location) = (WarningKind::DroppedField, node.get_ref().location());
+            let message = format!("unknown field `{key}`");
+            self.record.warnings.push(Warning { kind, message, location, near: *near });
+        }
+        Ok(file)
+    }
+
     /// The root file as Flux rewrites it.
     fn rewritten(&mut self, directory: &str, rewrite: &Rewrite) -> Result<Kustomization> {
         let decoder = Decoder::lenient(Class::KustomizationFile);
         let mut file = match &rewrite.generated {
-            None => self.kustomization(directory, false)?,
+            None => self.root_file(directory)?,
             Some(entries) => {
                 let path: Arc<str> = repo::join(directory, FILE_NAMES[0]).unwrap_or_default().into();
                 let location = Location { path, start: 0, end: 0, via: Vec::new() };

@@ -1,19 +1,20 @@
 //! Running rules: which, over what, and what becomes of their findings.
 
 use super::memo::{AllNoted, Checked, Kept, Memo, Noted};
+use super::patches::Loose;
 use super::rules::RULES;
 use super::{
     ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Rule, RunView,
     Suppressions, fingerprint, patches, shared,
 };
 use crate::config::{Config, RuleLevel};
+use crate::model::Certainty;
 use crate::model::kinds;
-use crate::model::{Certainty, ObjectId};
 use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
 use crate::text::suggest;
 use crate::world::entry::{is_archive, is_leftover};
 use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
-use crate::yaml::{Location, Node};
+use crate::yaml::Location;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -318,8 +319,8 @@ fn check(
     };
     // Patches that change nothing here are read all the same, by their schema.
     let for_patches = || for_objects.iter().filter(|rule| rule.group == Group::Schema);
-    let patch = |(id, node): &(ObjectId, Node)| {
-        let view = ObjectView::new(context, id, node.get_ref(), None);
+    let patch = |patch: &Loose| {
+        let view = ObjectView::new(context, &patch.id, patch.node.get_ref(), None).by(patch.applier);
         let mut all = Checked::default();
         for rule in for_patches() {
             all.append(of_object(&view, rule));

@@ -6,6 +6,7 @@
 //! elsewhere.
 
 use super::metadata::{MetadataMap, metadata_maps};
+use super::patches::Applier;
 use super::scene::Scene;
 use super::selectors::Selectors;
 use super::{Rule, Suppressions, validity};
@@ -193,6 +194,8 @@ pub struct ObjectView<'a> {
     pub node: NodeRef<'a>,
     /// The effective object; `None` for an orphan.
     pub effective: Option<&'a Effective>,
+    /// Who applies it, where that is no Kustomization.
+    pub(crate) applier: Applier,
     metadata: OnceCell<Vec<MetadataMap<'a>>>,
     faults: OnceCell<validity::Verdict<'a>>,
     pub(super) looks: Looks,
@@ -207,7 +210,13 @@ impl<'a> ObjectView<'a> {
         effective: Option<&'a Effective>,
     ) -> Self {
         let (metadata, faults) = (OnceCell::new(), OnceCell::new());
-        ObjectView { context, id, node, effective, metadata, faults, looks: Looks::default() }
+        let (applier, looks) = (Applier::default(), Looks::default());
+        ObjectView { context, id, node, effective, applier, metadata, faults, looks }
+    }
+
+    /// The same, applied by another one.
+    pub(super) fn by(self, applier: Applier) -> Self {
+        ObjectView { applier, ..self }
     }
 
     /// Its label and annotation maps, its own first, then those that it hands down.

@@ -17,6 +17,7 @@ pub(crate) use crd::{Defined, defined};
 pub use export::json_schema;
 pub(crate) use table::{Product, TableKind};
 pub use tree::Schema;
+pub(crate) use tree::schema_at;
 pub(crate) use tree::{Additional, Text, Types, Written};
 pub(crate) use validate::{Fault, Malformed, Report, Violation, validate_update, validate_value};
 pub use validate::{Options, validate};

@@ -2,7 +2,7 @@
 //! the table, from a CustomResourceDefinition or from a file of a catalogue.
 
 use super::crd;
-use crate::yaml::{Node, NodeRef};
+use crate::yaml::{Node, NodeRef, pointer_segments};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -253,4 +253,17 @@ impl Schema {
     pub fn is_object(&self) -> bool {
         self.types.has(Types::OBJECT) || !self.properties.is_empty()
     }
+}
+
+/// The schema at a place of an object.
+pub(crate) fn schema_at<'s>(root: &'s Schema, pointer: &str) -> Option<&'s Schema> {
+    let is_index = |segment: &str| segment == "-" || segment.bytes().all(|byte| byte.is_ascii_digit());
+    let mut schema = root;
+    for segment in pointer_segments(pointer) {
+        schema = match schema.field(&segment) {
+            Some(field) => field,
+            None => schema.item().filter(|_| is_index(&segment))?,
+        };
+    }
+    Some(schema)
 }

@@ -233,9 +233,14 @@ impl<'a, 's> Walk<'a, 's> {
 
     /// One entry of a map. False where its key is unknown.
     fn entry(&mut self, entry: EntryRef<'a>, schema: &'s Schema) -> bool {
-        if is_placeholder(&entry.key) {
+        if is_placeholder(&entry.key) || entry.key_node.is_unknown() {
             self.report.has_unknown = true;
             return false;
+        }
+        // apiextensions `pkg/apiserver/schema/objectmeta/validation.go` (`validateEmbeddedResource`).
+        if schema.embedded && &*entry.key == "metadata" {
+            self.below("metadata", |walk| walk.value(entry.value, table::object_meta()));
+            return true;
         }
         if let Some(field) = schema.property(&entry.key) {
             let key = entry.key.clone();
@@ -248,8 +253,7 @@ impl<'a, 's> Walk<'a, 's> {
                 self.below(&key, |walk| walk.value(entry.value, child.get()));
             }
             Additional::Closed if !schema.preserve_unknown => {
-                let is_embedded =
-                    schema.embedded && matches!(&*entry.key, "apiVersion" | "kind" | "metadata");
+                let is_embedded = schema.embedded && matches!(&*entry.key, "apiVersion" | "kind");
                 let is_directive = self.options.partial && entry.key.starts_with('$');
                 if !is_embedded && !is_directive {
                     let pointer = pointer_join(&self.pointer, &entry.key);
@@ -346,7 +350,11 @@ impl<'a, 's> Walk<'a, 's> {
         if self.options.partial {
             return;
         }
-        for name in &schema.required {
+        // An embedded object says what it is.
+        const TYPE: [super::tree::Text; 2] =
+            [super::tree::Text::Borrowed("apiVersion"), super::tree::Text::Borrowed("kind")];
+        let of_type = TYPE.iter().filter(|name| schema.embedded && !schema.required.contains(name));
+        for name in schema.required.iter().chain(of_type) {
             let is_there = node.get(name).is_some_and(|value| !value.is_null());
             let is_filled = schema.filled.contains(name)
                 || schema.property(name).is_some_and(|field| field.default.is_some());
@@ -758,7 +766,19 @@ properties:
             ("spec: {name: a, count: 2}", &["rejected /spec"]),
             ("spec: {name: a, labels: {a: 1}}", &["malformed /spec/labels/a"]),
             ("spec: {name: a, template: {apiVersion: v1, kind: X, metadata: {}, spec: {}}}", &[]),
-            ("spec: {name: a, template: {data: {}}}", &["unknown /spec/template/data"]),
+            (
+                "spec: {name: a, template: {apiVersion: v1, kind: X, data: {}}}",
+                &["unknown /spec/template/data"],
+            ),
+            (
+                "spec: {name: a, template: {spec: {}}}",
+                &["missing /spec/template/apiVersion", "missing /spec/template/kind"],
+            ),
+            (
+                "spec: {name: a, template: {apiVersion: v1, kind: X, metadata: {lables: {}}}}",
+                &["unknown /spec/template/metadata/lables"],
+            ),
+            ("spec: {name: a, template: null}", &[]),
             ("spec: {name: a, ports: [{port: 53}, {port: 53, protocol: UDP}]}", &[]),
             ("spec: {name: a, ports: [{port: 53}, {port: 53, protocol: TCP}]}", &["duplicate /spec/ports/1"]),
             ("spec: {name: a, finalizers: [x, y, x]}", &["duplicate /spec/finalizers/2"]),

@@ -174,11 +174,14 @@ fn ordered_entries<'a>(
     is_root: bool,
     sort: fn(Vec<Field<'a>>) -> Vec<Field<'a>>,
 ) -> Result<Vec<Field<'a>>, EmitError> {
-    let mut entries = Vec::new();
+    let (mut entries, mut unknown) = (Vec::new(), Vec::new());
     for entry in node.entries() {
         let key = entry.key_node;
-        // One with a part that is not known is a text, whatever that part is.
-        if !is_root && !key.is_unknown() {
+        if key.is_unknown() {
+            unknown.push((key, entry.value));
+            continue;
+        }
+        if !is_root {
             let scalar = key.scalar(Dialect::GoYamlV3);
             json_key(&scalar, Dialect::GoYamlV3)
                 .map_err(|message| EmitError::NotJson { message, location: key.location().map(Box::new) })?;
@@ -189,7 +192,26 @@ fn ordered_entries<'a>(
     entries.reverse();
     entries.dedup_by(|a, b| a.0 == b.0);
     entries.reverse();
-    Ok(entries)
+    if unknown.is_empty() {
+        return Ok(entries);
+    }
+    for (key, value) in unknown {
+        let mut text = text_of_unknown(key);
+        while entries.iter().any(|(known, _)| *known == text) {
+            text.push('?');
+        }
+        entries.push((text.into(), value));
+    }
+    Ok(sort(entries))
+}
+
+/// A key with a part that is not known is a text, whatever that part is: `?` stands for
+/// it. Two of them may be different keys, so that each stays.
+fn text_of_unknown(key: NodeRef<'_>) -> String {
+    match key.holes() {
+        Some(holes) => holes.parts.iter().map(|part| part.as_deref().unwrap_or("?")).collect(),
+        None => "?".to_owned(),
+    }
 }
 
 /// The text of a scalar that is no string.
@@ -754,7 +776,7 @@ pub(crate) fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::parse_nodes;
+    use crate::yaml::{Entry, Node, parse_nodes};
 
     fn emitted(text: &str) -> String {
         to_yaml(parse_nodes("test.yaml", text)[0].get_ref()).expect(text)
@@ -808,6 +830,39 @@ mod tests {
         ] {
             let node = crate::yaml::Node::string(text, None);
             assert_eq!(to_yaml(node.get_ref()).expect(text), format!("{expected}\n"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn keys_with_unknown_parts_are_texts_and_stay_apart() {
+        let holes = |parts: &[Option<&str>]| {
+            Value::Holes(Holes { parts: parts.iter().map(|part| part.map(Into::into)).collect() })
+        };
+        let names = [
+            holes(&[None, Some("-b")]),
+            Value::Str("plain".into()),
+            holes(&[Some("app-"), None]),
+            Value::Unknown("a variable".into()),
+            Value::Str("?".into()),
+            holes(&[Some("app-"), None]),
+            Value::Unknown("another one".into()),
+        ];
+        let entry = |(at, name): (usize, Value)| Entry {
+            key: Node::scalar(name, None),
+            value: Node::scalar(Value::Int(at as i64), None),
+        };
+        let map = Node::scalar(Value::Map(names.into_iter().enumerate().map(entry).collect()), None);
+        let mut object = Node::empty_map(None);
+        object.set("labels", map.clone(), None);
+        assert_eq!(
+            to_json(map.get_ref()).as_deref(),
+            Ok(r#"{"?":4,"?-b":0,"??":3,"???":6,"app-?":2,"app-??":5,"plain":1}"#)
+        );
+        for node in [&map, &object] {
+            let (yaml, json) =
+                (to_yaml(node.get_ref()).expect("yaml"), to_json(node.get_ref()).expect("json"));
+            let again = parse_nodes("emitted.yaml", &yaml);
+            assert_eq!(to_json(again[0].get_ref()).as_ref(), Ok(&json), "{yaml}");
         }
     }
 

@@ -56,7 +56,7 @@ fn sources() -> BTreeMap<Module, String> {
                 if module.last().is_some_and(|last| last == "mod") {
                     module.pop();
                 }
-                if !matches!(&*module.join("/"), "lib" | "main") {
+                if !matches!(&*module.join("/"), "lib" | "main" | "internals") {
                     found.insert(module, std::fs::read_to_string(&path).expect("a text"));
                 }
             }

@@ -18,14 +18,22 @@ spec: {interval: 1h}
 
 const CLEAN: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\ndata: {}\n";
 
+/// An object of a kind that nothing knows.
+const WIDGET: &str = "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: a\n  namespace: b\n";
+
 #[test]
 fn exit_codes() {
     let faulty = [("a.yaml", FAULTY)];
     let warning = FAULTY.replace("contact: sre@example.com", "contact: sre");
     let warning = [("a.yaml", warning.as_str())];
     let template = [("a.yaml", "{{- if .x }}\na: 1\n{{- end }}\n"), ("b.yaml", CLEAN)];
+    let known = [
+        ("a.yaml", WIDGET),
+        (".forebay.yaml", "version: 1\nschemas: [schemas]\n"),
+        ("schemas/example.com/widget_v1.json", r#"{"properties": {"spec": {}}}"#),
+    ];
     type Case<'c> = (&'c [(&'c str, &'c str)], &'c [&'c str], i32);
-    let cases: [Case<'_>; 26] = [
+    let cases: [Case<'_>; 30] = [
         (&[("a.yaml", CLEAN)], &["lint"], 0),
         (&faulty, &["lint"], 1),
         (&faulty, &["lint", "--fail-on", "never"], 0),
@@ -40,6 +48,11 @@ fn exit_codes() {
         (&template, &["lint"], 0),
         (&template, &["lint", "--complete"], 1),
         (&[("a.yaml", CLEAN)], &["lint", "--complete"], 0),
+        // A kind without a schema is not checked, where that was asked for.
+        (&[("a.yaml", WIDGET)], &["lint"], 0),
+        (&[("a.yaml", WIDGET)], &["lint", "--complete"], 1),
+        (&[("a.yaml", WIDGET)], &["lint", "--complete", "--select", "syntax"], 0),
+        (&known, &["lint", "--complete"], 0),
         (&faulty, &["lint", "--select", "no-such-rule"], 2),
         (&faulty, &["lint", "--fail-on", "fatal"], 2),
         (&faulty, &["lint", "--format", "xml"], 2),

@@ -1,6 +1,7 @@
 //! docs/corpus-findings.md says what lint reports on real repositories, no more and
 //! no less: counts, skipped files, and every error with its place. `.ci/corpus`
-//! writes those parts anew; verdicts are kept, and new errors wait for one.
+//! writes those parts anew; verdicts are kept, and what is new waits for one. Errors and
+//! all findings of the group `schema` need one.
 
 use crate::support::corpus::Corpus;
 use crate::support::skip::corpus_or_skip;
@@ -52,6 +53,8 @@ fn the_page_says_what_lint_reports() {
     if std::env::var_os("FOREBAY_RENEW").is_some() {
         std::fs::write(&path, wanted).unwrap();
     } else {
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!words.contains(&format!("`: {NOT_JUDGED}")), "{PAGE} has findings without a verdict");
         let difference = similar::TextDiff::from_lines(page.as_str(), wanted.as_str());
         assert!(
             page == wanted,
@@ -63,14 +66,16 @@ fn the_page_says_what_lint_reports() {
 
 /// The page with its generated parts as lint answers now.
 fn renewed(page: &str, answers: &[(String, Value)]) -> String {
-    let verdicts = verdicts(section(page, "errors"));
+    let known = verdicts(section(page, "errors"));
+    let of_group = verdicts(section(page, "schema"));
     let repositories = format!("{} repositories\n", answers.len());
     [
         ("number", repositories),
         ("counts", counts(answers)),
         ("skipped", skipped(answers)),
         ("coverage", coverage(answers)),
-        ("errors", errors(answers, &verdicts)),
+        ("errors", errors(answers, &known)),
+        ("schema", of_schema(answers, &of_group)),
     ]
     .iter()
     .fold(page.to_owned(), |page, (name, text)| page.replacen(section(&page, name), text, 1))
@@ -192,6 +197,43 @@ fn errors(answers: &[(String, Value)], verdicts: &BTreeMap<String, String>) -> S
     text + "\n"
 }
 
+/// The findings of the group `schema` of any level: those of one rule about one field of
+/// one kind in one repository have one cause, and together a verdict. Behind their places
+/// stands the verdict as it is written.
+fn of_schema(answers: &[(String, Value)], verdicts: &BTreeMap<String, String>) -> String {
+    let mut text = "\n".to_owned();
+    for (name, answer) in answers {
+        let mut causes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for finding in answer["findings"].as_array().unwrap().iter().filter(|f| f["group"] == "schema") {
+            let (rule, at) = (finding["rule"].as_str().unwrap(), &finding["location"]);
+            let (level, kind) = (finding["level"].as_str().unwrap(), &finding["objects"][0]["kind"]);
+            let field: Vec<&str> = finding["path"].as_str().unwrap().split('/').skip(1).collect();
+            let is_index = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+            let field: Vec<&str> =
+                field.into_iter().map(|name| if is_index(name) { "*" } else { name }).collect();
+            let kind = kind.as_str().unwrap_or("object");
+            let cause = format!("`{name}` {level} `{rule}` `{kind}.{}`", field.join("."));
+            let place = format!("{}:{}", at["path"].as_str().unwrap(), at["line"]);
+            causes.entry(cause).or_default().push(place);
+        }
+        for (cause, mut places) in causes {
+            places.sort();
+            let (count, more) = (places.len(), places.len().saturating_sub(LISTED));
+            places.truncate(LISTED);
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let places = format!("{count} ({}{rest})", places.join(", "));
+            // What stands before the verdict is made anew.
+            let verdict = verdicts
+                .get(&cause)
+                .map_or(NOT_JUDGED, |item| item.split_once("). ").map_or(NOT_JUDGED, |(_, verdict)| verdict));
+            let verdict =
+                if verdict == NOT_JUDGED { NOT_JUDGED.to_owned() } else { format!("{places}. {verdict}") };
+            text.push_str(&wrapped(&format!("{cause}: {verdict}")));
+        }
+    }
+    text + "\n"
+}
+
 /// An item of a list in lines of at most 85 columns, where its words allow that.
 fn wrapped(item: &str) -> String {
     let mut lines = vec!["-".to_owned()];
@@ -204,6 +246,32 @@ fn wrapped(item: &str) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+/// A verdict about the group `schema` outlives a renewal that moves its places, and
+/// another field waits for its own.
+#[test]
+fn verdicts_about_fields_are_kept() {
+    let answer = |places: &[(u64, &str)]| {
+        let finding = |(line, field): &(u64, &str)| {
+            serde_json::json!({
+                "group": "schema", "rule": "r", "level": "warning", "path": field,
+                "objects": [{"kind": "K"}], "location": {"path": "a.yaml", "line": line},
+            })
+        };
+        let findings: Vec<Value> = places.iter().map(finding).collect();
+        vec![("o__r".to_owned(), serde_json::json!({"findings": findings}))]
+    };
+    let first = of_schema(&answer(&[(3, "/spec/a/0/b")]), &BTreeMap::new());
+    assert_eq!(first, "\n- `o__r` warning `r` `K.spec.a.*.b`: not yet judged.\n\n");
+    let judged = first.replace("not yet judged.", "1 (a.yaml:3). True\n  fault, see (1). It is so.");
+    let moved = answer(&[(5, "/spec/a/0/b"), (9, "/spec/a/1/b"), (9, "/spec/c")]);
+    let second = of_schema(&moved, &verdicts(&judged));
+    assert_eq!(
+        second,
+        "\n- `o__r` warning `r` `K.spec.a.*.b`: 2 (a.yaml:5, a.yaml:9). True fault, see (1). It\n  is so.\n\
+         - `o__r` warning `r` `K.spec.c`: not yet judged.\n\n"
+    );
 }
 
 /// A verdict outlives a renewal; a finding that went away takes its own along.

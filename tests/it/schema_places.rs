@@ -65,7 +65,10 @@ fn a_fault_is_found_where_it_is_written() {
                 "config" => {
                     config = config::read(config::FILE_NAME, &joined(&block.lines)).expect("a configuration")
                 }
-                _ => edit(&mut files, block.argument, &block.lines),
+                _ => match block.argument.strip_prefix("file=") {
+                    Some(path) => drop(files.insert(path.to_owned(), joined(&block.lines))),
+                    None => edit(&mut files, block.argument, &block.lines),
+                },
             }
         }
         let (wanted, found) = (wanted(&files), found(&files, &config));

@@ -37,6 +37,7 @@ pub static RULES: &[&Rule] = &[
     &reference::dependency_cycle::RULE,
     &reference::dependency_on_itself::RULE,
     &event::deprecated_alert_summary::RULE,
+    &build::dropped_kustomization_field::RULE,
     &gate::duplicate_gate_reference::RULE,
     &syntax::duplicate_key::RULE,
     &schema::duplicate_list_item::RULE,

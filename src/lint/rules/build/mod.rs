@@ -1,5 +1,6 @@
 //! What can't be built, and what substitution makes of it.
 
+pub(crate) mod dropped_kustomization_field;
 pub(crate) mod flux_kustomization_as_build_file;
 pub(crate) mod malformed_substitution;
 pub(crate) mod malformed_variable_name;

@@ -86,7 +86,7 @@ fn words(view: &ObjectView<'_>, schema: &Schema, what: &Malformed, node: NodeRef
             let valid = expected(schema);
             let help = match valid.as_str() {
                 "a list" => "write a list: its items one below the other, each behind `- `".to_owned(),
-                "a string" => "put quotes around the value".to_owned(),
+                "a string" if node.text().is_some() => "put quotes around the value".to_owned(),
                 valid => format!("write {valid}"),
             };
             (format!(" is {found}, not {valid}"), help)

@@ -11,7 +11,7 @@ use crate::lint::metadata::map_of;
 use crate::lint::validity::{Judged, Verdict};
 use crate::lint::{Level, ObjectView};
 use crate::model::{ObjectId, kinds};
-use crate::schema::{Additional, Product, Schema, Types, validate_value};
+use crate::schema::{Additional, Product, Schema, Types, schema_at, validate_value};
 use crate::world::schemas::Basis;
 use crate::yaml::{Dialect, Location, NodeRef, Scalar, pointer_join, pointer_segments};
 
@@ -81,9 +81,9 @@ fn refusal(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
         }
         Basis::Any(_) => String::new(),
     };
-    match view.effective {
-        Some(_) => format!("{who}the API server refuses the object{}", consequence(view, fault)),
-        None => format!("{who}the API server would refuse the object"),
+    match view.is_built() {
+        true => format!("{who}the API server refuses the object{}", consequence(view, fault)),
+        false => format!("{who}the API server would refuse the object"),
     }
 }
 
@@ -97,32 +97,22 @@ fn consequence(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
     }
 }
 
-/// Whether the version that judges is unknown, in words for help texts.
-fn of_versions(fault: &Judged<'_>) -> Option<String> {
+/// Whose versions don't have a field, where the version that judges is unknown:
+/// `no supported version of Flux has it: `.
+fn of_versions(fault: &Judged<'_>) -> String {
     match fault.basis {
         Basis::Any(product @ (Product::Flux | Product::ClusterApi)) => {
-            Some(format!("no supported version of {}", product.name()))
+            format!("no supported version of {} has it: ", product.name())
         }
-        Basis::Any(Product::Kubernetes) => Some("Kubernetes".to_owned()),
-        _ => None,
+        Basis::Any(Product::Kubernetes) if fault.native => "Kubernetes doesn't have it: ".to_owned(),
+        Basis::Any(Product::Kubernetes) => "the standard channel of Gateway API doesn't have it: ".to_owned(),
+        _ => String::new(),
     }
 }
 
 /// Where a fault is shown: its key for a field, its value otherwise.
 fn place(view: &ObjectView<'_>, node: NodeRef<'_>, pointer: &str) -> Option<Location> {
     node.location().or_else(|| view.node.location_at(pointer))
-}
-
-/// The schema at a place of an object.
-fn schema_at<'s>(root: &'s Schema, pointer: &str) -> Option<&'s Schema> {
-    let mut schema = root;
-    for segment in pointer_segments(pointer) {
-        schema = match schema.field(&segment) {
-            Some(field) => field,
-            None => schema.item().filter(|_| segment.bytes().all(|byte| byte.is_ascii_digit()))?,
-        };
-    }
-    Some(schema)
 }
 
 /// Where a field of this name and value belongs, when it is another level and there

@@ -3,13 +3,12 @@
 //! schema") in a server-side apply; fluxcd/pkg `ssa/normalize` (`UnstructuredWithScheme`)
 //! brings Kubernetes' own kinds into their Go types, Role and ClusterRole left out.
 
-use super::{
-    dotted, faults, fields_of, is_key_of, level, nearest, of_versions, other_level, refusal, schema_at, title,
-};
+use super::{dotted, faults, fields_of, is_key_of, level, nearest, of_versions, other_level, refusal, title};
 use crate::lint::metadata::{move_into, rename};
+use crate::lint::patches::Applier;
 use crate::lint::validity::Judged;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::schema::{Fault, Schema, TableKind, table};
+use crate::schema::{Fault, Schema, TableKind, schema_at, table};
 use crate::yaml::edit::{Content, Operation};
 use crate::yaml::{Dialect, EntryRef, NodeRef, Scalar};
 
@@ -77,11 +76,20 @@ fn unknown<'a>(
         None => other_level(fault.root, view, fault, &entry.key, parent),
     };
     let why = if fault.normalised {
-        let would = if view.effective.is_some() { "drops" } else { "would drop" };
-        format!("kustomize-controller {would} it before the apply: the {} runs without it", view.id.kind)
+        let (would, kind) = (if view.is_built() { "drops" } else { "would drop" }, &view.id.kind);
+        match view.applier {
+            Applier::Kustomize => {
+                format!("kustomize-controller {would} it before the apply: the {kind} runs without it")
+            }
+            Applier::Operator => {
+                format!("flux-operator drops it before the apply: the {kind} runs without it")
+            }
+            Applier::Helm => format!(
+                "Helm's validation of the {kind} fails the release, and where it is off the {kind} runs without it"
+            ),
+        }
     } else {
-        let whose = of_versions(fault).map(|who| format!("{who} has it: ")).unwrap_or_default();
-        format!("{whose}{}", refusal(view, fault))
+        format!("{}{}", of_versions(fault), refusal(view, fault))
     };
     let help = match (near, &elsewhere) {
         (Some(near), _) if is_there => format!("`{near}` is there already: remove this one"),
