@@ -59,6 +59,7 @@ mod mistakes_everywhere;
 mod oracle;
 mod origins;
 mod plan_acts;
+mod plan_comment;
 mod plan_history;
 mod plan_machines;
 mod plan_properties;

@@ -89,10 +89,14 @@ fn write(directory: &Path, files: &Files) {
 }
 
 fn plan(root: &Path, (base, head): (&str, &str), format: &str) -> String {
+    let stated = Path::new("head/.forebay.yaml");
+    let config =
+        if root.join(stated).exists() { vec!["--config", "head/.forebay.yaml"] } else { vec!["--no-config"] };
     let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
         .current_dir(root)
         .env_remove("GITHUB_REF")
-        .args(["plan", "--base", base, "--head", head, "--root", ".", "--no-config", "--format", format])
+        .args(["plan", "--base", base, "--head", head, "--root", ".", "--format", format])
+        .args(config)
         .output()
         .expect("the binary was built");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

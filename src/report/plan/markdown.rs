@@ -38,8 +38,15 @@ pub fn render(plan: &Plan<'_>) -> String {
         .collect();
     let shown =
         |entry: &Entry<'_>| entry.effects[0].severity > Severity::Routine && entry.effects[0].when.is_none();
-    let (mut table, folded): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, entry)| shown(entry));
-    table.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.effects[0].severity));
+    let (mut table, mut folded): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, entry)| shown(entry));
+    // What is left out at the end is the least: the worst first, and of those what
+    // reaches most.
+    let weight = |(clusters, entry): &(&[&str], &Entry<'_>)| {
+        let reach = clusters.len().max(1) * entry.effects.len();
+        std::cmp::Reverse((entry.effects[0].severity, reach))
+    };
+    table.sort_by_key(weight);
+    folded.sort_by_key(weight);
     let (rows, more) = table.split_at(table.len().min(ROWS));
     if !rows.is_empty() {
         out.push_str(if several {
@@ -166,17 +173,20 @@ fn graph(out: &mut String, plan: &Plan<'_>) {
     if edges.is_empty() || edges.len() > EDGES {
         return;
     }
-    out.push_str("<details><summary>Who waits for whom</summary>\n\n```mermaid\ngraph LR\n");
+    let mut text = "<details><summary>Who waits for whom</summary>\n\n```mermaid\ngraph LR\n".to_owned();
     let mut names: Vec<&str> = edges.iter().flat_map(|(from, to)| [from.as_str(), to.as_str()]).collect();
     names.sort_unstable();
     names.dedup();
     let number = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
     for name in &names {
         let label: String = name.chars().filter(|c| c.is_alphanumeric() || "-._".contains(*c)).collect();
-        let _ = writeln!(out, "  n{}[\"{label}\"]", number(name));
+        let _ = writeln!(text, "  n{}[\"{label}\"]", number(name));
     }
     for (from, to) in &edges {
-        let _ = writeln!(out, "  n{} --> n{}", number(from), number(to));
+        let _ = writeln!(text, "  n{} --> n{}", number(from), number(to));
     }
-    out.push_str("```\n</details>\n\n");
+    text.push_str("```\n</details>\n\n");
+    if out.len() + text.len() <= LIMIT {
+        out.push_str(&text);
+    }
 }

@@ -85,6 +85,12 @@ pub(crate) fn kubeadm_control_plane(field: &str, before: &Value, after: &Value, 
         }
         _ => {}
     }
+    // v1beta1 leaves this to the webhook (`validateRolloutBefore`), v1beta2 to the schema.
+    if field == "/spec/rollout/before"
+        && after.get("certificatesExpiryDays").and_then(Value::as_i64).is_some_and(|days| days < 7)
+    {
+        return (EffectKind::Rejected, "certificatesExpiryDays must be at least 7");
+    }
     if field == "/spec/version"
         && let (Some(before), Some(after)) = (before.as_str(), after.as_str())
         && let (Some(before), Some(after)) = (Version::parse(before), Version::parse(after))
