@@ -153,7 +153,7 @@ pub mod rewrite {
 pub mod schema {
     pub use crate::schema::{Options, Schema, json, json_schema, validate};
     pub mod table {
-        pub use crate::schema::table::{MAGIC, PRODUCTS, field, find, type_bit};
+        pub use crate::schema::table::{MAGIC, PRODUCTS, field, find, kinds, type_bit};
     }
 }
 pub mod simulate {

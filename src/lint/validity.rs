@@ -187,7 +187,14 @@ fn taken_by(
     let takes = |release: usize| {
         let schema = releases[release].schema()?;
         let report = validate(view.node, schema, options);
-        (!report.violations.iter().any(|other| other.is_same(violation))).then_some(release)
+        // A field is there whatever is wrong with its value, and where it is not there
+        // no value of it is taken.
+        let is_field = matches!(violation.fault, Fault::UnknownField { .. });
+        let has_field = |other: &Violation<'_, '_>| {
+            is_field && other.pointer == violation.pointer && !other.is_same(violation)
+        };
+        let refuses = |other: &Violation<'_, '_>| other.covers(violation) && !has_field(other);
+        (!report.violations.iter().any(refuses)).then_some(release)
     };
     let names = kind.product.releases();
     let later = (release + 1..releases.len()).find_map(takes);

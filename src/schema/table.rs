@@ -223,7 +223,7 @@ fn table() -> &'static Table {
 }
 
 /// All kinds, sorted by [`TableKind::key`].
-pub(crate) fn kinds() -> &'static [TableKind] {
+pub fn kinds() -> &'static [TableKind] {
     &table().kinds
 }
 

@@ -73,6 +73,7 @@ mod rewrite_properties;
 mod rewrites;
 mod schema_mistakes;
 mod schema_places;
+mod schema_versions;
 mod schemas;
 mod seeded_faults;
 mod shared_builds;
