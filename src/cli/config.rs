@@ -9,6 +9,7 @@ use crate::config::{Config, FILE_NAME, Injected, SCHEMA, TEMPLATE};
 use crate::lint::engine::NotChecked;
 use crate::model::{Certainty, kinds};
 use crate::report::coverage::{names_of, quoted};
+use crate::report::parts::{of_clusters, paragraph, shared};
 use crate::report::{self};
 use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Form, Outcome, World, suggestions, target_of};
@@ -313,31 +314,49 @@ fn setting(cluster: &Arc<str>, key: &str, value: Option<Value>, from: Option<Str
     }
 }
 
-/// Values of the file, then those of each cluster below its name.
+/// Values of the file, then those of each cluster below its name: its own, and last
+/// those that several have in common.
 fn text(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
-    let parts = |row: &Row| -> (Option<String>, String) {
+    let line = |row: &Row| {
         let inner = row.cluster.as_ref().and_then(|name| row.key.strip_prefix(&format!("clusters.{name}.")));
-        match (&row.cluster, inner) {
-            (Some(name), Some(key)) => {
+        let key = match inner {
+            Some(key) => {
                 let key = key.strip_prefix("target.").unwrap_or(key);
-                (
-                    Some(clean(name).into_owned()),
-                    format!("  {}", key.strip_prefix("features.").unwrap_or(key)),
-                )
+                format!("  {}", key.strip_prefix("features.").unwrap_or(key))
             }
-            _ => (None, clean(&row.key).into_owned()),
-        }
+            None => clean(&row.key).into_owned(),
+        };
+        [key, words(&row.value), clean(&row.from).into_owned()]
     };
-    let keys = rows.iter().map(|row| parts(row).1.chars().count()).max().unwrap_or(0);
-    let values = rows.iter().map(|row| words(&row.value).chars().count()).max().unwrap_or(0).min(20);
-    let mut open = None;
+    let mut keys = 0;
+    let mut values = 0;
+    let mut own: Vec<[String; 3]> = Vec::new();
+    let mut clusters: Vec<(Option<String>, Vec<[String; 3]>)> = Vec::new();
     for row in rows {
-        let (cluster, key) = parts(row);
-        if cluster != open {
-            writeln!(out, "\ncluster {}", cluster.as_deref().unwrap_or_default())?;
-            open = cluster;
+        let line = line(row);
+        keys = keys.max(line[0].chars().count());
+        values = values.max(line[1].chars().count());
+        match (&row.cluster, clusters.last_mut()) {
+            (None, _) => own.push(line),
+            (Some(name), Some((last, lines))) if last.as_deref() == Some(&**name) => lines.push(line),
+            (Some(name), _) => clusters.push((Some(name.to_string()), vec![line])),
         }
-        writeln!(out, "{key:<keys$}  {:<values$}  {}", words(&row.value), clean(&row.from))?;
+    }
+    let values = values.min(20);
+    let table = |out: &mut dyn Write, lines: &[[String; 3]]| -> io::Result<()> {
+        for [key, value, from] in lines {
+            writeln!(out, "{key:<keys$}  {value:<values$}  {from}")?;
+        }
+        Ok(())
+    };
+    table(out, &own)?;
+    let mut sections = shared(clusters);
+    sections.sort_by_key(|(names, _)| names.len() > 1);
+    for (names, lines) in sections {
+        let mut head = String::from("\n");
+        paragraph(&mut head, &of_clusters(&names, ""), "  ");
+        write!(out, "{head}")?;
+        table(out, &lines)?;
     }
     Ok(())
 }

@@ -69,7 +69,8 @@ impl Session {
             _ => Path::new("."),
         };
         let name = file.file_name().ok_or_else(outside)?;
-        let full = directory.canonicalize().map_err(|_| outside())?.join(name);
+        let missing = |_| Failure::Usage(format!("{}: there is no such directory", directory.display()));
+        let full = directory.canonicalize().map_err(missing)?.join(name);
         let relative = full.strip_prefix(&self.root).map_err(|_| outside())?;
         Ok(relative.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"))
     }

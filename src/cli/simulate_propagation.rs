@@ -10,13 +10,12 @@ use crate::go::regexp::GoRegexp;
 use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
 use crate::report;
-use crate::report::parts::{alike, paragraph, width};
+use crate::report::parts::width;
 use crate::report::propagation::{Cluster, json, text};
 use crate::report::stated;
 use crate::simulate::behaviour::{self, Product};
 use crate::simulate::propagation::simulate::{Missing, Settings, simulate};
 use crate::simulate::references::{Scope, scopes};
-use crate::text::clean;
 use crate::yaml::Known;
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
@@ -53,7 +52,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             derived.retain(|one| selector.matches(&one.from));
         }
         let name = scope.cluster.and_then(|cluster| cluster.name.as_deref()).map(str::to_owned);
-        clusters.push(Cluster { name, derived });
+        let unstated = crate::world::versions::Settings::default();
+        let settings = scope.cluster.map_or(&unstated, |cluster| &cluster.settings);
+        let version = stated::version(&world.snapshot, Product::ClusterApi, settings);
+        clusters.push(Cluster { name, version, derived });
     }
     if let Some(selector) = &selector
         && clusters.iter().all(|cluster| cluster.derived.is_empty())
@@ -72,15 +74,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         }
         Format::Text => {
             let mut answer = String::new();
-            let wanted = scopes.iter().filter(|scope| wanted(common, scope));
-            for (names, version) in alike(wanted.map(|scope| heading(snapshot, scope))) {
-                let of = if names.is_empty() { String::new() } else { names.join(", ") + ": " };
-                paragraph(&mut answer, &clean(&format!("{of}{version}")), "  ");
+            if clusters.iter().any(|cluster| !cluster.derived.is_empty()) {
+                answer = text(snapshot, &clusters);
             }
-            if clusters.iter().all(|cluster| cluster.derived.is_empty()) {
-                answer.clear();
-            }
-            answer.push_str(&text(snapshot, &clusters));
             for (what, places) in not_checked.iter() {
                 let count = crate::text::unchecked(places.len(), what);
                 let list = format!("not checked: {count}: {}", places.join(", "));
@@ -101,16 +97,6 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         }
     })?;
     Ok(Status::Clean)
-}
-
-/// The first line: the version, and from where it is known.
-fn heading(snapshot: &crate::repo::Snapshot, scope: &Scope<'_>) -> (Option<String>, String) {
-    let unstated = crate::world::versions::Settings::default();
-    let (name, settings) = match scope.cluster {
-        Some(cluster) => (cluster.name.as_deref(), &cluster.settings),
-        None => (None, &unstated),
-    };
-    (name.map(str::to_owned), stated::version(snapshot, Product::ClusterApi, settings))
 }
 
 /// Whether `--cluster` asks for a scope.

@@ -15,17 +15,22 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
             write!(out, ":{}:{}", place.from.0, place.from.1)?;
         }
         write!(out, ": {}[{}] {}", finding.level.name(), finding.rule.id, clean(&finding.title))?;
-        if let Some(clusters) = entries::clusters(lint, finding) {
-            write!(out, " (in {})", clean(&clusters))?;
-        }
         if finding.objects.len() > 1 && !finding.clusters.is_empty() {
             write!(out, " (and {})", counted(finding.objects.len() - 1, "more object"))?;
         }
+        // Sentences about the same clusters name them at the end.
+        let clusters = |finding| entries::clusters(lint, finding);
+        let mut last = clusters(finding);
         for other in &entry.here {
-            write!(out, "; {}", clean(&other.title))?;
-            if let Some(clusters) = entries::clusters(lint, other) {
+            let next = clusters(other);
+            if let Some(clusters) = last.filter(|last| next.as_ref() != Some(last)) {
                 write!(out, " (in {})", clean(&clusters))?;
             }
+            write!(out, "; {}", clean(&other.title))?;
+            last = next;
+        }
+        if let Some(clusters) = last {
+            write!(out, " (in {})", clean(&clusters))?;
         }
         writeln!(out)?;
     }

@@ -67,7 +67,11 @@ pub(crate) fn nothing_followed(world: &World) -> Option<String> {
         text.push_str("    - {name: NAME, path: DIRECTORY}\n");
     }
     for (name, path) in names_of(&found).iter().zip(&found).take(SUGGESTED) {
-        text.push_str(&format!("    - {{name: {}, path: {}}}\n", quoted(name), quoted(path)));
+        text.push_str(&format!(
+            "    - {{name: {}, path: {}}}\n",
+            quoted(name),
+            quoted(if path.is_empty() { "." } else { path })
+        ));
     }
     if found.len() > SUGGESTED {
         text.push_str(&format!(

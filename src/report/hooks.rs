@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::parts::{object, paragraph, unknown, width};
+use super::stated::Stated;
 use crate::model::ObjectId;
 use crate::simulate::hooks::Hook;
 use crate::simulate::hooks::simulate::{Event, RuntimeSdk, Simulation, State, Step, StepKind};
@@ -53,7 +54,7 @@ fn step(step: &Step) -> Value {
 const REASON: usize = 46;
 
 /// The answer for a person.
-pub fn text(cluster: Option<&str>, version: &str, id: &ObjectId, simulation: &Simulation) -> String {
+pub fn text(cluster: Option<&str>, version: &Stated, id: &ObjectId, simulation: &Simulation) -> String {
     let mut out = String::new();
     let cluster = cluster.map_or(String::new(), |cluster| format!("cluster {}, ", clean(cluster)));
     let _ = writeln!(out, "{cluster}{version}");

@@ -2,7 +2,9 @@
 //! the shaping of text.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::hash::Hash;
 
 use serde_json::{Value, json};
 
@@ -122,6 +124,41 @@ pub(crate) fn alike<A: PartialEq>(
     found
 }
 
+/// What clusters say, each thing once: the sets of clusters that say the same, in the order
+/// of the first of each, with all that they have in common. What has no name stands alone.
+pub(crate) fn shared<A: Clone + Eq + Hash>(
+    clusters: impl IntoIterator<Item = (Option<String>, Vec<A>)>,
+) -> Vec<(Vec<String>, Vec<A>)> {
+    let mut alone: Vec<(Vec<String>, Vec<A>)> = Vec::new();
+    let mut said: Vec<(A, Vec<String>)> = Vec::new();
+    let mut known: HashMap<A, usize> = HashMap::new();
+    for (name, things) in clusters {
+        let Some(name) = name else {
+            alone.push((Vec::new(), things));
+            continue;
+        };
+        for thing in things {
+            let at = *known.entry(thing.clone()).or_insert(said.len());
+            match said.get_mut(at) {
+                Some((_, names)) if names.last() == Some(&name) => {}
+                Some((_, names)) => names.push(name.clone()),
+                None => said.push((thing, vec![name.clone()])),
+            }
+        }
+    }
+    let mut sections: Vec<(Vec<String>, Vec<A>)> = Vec::new();
+    let mut of: HashMap<Vec<String>, usize> = HashMap::new();
+    for (thing, names) in said {
+        let at = *of.entry(names.clone()).or_insert(sections.len());
+        match sections.get_mut(at) {
+            Some((_, things)) => things.push(thing),
+            None => sections.push((names, vec![thing])),
+        }
+    }
+    alone.extend(sections);
+    alone
+}
+
 /// `cluster a`, or `3 clusters: a, b, c`; `none` where there is no name.
 pub(crate) fn of_clusters(names: &[String], none: &str) -> String {
     match names {
@@ -141,6 +178,22 @@ mod tests {
         let found = alike([(named("a"), 1), (named("b"), 2), (None, 1), (named("c"), 1), (None, 1)]);
         let heads: Vec<String> = found.iter().map(|(names, _)| of_clusters(names, "all")).collect();
         assert_eq!(heads, ["2 clusters: a, c", "cluster b", "all", "all"]);
+    }
+
+    #[test]
+    fn what_clusters_share_is_said_once() {
+        let named = |name: &str, things: &[u8]| (Some(name.to_owned()), things.to_vec());
+        let found = shared([
+            named("a", &[1, 2]),
+            named("b", &[2, 3, 3]),
+            (None, vec![2]),
+            named("c", &[1, 2, 4]),
+            named("d", &[]),
+        ]);
+        let sections: Vec<(String, Vec<u8>)> =
+            found.into_iter().map(|(names, things)| (names.join(" "), things)).collect();
+        let expected = [("", vec![2]), ("a c", vec![1]), ("a b c", vec![2]), ("b", vec![3]), ("c", vec![4])];
+        assert_eq!(sections, expected.map(|(names, things)| (names.to_owned(), things)));
     }
 
     #[test]

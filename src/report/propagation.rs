@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::parts::{alike, location, object, of_clusters, paragraph, unknown, width};
-use crate::model::ObjectId;
+use super::parts::{location, object, of_clusters, paragraph, shared, unknown, width};
+use super::stated::{Stated, heads};
 use crate::repo::Snapshot;
 use crate::simulate::propagation::simulate::Derived;
 use crate::simulate::propagation::{Entry, Keys, Source};
@@ -16,6 +16,8 @@ use crate::yaml::Location;
 pub struct Cluster {
     /// Its name.
     pub name: Option<String>,
+    /// The version of Cluster API that is simulated.
+    pub version: Stated,
     /// What controllers make of its objects.
     pub derived: Vec<Derived>,
 }
@@ -82,32 +84,34 @@ fn keys(snapshot: &Snapshot, keys: &Keys) -> Value {
     Value::Object(keys.iter().map(|(key, value)| (key.clone(), entry(value))).collect::<Map<_, _>>())
 }
 
-/// The answer for a person.
+/// The answer for a person: an object of several clusters once, with their names.
 pub fn text(snapshot: &Snapshot, clusters: &[Cluster]) -> String {
     let mut out = String::new();
-    let answers = clusters.iter().filter(|cluster| !cluster.derived.is_empty()).map(|cluster| {
-        let mut body = String::new();
-        one_cluster(&mut body, snapshot, cluster);
-        (cluster.name.as_deref().map(str::to_owned), body)
-    });
-    for (names, body) in alike(answers) {
-        if !names.is_empty() {
-            paragraph(&mut out, &of_clusters(&names, ""), "  ");
+    let versions = clusters.iter().map(|cluster| (cluster.name.clone(), cluster.version.clone()));
+    let all = heads(&mut out, versions, "");
+    let answers = clusters.iter().map(|cluster| (cluster.name.clone(), objects(snapshot, cluster)));
+    let mut last = all.unwrap_or_default();
+    for (names, objects) in shared(answers).into_iter().filter(|(_, objects)| !objects.is_empty()) {
+        if names != last {
+            paragraph(&mut out, &of_clusters(&names, "no entry point"), "  ");
         }
-        out.push_str(&body);
+        out.extend(objects);
+        last = names;
     }
     out
 }
 
-fn one_cluster(out: &mut String, snapshot: &Snapshot, cluster: &Cluster) {
-    let mut from: Option<&ObjectId> = None;
-    for derived in &cluster.derived {
-        if from != Some(&derived.from) {
-            let _ = writeln!(out, "{}", clean(&derived.from.to_string()));
-            from = Some(&derived.from);
+/// What is made of each object.
+fn objects(snapshot: &Snapshot, cluster: &Cluster) -> Vec<String> {
+    let of_object = |of: &[Derived]| {
+        let mut out = String::new();
+        if let Some(first) = of.first() {
+            let _ = writeln!(out, "{}", clean(&first.from.to_string()));
         }
-        block(out, snapshot, derived);
-    }
+        of.iter().for_each(|derived| block(&mut out, snapshot, derived));
+        out
+    };
+    cluster.derived.chunk_by(|one, next| one.from == next.from).map(of_object).collect()
 }
 
 fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {

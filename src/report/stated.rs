@@ -1,22 +1,41 @@
 //! Which version of a product an answer is for, and from where it is known.
 
 use super::json::from;
+use super::parts::{of_clusters, paragraph};
 use crate::model::{CLUSTER_API, FLUX};
 use crate::repo::Snapshot;
 use crate::simulate::behaviour::Product;
 use crate::text::clean;
 use crate::world::versions::Settings;
+use std::fmt;
 
 /// `Flux 2.8.8 (clusters/production/gotk-components.yaml:3)`; where nothing states
 /// it, what it is taken for.
-pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings) -> String {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stated {
+    /// The version, as it is simulated.
+    pub(crate) what: String,
+    /// The place that states it.
+    pub(crate) place: Option<String>,
+}
+
+impl fmt::Display for Stated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        self.place.as_ref().map_or(Ok(()), |place| write!(f, " ({place})"))
+    }
+}
+
+/// The version of a product in a cluster.
+pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings) -> Stated {
     let (setting, (major, minors)) = match product {
         Product::Flux => (&settings.flux, &FLUX),
         Product::ClusterApi => (&settings.cluster_api, &CLUSTER_API),
     };
     let (name, newest) = (product.name(), minors.end());
     let Some(version) = setting.value else {
-        return format!("simulated as {name} {major}.{newest}, as nothing states its version");
+        let what = format!("simulated as {name} {major}.{newest}, as nothing states its version");
+        return Stated { what, place: None };
     };
     let judged = match version.within(&(*major, minors.clone())) {
         true => String::new(),
@@ -27,6 +46,64 @@ pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings
         Some((text, _)) if judged.is_empty() => format!(": {text}"),
         _ => judged,
     };
-    let place = from(snapshot, setting).map_or(String::new(), |place| format!(" ({place})"));
-    clean(&format!("{name} {version}{judged}{place}")).into_owned()
+    Stated {
+        what: clean(&format!("{name} {version}{judged}")).into_owned(),
+        place: from(snapshot, setting).map(|place| clean(&place).into_owned()),
+    }
+}
+
+/// The versions of several clusters in a few words.
+pub(crate) fn together<'a>(versions: impl IntoIterator<Item = &'a Stated>) -> String {
+    let mut found: Vec<&Stated> = Vec::new();
+    for version in versions {
+        if !found.contains(&version) {
+            found.push(version);
+        }
+    }
+    if let [one] = &*found {
+        return one.to_string();
+    }
+    let mut words: Vec<&str> = Vec::new();
+    for version in &found {
+        if !words.contains(&&*version.what) {
+            words.push(&version.what);
+        }
+    }
+    let places = if found.iter().any(|version| version.place.is_some()) { WHERE } else { "" };
+    words.join(" or ") + places
+}
+
+/// Several places are too many for a line.
+const WHERE: &str = " (`forebay config show` says where)";
+
+/// Writes which version each cluster is simulated as, clusters of the same one together;
+/// `none` stands for those without a name. Gives the names of all where they are one
+/// entry: what all of them have in common needs no title below it.
+pub(crate) fn heads(
+    out: &mut String,
+    clusters: impl IntoIterator<Item = (Option<String>, Stated)>,
+    none: &str,
+) -> Option<Vec<String>> {
+    let mut found: Vec<(Vec<String>, Vec<Stated>)> = Vec::new();
+    for (name, version) in clusters {
+        let is_same = |(names, known): &&mut (Vec<String>, Vec<Stated>)| {
+            names.is_empty() == name.is_none() && known[0].what == version.what
+        };
+        match found.iter_mut().find(is_same) {
+            Some((names, known)) => {
+                names.extend(name);
+                known.push(version);
+            }
+            None => found.push((name.into_iter().collect(), vec![version])),
+        }
+    }
+    for (names, versions) in &found {
+        let of = of_clusters(names, none);
+        let gap = if of.is_empty() { "" } else { ", " };
+        paragraph(out, &format!("{of}{gap}{}", together(versions)), "  ");
+    }
+    match &mut *found {
+        [(names, _)] => Some(std::mem::take(names)),
+        _ => None,
+    }
 }

@@ -1,7 +1,8 @@
 //! The answer of `simulate suspend`.
 
-use super::parts::{alike, location, object, of_clusters, paragraph, unknown, width};
+use super::parts::{alike, location, object, of_clusters, paragraph, shared, unknown, width};
 use super::place;
+use super::stated::{Stated, together};
 use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
 use crate::simulate::gates::objects::{Gating, Job, suspends};
@@ -12,7 +13,6 @@ use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::NodeRef;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json as value};
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// One suspendable object of a cluster.
@@ -201,34 +201,39 @@ pub fn text(world: &World, at: Option<Timestamp>, states: &States<'_>) -> String
     }
     let mut out = String::new();
     let at = at.map_or(String::new(), |at| format!(", at {at}"));
-    let head =
-        |names: &[String], version: &str| format!("{}{at}, {version}", of_clusters(names, "no entry point"));
+    let head = |names: &[String], version: &str| {
+        let of = of_clusters(names, "no entry point");
+        format!("{of}{at}, {version}")
+    };
     for one in clusters.iter().filter(|one| one.name.is_none()) {
-        paragraph(&mut out, &head(&[], &one.version), "  ");
+        paragraph(&mut out, &head(&[], &one.version.to_string()), "  ");
         table(&mut out, &one.rows);
         let _ = writeln!(out, "{}", one.counts);
     }
     clusters.retain(|one| one.name.is_some());
-    let sections = sections(&clusters);
-    let counts = clusters.iter().map(|one| (one.name.clone(), (&one.version, &one.counts)));
-    let counts = alike(counts);
+    let version = |names: &[String]| {
+        let named = |one: &&OfCluster| one.name.as_ref().is_some_and(|name| names.contains(name));
+        together(clusters.iter().filter(named).map(|one| &one.version))
+    };
+    let sections = shared(clusters.iter().map(|one| (one.name.clone(), one.rows.clone())));
+    let counts = alike(clusters.iter().map(|one| (one.name.clone(), &one.counts)));
     let mut counted = vec![false; counts.len()];
-    for (names, version, rows) in &sections {
-        paragraph(&mut out, &head(names, version), "  ");
+    for (names, rows) in &sections {
+        paragraph(&mut out, &head(names, &version(names)), "  ");
         table(&mut out, rows);
         // The last line of a table whose clusters have nothing else.
         let own = counts.iter().position(|(all, _)| all == names);
-        let tables = sections.iter().filter(|(others, ..)| share(others, names)).count();
+        let tables = sections.iter().filter(|(others, _)| share(others, names)).count();
         if let Some(own) = own.filter(|_| tables == 1) {
             counted[own] = true;
-            let _ = writeln!(out, "{}", counts[own].1.1);
+            let _ = writeln!(out, "{}", counts[own].1);
         }
     }
-    for ((names, (version, text)), _) in counts.iter().zip(&counted).filter(|(_, counted)| !**counted) {
-        if sections.iter().any(|(others, ..)| share(others, names)) {
+    for ((names, text), _) in counts.iter().zip(&counted).filter(|(_, counted)| !**counted) {
+        if sections.iter().any(|(others, _)| share(others, names)) {
             paragraph(&mut out, &format!("{}: {text}", of_clusters(names, "")), "  ");
         } else {
-            paragraph(&mut out, &head(names, version), "  ");
+            paragraph(&mut out, &head(names, &version(names)), "  ");
             let _ = writeln!(out, "{text}");
         }
     }
@@ -251,13 +256,13 @@ fn share(one: &[String], other: &[String]) -> bool {
 /// What is said of a cluster.
 struct OfCluster {
     name: Option<String>,
-    version: String,
+    version: Stated,
     rows: Vec<Row>,
     counts: String,
 }
 
 /// What is said of an object.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Row {
     object: String,
     suspended: &'static str,
@@ -266,38 +271,6 @@ struct Row {
     spot: String,
     consequences: Vec<String>,
     is_annotated: bool,
-}
-
-/// Clusters, their version, and the rows that they have in common.
-type Section = (Vec<String>, String, Vec<Row>);
-
-/// The rows of each set of clusters that have them in common, in the order of the first
-/// of each.
-fn sections(clusters: &[OfCluster]) -> Vec<Section> {
-    let mut sections: Vec<Section> = Vec::new();
-    let mut known: HashMap<(&str, &str, &str), Vec<usize>> = HashMap::new();
-    let mut shared: Vec<(&OfCluster, &Row, Vec<String>)> = Vec::new();
-    for one in clusters {
-        let Some(name) = &one.name else { continue };
-        for row in &one.rows {
-            let alike = known.entry((&one.version, &row.object, &row.spot)).or_default();
-            match alike.iter().find(|at| shared[**at].1 == row) {
-                Some(at) => shared[*at].2.push(name.clone()),
-                None => {
-                    alike.push(shared.len());
-                    shared.push((one, row, vec![name.clone()]));
-                }
-            }
-        }
-    }
-    for (one, row, names) in shared {
-        let same = |section: &&mut Section| section.0 == names && section.1 == one.version;
-        match sections.iter_mut().find(same) {
-            Some((.., rows)) => rows.push(row.clone()),
-            None => sections.push((names, one.version.clone(), vec![row.clone()])),
-        }
-    }
-    sections
 }
 
 impl State<'_> {
@@ -333,7 +306,7 @@ impl OfCluster {
         let cluster = states.first().map(|first| first.cluster);
         OfCluster {
             name: cluster.and_then(|cluster| cluster.name.as_deref()).map(str::to_owned),
-            version: cluster.map_or_else(String::new, |cluster| {
+            version: cluster.map_or_else(Stated::default, |cluster| {
                 super::stated::version(&world.snapshot, Product::Flux, &cluster.settings)
             }),
             rows: shown.map(|state| Row::new(world, state)).collect(),

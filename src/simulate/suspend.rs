@@ -284,6 +284,7 @@ pub(crate) fn consequences(
         "GitRepository" | "OCIRepository" | "Bucket" | "HelmRepository" | "HelmChart" => {
             let consumers = consumers(world, cluster, id).len();
             out.push(match consumers {
+                0 => "its artifact stays served; nothing here consumes it".to_owned(),
                 1 => "its artifact stays served: 1 consumer keeps its last revision".to_owned(),
                 count => format!("its artifact stays served: {count} consumers keep their last revision"),
             });

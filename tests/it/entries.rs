@@ -277,9 +277,9 @@ fn plans_simulators_and_migrations_of_a_fleet_say_it_once() {
             assert!(text.lines().count() < 80, "{arguments:?} {columns}: {text}");
         }
     }
-    // All of them are alike where only the base speaks.
+    // Once for the base and once for the other one.
     let events = scratch.forebay(&["simulate", "events"]).out;
-    assert_eq!(events.matches("alert-summary").count(), 3, "{events}");
+    assert_eq!(events.matches("alert-summary").count(), 2, "{events}");
     let suspended = scratch.forebay_with(&["simulate", "suspend"], &[("COLUMNS", "")], b"").out;
     assert!(
         suspended.contains("34 clusters: c00, ")
@@ -292,6 +292,87 @@ fn plans_simulators_and_migrations_of_a_fleet_say_it_once() {
         plan.contains("1 effect in each of 29 clusters") && plan.contains("2 effects in each of 5 clusters"),
         "{plan}"
     );
+}
+
+/// Something of the base, something of the other one, and what each cluster has by
+/// itself, in the answers that are no findings.
+#[test]
+fn simulators_and_the_configuration_of_a_fleet_say_it_once() {
+    let scratch = fleet();
+    for name in ["base", "edge"] {
+        let objects = format!(
+            "apiVersion: gating.toolkit.fluxcd.io/v1alpha1\nkind: Gate\nmetadata:\n  name: gate-{name}\n  namespace: \
+             {name}\nspec:\n  default: closed\n  window: 1h\n---\n\
+             apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata:\n  name: {name}\n  namespace: \
+             {name}\nspec:\n  interval: 10m\n  suspend: true\n  url: oci://example.com/{name}\n---\n\
+             apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata:\n  name: {name}\n  \
+             namespace: {name}\nspec:\n  eventMetadata: {{of: {name}}}\n  providerRef:\n    name: {name}\n  \
+             eventSources:\n    - kind: OCIRepository\n      name: '*'\n---\n\
+             apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata:\n  name: md-{name}\n  \
+             namespace: {name}\nspec:\n  clusterName: {name}\n  replicas: 1\n  selector: {{}}\n  template:\n    \
+             metadata:\n      labels: {{node-role.kubernetes.io/{name}: \"\"}}\n    spec:\n      clusterName: \
+             {name}\n      version: v1.31.0\n      bootstrap: {{dataSecretName: {name}}}\n      \
+             infrastructureRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, \
+             name: {name}}}\n"
+        );
+        scratch.write(&format!("{name}/objects.yaml"), objects.as_bytes());
+    }
+    // The versions are stated in each cluster's own files, of two kinds.
+    for number in 0..CLUSTERS {
+        let version = if number < 5 { "v2.6.4" } else { "v2.7.5" };
+        let text = format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: source-controller\n  namespace: \
+             flux-system\n  labels: {{app.kubernetes.io/part-of: flux, app.kubernetes.io/version: {version}}}\nspec:\n  \
+             selector: {{matchLabels: {{app: a}}}}\n  template:\n    metadata: {{labels: {{app: a}}}}\n    spec:\n      \
+             containers: [{{name: manager, image: a}}]\n"
+        );
+        scratch.write(&format!("clusters/c{number:02}/flux.yaml"), text.as_bytes());
+    }
+    let edge = "5 clusters: c00, c01, c02, c03, c04";
+    let range = ["--from", "2026-03-01T00:00:00Z", "--to", "2026-03-05T00:00:00Z"];
+    for arguments in [
+        &["simulate", "events"][..],
+        &["simulate", "events", "--object", "OCIRepository/*/*"],
+        &["simulate", "gates", "--at", "2026-03-01T00:00:00Z"],
+        &["simulate", "gates", range[0], range[1], range[2], range[3]],
+        &["simulate", "propagation"],
+        &["simulate", "suspend"],
+        &["config", "show"],
+    ] {
+        let run = scratch.forebay_with(arguments, &[("COLUMNS", "")], b"");
+        assert_eq!(run.code, 0, "{}", run.err);
+        let mut seen = BTreeSet::new();
+        // A label goes to several objects that are made of one.
+        let parts: &[&str] = match arguments[1] {
+            "propagation" => &["MachineDeployment "],
+            _ => &[".yaml", " -> ", "gate-"],
+        };
+        let says = |line: &&str| parts.iter().any(|part| line.contains(part));
+        for line in run.out.lines().map(str::trim).filter(says) {
+            assert!(seen.insert(line), "{arguments:?}: {line}\n{}", run.out);
+        }
+        let is_config = arguments[0] == "config";
+        assert!(run.out.contains("34 clusters: c00, "), "{arguments:?}\n{}", run.out);
+        assert!(is_config || run.out.contains(edge), "{arguments:?}\n{}", run.out);
+        // What each cluster has by itself is in its configuration alone: its path, where
+        // its version is stated.
+        let most = if is_config { 6 * CLUSTERS } else { 60 };
+        assert!(run.out.lines().count() < most, "{arguments:?}\n{}", run.out);
+        if ["events", "gates"].contains(&arguments[1]) {
+            assert_eq!(
+                run.out.matches("Flux 2.6.4 (`forebay config show` says where)").count(),
+                1,
+                "{}",
+                run.out
+            );
+        }
+    }
+    // One of a cluster is told apart from those of all.
+    let one = scratch.forebay(&["simulate", "gates", "--at", "2026-03-01T00:00:00Z", "--cluster", "c07"]).out;
+    assert!(one.contains("cluster c07, at ") && !one.contains("gate-edge"), "{one}");
+    let json =
+        scratch.forebay(&["simulate", "gates", "--at", "2026-03-01T00:00:00Z", "--format", "json"]).json();
+    assert_eq!(json["gates"].as_array().map(Vec::len), Some(CLUSTERS + 5));
 }
 
 /// Whatever the answers name as not checked, they say what would let it be.

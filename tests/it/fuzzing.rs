@@ -177,7 +177,7 @@ fn simulate_all(world: &World, random: &mut Random) {
                 name: cluster.name.as_deref().map(str::to_owned),
                 root: cluster.root.clone(),
                 simulation: timeline::simulate(&gating, range),
-                version: String::new(),
+                version: Default::default(),
                 unread: gating.unread.clone(),
                 has_gates: true,
             };
@@ -213,7 +213,7 @@ fn simulate_all(world: &World, random: &mut Random) {
             template_metadata: random.one_in(2),
         };
         let (derived, _) = propagation::simulate::simulate(&scope.objects, &settings);
-        let clusters = [report::propagation::Cluster { name: None, derived }];
+        let clusters = [report::propagation::Cluster { name: None, version: Default::default(), derived }];
         report::propagation::json(&world.snapshot, &clusters);
         report::propagation::text(&world.snapshot, &clusters);
         for cluster in topology::Cluster::all(&scope.objects) {
@@ -231,7 +231,7 @@ fn simulate_all(world: &World, random: &mut Random) {
                 };
                 if let Ok(simulation) = hooks::simulate::simulate(&cluster, &scope.objects, &request) {
                     report::hooks::json(None, cluster.object.id, &simulation);
-                    report::hooks::text(None, "", cluster.object.id, &simulation);
+                    report::hooks::text(None, &Default::default(), cluster.object.id, &simulation);
                 }
             }
         }

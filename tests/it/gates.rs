@@ -27,7 +27,7 @@ fn picture(manifests: &str, from: &str, to: &str, zone: &str) -> String {
         simulation: run(manifests, from, to),
         has_gates: false,
         unread: Vec::new(),
-        version: String::new(),
+        version: Default::default(),
     }];
     let view = View { snapshot: &snapshot, clusters: &clusters, zone: &zone, is_range: true, ascii: false };
     svg::render(&view)

@@ -38,6 +38,8 @@ mod gates;
 mod go_grammars;
 mod go_yaml;
 mod growth;
+#[cfg(unix)]
+mod hook;
 mod hostile_builds;
 #[cfg(unix)]
 mod hostile_text;

@@ -5,6 +5,7 @@ pub(crate) mod text;
 
 use crate::model::ObjectId;
 use crate::repo::Snapshot;
+use crate::report::stated::Stated;
 use crate::simulate::events::simulate::Simulation;
 
 /// One simulated event.
@@ -24,7 +25,7 @@ pub(crate) struct Cluster<'a> {
     /// Its name; none in a repository without entry points.
     pub name: Option<&'a str>,
     /// Which version is simulated, and from where it is known.
-    pub version: String,
+    pub version: Stated,
     /// What is to be said of a version that differs, or is not known.
     pub note: Option<String>,
     /// One per object, in order.

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use super::{Answer, Cluster, View};
 use crate::model::text::Text;
 use crate::repo::markers::ImagePolicyMarker;
-use crate::report::parts::{alike, of_clusters, paragraph, width};
+use crate::report::parts::{of_clusters, paragraph, shared, width};
+use crate::report::stated::heads;
 use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, Source};
 use crate::simulate::events::controllers::RuntimeKey;
 use crate::simulate::events::delivery::Delivery;
@@ -22,51 +23,132 @@ const VALUE: usize = 27;
 /// Alerts that do not match and are named without being asked for.
 const NAMED_ALERTS: usize = 3;
 
-/// The whole answer.
+/// The whole answer. What several clusters have in common is said once, with their names.
 pub(crate) fn render(view: &View<'_>) -> String {
     let mut out = String::new();
-    let answers = view.clusters.iter().map(|cluster| {
-        let mut body = String::new();
-        render_cluster(view, cluster, &mut body);
-        (cluster.name.map(str::to_owned), (cluster.version.clone(), body))
-    });
-    for (index, (names, (version, body))) in alike(answers).into_iter().enumerate() {
-        if index > 0 {
+    let versions = view.clusters.iter().map(|cluster| (name(cluster), cluster.version.clone()));
+    let mut last = heads(&mut out, versions, "all objects").unwrap_or_default();
+    let noted = view.clusters.iter().map(|cluster| (name(cluster), Vec::from_iter(cluster.note.clone())));
+    for (names, notes) in shared(noted) {
+        let of = if names == last { String::new() } else { of_clusters(&names, "") + ": " };
+        for note in notes {
+            paragraph(&mut out, &clean(&format!("{of}{note}")), "  ");
+        }
+    }
+    let said = view.clusters.iter().map(|cluster| (name(cluster), said(view, cluster)));
+    let mut sections = shared(said);
+    // What all of them have in common goes below their head.
+    sections.sort_by_key(|(names, _)| *names != last);
+    for (index, (names, said)) in sections.iter().enumerate() {
+        let counts = said.iter().all(|one| matches!(one, Said::Count(_)));
+        if (index > 0 || *names != last) && !out.ends_with("\n\n") && !counts {
             out.push('\n');
         }
-        paragraph(&mut out, &format!("{}, {version}", of_clusters(&names, "all objects")), "  ");
-        out.push_str(&body);
+        let of = if *names == last { String::new() } else { of_clusters(names, "") };
+        section(&of, said, &mut out);
+        last.clone_from(names);
     }
     out
 }
 
-fn render_cluster(view: &View<'_>, cluster: &Cluster<'_>, out: &mut String) {
-    if let Some(note) = &cluster.note {
-        paragraph(out, &clean(note), "  ");
-    }
-    alerts(cluster, out);
+fn name(cluster: &Cluster<'_>) -> Option<String> {
+    cluster.name.map(str::to_owned)
+}
+
+/// One thing that is said of a cluster.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Said {
+    /// What an alert sends, and whether it has metadata that is known at run time only.
+    Alert(Vec<String>, bool),
+    /// What becomes of the events of an object, and whether that ends with remarks.
+    Object(String, String, bool),
+    /// Alerts that don't want the events of an object.
+    Unmatched(String, Vec<String>),
+    /// How many are not shown.
+    Count(String),
+}
+
+fn said(view: &View<'_>, cluster: &Cluster<'_>) -> Vec<Said> {
+    let mut said = alerts(cluster);
     let is_shown = |answer: &&Answer<'_>| view.explain || !answer.simulation.notifications.is_empty();
     let single = cluster.answers.len() == 1;
-    let shown: Vec<&Answer<'_>> =
-        cluster.answers.iter().filter(|answer| single || is_shown(answer)).collect();
-    for (index, answer) in shown.iter().enumerate() {
-        if index > 0 {
-            out.push('\n');
-        }
-        render_answer(view, answer, out);
+    let mut silent = cluster.answers.len();
+    for answer in cluster.answers.iter().filter(|answer| single || is_shown(answer)) {
+        silent -= 1;
+        said.extend(of_object(view, answer));
     }
-    let silent = cluster.answers.len() - shown.len();
     if silent > 0 {
-        let blank = if shown.is_empty() { "" } else { "\n" };
         let plural = if silent == 1 { "object reaches" } else { "objects reach" };
-        let _ = writeln!(out, "{blank}{silent} {plural} no alert (--explain)");
+        said.push(Said::Count(format!("{silent} {plural} no alert (--explain)")));
     } else if cluster.answers.is_empty() {
-        out.push_str("no object that emits events\n");
+        said.push(Said::Count("no object that emits events".to_owned()));
+    }
+    said
+}
+
+/// Writes what some clusters have in common; `of` is nothing where they are just named.
+fn section(of: &str, said: &[Said], out: &mut String) {
+    let counts = said.iter().all(|one| matches!(one, Said::Count(_)));
+    if !of.is_empty() && !counts {
+        paragraph(out, of, "  ");
+    }
+    let mut rows = vec![["ALERT", "PROVIDER", "SENDS", "SEVERITY", "METADATA"].map(str::to_owned).to_vec()];
+    let mut at_run_time = false;
+    for one in said {
+        if let Said::Alert(row, later) = one {
+            rows.push(row.clone());
+            at_run_time |= later;
+        }
+    }
+    if rows.len() > 1 {
+        out.push('\n');
+        columns(&rows, out);
+        if at_run_time {
+            out.push_str("  (in brackets: known at run time)\n");
+        }
+        out.push('\n');
+    }
+    let mut last: Option<(&str, bool)> = None;
+    for one in said {
+        match one {
+            Said::Object(object, text, has_notes) => {
+                if last.is_some() {
+                    out.push('\n');
+                }
+                out.push_str(text);
+                last = Some((object, *has_notes));
+            }
+            Said::Unmatched(object, notes) => {
+                match last {
+                    Some((same, has_notes)) if same == object => {
+                        if !has_notes {
+                            out.push('\n');
+                        }
+                    }
+                    last => {
+                        if last.is_some() {
+                            out.push('\n');
+                        }
+                        paragraph(out, object, "  ");
+                    }
+                }
+                notes.iter().for_each(|note| paragraph(out, note, "  "));
+                last = Some((object, true));
+            }
+            Said::Count(text) => {
+                if last.is_some() {
+                    out.push('\n');
+                }
+                let of = if counts && !of.is_empty() { format!("{of}: ") } else { String::new() };
+                paragraph(out, &format!("{of}{text}"), "  ");
+            }
+            Said::Alert(..) => {}
+        }
     }
 }
 
 /// What each alert will send: the answer in short.
-fn alerts(cluster: &Cluster<'_>, out: &mut String) {
+fn alerts(cluster: &Cluster<'_>) -> Vec<Said> {
     let mut seen: BTreeMap<String, Sent<'_>> = BTreeMap::new();
     for answer in &cluster.answers {
         for considered in &answer.simulation.considered {
@@ -87,15 +169,10 @@ fn alerts(cluster: &Cluster<'_>, out: &mut String) {
             };
         }
     }
-    if seen.is_empty() {
-        return;
-    }
-    let mut rows = vec![["ALERT", "PROVIDER", "SENDS", "SEVERITY", "METADATA"].map(str::to_owned).to_vec()];
-    for (alert, sent) in &seen {
+    let row = |(alert, sent): (&String, &Sent<'_>)| {
         let alert = clean(alert.strip_prefix("Alert ").unwrap_or(alert)).into_owned();
         if sent.objects == 0 {
-            rows.push(vec![alert, "-".to_owned(), "nothing".to_owned()]);
-            continue;
+            return Said::Alert(vec![alert, "-".to_owned(), "nothing".to_owned()], false);
         }
         let count = match (sent.delivered, sent.unknown) {
             (0, 0) => "nothing".to_owned(),
@@ -110,20 +187,11 @@ fn alerts(cluster: &Cluster<'_>, out: &mut String) {
         let mut keys: Vec<String> = sent.keys.iter().map(|key| clean(key).into_owned()).collect();
         let later = sent.at_run_time.iter().filter(|key| !sent.keys.contains(**key));
         keys.extend(later.map(|key| format!("({key})")));
-        rows.push(vec![
-            alert,
-            clean(&sent.provider).into_owned(),
-            sends,
-            sent.severity.to_owned(),
-            keys.join(" "),
-        ]);
-    }
-    out.push('\n');
-    columns(&rows, out);
-    if seen.values().any(|sent| !sent.at_run_time.is_empty()) {
-        out.push_str("  (in brackets: known at run time)\n");
-    }
-    out.push('\n');
+        let cells =
+            vec![alert, clean(&sent.provider).into_owned(), sends, sent.severity.to_owned(), keys.join(" ")];
+        Said::Alert(cells, !sent.at_run_time.is_empty())
+    };
+    seen.iter().map(row).collect()
 }
 
 /// What an alert sends of all objects.
@@ -188,7 +256,8 @@ fn nearest<'s>(answer: &'s Answer<'_>) -> Option<&'s Considered<'s>> {
     of_namespace.into_iter().next()
 }
 
-fn render_answer(view: &View<'_>, answer: &Answer<'_>, out: &mut String) {
+fn of_object(view: &View<'_>, answer: &Answer<'_>) -> Vec<Said> {
+    let mut out = String::new();
     let simulation = &answer.simulation;
     let object = match answer.target {
         Some(target) => format!("{} (cluster of {target})", answer.object),
@@ -198,29 +267,38 @@ fn render_answer(view: &View<'_>, answer: &Answer<'_>, out: &mut String) {
     if simulation.notifications.is_empty() {
         let near = nearest(answer)
             .map_or(String::new(), |near| format!("; nearest is {}: {}", near.alert, near.answer.reason));
-        paragraph(out, &clean(&format!("{object}: no alert wants it{near}")), "  ");
+        paragraph(&mut out, &clean(&format!("{object}: no alert wants it{near}")), "  ");
     }
     for (index, notification) in simulation.notifications.iter().enumerate() {
         if index > 0 {
-            write_notes(&mut notes, out);
+            write_notes(&mut notes, &mut out);
             out.push('\n');
         }
-        render_notification(view, answer, &object, notification, out);
+        render_notification(view, answer, &object, notification, &mut out);
         notes.extend(notes_of(notification));
     }
     for key in &simulation.dropped {
         notes.push(format!("not sent: {} ({})", key.key, key.reason));
     }
+    let has_notes = !notes.is_empty();
+    write_notes(&mut notes, &mut out);
+    let object = clean(&object).into_owned();
+    let mut said = vec![Said::Object(object.clone(), out, has_notes)];
     let others: Vec<_> =
         simulation.considered.iter().filter(|c| c.answer.matched == Known::Value(false)).collect();
     let named = if view.explain { others.len() } else { NAMED_ALERTS };
-    for other in others.iter().take(named) {
-        notes.push(format!("not matched: {} ({})", other.alert, other.answer.reason));
-    }
+    let mut unmatched: Vec<String> = others
+        .iter()
+        .take(named)
+        .map(|other| clean(&format!("not matched: {} ({})", other.alert, other.answer.reason)).into_owned())
+        .collect();
     if others.len() > named {
-        notes.push(format!("not matched: {} more alerts (--explain)", others.len() - named));
+        unmatched.push(format!("not matched: {} more alerts (--explain)", others.len() - named));
     }
-    write_notes(&mut notes, out);
+    if !unmatched.is_empty() {
+        said.push(Said::Unmatched(object, unmatched));
+    }
+    said
 }
 
 fn write_notes(notes: &mut Vec<String>, out: &mut String) {

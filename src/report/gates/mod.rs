@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::model::ObjectId;
 use crate::repo::Snapshot;
+use crate::report::stated::Stated;
 use crate::simulate::gates::timeline::{Simulation, State, Subject, SubjectKind};
 use crate::text::clean;
 use crate::yaml::Location;
@@ -26,7 +27,7 @@ pub struct Cluster {
     /// Whether its controllers have the proposed Gate API, as far as known.
     pub has_gates: bool,
     /// Which version is simulated, and from where it is known.
-    pub version: String,
+    pub version: Stated,
     /// CronJobs with a command about a suspension that was not read.
     pub unread: Vec<(ObjectId, String)>,
 }

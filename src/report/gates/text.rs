@@ -1,5 +1,6 @@
 //! Text: a table of what holds at one moment, or a chart of a range.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use jiff::civil::Time;
@@ -7,7 +8,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp};
 
 use super::{Cluster, PROPOSAL, View, charted, is_proposal, label, short_label, short_name, verb, waits_for};
-use crate::report::parts::{alike, drawn_width, of_clusters, paragraph, width};
+use crate::model::ObjectId;
+use crate::report::parts::{drawn_width, of_clusters, paragraph, shared, width};
+use crate::report::stated::heads;
 use crate::simulate::gates::format_time;
 use crate::simulate::gates::timeline::{Range, Simulation, State, Subject, SubjectKind, changes, short};
 use crate::text::clean;
@@ -19,54 +22,109 @@ const MIN_CELLS: usize = 24;
 const MAX_TRANSITIONS: usize = 100;
 const MAX_NOTES: usize = 10;
 
-/// The whole answer.
+/// The whole answer. What several clusters have in common is said once, with their names.
 pub fn render(view: &View<'_>) -> String {
     let mut out = String::new();
     // Clusters of which nothing is to be said are one line.
     let (empty, gated): (Vec<&Cluster>, Vec<&Cluster>) =
         view.clusters.iter().partition(|cluster| cluster.simulation.subjects.is_empty());
-    // Which one it is makes no difference to an answer; with its name it is told apart.
-    let answers = gated.iter().map(|cluster| {
-        let mut body = String::new();
-        render_cluster(view, cluster, "", &mut body);
-        (cluster.name.as_deref().map(str::to_owned), body)
-    });
-    for (names, _) in alike(answers) {
-        if !out.is_empty() {
+    let is_proposed = gated.iter().any(|cluster| is_proposal(cluster));
+    let mut last = match &*gated {
+        [one] => {
+            paragraph(&mut out, &one.version.to_string(), "  ");
+            Vec::new()
+        }
+        _ => {
+            let versions = gated.iter().map(|cluster| (cluster.name.clone(), cluster.version.clone()));
+            heads(&mut out, versions, "all objects").unwrap_or_default()
+        }
+    };
+    if is_proposed {
+        paragraph(&mut out, "gates and what waits for them: as the gating RFC says, a proposal", "  ");
+    }
+    let said = gated.iter().map(|cluster| (cluster.name.clone(), said(view, &cluster.simulation)));
+    let mut sections = shared(said);
+    // What all of them have in common goes below their head.
+    sections.sort_by_key(|(names, _)| *names != last);
+    let mut unnamed = gated.iter().filter(|cluster| cluster.name.is_none());
+    for (index, (names, said)) in sections.into_iter().enumerate() {
+        let named = || gated.iter().find(|cluster| cluster.name.as_ref() == names.first());
+        let first = if names.is_empty() { unnamed.next() } else { named() };
+        let Some(first) = first else { continue };
+        if index > 0 {
             out.push('\n');
         }
-        let first = names.first().map(String::as_str);
-        let Some(cluster) = gated.iter().find(|cluster| cluster.name.as_deref() == first) else { continue };
         let mut title = of_clusters(&names, "all objects");
         if names.len() > 1 {
-            paragraph(&mut out, &title, "  ");
+            if names != last {
+                paragraph(&mut out, &title, "  ");
+            }
             title = format!("{} clusters", names.len());
         }
-        render_cluster(view, cluster, &title, &mut out);
+        let ids: HashSet<&ObjectId> = said.iter().map(|(id, _)| id).collect();
+        moment(view, &title, &only(&first.simulation, &ids), &mut out);
+        last = names;
     }
-    let titles: Vec<String> = empty.iter().map(|cluster| cluster.title()).collect();
-    match &*titles {
+    if is_proposed {
+        out.push('\n');
+        paragraph(&mut out, PROPOSAL, "");
+    }
+    let names: Vec<String> = empty.iter().filter_map(|cluster| cluster.name.clone()).collect();
+    match &*empty {
         [] if gated.is_empty() => out.push_str("no cluster was found\n"),
         [] => {}
         _ if gated.is_empty() => out.push_str("nothing gates a deployment\n"),
-        _ => {
+        [first, ..] => {
             out.push('\n');
-            paragraph(&mut out, &format!("nothing gates a deployment in {}", titles.join(", ")), "");
+            let where_ = of_clusters(&names, &first.title());
+            paragraph(&mut out, &format!("nothing gates a deployment in {where_}"), "  ");
         }
     }
     out
 }
 
-fn render_cluster(view: &View<'_>, cluster: &Cluster, name: &str, out: &mut String) {
-    let simulation = &cluster.simulation;
-    if simulation.subjects.is_empty() {
-        let _ = writeln!(out, "{name}: nothing gates a deployment");
-        return;
-    }
-    paragraph(out, &cluster.version, "  ");
-    if is_proposal(cluster) {
-        paragraph(out, "gates and what waits for them: as the gating RFC says, a proposal", "  ");
-    }
+/// What is said of each object of a cluster, by itself.
+fn said(view: &View<'_>, simulation: &Simulation) -> Vec<(ObjectId, String)> {
+    let Simulation { range, gates, gated, subjects, frozen } = simulation;
+    let mut parts: Vec<(ObjectId, Simulation)> = Vec::new();
+    let mut known: HashMap<&ObjectId, usize> = HashMap::new();
+    let mut part = |id| {
+        let at = *known.entry(id).or_insert(parts.len());
+        if at == parts.len() {
+            let none =
+                Simulation { range: *range, gates: vec![], gated: vec![], subjects: vec![], frozen: vec![] };
+            parts.push((id.clone(), none));
+        }
+        at
+    };
+    let of_subjects: Vec<usize> = subjects.iter().map(|one| part(&one.id)).collect();
+    let of_gates: Vec<usize> = gates.iter().map(|one| part(&one.gate.id)).collect();
+    let of_gated: Vec<usize> = gated.iter().map(|one| part(&one.gated.id)).collect();
+    let of_frozen: Vec<usize> = frozen.iter().map(|one| part(&one.by)).collect();
+    subjects.iter().zip(of_subjects).for_each(|(one, at)| parts[at].1.subjects.push(one.clone()));
+    gates.iter().zip(of_gates).for_each(|(one, at)| parts[at].1.gates.push(one.clone()));
+    gated.iter().zip(of_gated).for_each(|(one, at)| parts[at].1.gated.push(one.clone()));
+    frozen.iter().zip(of_frozen).for_each(|(one, at)| parts[at].1.frozen.push(one.clone()));
+    let said = parts.into_iter().map(|(id, part)| {
+        let mut out = String::new();
+        moment(view, "", &part, &mut out);
+        (id, out)
+    });
+    said.collect()
+}
+
+/// What concerns some objects of a simulation.
+fn only(simulation: &Simulation, ids: &HashSet<&ObjectId>) -> Simulation {
+    let mut part = simulation.clone();
+    part.subjects.retain(|one| ids.contains(&one.id));
+    part.gates.retain(|one| ids.contains(&one.gate.id));
+    part.gated.retain(|one| ids.contains(&one.gated.id));
+    part.frozen.retain(|one| ids.contains(&one.by));
+    part
+}
+
+/// The table of a moment or the chart of a range, and what follows from them.
+fn moment(view: &View<'_>, name: &str, simulation: &Simulation, out: &mut String) {
     if view.is_range {
         chart(view, name, simulation, out);
     } else {
@@ -75,10 +133,6 @@ fn render_cluster(view: &View<'_>, cluster: &Cluster, name: &str, out: &mut Stri
     }
     transitions(view, simulation, out);
     notes(view, simulation, out);
-    if is_proposal(cluster) {
-        out.push('\n');
-        paragraph(out, PROPOSAL, "");
-    }
 }
 
 /// Rows of cells, as columns as wide as their widest cell.

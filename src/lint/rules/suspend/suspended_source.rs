@@ -30,8 +30,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let finding = report.report(location, format!("{}: suspended, but still used", object.id));
         finding
             .why(format!(
-                "{} keep reconciling its last artifact: drift is corrected, new revisions never arrive",
-                count(consumers.len())
+                "{} reconciling its last artifact: drift is corrected, new revisions never arrive",
+                match consumers.len() {
+                    1 => "1 consumer keeps".to_owned(),
+                    count => format!("{count} consumers keep"),
+                }
             ))
             .help("suspend the consumers to stop them, or resume the source")
             .object(&object.id)
@@ -42,8 +45,4 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
         }
     }
-}
-
-fn count(consumers: usize) -> String {
-    if consumers == 1 { "1 consumer".to_owned() } else { format!("{consumers} consumers") }
 }
