@@ -6,7 +6,7 @@ use crate::model::{EffectKind, ObjectId, kinds};
 use crate::simulate::events::Metadata;
 use crate::simulate::events::simulate::{Emission, Notifier, items};
 use crate::world::{ApplyTarget, Cluster, World};
-use crate::yaml::{Known, Location};
+use crate::yaml::{Known, Location, Node};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,14 +67,20 @@ fn concerned<'w>(pair: &Pair<'w>) -> Option<BTreeSet<&'w ObjectId>> {
     }
     // Of several objects that share an identity any may be the one that counts.
     let nodes = |world: &'w World, cluster: &'w Cluster| {
-        let mut nodes: BTreeMap<&'w ObjectId, Vec<(usize, u32)>> = BTreeMap::new();
+        let mut nodes: BTreeMap<&'w ObjectId, Vec<&'w Node>> = BTreeMap::new();
         for (_, object) in world.members(cluster) {
-            nodes.entry(&object.id).or_default().push(object.node.address());
+            nodes.entry(&object.id).or_default().push(&object.node);
         }
         nodes
     };
     let (before, after) = (nodes(pair.base_world, base), nodes(pair.head_world, head));
-    let differs = |id: &&&ObjectId| before.get(**id) != after.get(**id);
+    let alike = |(one, other): (&&Node, &&Node)| {
+        one.address() == other.address() || one.get_ref().same_value(other.get_ref()) == Known::Value(true)
+    };
+    let differs = |id: &&&ObjectId| match (before.get(**id), after.get(**id)) {
+        (Some(before), Some(after)) => before.len() != after.len() || !before.iter().zip(after).all(alike),
+        _ => true,
+    };
     let concerned: BTreeSet<&ObjectId> = before.keys().chain(after.keys()).filter(differs).copied().collect();
     let sends = |id: &&ObjectId| id.group() == kinds::NOTIFICATION;
     if concerned.iter().any(sends) { None } else { Some(concerned) }
@@ -91,6 +97,9 @@ fn notifications(
     let notifier = Notifier::new(world, cluster, &target);
     let is_concerned = |id: &ObjectId| concerned.as_ref().is_none_or(|concerned| concerned.contains(id));
     for item in items(world, cluster, &target).filter(|item| is_concerned(item.id)) {
+        if notifier.is_silent_about(item.id, "info") {
+            continue;
+        }
         let emission = Emission::about(item, "info", Known::Unknown, &Metadata::default());
         for notification in notifier.simulate(&emission).notifications {
             let conflicting: Vec<String> =

@@ -150,6 +150,16 @@ pub fn matches(alert: &Alert, event: &Event<'_>) -> Match {
     }
 }
 
+/// Whether an alert surely tells of no event of this severity about an object, whatever
+/// its labels and the message are: the quick part of [`matches()`].
+pub(crate) fn is_silent(alert: &Alert, object: Subject<'_>, severity: &str) -> bool {
+    let is_out = |source: &EventSource| {
+        let tests = tests_of(source, &alert.namespace, &alert.severity, object, severity);
+        tests.iter().any(|(_, passed)| *passed == Known::Value(false))
+    };
+    alert.suspend == Known::Value(true) || alert.sources.iter().all(is_out)
+}
+
 /// Whether the alert's sources select an object of these labels, for events of
 /// some severity and message.
 pub(crate) fn selects(
@@ -495,6 +505,13 @@ mod tests {
                     let event = Event { object: &object, severity: "error", message: Known::Unknown, labels };
                     let long = matches_sources(&alert, &event).matched;
                     assert_eq!(selects(&alert, &object, &own), long, "{:?}", alert.sources);
+                    if is_silent(
+                        &alert,
+                        Subject { kind: "Kustomization", namespace: "a", name: "app-b" },
+                        "error",
+                    ) {
+                        assert_eq!(long, Known::Value(false), "{:?}", alert.sources);
+                    }
                     seen[match long {
                         Known::Value(answer) => usize::from(answer),
                         Known::Unknown => 2,

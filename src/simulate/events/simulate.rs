@@ -132,6 +132,13 @@ impl<'a> Notifier<'a> {
         }
     }
 
+    /// Whether no alert tells of an event of this severity about an object.
+    pub(crate) fn is_silent_about(&self, id: &ObjectId, severity: &str) -> bool {
+        let namespace = id.namespace.as_deref().unwrap_or_default();
+        let subject = alerts::Subject { kind: &id.kind, namespace, name: &id.name };
+        self.alerts.iter().all(|(_, alert)| alerts::is_silent(alert, subject, severity))
+    }
+
     /// Follows an event to its providers.
     pub fn simulate(&self, event: &Emission<'_>) -> Simulation<'_> {
         let object = &event.object;
