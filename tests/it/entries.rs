@@ -197,6 +197,10 @@ fn standard_input_is_named_from_here_or_from_the_root() {
         text.as_bytes(),
     );
     assert!(run.out.starts_with("a.yaml:6:14: "), "{}{}", run.out, run.err);
+    for (name, why) in [("nowhere/b.yaml", "no such directory"), ("../b.yaml", "outside of the root")] {
+        let run = scratch.forebay_with(&["lint", "--stdin-filename", name], &[], text.as_bytes());
+        assert!(run.code == 2 && run.err.contains(why), "{name}: {}{}", run.out, run.err);
+    }
 }
 
 #[test]

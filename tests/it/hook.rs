@@ -8,24 +8,21 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// What the script asks of a system, besides forebay and cargo.
-const TOOLS: [&str; 9] = ["chmod", "dirname", "head", "mkdir", "mv", "rm", "sed", "sleep", "tr"];
+const TOOLS: [&str; 10] = ["chmod", "cp", "dirname", "head", "mkdir", "mv", "rm", "sed", "sleep", "tr"];
 
 /// Takes a moment, and writes a binary that says that it was built.
 const CARGO: &str = r#"#!/bin/sh
 echo "$PWD: $*" >>"$HOME/asked"
 while [ $# -gt 0 ]; do
-  case "$1" in
-    --root) root="$2" ;;
-    --target-dir) build="$2" ;;
-  esac
+  [ "$1" != --target-dir ] || build="$2"
   shift
 done
-mkdir -p "$build" "$root/bin"
+mkdir -p "$build$HOST/hook"
 sleep 0.2
 [ ! -e "$HOME/broken" ] || exit 101
-printf '#!/bin/sh\necho built "$@"\nexit 1\n' >"$root/bin/.new$$"
-chmod +x "$root/bin/.new$$"
-exec mv "$root/bin/.new$$" "$root/bin/forebay"
+printf '#!/bin/sh\necho built "$@"\nexit 1\n' >"$build$HOST/hook/.new$$"
+chmod +x "$build$HOST/hook/.new$$"
+exec mv "$build$HOST/hook/.new$$" "$build$HOST/hook/forebay"
 "#;
 
 /// A clone with the script, a directory that is the whole PATH, and a repository.
@@ -125,14 +122,24 @@ fn it_is_built_once_in_the_clone() {
         assert!(err.starts_with(&format!("forebay: building forebay {VERSION} in ")), "{err}");
         assert_eq!(err.lines().count(), 1, "{err}");
         let asked = place.0.read("asked");
-        for part in ["a clone: install ", " --locked ", " --profile hook ", " --path . "] {
+        for part in ["a clone: build ", " --locked ", " --profile hook "] {
             assert!(asked.contains(part), "{part}: {asked}");
         }
         assert_eq!(place.run(&["lint"]), (1, "built lint\n".to_owned(), String::new()));
         assert_eq!(place.0.read("asked"), asked, "it is not built again");
+        // Neither a build of cargo nor half a binary.
         let left: Vec<_> =
             std::fs::read_dir(place.0.path().join("a clone/target")).unwrap().flatten().collect();
         assert_eq!(left.len(), 1, "what the compiler wrote is away: {left:?}");
+    });
+}
+
+#[test]
+fn a_target_by_name_has_its_own_directory() {
+    in_shells(|place| {
+        place.program("bin/cargo", CARGO);
+        let output = place.command(&["lint"]).env("HOST", "/x86_64-unknown-linux-gnu").output().unwrap();
+        assert_eq!(told(&output).1, "built lint\n", "{}", told(&output).2);
     });
 }
 
