@@ -227,8 +227,7 @@ fn run() -> ExitCode {
     }
 }
 
-/// A word that a closed option does not take: what was meant, else all that it takes,
-/// or where a long list stands.
+/// A word that a closed option does not take: what was meant, and all that it takes.
 fn wrong_value(error: &clap::Error) -> Option<String> {
     let text = |kind| match error.get(kind)? {
         ContextValue::String(text) => Some(text.as_str()),
@@ -239,10 +238,7 @@ fn wrong_value(error: &clap::Error) -> Option<String> {
     let argument = text(ContextKind::InvalidArg)?;
     // `--show <LEVEL>` without what stands for the value.
     let option = argument.split_once(" <").map_or(argument, |(option, _)| option);
-    let list = match words.len() {
-        ..=12 => format!("it takes {}", words.join(", ")),
-        _ => "`--help` lists what it takes".to_owned(),
-    };
+    let list = format!("it takes {}", words.join(", "));
     Some(match suggest(word, words.iter().map(String::as_str)) {
         _ if word.is_empty() => format!("{option} needs a value: {list}"),
         Some(near) => format!("{option} does not take `{}`; did you mean `{near}`? ({list})", clean(word)),

@@ -171,16 +171,16 @@ fn closed_options_name_their_words() {
         assert!(help.contains(part), "{part}: {help}");
     }
     for (arguments, word, near) in [
-        (&["lint", "--format", "jsn"][..], "sarif, github", "'json'"),
-        (&["lint", "--fail-on", "eror"], "error, warning, info, never", "'error'"),
+        (&["lint", "--format", "jsn"][..], "sarif, github", "`json`"),
+        (&["lint", "--fail-on", "eror"], "error, warning, info, never", "`error`"),
         (&["lint", "--color", "yes"], "auto, always, never", ""),
-        (&["graph", "--format", "mermaidd"], "text, mermaid, dot, svg, json", "'mermaid'"),
-        (&["plan", "--fail-on-effect", "deletd"], "routine, notable, disruptive", "'deleted'"),
-        (&["migrate", "suspend", "--to", "specs"], "spec, annotation", "'spec'"),
-        (&["simulate", "hooks", "Cluster/a/b", "--on", "upgrad"], "create, upgrade, delete", "'upgrade'"),
+        (&["graph", "--format", "mermaidd"], "text, mermaid, dot, svg, json", "`mermaid`"),
+        (&["plan", "--fail-on-effect", "deletd"], "routine, notable, disruptive", "`deleted`"),
+        (&["migrate", "suspend", "--to", "specs"], "spec, annotation", "`spec`"),
+        (&["simulate", "hooks", "Cluster/a/b", "--on", "upgrad"], "create, upgrade, delete", "`upgrade`"),
         (&["simulate", "hooks", "--respond", "AfterX=blocking"], "AfterControlPlaneInitialized", ""),
-        (&["build", ".", "--load-restrictor", "rootonly"], "none, root-only", "'root-only'"),
-        (&["completions", "bsh"], "bash, elvish, fish, powershell, zsh", "'bash'"),
+        (&["build", ".", "--load-restrictor", "rootonly"], "none, root-only", "`root-only`"),
+        (&["completions", "bsh"], "bash, elvish, fish, powershell, zsh", "`bash`"),
     ] {
         let (code, text) = run(arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {text}");

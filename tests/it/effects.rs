@@ -31,7 +31,7 @@ fn words_that_are_no_effect_are_refused() {
         ("delted", 2, "did you mean `deleted`?"),
         ("notible", 2, "did you mean `notable`?"),
         ("deleted,roll-out", 2, "did you mean `rollout`?"),
-        ("catastrophe", 2, "lists what it takes"),
+        ("catastrophe", 2, "it takes routine"),
         ("", 2, "needs a value"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
