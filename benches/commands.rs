@@ -7,8 +7,10 @@
 
 #[path = "../tests/it/support/corpus.rs"]
 mod corpus;
+mod generated;
 
 use corpus::{Corpus, manifests};
+use generated::write_fleet;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
@@ -24,7 +26,7 @@ fn main() {
     time("start and exit", || run(root, &["--version"]));
     for apps in [100, 2000] {
         let fleet = root.join(format!("fleet-{apps}"));
-        write_fleet(&fleet, apps);
+        write_fleet(&fleet, &["production"], apps);
         against_bytes(&format!("lint {} files", apps * 5), &fleet);
     }
     let fleet = root.join("fleet-100");
@@ -97,80 +99,6 @@ fn run(directory: &Path, arguments: &[&str]) {
 
 fn git(directory: &Path, arguments: &[&str]) {
     assert!(Command::new("git").args(arguments).current_dir(directory).status().unwrap().success());
-}
-
-/// One cluster, whose applications have five files and nine documents each.
-fn write_fleet(root: &Path, apps: usize) {
-    let write = |path: String, text: String| {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    write(
-        "clusters/production/flux-system/gotk-sync.yaml".to_owned(),
-        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata:\n  name: flux-system\n  \
-         namespace: flux-system\nspec:\n  interval: 1m\n  url: https://example.com/fleet.git\n  ref:\n    branch: \
-         main\n---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: \
-         flux-system\n  namespace: flux-system\nspec:\n  interval: 10m\n  path: ./clusters/production\n  prune: \
-         true\n  sourceRef:\n    kind: GitRepository\n    name: flux-system\n"
-            .to_owned(),
-    );
-    for app in 0..apps {
-        let depends = match app {
-            0 => String::new(),
-            _ => format!("  dependsOn:\n  - name: app-{}\n", app / 2),
-        };
-        write(
-            format!("clusters/production/app-{app}.yaml"),
-            format!(
-                "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: app-{app}\n---\napiVersion: \
-                 kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: app-{app}\n  namespace: \
-                 flux-system\nspec:\n{depends}  interval: 10m\n  path: ./apps/app-{app}\n  prune: true\n  \
-                 targetNamespace: app-{app}\n  sourceRef:\n    kind: GitRepository\n    name: flux-system\n  \
-                 postBuild:\n    substitute:\n      replicas: \"{}\"\n",
-                app % 5 + 1
-            ),
-        );
-        write(
-            format!("apps/app-{app}/kustomization.yaml"),
-            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- deployment.yaml\n- \
-             config.yaml\n- release.yaml\nlabels:\n- pairs:\n    team: platform\n"
-                .to_owned(),
-        );
-        write(
-            format!("apps/app-{app}/deployment.yaml"),
-            format!(
-                "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app-{app}\n  labels:\n    \
-                 app.kubernetes.io/name: app-{app}\nspec:\n  replicas: ${{replicas}}\n  selector:\n    \
-                 matchLabels:\n      app.kubernetes.io/name: app-{app}\n  template:\n    metadata:\n      \
-                 labels:\n        app.kubernetes.io/name: app-{app}\n    spec:\n      containers:\n      - name: \
-                 main\n        image: ghcr.io/example/app-{app}:6.5.4\n        args: [serve, --port=8080]\n        \
-                 ports:\n        - name: http\n          containerPort: 8080\n        envFrom:\n        - \
-                 configMapRef:\n            name: app-{app}\n---\napiVersion: v1\nkind: Service\nmetadata:\n  name: \
-                 app-{app}\nspec:\n  selector:\n    app.kubernetes.io/name: app-{app}\n  ports:\n  - name: \
-                 http\n    port: 80\n    targetPort: http\n"
-            ),
-        );
-        write(
-            format!("apps/app-{app}/config.yaml"),
-            format!(
-                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app-{app}\ndata:\n  config.toml: |\n    \
-                 [server]\n    port = 8080\n    hosts = [\"app-{app}.example.com\"]\n---\napiVersion: \
-                 v1\nkind: ServiceAccount\nmetadata:\n  name: app-{app}\n"
-            ),
-        );
-        write(
-            format!("apps/app-{app}/release.yaml"),
-            format!(
-                "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata:\n  name: \
-                 charts\nspec:\n  interval: 1h\n  url: https://charts.example.com\n---\napiVersion: \
-                 helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata:\n  name: cache\n  annotations:\n    \
-                 event.toolkit.fluxcd.io/team: platform # for the channel of app-{app}\nspec:\n  interval: \
-                 10m\n  chart:\n    spec:\n      chart: cache\n      version: 1.2.x\n      sourceRef:\n        \
-                 kind: HelmRepository\n        name: charts\n  values:\n    size: 2Gi\n    nodes: [a, b, c]\n"
-            ),
-        );
-    }
 }
 
 /// Twenty files with a hundred misspelled annotations each.
