@@ -319,9 +319,8 @@ fn commands(tree: &Tree) {
     }
     for line in COMMANDS {
         let output = forebay()
+            .current_dir(scratch.path())
             .args(line.split(' '))
-            .arg("--root")
-            .arg(scratch.path())
             .stdin(Stdio::null())
             .output()
             .expect("it runs");
