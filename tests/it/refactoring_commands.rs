@@ -137,7 +137,7 @@ fn a_variable_keeps_its_comments_and_is_renamed_at_once_where_nothing_uses_it() 
 }
 
 #[test]
-fn texts_that_are_not_here_may_use_a_variable() {
+fn texts_that_were_not_read_may_use_a_variable() {
     let apps = kustomization("apps", "./apps").replace("name: flux-system}", "name: elsewhere}")
         + "  postBuild:\n    substitute:\n      HOST: example.com\n";
     let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata:\n  name: elsewhere\n  namespace: flux-system\nspec:\n  interval: 1h\n  url: https://example.com/other\n";
@@ -146,6 +146,18 @@ fn texts_that_are_not_here_may_use_a_variable() {
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.out.contains("not all texts of Kustomization flux-system/apps"), "{}", run.out);
     assert!(run.out.contains("before the last step"), "{}", run.out);
+
+    // What uses it stands behind what stops the build: one commit would not be safe.
+    let broken = "resources: [missing.yaml, settings.yaml]\n";
+    let scratch = fleet(&[("apps/kustomization.yaml", broken)]);
+    let run = scratch.forebay(&["rename", "variable", "HOST", "NAME"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(
+        run.out.contains("not all texts of Kustomization flux-system/apps (it does not build)"),
+        "{}",
+        run.out
+    );
+    assert!(!run.out.contains("nothing uses it"), "{}", run.out);
 }
 
 #[test]

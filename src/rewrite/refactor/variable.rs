@@ -270,13 +270,16 @@ fn values<'n>(
     out
 }
 
-/// That Kustomizations read texts which are not here.
+/// That Kustomizations have texts which were not read: those that are not here, and
+/// those behind what stops a build.
 fn unseen(appliers: &[&Applied], name: &str) -> Option<String> {
     let sentence = |applied: &&Applied| {
         let why = match &applied.outcome {
             Outcome::External(why) | Outcome::Unknown(why) => why.clone(),
+            Outcome::Failed(_) => "it does not build".to_owned(),
+            Outcome::Built { unusable, .. } if !unusable.is_empty() => "it does not build".to_owned(),
             Outcome::Built { partial, .. } => partial.first()?.1.clone(),
-            Outcome::Failed(_) | Outcome::MissingPath => return None,
+            Outcome::MissingPath => return None,
         };
         Some(format!("{} ({why})", applied.id))
     };
@@ -284,7 +287,7 @@ fn unseen(appliers: &[&Applied], name: &str) -> Option<String> {
     let first = all.iter().next()?;
     let more = if all.len() > 1 { format!(" and of {} more", all.len() - 1) } else { String::new() };
     Some(format!(
-        "not all texts of {first}{more} are here; where those use ${{{name}}}, change them before the last step"
+        "not all texts of {first}{more} were read; where those use ${{{name}}}, change them before the last step"
     ))
 }
 
