@@ -4,6 +4,7 @@
 use crate::kustomize::{FILE_NAMES, documents_in};
 use crate::model::{ObjectId, kinds};
 use crate::repo::join;
+use crate::schema::explain::kinds_of;
 use crate::schema::{Options, TableKind, Types, schema_at, table};
 use crate::world::World;
 use crate::world::schemas::Found;
@@ -172,7 +173,7 @@ impl Collected<'_> {
     /// kind: where another version takes it, it may be right.
     fn operations(&mut self, operations: NodeRef<'_>, target: NodeRef<'_>, applier: Applier) {
         let kinds = self.kinds_of(target);
-        let Some(newest) = kinds.last() else { return };
+        let Some(newest) = kinds.first() else { return };
         let text = |name: &str| target.get(name).and_then(NodeRef::as_str);
         // A target's name is a regular expression.
         let is_plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -217,7 +218,7 @@ impl Collected<'_> {
         }
     }
 
-    /// The kinds that a target may select, the newest version last; none where an
+    /// The kinds that a target may select, the newest version first; none where an
     /// unknown one may be meant.
     fn kinds_of(&self, target: NodeRef<'_>) -> Vec<&'static TableKind> {
         let plain = |name: &str| {
@@ -233,19 +234,8 @@ impl Collected<'_> {
         if group.is_none() && !is_known {
             return Vec::new();
         }
-        let is_meant = |of: &&TableKind| {
-            of.kind().eq_ignore_ascii_case(&kind) && group.as_deref().is_none_or(|group| group == of.group())
-        };
-        let mut found: Vec<&TableKind> = table::kinds().iter().filter(is_meant).collect();
-        found.sort_by_key(|kind| {
-            kind.version().strip_prefix('v').map(|rest| match rest.split_once(['a', 'b']) {
-                None => (rest.parse().unwrap_or(0), u8::MAX, 0),
-                Some((major, rest)) => {
-                    let minor = rest.trim_start_matches(char::is_alphabetic).parse().unwrap_or(0);
-                    (major.parse().unwrap_or(0), rest.bytes().next().unwrap_or(0), minor)
-                }
-            })
-        });
+        let mut found = kinds_of(&kind);
+        found.retain(|of| group.as_deref().is_none_or(|group| group == of.group()));
         found
     }
 

@@ -216,6 +216,14 @@ impl Outcome {
             Outcome::External(_) | Outcome::Unknown(_) | Outcome::MissingPath => &[],
         }
     }
+
+    /// What kustomize accepts in a build though it does nothing.
+    pub(crate) fn warnings(&self) -> &[Warning] {
+        match self {
+            Outcome::Built { warnings, .. } => warnings,
+            _ => &[],
+        }
+    }
 }
 
 impl World {

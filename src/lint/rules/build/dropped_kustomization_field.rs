@@ -6,7 +6,6 @@
 use crate::kustomize::WarningKind;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
-use crate::world::{Applied, Outcome};
 use std::collections::BTreeMap;
 
 /// See the module.
@@ -27,7 +26,9 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     for cluster in &context.world.clusters {
         let built = cluster.applied.iter().filter(|applied| kinds::is_kustomization(&applied.id));
         for applied in built {
-            for warning in warnings(applied).iter().filter(|one| one.kind == WarningKind::DroppedField) {
+            for warning in
+                applied.outcome.warnings().iter().filter(|one| one.kind == WarningKind::DroppedField)
+            {
                 let Some(location) = &warning.location else { continue };
                 let (_, _, clusters) = dropped.entry((location.path.clone(), location.start)).or_insert((
                     applied,
@@ -54,12 +55,5 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             .object(&applied.id)
             .field("", &*warning.message);
         finding.clusters = clusters;
-    }
-}
-
-fn warnings(applied: &Applied) -> &[crate::kustomize::Warning] {
-    match &applied.outcome {
-        Outcome::Built { warnings, .. } => warnings,
-        _ => &[],
     }
 }

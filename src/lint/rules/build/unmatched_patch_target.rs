@@ -64,11 +64,9 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
 
 /// The targets that select nothing in a build.
 fn unmatched_in(applied: &Applied) -> impl Iterator<Item = &Location> {
-    let warnings = match &applied.outcome {
-        Outcome::Built { warnings, .. } => warnings.as_slice(),
-        _ => &[],
-    };
-    warnings
+    applied
+        .outcome
+        .warnings()
         .iter()
         .filter(|warning| warning.kind == WarningKind::UnmatchedPatchTarget)
         .filter_map(|warning| warning.location.as_ref())
