@@ -35,10 +35,12 @@ pub(crate) use removal::counted_kinds;
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
 use crate::model::{Category, EffectKind, ObjectId, Severity};
+use crate::simulate::suspend::Dependants;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{Known, Location};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -191,6 +193,8 @@ pub struct Pair<'w> {
     failed_before: BTreeSet<&'w ObjectId>,
     /// Those of them that build now.
     repaired: BTreeSet<&'w ObjectId>,
+    /// Who waits for whom after the change.
+    dependants: OnceCell<Dependants<'w>>,
 }
 
 impl Pair<'_> {
@@ -371,6 +375,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
                 standstills,
                 failed_before,
                 repaired,
+                dependants: OnceCell::new(),
             }
         })
         .collect()

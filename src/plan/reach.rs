@@ -47,9 +47,10 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
     let is_input = |path: &str| base.inputs.contains(path) || head.inputs.contains(path);
     let is_part = |path: &str| in_one_of(&charts, path) || is_input(path);
     let mut changed: BTreeSet<&str> = BTreeSet::new();
-    for (here, there) in [(base, head), (head, base)] {
+    let (named_before, named_after) = (Named::of(base), Named::of(head));
+    for (here, there, named) in [(base, head, &named_before), (head, base, &named_after)] {
         for file in here.snapshot.files() {
-            let counts = is_manifest_path(&file.path) || is_part(&file.path) || is_named(here, &file.path);
+            let counts = is_manifest_path(&file.path) || is_part(&file.path) || named.has(&file.path);
             if counts && !here.snapshot.has_same_content(&there.snapshot, &file.path) {
                 changed.insert(&file.path);
             }
@@ -57,7 +58,7 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
     }
     let mut touching: BTreeSet<&str> = BTreeSet::new();
     if !changed.is_empty() {
-        for world in [base, head] {
+        for (world, named) in [(base, &named_before), (head, &named_after)] {
             let objects = world.snapshot.objects().iter().map(|object| &*object.source.path);
             touching.extend(objects.filter_map(|path| changed.get(path)));
             let is_template =
@@ -67,7 +68,7 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
                 FILE_NAMES.contains(&name)
             };
             let touches = |path: &&&str| {
-                is_template(path) || is_part(path) || is_kustomization(path) || is_named(world, path)
+                is_template(path) || is_part(path) || is_kustomization(path) || named.has(path)
             };
             touching.extend(changed.iter().filter(touches));
         }
@@ -132,21 +133,34 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices('/').map(|(at, slash)| &path[..at + slash.len()]).chain([""])
 }
 
-/// Whether a kustomization above a file names it: a patch, a generator's file.
-fn is_named(world: &World, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let names = |place: String| {
-        let text = world.snapshot.file(&place).and_then(|file| world.snapshot.stream(file));
-        place != path && text.is_some_and(|stream| has_word(&stream.text, name))
-    };
-    above(path).any(|directory| FILE_NAMES.iter().any(|file| names(format!("{directory}{file}"))))
+/// The texts of kustomizations by their directories, each with a `/` behind it.
+struct Named<'w>(FxHashMap<&'w str, Vec<(&'w str, &'w str)>>);
+
+impl<'w> Named<'w> {
+    fn of(world: &'w World) -> Named<'w> {
+        let mut texts: FxHashMap<&str, Vec<(&str, &str)>> = FxHashMap::default();
+        for file in world.snapshot.files() {
+            let (directory, name) = file.path.split_at(file.path.rfind('/').map_or(0, |at| at + 1));
+            if let Some(stream) = Some(file).filter(|_| FILE_NAMES.contains(&name)).and_then(|file| world.snapshot.stream(file)) {
+                texts.entry(directory).or_default().push((&file.path, &stream.text));
+            }
+        }
+        Named(texts)
+    }
+
+    /// Whether a kustomization above a file names it: a patch, a generator's file.
+    fn has(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let texts = above(path).filter_map(|directory| self.0.get(directory)).flatten();
+        texts.into_iter().any(|(place, text)| *place != path && has_word(text, name))
+    }
 }
 
 /// Whether a text holds a name that is not a part of a longer one.
 fn has_word(text: &str, name: &str) -> bool {
     let goes_on = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    text.match_indices(name).any(|(at, found)| {
-        let (before, after) = (&text[..at], &text[at + found.len()..]);
+    memchr::memmem::find_iter(text.as_bytes(), name).any(|at| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
         !before.ends_with(goes_on) && !after.starts_with(goes_on)
     })
 }

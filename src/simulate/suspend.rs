@@ -13,6 +13,7 @@ use crate::text::counted;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use crate::yaml::{EntryRef, Known, Location, NodeRef};
+use rustc_hash::FxHashMap;
 
 /// The proposed annotation: present with any value means suspended.
 pub(crate) const ANNOTATION: &str = "reconcile.fluxcd.io/suspended";
@@ -135,30 +136,55 @@ pub(crate) struct Dependant<'w> {
     pub location: Option<Location>,
 }
 
-/// Objects of the same kind that depend on one, readyExpr entries left out.
-pub(crate) fn dependants<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<Dependant<'w>> {
-    let own = cluster
-        .find(&ApplyTarget::Local, id.group(), &id.kind, id.namespace.as_deref(), &id.name)
-        .map(|member| world.object(member.object));
-    let mut found = Vec::new();
-    for (member, object) in world.members(cluster) {
-        if member.target != ApplyTarget::Local || object.id.kind != id.kind || object.id.group() != id.group()
-        {
-            continue;
-        }
-        let node = object.node.get_ref();
-        for reference in references(&object.id, node) {
-            let names_it = reference.role == Role::DependsOn
-                && reference.name.as_deref() == Some(&*id.name)
-                && reference.namespace.as_deref() == id.namespace.as_deref();
-            if names_it && !has_ready_expression(node, &reference) {
-                let same_source = kinds::is_kustomization(id)
-                    && own.is_some_and(|own| source(own) == source(object) && source(own).is_some());
-                found.push(Dependant { object, same_source, location: reference.name_node.location() });
+/// Who depends on whom in a cluster: read once, asked for many.
+pub(crate) struct Dependants<'w> {
+    world: &'w World,
+    cluster: &'w Cluster,
+    by_dependency: FxHashMap<Dependency, Vec<(&'w Effective, Option<Location>)>>,
+}
+
+/// Group, kind, namespace and name of an object that others wait for.
+type Dependency = (String, String, Option<String>, String);
+
+impl<'w> Dependants<'w> {
+    /// Reads `dependsOn` of every object, readyExpr entries left out.
+    pub(crate) fn of(world: &'w World, cluster: &'w Cluster) -> Dependants<'w> {
+        let mut by_dependency: FxHashMap<_, Vec<_>> = FxHashMap::default();
+        for (member, object) in world.members(cluster) {
+            if member.target != ApplyTarget::Local {
+                continue;
+            }
+            let node = object.node.get_ref();
+            for reference in references(&object.id, node) {
+                if reference.role != Role::DependsOn || has_ready_expression(node, &reference) {
+                    continue;
+                }
+                let Some(name) = reference.name else { continue };
+                let group = object.id.group().to_owned();
+                let dependency = (group, object.id.kind.to_string(), reference.namespace, name);
+                by_dependency.entry(dependency).or_default().push((object, reference.name_node.location()));
             }
         }
+        Dependants { world, cluster, by_dependency }
     }
-    found
+
+    /// Objects of the same kind that depend on one.
+    pub(crate) fn on(&self, id: &ObjectId) -> Vec<Dependant<'w>> {
+        let (group, namespace) = (id.group(), id.namespace.as_deref());
+        let dependency =
+            (group.to_owned(), id.kind.to_string(), namespace.map(str::to_owned), id.name.to_string());
+        let Some(found) = self.by_dependency.get(&dependency) else { return Vec::new() };
+        let own = self.cluster.find(&ApplyTarget::Local, group, &id.kind, namespace, &id.name);
+        let own_source = own
+            .filter(|_| kinds::is_kustomization(id))
+            .and_then(|member| source(self.world.object(member.object)));
+        let dependant = |(object, location): &(&'w Effective, Option<Location>)| Dependant {
+            object,
+            same_source: own_source.is_some() && own_source == source(object),
+            location: location.clone(),
+        };
+        found.iter().map(dependant).collect()
+    }
 }
 
 fn source(object: &Effective) -> Option<(String, Option<String>, String)> {
@@ -298,7 +324,7 @@ pub(crate) fn consequences(
         "ArtifactGenerator" => out.push("its artifacts are not rebuilt".to_owned()),
         _ => out.push("not reconciled".to_owned()),
     }
-    for dependant in dependants(world, cluster, id) {
+    for dependant in Dependants::of(world, cluster).on(id) {
         let effect = if dependant.same_source {
             "blocks at the next revision (same source)"
         } else {

@@ -4,7 +4,8 @@
 
 use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::suspend::dependants;
+use crate::simulate::suspend::Dependants;
+use std::cell::LazyCell;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -20,11 +21,12 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let dependants = LazyCell::new(|| Dependants::of(view.world(), view.cluster));
     for (object, suspension) in suspended_objects(view) {
         if suspension.suspended != Some(true) || suspension.disabled.is_some() {
             continue;
         }
-        for dependant in dependants(view.world(), view.cluster, &object.id) {
+        for dependant in dependants.on(&object.id) {
             let Some(location) = dependant.location.clone() else { continue };
             let (level, why) = if dependant.same_source {
                 (
