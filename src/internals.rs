@@ -31,7 +31,7 @@ pub mod lint {
     }
 }
 pub mod model {
-    pub use crate::model::{Category, EffectKind, ObjectId};
+    pub use crate::model::{Category, EffectKind, ObjectId, Unchecked};
     pub mod kinds {
         pub use crate::model::kinds::{KINDS, SOURCE, is_kustomization};
     }
@@ -112,9 +112,6 @@ pub mod report {
     }
     pub mod suspend {
         pub use crate::report::suspend::{json, states, text};
-    }
-    pub mod unchecked {
-        pub use crate::report::unchecked::remedy;
     }
 }
 pub mod rewrite {

@@ -6,7 +6,7 @@ use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
 use crate::lint::engine::NotChecked;
-use crate::model::{ObjectId, kinds};
+use crate::model::{ObjectId, Unchecked, kinds};
 use crate::repo::{FileTree, Snapshot};
 use crate::report::{self, objects};
 use crate::rewrite::write;
@@ -154,7 +154,7 @@ impl Built {
         }
         if let Outcome::Built { partial, .. } = &applied.outcome {
             for (what, name, location) in partial {
-                self.omit(session, what, name, location.as_ref());
+                self.omit(session, *what, name, location.as_ref());
             }
         }
     }
@@ -176,7 +176,7 @@ impl Built {
         self.partial.extend(lines);
     }
 
-    fn omit(&mut self, session: &Session, what: &str, name: &str, location: Option<&Location>) {
+    fn omit(&mut self, session: &Session, what: Unchecked, name: &str, location: Option<&Location>) {
         let place = location.map_or_else(String::new, |location| {
             format!(" ({})", objects::place(&session.snapshot, location))
         });
@@ -291,7 +291,7 @@ fn directory(session: &Session, root_only: bool) -> Result<Built, Failure> {
         built.objects.push(BuiltObject { id, node: resource.node, place: String::new() });
     }
     for partial in &build.partial {
-        built.omit(session, partial.what.name(), &partial.name, partial.location.as_ref());
+        built.omit(session, partial.what.unchecked(), &partial.name, partial.location.as_ref());
     }
     Ok(built)
 }
@@ -321,7 +321,7 @@ fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Buil
         Format::Json => {
             let mut not_checked = NotChecked::default();
             for line in &built.partial {
-                not_checked.add("partial-build", line.clone());
+                not_checked.add(Unchecked::PartialBuild, line.clone());
             }
             let header = report::json::header("build", None, built.world.as_ref(), &not_checked);
             let listed: Vec<_> =

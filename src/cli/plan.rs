@@ -6,7 +6,7 @@ use super::revisions::{self, Revision};
 use super::session::{self, Session};
 use super::{Answer, Status};
 use crate::lint::engine::{self, NotChecked, Options};
-use crate::model::{Category, EffectKind, Severity};
+use crate::model::{Category, EffectKind, Severity, Unchecked};
 use crate::plan::{self, Effect};
 use crate::repo::git;
 use crate::report::plan::{Plan, github, json, markdown, text};
@@ -134,10 +134,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     engine::not_built(&head_world, &mut not_checked);
     let reach = plan::reach(&base_world, &head_world, &effects);
     for path in &reach.unread {
-        not_checked.add("changed-file-outside-clusters", path.clone());
+        not_checked.add(Unchecked::ChangedFileOutsideClusters, path.clone());
     }
     for path in &reach.in_part {
-        not_checked.add("changed-file-in-partial-build", path.clone());
+        not_checked.add(Unchecked::ChangedFileInPartialBuild, path.clone());
     }
     // Nothing inside a build that fails on the other side is new, or fixed.
     let (new_here, fixed_here) =

@@ -7,7 +7,7 @@ use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
 use crate::lint::engine::{self, NotChecked};
-use crate::model::ObjectId;
+use crate::model::{ObjectId, Unchecked};
 use crate::report;
 use crate::report::gates::{Cluster, View, json, mermaid, svg, text, why};
 use crate::simulate::behaviour::Product;
@@ -61,7 +61,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let mut not_checked = not_checked(&world);
     for cluster in &clusters {
         for (job, command) in &cluster.unread {
-            not_checked.add(NotChecked::UNREAD_COMMAND, format!("{job}: {command}"));
+            not_checked.add(Unchecked::CronJobCommand, format!("{job}: {command}"));
         }
     }
     let view = View {
@@ -98,20 +98,18 @@ fn not_checked(world: &World) -> NotChecked {
     for orphan in world.orphans() {
         let has_gates = orphan.node.get_ref().at("/spec/gates").is_some();
         if is_gate(&orphan.id) || (has_gates && is_gateable(&orphan.id)) {
-            not_checked.add(ORPHAN, orphan.id.to_string());
+            not_checked.add(Unchecked::OrphanObject, orphan.id.to_string());
         }
     }
     not_checked
 }
 
-const ORPHAN: &str = "orphan-object";
-
 fn unapplied(out: &mut dyn Write, not_checked: &NotChecked) -> io::Result<()> {
-    let of = |wanted: &str| not_checked.iter().find(|(reason, _)| *reason == wanted);
-    if let Some((_, orphans)) = of(ORPHAN) {
+    let of = |wanted: Unchecked| not_checked.iter().find(|(reason, _)| *reason == wanted);
+    if let Some((_, orphans)) = of(Unchecked::OrphanObject) {
         writeln!(out, "\nnot simulated, as no cluster applies it: {}", clean(&orphans.join(", ")))?;
     }
-    if let Some((_, commands)) = of(NotChecked::UNREAD_COMMAND) {
+    if let Some((_, commands)) = of(Unchecked::CronJobCommand) {
         writeln!(out, "\nnot read: commands about a suspension that may open or close more")?;
         for command in commands {
             writeln!(out, "  {}", shorten(&clean(command), 78))?;

@@ -8,7 +8,7 @@ use super::{Answer, Failure, Status};
 use crate::config::{Config, Feature};
 use crate::go::regexp::GoRegexp;
 use crate::lint::engine::NotChecked;
-use crate::model::ObjectId;
+use crate::model::{ObjectId, Unchecked};
 use crate::report;
 use crate::report::parts::width;
 use crate::report::propagation::{Cluster, json, text};
@@ -44,8 +44,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         let asked = |id: &ObjectId| selector.as_ref().is_none_or(|selector| selector.matches(id));
         for missing in unknown.into_iter().filter(|missing| asked(missing.from())) {
             match missing {
-                Missing::Class(id) => not_checked.add("class-not-here", id.to_string()),
-                Missing::Template(_, what) => not_checked.add("template-not-here", what),
+                Missing::Class(id) => not_checked.add(Unchecked::ClassNotHere, id.to_string()),
+                Missing::Template(_, what) => not_checked.add(Unchecked::TemplateNotHere, what),
             }
         }
         if let Some(selector) = &selector {
@@ -78,15 +78,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 answer = text(snapshot, &clusters);
             }
             for (what, places) in not_checked.iter() {
-                let count = crate::text::unchecked(places.len(), what);
+                let count = what.counted(places.len());
                 let list = format!("not checked: {count}: {}", places.join(", "));
                 for (index, line) in crate::text::wrap(&list, width()).iter().enumerate() {
                     answer.push_str(&format!("{}{line}\n", if index == 0 { "" } else { "  " }));
                 }
-                if let Some(remedy) = report::unchecked::remedy(what) {
-                    for line in crate::text::wrap(&format!("help: {remedy}"), width() - 2) {
-                        answer.push_str(&format!("  {line}\n"));
-                    }
+                for line in crate::text::wrap(&format!("help: {}", what.remedy()), width() - 2) {
+                    answer.push_str(&format!("  {line}\n"));
                 }
             }
             if answer.is_empty() {

@@ -6,6 +6,7 @@ use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Status};
 use crate::lint::engine::NotChecked;
+use crate::model::Unchecked;
 use crate::repo::git;
 use crate::report::{json, suspend};
 
@@ -36,7 +37,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let states = suspend::states(&world, earlier, at, wanted);
     let mut not_checked = NotChecked::default();
     for (job, command) in &states.unread {
-        not_checked.add(NotChecked::UNREAD_COMMAND, format!("{job}: {command}"));
+        not_checked.add(Unchecked::CronJobCommand, format!("{job}: {command}"));
     }
     output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {

@@ -1,5 +1,6 @@
 //! What a build can't do: errors with their class and place, and parts left out.
 
+use crate::model::Unchecked;
 use crate::yaml::{Location, NodeRef};
 use std::fmt;
 
@@ -142,19 +143,19 @@ pub enum Omitted {
 }
 
 impl Omitted {
-    /// The name under "not checked".
-    pub fn name(self) -> &'static str {
+    /// What it is under "not checked".
+    pub fn unchecked(self) -> Unchecked {
         match self {
-            Omitted::Remote => "remote-base",
-            Omitted::Helm => "helm-chart",
-            Omitted::Plugin => "kustomize-plugin",
-            Omitted::Hash => "content-hash",
+            Omitted::Remote => Unchecked::RemoteBase,
+            Omitted::Helm => Unchecked::HelmChart,
+            Omitted::Plugin => Unchecked::KustomizePlugin,
+            Omitted::Hash => Unchecked::ContentHash,
         }
     }
 }
 
 impl fmt::Display for Partial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.what.name(), self.name)
+        write!(f, "{} {}", self.what.unchecked(), self.name)
     }
 }

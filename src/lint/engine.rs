@@ -8,8 +8,8 @@ use super::{
     Suppressions, fingerprint, patches, shared,
 };
 use crate::config::{Config, RuleLevel};
-use crate::model::Certainty;
 use crate::model::kinds;
+use crate::model::{Certainty, Unchecked};
 use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
 use crate::text::suggest;
 use crate::world::entry::{is_archive, is_leftover};
@@ -66,23 +66,20 @@ pub struct Suppressed {
     pub by_baseline: bool,
 }
 
-/// What was skipped, by reason: a name of the JSON contract, and the places.
+/// What was skipped, by reason, and the places.
 #[derive(Clone, Debug, Default)]
 pub struct NotChecked {
-    reasons: BTreeMap<&'static str, Vec<String>>,
+    reasons: BTreeMap<Unchecked, Vec<String>>,
 }
 
 impl NotChecked {
-    /// The reason for a command of a CronJob about a suspension that is not read.
-    pub const UNREAD_COMMAND: &'static str = "cronjob-command";
-
     /// Count one place under a reason.
-    pub fn add(&mut self, reason: &'static str, place: impl Into<String>) {
+    pub fn add(&mut self, reason: Unchecked, place: impl Into<String>) {
         self.reasons.entry(reason).or_default().push(place.into());
     }
 
     /// Reasons in order with their places.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+    pub fn iter(&self) -> impl Iterator<Item = (Unchecked, &[String])> {
         self.reasons.iter().map(|(reason, places)| (*reason, places.as_slice()))
     }
 
@@ -136,7 +133,7 @@ fn run_all(
     let mut outcome = Outcome::default();
 
     for path in &snapshot.unnamed {
-        outcome.not_checked.add("path-not-utf8", path.clone());
+        outcome.not_checked.add(Unchecked::PathNotUtf8, path.clone());
     }
     let files = looked_at(world, &scope, &mut outcome.not_checked);
     let reported: FxHashSet<&str> =
@@ -194,20 +191,20 @@ fn run_all(
     // Kinds are counted, not their objects.
     let mut kinds = FxHashSet::default();
     for (reason, what) in checked.not_checked {
-        if reason == "kind-without-schema" && !kinds.insert(what.clone()) {
+        if reason == Unchecked::KindWithoutSchema && !kinds.insert(what.clone()) {
             continue;
         }
         outcome.not_checked.add(reason, what);
     }
 
     let suppressions = Suppressions::collect(snapshot, files.iter().map(|file| &***file));
-    let mut dropped: Vec<(&'static str, String)> = Vec::new();
+    let mut dropped: Vec<(Unchecked, String)> = Vec::new();
     let mut keep = |finding: Finding| {
         let path = &*finding.location.path;
         if !reported.contains(path) {
             // What is excluded is wanted so; what a program made is not read by all.
             if read.contains(path) {
-                dropped.push(("generated-file", format!("{path}: {}", finding.rule.id)));
+                dropped.push((Unchecked::GeneratedFile, format!("{path}: {}", finding.rule.id)));
             }
             return;
         }
@@ -394,7 +391,7 @@ fn judge_absences(world: &World, checked: &mut Checked) {
             Some(Certainty::Stated) => {}
             Some(Certainty::Assumed) => finding.level = Level::Warning,
             Some(Certainty::Guessed) | None => {
-                not_checked.push(("absence-in-guessed-cluster", finding.title.clone()));
+                not_checked.push((Unchecked::AbsenceInGuessedCluster, finding.title.clone()));
                 return false;
             }
         }
@@ -450,16 +447,16 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
         for applied in &cluster.applied {
             match &applied.outcome {
                 BuildOutcome::External(why) => {
-                    not_checked.add("external-source", format!("{}: {why}", applied.id));
+                    not_checked.add(Unchecked::ExternalSource, format!("{}: {why}", applied.id));
                 }
                 BuildOutcome::Unknown(why) => {
-                    not_checked.add("unknown-field", format!("{}: {why}", applied.id));
+                    not_checked.add(Unchecked::UnknownField, format!("{}: {why}", applied.id));
                 }
                 BuildOutcome::Built { partial, .. } => {
                     for (reason, what, location) in partial {
                         let place = location.as_ref().map(|location| (location.path.clone(), location.start));
                         if seen.insert((*reason, what.clone(), place)) {
-                            not_checked.add(reason, what.clone());
+                            not_checked.add(*reason, what.clone());
                         }
                     }
                 }
@@ -468,7 +465,7 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
         }
         for (_, object) in world.members(cluster) {
             if object.id.is(kinds::OPERATOR, "ResourceSet") && !cluster.expanded.contains(&object.id) {
-                not_checked.add("resource-set", object.id.to_string());
+                not_checked.add(Unchecked::ResourceSet, object.id.to_string());
             }
         }
     }
@@ -494,22 +491,22 @@ pub(crate) fn sort(findings: &mut [Finding]) {
 
 /// Why a manifest file is not looked at, when it isn't: a name of the JSON
 /// contract. Undecodable and oversized files are findings, not skips.
-fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<&'static str> {
+fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<Unchecked> {
     use crate::repo::FileKind;
     match &file.kind {
-        FileKind::Symlink(_) => return Some("symlink"),
-        FileKind::Submodule => return Some("submodule"),
-        FileKind::Special => return Some("special-file"),
+        FileKind::Symlink(_) => return Some(Unchecked::Symlink),
+        FileKind::Submodule => return Some(Unchecked::Submodule),
+        FileKind::Special => return Some(Unchecked::SpecialFile),
         FileKind::Regular => {}
     }
     match snapshot.blob(file) {
-        Err(Unreadable::MissingObject) => Some("missing-git-object"),
-        Err(Unreadable::BeyondTotal) => Some("beyond-total-of-input"),
+        Err(Unreadable::MissingObject) => Some(Unchecked::MissingGitObject),
+        Err(Unreadable::BeyondTotal) => Some(Unchecked::BeyondTotalOfInput),
         Err(_) => None,
         Ok(blob) => match blob.content() {
-            Content::LfsPointer => Some("git-lfs"),
-            Content::GitCrypt => Some("git-crypt"),
-            _ if snapshot.is_template(file) => Some("template"),
+            Content::LfsPointer => Some(Unchecked::GitLfs),
+            Content::GitCrypt => Some(Unchecked::GitCrypt),
+            _ if snapshot.is_template(file) => Some(Unchecked::Template),
             _ => None,
         },
     }

@@ -25,6 +25,7 @@ use super::view::Looks;
 use super::{Context, Finding, Reporter, Rule};
 use crate::config::Config;
 use crate::model::ObjectId;
+use crate::model::Unchecked;
 use crate::repo::{File, join};
 use crate::world::same::is_same_applied;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
@@ -35,7 +36,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(super) struct Checked {
     pub(super) findings: Vec<Finding>,
-    pub(super) not_checked: Vec<(&'static str, String)>,
+    pub(super) not_checked: Vec<(Unchecked, String)>,
 }
 
 impl Checked {

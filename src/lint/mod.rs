@@ -27,7 +27,7 @@ pub(crate) use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView
 
 pub(crate) use crate::config::Level;
 
-use crate::model::ObjectId;
+use crate::model::{ObjectId, Unchecked};
 use crate::yaml::Location;
 
 /// A family of rules.
@@ -169,7 +169,7 @@ pub struct Rule {
 pub struct Reporter<'f> {
     rule: &'static Rule,
     findings: &'f mut Vec<Finding>,
-    not_checked: Vec<(&'static str, String)>,
+    not_checked: Vec<(Unchecked, String)>,
 }
 
 /// A title about an object.
@@ -183,9 +183,8 @@ impl<'f> Reporter<'f> {
         Reporter { rule, findings, not_checked: Vec::new() }
     }
 
-    /// Count something that this rule could not judge: a name of the JSON
-    /// contract (`external-source`) and what.
-    pub fn not_checked(&mut self, reason: &'static str, what: impl Into<String>) {
+    /// Count something that this rule could not judge.
+    pub fn not_checked(&mut self, reason: Unchecked, what: impl Into<String>) {
         self.not_checked.push((reason, what.into()));
     }
 

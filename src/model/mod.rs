@@ -14,6 +14,7 @@ pub(crate) mod names;
 mod object;
 pub(crate) mod references;
 pub(crate) mod text;
+mod unchecked;
 mod version;
 
 pub(crate) use certainty::Certainty;
@@ -21,4 +22,5 @@ pub(crate) use effect::Severity;
 pub use effect::{Category, EffectKind};
 pub use object::ObjectId;
 pub(crate) use object::{Object, objects_of};
+pub use unchecked::Unchecked;
 pub(crate) use version::{CLUSTER_API, FLUX, Version};

@@ -141,7 +141,9 @@ impl<'w> Named<'w> {
         let mut texts: FxHashMap<&str, Vec<(&str, &str)>> = FxHashMap::default();
         for file in world.snapshot.files() {
             let (directory, name) = file.path.split_at(file.path.rfind('/').map_or(0, |at| at + 1));
-            if let Some(stream) = Some(file).filter(|_| FILE_NAMES.contains(&name)).and_then(|file| world.snapshot.stream(file)) {
+            if let Some(stream) =
+                Some(file).filter(|_| FILE_NAMES.contains(&name)).and_then(|file| world.snapshot.stream(file))
+            {
                 texts.entry(directory).or_default().push((&file.path, &stream.text));
             }
         }

@@ -5,6 +5,7 @@ use super::Lint;
 use super::parts::{location, object};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
+use crate::model::Unchecked;
 use crate::repo::Snapshot;
 use crate::text::{clean, is_hostile};
 use crate::world::World;
@@ -54,7 +55,7 @@ pub(crate) fn header(
     world: Option<&World>,
     not_checked: &NotChecked,
 ) -> Map<String, Value> {
-    let unchecked = |(what, places): (&str, &[String])| json!({"what": what, "count": places.len(), "examples": places.iter().take(EXAMPLES).collect::<Vec<_>>()});
+    let unchecked = |(what, places): (Unchecked, &[String])| json!({"what": what.name(), "count": places.len(), "examples": places.iter().take(EXAMPLES).collect::<Vec<_>>()});
     let mut header = Map::new();
     header.insert("schema".to_owned(), json!(format!("forebay.{command}/v1")));
     header.insert("version".to_owned(), json!(env!("CARGO_PKG_VERSION")));

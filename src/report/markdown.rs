@@ -58,9 +58,7 @@ pub(super) fn unchecked(out: &mut String, not_checked: &NotChecked) {
     out.push_str(&format!("Not checked: {}.\n", super::unchecked::counts(not_checked)));
     out.push_str("\n<details><summary>What would let it be checked</summary>\n\n");
     for (reason, _) in not_checked.iter() {
-        if let Some(remedy) = super::unchecked::remedy(reason) {
-            out.push_str(&format!("- {}: {}\n", reason.replace('-', " "), prose(remedy)));
-        }
+        out.push_str(&format!("- {}: {}\n", reason.name().replace('-', " "), prose(reason.remedy())));
     }
     out.push_str("\n</details>\n");
 }

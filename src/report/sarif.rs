@@ -26,8 +26,8 @@ pub fn log(lint: &Lint<'_>) -> io::Result<Value> {
         results.push(silenced);
     }
     let not_checked = lint.outcome.not_checked.iter().map(|(reason, places)| {
-        let text = format!("not checked: {}", crate::text::unchecked(places.len(), reason));
-        json!({"level": "note", "message": {"text": text}, "descriptor": {"id": reason}})
+        let text = format!("not checked: {}", reason.counted(places.len()));
+        json!({"level": "note", "message": {"text": text}, "descriptor": {"id": reason.name()}})
     });
     Ok(json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",

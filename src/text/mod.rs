@@ -6,4 +6,4 @@ mod words;
 
 pub(crate) use clean::{clean, is_command, is_hostile, line_start, shorten};
 pub(crate) use suggest::{edit_distance, suggest};
-pub(crate) use words::{counted, unchecked, with_article, wrap};
+pub(crate) use words::{counted, with_article, wrap};

@@ -43,28 +43,6 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// What was not checked for a reason, in words: `3 references to configs`.
-pub(crate) fn unchecked(count: usize, reason: &str) -> String {
-    let words = match reason {
-        "helm-chart" => "Helm chart".to_owned(),
-        "git-lfs" => "Git LFS pointer".to_owned(),
-        "git-crypt" => "git-crypt file".to_owned(),
-        "missing-git-object" => "missing Git object".to_owned(),
-        "path-not-utf8" => "path outside UTF-8".to_owned(),
-        "source-of-most" => "source of most Kustomizations".to_owned(),
-        "beyond-total-of-input" => "file beyond the total of input".to_owned(),
-        "cronjob-command" => "command of a CronJob".to_owned(),
-        "cluster-api-reference" => "reference to Cluster API objects".to_owned(),
-        other => other.replace('-', " "),
-    };
-    for link in [" to ", " into ", " of ", " without ", " outside ", " not ", " in ", " beyond "] {
-        if let Some((thing, rest)) = words.split_once(link) {
-            return format!("{}{link}{rest}", counted(count, thing));
-        }
-    }
-    counted(count, &words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,17 +77,6 @@ mod tests {
             (3, "directory", "3 directories"),
         ] {
             assert_eq!(counted(count, one), expected);
-        }
-        for (count, reason, expected) in [
-            (1, "helm-chart", "1 Helm chart"),
-            (2, "reference-to-config", "2 references to config"),
-            (2, "reference-without-entry-point", "2 references without entry point"),
-            (2, "path-not-utf8", "2 paths outside UTF-8"),
-            (3, "template", "3 templates"),
-            (2, "template-not-here", "2 templates not here"),
-            (2, "changed-file-in-partial-build", "2 changed files in partial build"),
-        ] {
-            assert_eq!(unchecked(count, reason), expected);
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use generate::{generated_resources, has_kustomization};
 use crate::kustomize::{
     self, BuildError, Class, Links, LoadRestriction, Options, Order, Rewrite, RootFile, Warning,
 };
-use crate::model::ObjectId;
+use crate::model::{ObjectId, Unchecked};
 use crate::repo::{FileTree, join};
 use crate::world::substitution;
 use crate::world::substitution::{BadVariable, MissingSource, Problem, Variables};
@@ -33,7 +33,7 @@ pub struct FluxBuild {
     /// unknown in them.
     pub objects: Vec<BuiltObject>,
     /// What was left out: a name of the JSON contract, the thing, and where.
-    pub partial: Vec<(&'static str, String, Option<Location>)>,
+    pub partial: Vec<(Unchecked, String, Option<Location>)>,
     /// Variables with names or values that fail the build.
     pub bad_variables: Vec<BadVariable>,
     /// Sources of variables that are known to be missing, which fails it.
@@ -171,7 +171,11 @@ pub fn build(
         }
         let view = object.node.get_ref();
         if ObjectId::of(view).is_none() {
-            build.partial.push(("unknown-kind", "an object of unknown kind".to_owned(), view.location()));
+            build.partial.push((
+                Unchecked::UnknownKind,
+                "an object of unknown kind".to_owned(),
+                view.location(),
+            ));
         }
     }
     Ok(build)
@@ -282,7 +286,7 @@ fn accumulate_noting(
     let (mut one, other) = built?;
     let same = one.resources.len() == other.resources.len();
     if !same {
-        out.partial.push(("unknown-field", "which objects there are".to_owned(), None));
+        out.partial.push((Unchecked::UnknownField, "which objects there are".to_owned(), None));
         one.resources.clear();
     }
     for (resource, twin) in one.resources.iter_mut().zip(&other.resources) {
@@ -363,8 +367,10 @@ impl FluxBuild {
             let files = files.collect();
             self.objects.push(BuiltObject { node: resource.node, files, problems: Vec::new() });
         }
-        let partial =
-            build.partial.into_iter().map(|partial| (partial.what.name(), partial.name, partial.location));
+        let partial = build
+            .partial
+            .into_iter()
+            .map(|partial| (partial.what.unchecked(), partial.name, partial.location));
         self.partial.extend(partial);
         for failure in build.left_out.into_iter().map(BuildFailure::from) {
             if !self.unusable.contains(&failure) {

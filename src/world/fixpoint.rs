@@ -9,7 +9,7 @@ use super::source::{Objects, Shared, SourceState, Sources, is_source};
 use super::{Applied, ApplyTarget, Outcome, target_of};
 use crate::config::{Config, Feature, Injected};
 use crate::model::kinds;
-use crate::model::{Certainty, ObjectId};
+use crate::model::{Certainty, ObjectId, Unchecked};
 use crate::repo::{FileTree, Snapshot};
 use crate::world::build;
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
@@ -452,7 +452,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, b
                             &mut out.applied[index as usize].outcome
                         {
                             let location = object.node.get_ref().location();
-                            partial.push(("too-many-kustomizations", id.to_string(), location));
+                            partial.push((Unchecked::TooManyKustomizations, id.to_string(), location));
                         }
                     }
                     out.objects.push((id, object, target.clone(), by));

@@ -2,7 +2,7 @@
 
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, entry};
 use crate::kustomize::FILE_NAMES;
-use crate::model::{Object, ObjectId};
+use crate::model::{Object, ObjectId, Unchecked};
 use crate::model::{kinds, references};
 use crate::repo::{Snapshot, join};
 use crate::yaml::{Holes, Location, NodeRef};
@@ -53,6 +53,22 @@ pub enum OpenerCause {
     /// Manifests that no kustomization of the clusters leaves out or takes in: a
     /// person may have applied them.
     ByHand,
+}
+
+impl OpenerCause {
+    /// What a reference to an object that such an opener may make is under "not checked".
+    pub fn unchecked(self) -> Unchecked {
+        match self {
+            OpenerCause::NoEntry => Unchecked::ReferenceWithoutEntryPoint,
+            OpenerCause::ExternalTree => Unchecked::ReferenceToExternalSource,
+            OpenerCause::PartialBuild => Unchecked::ReferenceIntoPartialBuild,
+            OpenerCause::ResourceSet => Unchecked::ReferenceIntoResourceSet,
+            OpenerCause::Chart => Unchecked::ReferenceIntoChart,
+            OpenerCause::OtherRoot => Unchecked::ReferenceToOtherRoot,
+            OpenerCause::ByHand => Unchecked::ReferenceToUnappliedObject,
+            OpenerCause::Generator | OpenerCause::UnknownName => Unchecked::ReferenceToGeneratedObject,
+        }
+    }
 }
 
 /// Kinds that an opener may create.
@@ -365,11 +381,11 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
 /// What a build left out, where no object of Flux can be in it: charts that
 /// kustomize renders (they are [`FLUX_CHARTS`] where they make any), and remote
 /// bases that are there for their CustomResourceDefinitions.
-fn holds_no_flux(left: &(&'static str, String, Option<Location>), applied: &Applied) -> bool {
+fn holds_no_flux(left: &(Unchecked, String, Option<Location>), applied: &Applied) -> bool {
     let (what, name, place) = left;
     match *what {
-        "helm-chart" => !FLUX_CHARTS.contains(&name.as_str()),
-        "remote-base" => {
+        Unchecked::HelmChart => !FLUX_CHARTS.contains(&name.as_str()),
+        Unchecked::RemoteBase => {
             is_of_definitions(name)
                 || place.as_ref().is_some_and(|place| is_of_definitions(&place.path))
                 || is_of_definitions(&applied.path)

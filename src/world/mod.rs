@@ -35,7 +35,7 @@ pub(crate) use source::TreeOf;
 
 use crate::config::Config;
 use crate::kustomize::Warning;
-use crate::model::{Certainty, Object, ObjectId};
+use crate::model::{Certainty, Object, ObjectId, Unchecked};
 use crate::repo::{FileTree, Snapshot};
 use crate::world::build::BuildFailure;
 use crate::world::substitution::{
@@ -187,7 +187,7 @@ pub enum Outcome {
     /// Built; what was left out: (name under "not checked", what, where).
     Built {
         /// See above.
-        partial: Vec<(&'static str, String, Option<Location>)>,
+        partial: Vec<(Unchecked, String, Option<Location>)>,
         /// Variables with names or values that fail the build.
         bad_variables: Vec<BadVariable>,
         /// Sources of variables that are known to be missing, which fails it.

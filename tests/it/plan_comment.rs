@@ -4,6 +4,7 @@
 use crate::support::random::Random;
 use forebay::internals::config::{Config, Level};
 use forebay::internals::lint::engine::{self, NotChecked, Options};
+use forebay::internals::model::Unchecked;
 use forebay::internals::plan::{plan, reach};
 use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::report::plan::{Plan, markdown};
@@ -88,7 +89,7 @@ fn comment(base: &World, head: &World) -> (String, usize) {
     let before = engine::run(base, &config, &options);
     let reach = reach(base, head, &effects);
     let mut not_checked = NotChecked::default();
-    not_checked.add("kind-without-schema", "example.com/v1 Widget");
+    not_checked.add(Unchecked::KindWithoutSchema, "example.com/v1 Widget");
     let text = markdown(&Plan {
         base: "base",
         head: "head",

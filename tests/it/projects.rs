@@ -158,7 +158,7 @@ fn the_inventory_is_what_a_person_sees() {
             }
         }
         let counted: BTreeSet<String> =
-            outcome.not_checked.iter().map(|(reason, _)| reason.to_owned()).collect();
+            outcome.not_checked.iter().map(|(reason, _)| reason.name().to_owned()).collect();
         for reason in reasons(&files) {
             if !counted.contains(&reason) {
                 problems.push(format!("{name}: {reason} is not among {counted:?}"));

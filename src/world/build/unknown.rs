@@ -5,11 +5,12 @@
 //! in their stead; what differs between the results is unknown.
 
 use crate::kustomize::Rewrite;
+use crate::model::Unchecked;
 use crate::yaml::{Entry, Holes, Known, Location, Node, NodeRef, Value};
 use std::sync::Arc;
 
 /// What a build left out: a name of the JSON contract, the thing, and where.
-type Left = (&'static str, String, Option<Location>);
+type Left = (Unchecked, String, Option<Location>);
 
 /// What stands for unknown parts in one of two builds: a letter of a private
 /// area of Unicode, so that nothing that is written equals it.
@@ -119,7 +120,11 @@ fn keep(
 
 fn note<'n>(what: &str, nodes: impl Iterator<Item = &'n Node>, partial: &mut Vec<Left>) {
     for node in nodes {
-        partial.push(("unknown-field", format!("{what} with an unknown part"), node.get_ref().location()));
+        partial.push((
+            Unchecked::UnknownField,
+            format!("{what} with an unknown part"),
+            node.get_ref().location(),
+        ));
     }
 }
 

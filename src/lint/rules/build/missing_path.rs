@@ -4,6 +4,7 @@
 
 use super::title;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::repo::FileTree;
 use crate::text::suggest;
 use crate::world::entry::{clean_path, is_leftover};
@@ -74,7 +75,7 @@ fn in_cluster(cluster: &Cluster, report: &mut Reporter<'_>) {
             continue;
         }
         if applied.assumed || applied.later {
-            report.not_checked("external-source", applied.id.to_string());
+            report.not_checked(Unchecked::ExternalSource, applied.id.to_string());
             continue;
         }
         let Some(location) = applied.node.get_ref().location_at("/spec/path") else { continue };

@@ -4,6 +4,7 @@
 
 use super::{Matter, entry_path, failures, report_failure};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::repo::Snapshot;
 use crate::text::suggest;
 
@@ -27,12 +28,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let path = entry_path(snapshot, failed.failure);
         if let Some((path, why)) = path.as_deref().and_then(|path| Some((path, made_later(snapshot, path)?)))
         {
-            report.not_checked("generated-resource", format!("{path} ({why})"));
+            report.not_checked(Unchecked::GeneratedResource, format!("{path} ({why})"));
             continue;
         }
         if !applies && failed.location.path.split('/').any(|segment| TEST_DIRECTORIES.contains(&segment)) {
             report.not_checked(
-                "generated-resource",
+                Unchecked::GeneratedResource,
                 format!("{} (a test may make it)", failed.failure.message),
             );
             continue;

@@ -2,8 +2,9 @@
 //! Source: cluster-api `core/webhooks/admission/cluster.go` (a warning on
 //! create, an error on update), topology controller `getBlueprint`.
 
-use super::{NOT_HERE, absence, help, known, place, scopes, title};
+use super::{absence, help, known, place, scopes, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::model::cluster_api_kinds as kinds;
 use crate::simulate::topology::{Class, Cluster};
 
@@ -42,7 +43,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 (Some(absence), _) => (absence.level, absence.near),
                 (None, Some(_)) => (Level::Warning, None),
                 (None, None) => {
-                    report.not_checked(NOT_HERE, format!("{id}: ClusterClass {namespace}/{name}"));
+                    report.not_checked(
+                        Unchecked::ClusterApiReference,
+                        format!("{id}: ClusterClass {namespace}/{name}"),
+                    );
                     continue;
                 }
             };

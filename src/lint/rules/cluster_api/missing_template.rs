@@ -2,8 +2,9 @@
 //! namespace.
 //! Source: cluster-api `core/reconcilers/clusterclass` (`reconcileExternalReferences`).
 
-use super::{NOT_HERE, absence, help, known, place, scopes, title};
+use super::{absence, help, known, place, scopes, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::simulate::topology::Class;
 use crate::world::OpenerCause;
 
@@ -50,7 +51,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     Some(absence) => (absence.level, absence.near),
                     None if elsewhere.is_some() || (has_others && only_no_entry) => (Level::Warning, None),
                     None => {
-                        report.not_checked(NOT_HERE, format!("{id}: {kind} {namespace}/{name}"));
+                        report.not_checked(
+                            Unchecked::ClusterApiReference,
+                            format!("{id}: {kind} {namespace}/{name}"),
+                        );
                         continue;
                     }
                 };

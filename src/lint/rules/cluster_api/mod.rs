@@ -133,9 +133,6 @@ fn absence<'c>(
     (near.is_some() && !uncertain).then_some(Absence { level: Level::Warning, near })
 }
 
-/// The name under "not checked" of a reference that could not be judged.
-const NOT_HERE: &str = "cluster-api-reference";
-
 /// `did you mean` or what to do otherwise.
 fn help(near: Option<&str>, otherwise: String) -> String {
     near.map_or(otherwise, |near| format!("did you mean `{near}`?"))

@@ -3,8 +3,9 @@
 //! Source: cluster-api `internal/runtime/registry`, `internal/runtime/client`
 //! (`ExtensionNameFromHandlerName`).
 
-use super::{NOT_HERE, absence, help, known, scopes, text_at, title};
+use super::{absence, help, known, scopes, text_at, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::model::cluster_api_kinds::RUNTIME;
 use crate::simulate::hooks::extension_config::split_handler_name;
 use crate::simulate::topology::Class;
@@ -64,7 +65,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 let kind = (RUNTIME, "ExtensionConfig");
                 let Some(absence) = absence(view, &scope.target, kind, None, config, configs.iter().copied())
                 else {
-                    report.not_checked(NOT_HERE, format!("{id}: ExtensionConfig {config}"));
+                    report.not_checked(
+                        Unchecked::ClusterApiReference,
+                        format!("{id}: ExtensionConfig {config}"),
+                    );
                     continue;
                 };
                 report

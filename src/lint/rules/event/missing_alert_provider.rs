@@ -4,6 +4,7 @@
 
 use super::title;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::model::kinds::NOTIFICATION;
 use crate::text::suggest;
 use crate::world::{ApplyTarget, Lookup};
@@ -44,7 +45,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let beside = providers.iter().filter(|(other, _)| other.namespace() == alert.namespace);
         let near = suggest(name, beside.map(|(_, provider)| provider.name.as_str()));
         if unseen && elsewhere.is_none() && near.is_none() {
-            report.not_checked("unseen-reference", format!("{}: Provider {name}", item.id));
+            report.not_checked(Unchecked::UnseenReference, format!("{}: Provider {name}", item.id));
             continue;
         }
         let Some(location) = node.location() else { continue };

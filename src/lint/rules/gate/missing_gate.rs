@@ -5,7 +5,7 @@ use super::{gates, local, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::gates::objects::GATE_GROUP;
 use crate::text::suggest;
-use crate::world::{ApplyTarget, Lookup, OpenerCause};
+use crate::world::{ApplyTarget, Lookup};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -42,17 +42,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 None => wait.name.clone(),
             };
             if !openers.is_empty() && elsewhere.is_none() && near.is_none() {
-                let reason = match openers[0].cause {
-                    OpenerCause::NoEntry => "reference-without-entry-point",
-                    OpenerCause::ExternalTree => "reference-to-external-source",
-                    OpenerCause::PartialBuild => "reference-into-partial-build",
-                    OpenerCause::ResourceSet => "reference-into-resource-set",
-                    OpenerCause::Chart => "reference-into-chart",
-                    OpenerCause::OtherRoot => "reference-to-other-root",
-                    OpenerCause::ByHand => "reference-to-unapplied-object",
-                    OpenerCause::Generator | OpenerCause::UnknownName => "reference-to-generated-object",
-                };
-                report.not_checked(reason, format!("{id}: Gate {wanted}"));
+                report.not_checked(openers[0].cause.unchecked(), format!("{id}: Gate {wanted}"));
                 continue;
             }
             let Some(location) = wait.node.location() else { continue };

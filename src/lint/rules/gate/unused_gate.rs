@@ -3,6 +3,7 @@
 
 use super::{gates, has_unknown_wait, local, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::simulate::gates::objects::GATED_KINDS;
 use std::collections::BTreeSet;
 
@@ -36,7 +37,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let complete = |(group, kind): &(&str, &str)| view.cluster.is_complete(group, kind, namespace);
         if unknown.contains(&namespace) || !GATED_KINDS.iter().all(complete) {
-            report.not_checked("unseen-gate-users", gate.id.to_string());
+            report.not_checked(Unchecked::UnseenGateUsers, gate.id.to_string());
             continue;
         }
         let Some(location) = gate.node.get_ref().location_at("/metadata/name") else { continue };

@@ -4,9 +4,9 @@
 
 use super::{field_name, known_name, local_references, target_name};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
+use crate::model::{ObjectId, Unchecked};
 use crate::text::edit_distance;
 use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Opener, OpenerCause, source_of};
 use crate::yaml::Location;
@@ -62,7 +62,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         // One source that most Kustomizations name is there, or nothing would run.
         let most = common.as_ref().filter(|common| common.is_named_by(&object.id, reference, name));
         if most.is_some_and(|common| common.first != object.id) {
-            report.not_checked("source-of-most", format!("{}: {kind} {wanted}", object.id));
+            report.not_checked(Unchecked::SourceOfMost, format!("{}: {kind} {wanted}", object.id));
             continue;
         }
         let level = if most.is_some() { level.min(Level::Warning) } else { level };
@@ -293,21 +293,13 @@ fn is_sibling(one: &str, other: &str) -> bool {
     one != other && letters(one) == letters(other)
 }
 
-fn reason(openers: &[&Opener], reference: &Reference<'_>) -> &'static str {
-    if is_workload(reference) {
-        return "reference-to-generated-object";
-    }
+fn reason(openers: &[&Opener], reference: &Reference<'_>) -> Unchecked {
+    let is_config = matches!(reference.kind.as_str(), "ConfigMap" | "Secret");
     match openers.first().map(|opener| opener.cause) {
-        _ if matches!(reference.kind.as_str(), "ConfigMap" | "Secret") => "reference-to-config",
-        Some(OpenerCause::NoEntry) => "reference-without-entry-point",
-        Some(OpenerCause::ExternalTree) => "reference-to-external-source",
-        Some(OpenerCause::PartialBuild) => "reference-into-partial-build",
-        Some(OpenerCause::ResourceSet) => "reference-into-resource-set",
-        Some(OpenerCause::Chart) => "reference-into-chart",
-        Some(OpenerCause::OtherRoot) => "reference-to-other-root",
-        Some(OpenerCause::Generator | OpenerCause::UnknownName | OpenerCause::ByHand) | None => {
-            "reference-to-generated-object"
-        }
+        _ if is_workload(reference) => Unchecked::ReferenceToGeneratedObject,
+        _ if is_config => Unchecked::ReferenceToConfig,
+        Some(OpenerCause::ByHand) | None => Unchecked::ReferenceToGeneratedObject,
+        Some(cause) => cause.unchecked(),
     }
 }
 

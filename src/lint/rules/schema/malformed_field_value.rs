@@ -6,7 +6,7 @@
 use super::{expected, faults, level, nearest, place, refusal, shown, takes_strings, title};
 use crate::lint::metadata::write_string;
 use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::ObjectId;
+use crate::model::{ObjectId, Unchecked};
 use crate::schema::{Fault, Malformed, Schema, Types};
 use crate::yaml::NodeRef;
 use crate::yaml::edit::{Content, Operation};
@@ -34,7 +34,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         }
         let is_text = matches!(what, Malformed::Pattern | Malformed::Format);
         if is_text && node.text().is_some_and(|text| is_placeholder(&text)) {
-            report.not_checked("placeholder", format!("{}: {pointer}", view.id));
+            report.not_checked(Unchecked::Placeholder, format!("{}: {pointer}", view.id));
             continue;
         }
         let Some(location) = place(view, node, pointer) else { continue };

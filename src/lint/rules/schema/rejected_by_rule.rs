@@ -3,6 +3,7 @@
 
 use super::{faults, level, place, refusal, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::schema::Fault;
 use crate::yaml::Location;
 
@@ -22,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let verdict = view.verdict();
     for rule in &verdict.unknown_rules {
-        report.not_checked("validation-rule", format!("{}: {rule}", view.id));
+        report.not_checked(Unchecked::ValidationRule, format!("{}: {rule}", view.id));
     }
     for fault in faults(view, verdict) {
         let Fault::Rejected { rule } = &fault.violation.fault else { continue };

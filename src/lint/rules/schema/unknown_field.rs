@@ -8,6 +8,7 @@ use crate::lint::metadata::{move_into, rename};
 use crate::lint::patches::Applier;
 use crate::lint::validity::Judged;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::schema::{Fault, Schema, TableKind, schema_at, table};
 use crate::yaml::edit::{Content, Operation};
 use crate::yaml::{Dialect, EntryRef, NodeRef, Scalar};
@@ -28,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let verdict = view.verdict();
     if verdict.unknown_kind && is_manifest(view) {
-        report.not_checked("kind-without-schema", format!("{} {}", view.id.api_version, view.id.kind));
+        report.not_checked(Unchecked::KindWithoutSchema, format!("{} {}", view.id.api_version, view.id.kind));
     }
     for fault in faults(view, verdict) {
         let Fault::UnknownField { entry, parent } = &fault.violation.fault else { continue };
