@@ -127,6 +127,11 @@ fn text(text: &Text) -> Value {
     }
 }
 
+/// A value that fits a sentence.
+fn told(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.is_empty() && text.len() <= 60 && !text.contains('\n'))
+}
+
 fn changed(
     pair: &Pair<'_>,
     object: &ObjectId,
@@ -156,7 +161,10 @@ fn changed(
                 value.clone(),
                 place,
                 Side::Head,
-                format!("{alert} sends it now"),
+                match told(value) {
+                    Some(value) => format!("{alert} now sends {key}: {value}"),
+                    None => format!("{alert} now sends {key}"),
+                },
             ),
             Some((before, _, was)) if *overridden && !was => {
                 push(
@@ -177,7 +185,12 @@ fn changed(
                     value.clone(),
                     place,
                     Side::Head,
-                    format!("{alert} sends another value"),
+                    match (told(before), told(value)) {
+                        (Some(before), Some(value)) => {
+                            format!("{alert} sends {key}: {value} instead of {before}")
+                        }
+                        _ => format!("{alert} sends another value of {key}"),
+                    },
                 );
             }
             Some(_) => {}
@@ -191,7 +204,10 @@ fn changed(
             Value::Null,
             place.clone(),
             Side::Base,
-            format!("{alert} no longer sends it"),
+            match told(before) {
+                Some(before) => format!("{alert} no longer sends {key}: {before}"),
+                None => format!("{alert} no longer sends {key}"),
+            },
         );
     }
 }

@@ -3,12 +3,14 @@
 //! `finalizerShouldDeleteResources` (kustomization_controller.go), fluxcd/pkg ssa
 //! `manager_delete.go`; helm-controller `reconcileDelete`.
 
+use super::fields::compare;
 use super::{Pair, Placed};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::suspend::suspension;
 use crate::world::{Applied, ApplyTarget, Cluster};
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, pointer_join};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Whether an object of the base is deleted by the change, not only no longer
 /// looked after.
@@ -159,4 +161,44 @@ pub(super) fn forces(after: &Placed<'_>) -> bool {
             text_at(node, map, "kustomize.toolkit.fluxcd.io/force")
                 .is_some_and(|text| text.eq_ignore_ascii_case("enabled"))
         })
+}
+
+/// Why a Kustomization builds as before for now: what applies it is suspended.
+pub(super) fn by_its_old_spec<'w>(pair: &Pair<'w>, by: &Applied) -> Option<String> {
+    let (base, head) = (pair.base?, pair.head?);
+    let find = |cluster: &'w Cluster| cluster.applied(by.id.namespace.as_deref(), &by.id.name);
+    let (before, now) = (find(base)?, find(head)?);
+    let parent = head.applied.get(now.applied_by? as usize).filter(|parent| parent.id != by.id)?;
+    let waits = is_suspended(pair.head, &parent.id, parent.node.get_ref());
+    (waits && !builds_alike(before, now))
+        .then(|| format!("{} keeps its old spec until {} is resumed", by.id, parent.id))
+}
+
+/// Whether the specs of a Kustomization build the same from the same files.
+pub(super) fn builds_alike(old: &Applied, new: &Applied) -> bool {
+    const DECIDES: [&str; 10] = [
+        "path",
+        "sourceRef",
+        "targetNamespace",
+        "namePrefix",
+        "nameSuffix",
+        "patches",
+        "images",
+        "components",
+        "postBuild",
+        "commonMetadata",
+    ];
+    let changed: BTreeSet<String> =
+        compare(old.node.get_ref(), new.node.get_ref()).into_iter().map(|change| change.path).collect();
+    !DECIDES.iter().any(|field| {
+        let pointer = pointer_join("/spec", field);
+        changes_within(&changed, &pointer)
+    })
+}
+
+fn changes_within(changed: &BTreeSet<String>, pointer: &str) -> bool {
+    changed.iter().any(|path| {
+        path.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            || pointer.starts_with(&format!("{path}/"))
+    })
 }

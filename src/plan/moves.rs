@@ -1,8 +1,7 @@
 //! Who takes over an object that another Kustomization applies after the change:
 //! the simulation of both, of what applies them, in every order.
 
-use super::fate::{is_suspended, protected, prunes, text_at};
-use super::fields::compare;
+use super::fate::{builds_alike, is_suspended, protected, prunes, text_at};
 use super::removal::what_goes;
 use super::{Effect, Pair, Placed, Side, pairs};
 use crate::model::references::{Role as Reference, has_ready_expression, references};
@@ -13,7 +12,7 @@ use crate::simulate::takeover::{
     Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Marks, Role, Settings, Ssa, State,
 };
 use crate::world::{Applied, ApplyTarget, Cluster, World};
-use crate::yaml::{NodeRef, pointer_join};
+use crate::yaml::NodeRef;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -242,7 +241,7 @@ fn one(
             true => Severity::Notable,
             false => Severity::Disruptive,
         };
-        effect.consequences.extend(what_goes(pair, before));
+        effect.consequences.extend(what_goes(before));
         if kinds::is_helm_release(id) {
             effect.consequences.push("its release is uninstalled then, and installed anew".to_owned());
         }
@@ -414,33 +413,4 @@ fn fingerprint(settings: &Settings) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(format!("{settings:?}").as_bytes());
     hasher.finish()
-}
-
-/// Whether the specs of a Kustomization build the same from the same files.
-fn builds_alike(old: &Applied, new: &Applied) -> bool {
-    const DECIDES: [&str; 10] = [
-        "path",
-        "sourceRef",
-        "targetNamespace",
-        "namePrefix",
-        "nameSuffix",
-        "patches",
-        "images",
-        "components",
-        "postBuild",
-        "commonMetadata",
-    ];
-    let changed: BTreeSet<String> =
-        compare(old.node.get_ref(), new.node.get_ref()).into_iter().map(|change| change.path).collect();
-    !DECIDES.iter().any(|field| {
-        let pointer = pointer_join("/spec", field);
-        changes_within(&changed, &pointer)
-    })
-}
-
-fn changes_within(changed: &BTreeSet<String>, pointer: &str) -> bool {
-    changed.iter().any(|path| {
-        path.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            || pointer.starts_with(&format!("{path}/"))
-    })
 }

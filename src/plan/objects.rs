@@ -4,7 +4,7 @@
 //! (ssa/manager_delete.go); helm-controller `reconcileDelete`; the API server's
 //! immutable fields.
 
-use super::fate::{forces, is_suspended};
+use super::fate::{by_its_old_spec, forces, is_suspended};
 use super::fields::{FieldChange, compare, fields, masked};
 use super::machines::Told;
 use super::removal::{emptied, removal, rename, renames};
@@ -188,7 +188,7 @@ fn rejected(
     effect.details.insert("refusal".to_owned(), refused::details(refusal));
     if forced && refusal.immutable {
         effect.consequences.push("force is set: the object is deleted and created anew".to_owned());
-        effect.consequences.extend(super::removal::what_goes(pair, before));
+        effect.consequences.extend(super::removal::what_goes(before));
         effect.details.insert("deleted".to_owned(), json!({&*id.kind: 1}));
         // Source: fluxcd/pkg ssa `Apply`: deleted during the dry run.
     } else if forced {
@@ -299,13 +299,16 @@ fn followers(pair: &Pair<'_>, id: &ObjectId) -> Option<String> {
 }
 
 /// Why a change stays in Git for now: what would apply it, or the release itself,
-/// is suspended.
+/// is suspended, or what would tell of it where to look.
 fn held_back(pair: &Pair<'_>, after: &Placed<'_>) -> Option<String> {
     let by = after
         .applied_by
         .filter(|by| by.id != after.object.id && is_suspended(pair.head, &by.id, by.node.get_ref()));
     if let Some(by) = by {
         return Some(format!("{} is suspended: applied when it is resumed", by.id));
+    }
+    if let Some(words) = after.applied_by.and_then(|by| by_its_old_spec(pair, by)) {
+        return Some(words);
     }
     let id = &after.object.id;
     let release = kinds::is_helm_release(id) && is_suspended(pair.head, id, after.object.node.get_ref());

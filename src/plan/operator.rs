@@ -43,7 +43,10 @@ pub(super) fn taken_over<'w>(
     let mut effect = Effect::new(pair, EffectKind::TakenOver, &now.object.id);
     let crds = flux.iter().filter(|placed| &*placed.object.id.kind == "CustomResourceDefinition").count();
     let prunes = flux.iter().any(|placed| fate(pair, placed) == Fate::Deleted);
-    effect.reason = format!("{} objects of Flux leave Git", flux.len());
+    effect.reason = match flux.len() {
+        1 => "1 object of Flux leaves Git".to_owned(),
+        count => format!("{count} objects of Flux leave Git"),
+    };
     effect.details.insert("objects".to_owned(), json!(flux.len()));
     effect.consequences.push(
         "once it is ready, they carry ssa: Ignore and prune: Disabled, and kustomize-controller leaves them alone"

@@ -1,6 +1,6 @@
 //! Objects that are gone, or have another name: what goes with them.
 
-use super::fate::{Fate, fate, is_suspended, protected};
+use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected};
 use super::fields::{compare, fields};
 use super::{Effect, Key, Objects, Pair, Placed, Side};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
@@ -61,7 +61,7 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
     let (id, old) = (&after.object.id, &before.object.id);
     let hashed = generated_stem(&old.name).is_some();
     let fate = fate(pair, before);
-    let loses = !hashed && fate == Fate::Deleted && what_goes(pair, before).is_some();
+    let loses = !hashed && fate == Fate::Deleted && what_goes(before).is_some();
     let mut effect = Effect::new(pair, EffectKind::Renamed, id);
     if hashed {
         effect.severity = Severity::Routine;
@@ -83,9 +83,9 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
     } else {
         effect.consequences.push(fate.words(old));
         if fate == Fate::Deleted {
-            effect.consequences.extend(what_goes(pair, before));
+            effect.consequences.extend(what_goes(before));
             effect.details.insert("deleted".to_owned(), json!({&*old.kind: 1}));
-            machines_of(pair, before, &mut effect);
+            machines_of(before, &mut effect);
             if let Some(short) = refactored(old) {
                 let namespace = old.namespace.as_deref().map_or(String::new(), |name| format!("{name}/"));
                 effect.consequences.push(format!(
@@ -125,7 +125,7 @@ pub(super) fn removal(
     effect.target = before.target.clone();
     effect.reason = "removed from Git".to_owned();
     match &fate {
-        Fate::Deleted => effect.consequences.extend(what_goes(pair, before)),
+        Fate::Deleted => effect.consequences.extend(what_goes(before)),
         Fate::Orphaned(why) | Fate::Kept(why) => {
             effect.consequences.push(format!("it stays in the cluster: {why}"))
         }
@@ -137,7 +137,8 @@ pub(super) fn removal(
         );
     }
     if fate == Fate::Deleted {
-        machines_of(pair, before, &mut effect);
+        machines_of(before, &mut effect);
+        effect.consequences.extend(before.applied_by.and_then(|by| by_its_old_spec(pair, by)));
     }
     if matches!(&fate, Fate::Orphaned(why) if why.contains("another cluster")) {
         effect.severity = Severity::Disruptive;
@@ -226,7 +227,7 @@ pub(super) fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fa
     for placed in inside {
         if *fate_of_it == Fate::Deleted && fate(pair, placed) == Fate::Deleted {
             *deleted.entry(placed.object.id.kind.to_string()).or_default() += 1;
-            machines += own_machines(pair, placed).unwrap_or(0);
+            machines += own_machines(placed).unwrap_or(0);
         } else {
             stay += 1;
         }
@@ -245,7 +246,7 @@ pub(super) fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fa
         for placed in inside {
             let namespaced = matches!(&*placed.object.id.kind, "Namespace" | "CustomResourceDefinition");
             if namespaced && fate(pair, placed) == Fate::Deleted {
-                words.extend(what_goes(pair, placed).map(|what| format!("{}: {what}", placed.object.id)));
+                words.extend(what_goes(placed).map(|what| format!("{}: {what}", placed.object.id)));
             }
         }
         let more = words.len().saturating_sub(3);
@@ -280,7 +281,7 @@ fn added_protection_too_late(pair: &Pair<'_>, id: &ObjectId) -> bool {
 }
 
 /// What a deletion takes along that Git does not bring back.
-pub(super) fn what_goes(pair: &Pair<'_>, before: &Placed<'_>) -> Option<String> {
+pub(super) fn what_goes(before: &Placed<'_>) -> Option<String> {
     let id = &before.object.id;
     let node = before.object.node.get_ref();
     let text = match (id.group(), &*id.kind) {
@@ -306,7 +307,7 @@ pub(super) fn what_goes(pair: &Pair<'_>, before: &Placed<'_>) -> Option<String> 
         }
         (CORE, "Cluster" | "MachineDeployment" | "MachineSet" | "MachinePool")
         | (CONTROL_PLANE, "KubeadmControlPlane") => {
-            return Some(match own_machines(pair, before) {
+            return Some(match own_machines(before) {
                 Some(1) => "1 Machine goes with it".to_owned(),
                 Some(count) if count > 0 => format!("{count} Machines go with it"),
                 _ => "its Machines go with it".to_owned(),
@@ -317,15 +318,15 @@ pub(super) fn what_goes(pair: &Pair<'_>, before: &Placed<'_>) -> Option<String> 
     Some(text.to_owned())
 }
 
-fn machines_of(pair: &Pair<'_>, before: &Placed<'_>, effect: &mut Effect) {
-    if let Some(count) = own_machines(pair, before).filter(|count| *count > 0) {
+fn machines_of(before: &Placed<'_>, effect: &mut Effect) {
+    if let Some(count) = own_machines(before).filter(|count| *count > 0) {
         effect.details.insert("machinesDeleted".to_owned(), json!(count));
     }
 }
 
 /// How many Machines an object of Cluster API has by its text: replicas that are
 /// not stated are one.
-fn own_machines(_pair: &Pair<'_>, before: &Placed<'_>) -> Option<u64> {
+fn own_machines(before: &Placed<'_>) -> Option<u64> {
     let id = &before.object.id;
     let node = before.object.node.get_ref();
     let replicas = |node: NodeRef<'_>, pointer: &str| match node.at(pointer) {

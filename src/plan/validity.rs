@@ -219,7 +219,7 @@ fn effect(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Placed<'_>, refu
     {
         let words = "force is set: the live object is deleted for it, and can't be created anew";
         effect.consequences.push(words.to_owned());
-        effect.consequences.extend(what_goes(pair, before));
+        effect.consequences.extend(what_goes(before));
         if kinds::is_kustomization(id) && prunes(before.object.node.get_ref()) {
             effect.consequences.push("everything that it applied is pruned with it".to_owned());
         }

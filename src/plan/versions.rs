@@ -205,3 +205,25 @@ fn substitution(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_from_its_first_version_to_its_last() {
+        let Standing::Known(known) = FLUX.standing("event.toolkit.fluxcd.io/team") else {
+            panic!("a key of Flux");
+        };
+        for (since, until, read) in [
+            (None, None, [true, true, true]),
+            (Some((2, 5)), None, [false, true, true]),
+            (None, Some((2, 5)), [true, true, false]),
+            (Some((2, 5)), Some((2, 5)), [false, true, false]),
+        ] {
+            let key = Key { since, until, ..*known };
+            let versions = ["2.4.1", "2.5.3", "2.6.0"].map(|text| Version::parse(text).expect("a version"));
+            assert_eq!(versions.map(|version| is_read(&key, version)), read, "{since:?} to {until:?}");
+        }
+    }
+}

@@ -208,6 +208,35 @@ fn what_a_cron_job_may_or_may_not_do_makes_a_gate_unknown() {
 }
 
 #[test]
+fn what_is_unknown_says_why() {
+    let manifests = "
+apiVersion: gating.toolkit.fluxcd.io/v1alpha1
+kind: Gate
+metadata: {name: perhaps, namespace: flux-system}
+spec: {interval: 1m, default: perhaps, window: 1h}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: waits, namespace: flux-system}
+spec: {interval: 10m, gates: [{name: perhaps}]}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: waits-elsewhere, namespace: flux-system}
+spec: {interval: 10m, gates: [{name: perhaps}, {name: other, namespace: 1}]}
+";
+    let simulation = run(manifests, "2021-03-26T10:30:00Z", "2021-03-27T00:00:00Z");
+    let why = |name: &str| {
+        let mut subjects = simulation.subjects.iter().filter(|subject| &*subject.id.name == name);
+        subjects.next_back().and_then(|subject| subject.unknown.clone())
+    };
+    let gate = "spec.default is neither opened nor closed";
+    assert_eq!(why("perhaps").as_deref(), Some(gate));
+    assert_eq!(why("waits").as_deref(), Some(gate));
+    assert_eq!(why("waits-elsewhere").as_deref(), Some("one of its gates is not known"));
+}
+
+#[test]
 fn a_suspended_cron_job_does_nothing() {
     let simulation = run(
         &FRIDAYS.replace("timeZone: Europe", "suspend: true\n  timeZone: Europe"),

@@ -384,6 +384,55 @@ fn settings_of_the_cluster_decide() {
     }
 }
 
+/// What a Provider's expression sees of the event, its Alert and the Provider.
+#[test]
+fn commit_statuses_of_expressions() {
+    for (expression, context) in [
+        ("event.involvedObject.name + '/' + event.metadata.team", "apps/shop"),
+        ("alert.metadata.name + '/' + provider.spec.type", "on-call/github"),
+        // The API server stores no null.
+        ("has(provider.spec.proxy) ? 'proxy' : 'direct'", "direct"),
+    ] {
+        let provider = json!({"type": "github", "proxy": null, "commitStatusExpr": expression});
+        let mut kustomization = object("Kustomization", "fleet", "apps", &json!({}));
+        kustomization["metadata"]["annotations"] = json!({"event.toolkit.fluxcd.io/team": "shop"});
+        let alert = json!({
+            "providerRef": {"name": "forge"},
+            "eventSources": [{"kind": "Kustomization", "name": "*"}],
+        });
+        let repository = repository(&[
+            object("Provider", "fleet", "forge", &provider),
+            object("Alert", "fleet", "on-call", &alert),
+            kustomization,
+        ]);
+        let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
+            .args(["simulate", "events", "--no-config", "--root"])
+            .arg(repository.path())
+            .output()
+            .expect("the command runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(&format!("commit status: context {context}, ")), "{expression}: {text}");
+    }
+}
+
+/// Before Flux 2.5 an object's annotations are left out, and nothing else.
+#[test]
+fn annotations_that_are_not_sent_yet() {
+    let mut kustomization = object("Kustomization", "fleet", "apps", &json!({}));
+    kustomization["metadata"]["annotations"] = json!({"event.toolkit.fluxcd.io/team": "shop"});
+    let repository = repository(&[kustomization]);
+    let revision = "kustomize.toolkit.fluxcd.io/revision";
+    let given = format!("{revision}=main@sha1:5394cb7f48332b2de7c17dd8b8384bbc84b7e738");
+    for (version, dropped) in [("2.4", json!(["event.toolkit.fluxcd.io/team"])), ("2.5", json!([]))] {
+        let config = format!("{{version: 1, target: {{flux: \"{version}\"}}}}");
+        write(repository.path(), ".forebay.yaml", &config);
+        let answer = simulate(repository.path(), &["--object", "ks/apps", "--controller-metadata", &given]);
+        let found: Vec<&Value> =
+            list(&answer["objects"][0]["dropped"]).iter().map(|one| &one["key"]).collect();
+        assert_eq!(json!(found), dropped, "{version}: {answer}");
+    }
+}
+
 #[test]
 fn what_cannot_be_answered() {
     let repository = repository(&[object("Kustomization", "flux-system", "apps", &json!({}))]);

@@ -53,6 +53,37 @@ fn recorded_states_are_answered() {
     }
 }
 
+/// Beside the recorded cases: workers without an extension that plans, and the older
+/// workers first.
+#[test]
+fn plans_of_workers_in_given_states() {
+    let versions = json!(["v1.30.4", "v1.31.9", "v1.32.8", "v1.33.5", "v1.34.1"]);
+    for (input, control_plane, deployments, pools) in [
+        (
+            json!({"desiredVersion": "v1.34.1", "controlPlaneVersion": "v1.30.4",
+                   "machineDeploymentVersion": "v1.30.4", "clusterClassVersions": versions}),
+            json!(["v1.31.9", "v1.32.8", "v1.33.5", "v1.34.1"]),
+            json!(["v1.33.5", "v1.34.1"]),
+            json!([]),
+        ),
+        (
+            json!({"desiredVersion": "v1.34.1", "controlPlaneVersion": "v1.34.1",
+                   "machineDeploymentVersion": "v1.33.1", "machinePoolVersion": "v1.34.1",
+                   "planFunctionReturns": {"controlPlane": [], "workers": [], "error": null}}),
+            json!([]),
+            json!(["v1.34.1"]),
+            json!(["v1.34.1"]),
+        ),
+    ] {
+        let output = forebay(None, &["--input", "-"], &input.to_string());
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let result = &answer["result"];
+        assert_eq!(result["controlPlaneUpgradePlan"], control_plane, "{input}");
+        assert_eq!(result["machineDeploymentUpgradePlan"], deployments, "{input}");
+        assert_eq!(result["machinePoolUpgradePlan"], pools, "{input}");
+    }
+}
+
 #[test]
 fn an_input_that_asks_nothing_is_a_usage_error() {
     let output = forebay(None, &["--input", "-"], "{}");
@@ -260,4 +291,66 @@ fn names_of_v1beta1_mean_the_same() {
         .replace("classRef: {name: quick-start}", "class: quick-start");
     let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.34.1"];
     assert_eq!(states(&sequence(&old, &upgrade)), states(&sequence(&fleet("", ""), &upgrade)));
+}
+
+/// What an extension plans is not known; the workers go where the control plane goes.
+#[test]
+fn an_extension_that_plans_hides_the_steps_between() {
+    let versions = "kubernetesVersions: [v1.30.4, v1.31.9, v1.32.8, v1.33.5, v1.34.1]";
+    let planned = |workers: &str| {
+        let class = "upgrade: {external: {generateUpgradePlanExtension: plan.addons}}";
+        let (cluster, _) = FLEET.split_once("    workers:\n").expect("a fleet with workers");
+        let cluster = cluster.replace(versions, class).replace("{ANNOTATIONS}", "{}");
+        format!("{cluster}{workers}")
+    };
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.33.5"];
+    let both = "    workers:
+      machineDeployments: [{class: w, name: md-0, replicas: 6}]
+      machinePools: [{class: p, name: mp-0, replicas: 2}]
+";
+    let answer = sequence(&planned(both), &upgrade);
+    assert!(answer["notes"][0].as_str().is_some_and(|note| note.contains("extension plan.addons")));
+    assert_eq!(answer["upgradePlan"], json!({"controlPlane": ["v1.33.5"], "workers": ["v1.33.5"]}));
+    let steps = answer["steps"].as_array().expect("steps");
+    let workers = steps.iter().find(|step| step["kind"] == "workers").expect("workers follow");
+    assert_eq!(workers["fromVersion"], "v1.30.4");
+    assert_eq!(workers["reason"], "md-0: 6 Machines; mp-0: 2 Machines");
+    // Without workers nothing waits for them.
+    let alone = sequence(&planned(""), &upgrade);
+    assert_eq!(alone["upgradePlan"], json!({"controlPlane": ["v1.33.5"], "workers": []}));
+    assert!(!states(&alone).iter().any(|step| step.contains("orkers")), "{:?}", states(&alone));
+    // Before 1.12 no extension is asked, and a minor can't be skipped.
+    let config = "version: 1\ntarget: {clusterApi: \"1.11\"}\n";
+    let older = sequence_under(config, &planned(both), &upgrade);
+    assert_eq!(older["steps"], json!([]));
+    assert!(older["notes"][0].as_str().is_some_and(|note| note.contains("skips a minor")), "{older}");
+}
+
+#[test]
+fn workers_go_one_after_another_unless_the_cluster_says_how_many_at_once() {
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.31.9"];
+    for (annotation, words) in [
+        ("", "md-0: 6 Machines, then md-1"),
+        ("topology.cluster.x-k8s.io/upgrade-concurrency: '1'", "md-0: 6 Machines, then md-1"),
+        ("topology.cluster.x-k8s.io/upgrade-concurrency: '2'", "md-0: 6 Machines, md-1"),
+    ] {
+        let answer = sequence(&fleet(annotation, ""), &upgrade);
+        let steps = answer["steps"].as_array().expect("steps");
+        let workers = steps.iter().find(|step| step["kind"] == "workers").expect("workers follow");
+        assert_eq!(workers["reason"], words, "{annotation}");
+    }
+}
+
+/// The namespace of a class is the Cluster's unless another one is stated.
+#[test]
+fn classes_of_other_namespaces() {
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.34.1"];
+    let expected = states(&sequence(&fleet("", ""), &upgrade));
+    let named = "classRef: {name: quick-start}";
+    let empty = fleet("", "").replace(named, "classRef: {name: quick-start, namespace: ''}");
+    assert_eq!(states(&sequence(&empty, &upgrade)), expected);
+    let elsewhere = fleet("", "")
+        .replace("{name: quick-start, namespace: fleet}", "{name: quick-start, namespace: classes}")
+        .replace(named, "classRef: {name: quick-start, namespace: classes}");
+    assert_eq!(states(&sequence(&elsewhere, &upgrade)), expected);
 }

@@ -180,6 +180,28 @@ fn keys_that_stop_say_where() {
     assert_eq!(node["labels"]["node.cluster.x-k8s.io/b"]["location"]["line"], 1);
 }
 
+#[test]
+fn a_pool_passes_on_what_its_template_holds() {
+    let pool = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachinePool",
+        "metadata": {"name": "pool", "namespace": "ns", "labels": {"node.cluster.x-k8s.io/a": "top"}},
+        "spec": {"clusterName": "c", "template": {
+            "metadata": {"labels": {"node.cluster.x-k8s.io/b": "y"}},
+            "spec": {"taints": [{"key": "k", "effect": "NoSchedule", "propagation": "Always"}]},
+        }},
+    });
+    let objects = simulate(&[pool], &no_config());
+    let machine = derived(&objects, "Machine");
+    assert_eq!(machine["labels"]["cluster.x-k8s.io/pool-name"]["value"], "pool");
+    assert_eq!(machine["taints"], json!([]));
+    let stops = machine["notPropagated"].as_array().expect("a list").iter();
+    let stops: Vec<String> = stops.map(|stop| format!("{} {}", stop["key"], stop["stopsAt"])).collect();
+    assert_eq!(stops, [r#""k" "MachinePool""#, r#""node.cluster.x-k8s.io/a" "MachinePool""#]);
+    let node = derived(&objects, "Node");
+    assert_eq!(values(&node["labels"]), json!({"node.cluster.x-k8s.io/b": "y"}));
+}
+
 /// Labels of Machines reach Nodes in every version, annotations since 1.10.
 #[test]
 fn annotations_reach_nodes_of_newer_versions_only() {

@@ -233,7 +233,10 @@ mod tests {
             ("/path", false),
             ("https://a b/", false),
             ("https://host:port/", false),
+            ("https://host/%2f", true),
             ("https://host/%zz", false),
+            ("https://host/%2z", false),
+            ("https://host/%2", false),
         ] {
             assert_eq!(with_url(url).problems(true).is_empty(), accepted, "{url}");
         }

@@ -362,7 +362,8 @@ impl Runner<'_, '_> {
             control_plane: vec![to.to_owned()],
             machine_deployments: stop(WorkerKind::MachineDeployment),
             machine_pools: stop(WorkerKind::MachinePool),
-            min_workers_version: self.workers.iter().any(|w| !w.entries.is_empty()).then(|| from.to_owned()),
+            // Where there are no workers nothing asks for it.
+            min_workers_version: Some(from.to_owned()),
         }
     }
 

@@ -376,6 +376,12 @@ mod tests {
                 true,
             ),
             (
+                "null is absent",
+                json!({"files": null, "clusterConfiguration": {"apiServer": {"extraArgs": null}}}),
+                json!({"joinConfiguration": {"controlPlane": {}}}),
+                true,
+            ),
+            (
                 "but not for taints of the node",
                 json!({"joinConfiguration": {"nodeRegistration": {"taints": []}}}),
                 json!({"joinConfiguration": {"controlPlane": {}}}),

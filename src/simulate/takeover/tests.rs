@@ -331,6 +331,17 @@ fn force_deletes_what_the_api_server_refuses() {
     assert_eq!(case(Refusal::Invalid, vec![map("other")]), set([Outcome::Deleted]));
     let bad = Manifest { refusal: Some(Refusal::Invalid), ..Manifest::plain(id("ConfigMap", "new"), 0) };
     assert_eq!(case(Refusal::Immutable, vec![bad]), set([Outcome::Deleted]));
+    // Without it nothing is applied; the mark of the live object is as good.
+    let case = |before: Manifest| {
+        let refused = Manifest { refusal: Some(Refusal::Immutable), content: 1, ..map("x") };
+        Case::new(
+            vec![(kustomization("a", settings()), vec![before])],
+            vec![(kustomization("a", settings()), vec![refused])],
+        )
+        .outcomes(x())
+    };
+    assert_eq!(case(map("x")), set([Outcome::Kept]));
+    assert_eq!(case(marked(|x| x.marks.force = true)), set([Outcome::Recreated]));
 }
 
 fn release(text: &str) -> (ObjectId, Release) {
@@ -417,6 +428,18 @@ fn releases_of_moved_and_removed_objects() {
         vec![(kustomization("a", settings()), vec![manifest("{targetNamespace: apps}", 1)])],
     );
     assert_eq!(renamed.outcomes(installed(plain)), set([Outcome::Deleted]));
+    // Of two that share a release, the one that is left installs it anew at once.
+    let twin = |name: &str| {
+        let shared = "{releaseName: web}";
+        let text = format!("{RELEASE}{shared}").replace("name: web,", &format!("name: {name},"));
+        let (id, release) = release(&text);
+        Manifest { role: Role::HelmRelease(release), ..Manifest::plain(Id::from(&id), 0) }
+    };
+    let shared = Case::new(
+        vec![(kustomization("a", settings()), vec![twin("one"), twin("two")])],
+        vec![(kustomization("a", settings()), vec![twin("one")])],
+    );
+    assert_eq!(shared.outcomes(installed("{releaseName: web}")), set([Outcome::Recreated]));
 }
 
 #[test]
