@@ -376,9 +376,9 @@ mod tests {
                 true,
             ),
             (
-                "null is absent",
-                json!({"files": null, "clusterConfiguration": {"apiServer": {"extraArgs": null}}}),
-                json!({"joinConfiguration": {"controlPlane": {}}}),
+                "null is absent, in entries of lists too",
+                json!({"users": null, "files": [{"path": "/etc/a", "owner": null}]}),
+                json!({"files": [{"path": "/etc/a"}], "joinConfiguration": {"controlPlane": {}}}),
                 true,
             ),
             (
