@@ -1,7 +1,7 @@
 //! The `forebay` command: parse the arguments, run, exit code. Nothing else.
 
-// Trees are made of many small pieces, and musl's own allocator takes a lock for each
-// (figures in docs/performance.md).
+// musl's own takes a lock for each piece, and trees are made of many small ones.
+#[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -135,11 +135,14 @@ fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_
     }
     let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
     let all = compare(old, new);
+    if all.is_empty() {
+        return;
+    }
     if let Some(refusal) = refused::refusal(id, old, new, &all) {
         out.push(rejected(pair, before, after, &all, &refusal));
         return;
     }
-    if let Some(effect) = validity::refused(pair, Some(before), after).filter(|_| !all.is_empty()) {
+    if let Some(effect) = validity::refused(pair, Some(before), after) {
         out.push(effect);
         return;
     }

@@ -11,7 +11,7 @@ use super::fate::text_at;
 use super::fields::FieldChange;
 use crate::model::ObjectId;
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, INFRASTRUCTURE};
-use crate::yaml::{Known, NodeRef};
+use crate::yaml::NodeRef;
 use serde_json::{Value, json};
 
 /// Why a change is refused.
@@ -403,9 +403,6 @@ fn unselected(node: NodeRef<'_>, selector: &str) -> Option<bool> {
     let wanted = node.at(selector).filter(|map| map.is_map())?;
     let mut missing = false;
     for entry in wanted.entries() {
-        if entry.value.same_value(entry.value) == Known::Unknown {
-            return None;
-        }
         let value = entry.value.text()?;
         let label = text_at(node, "/spec/template/metadata/labels", &entry.key);
         let unknown = node

@@ -38,11 +38,14 @@ impl NodeRef<'_> {
 
     /// Equal values after a build: maps regardless of order, scalars by type
     /// and value. An unknown part makes it `Known::Unknown` unless something
-    /// else differs.
+    /// else differs, or both are one and the same node.
     pub fn same_value(self, other: NodeRef<'_>) -> Known<bool> {
-        if let (NodeRef::Built(a), NodeRef::Built(b)) = (self, other)
-            && Arc::ptr_eq(a, b)
-        {
+        let is_one = match (self, other) {
+            (NodeRef::Source(a, left), NodeRef::Source(b, right)) => left == right && Arc::ptr_eq(a, b),
+            (NodeRef::Built(a), NodeRef::Built(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        if is_one {
             return Known::Value(true);
         }
         if self.is_unknown() || other.is_unknown() {
