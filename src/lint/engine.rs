@@ -10,7 +10,7 @@ use super::{
 use crate::config::{Config, RuleLevel};
 use crate::model::kinds;
 use crate::model::{Certainty, Unchecked};
-use crate::repo::{Content, File, Snapshot, Unreadable, is_manifest_path};
+use crate::repo::{Content, File, Snapshot, Unreadable};
 use crate::text::suggest;
 use crate::world::entry::{is_archive, is_leftover};
 use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
@@ -250,7 +250,7 @@ fn run_all(
 fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotChecked) -> Vec<&'w Arc<File>> {
     let (snapshot, config) = (&*world.snapshot, scope.config);
     let mut files = Vec::new();
-    for file in snapshot.files().iter().filter(|file| is_manifest_path(&file.path)) {
+    for file in snapshot.files().iter().filter(|file| file.is_manifest) {
         let is_baseline = config.baseline.as_ref().is_some_and(|baseline| *baseline.value == *file.path);
         if is_baseline || scope.excluded(&file.path) {
             continue;

@@ -10,6 +10,7 @@ use crate::world::World;
 use crate::world::schemas::Found;
 use crate::yaml::{Location, Node, NodeRef, Value, pointer_segments};
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 /// Items of a list that an operation of a JSON patch may name.
 const ITEMS: usize = 64;
@@ -74,8 +75,8 @@ struct Collected<'w> {
 impl Collected<'_> {
     fn of_files(&mut self) {
         let snapshot = &*self.world.snapshot;
-        let place = |location: &Location| (location.path.to_string(), location.start);
-        let used: FxHashSet<(String, u32)> = self
+        let place = |location: &Location| (location.path.clone(), location.start);
+        let used: FxHashSet<(Arc<str>, u32)> = self
             .world
             .objects
             .iter()

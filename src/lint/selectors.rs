@@ -1,6 +1,6 @@
 //! Which label and annotation keys something in the repository looks for.
 
-use crate::repo::{Snapshot, is_manifest_path};
+use crate::repo::Snapshot;
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{NodeRef, Source};
 use rustc_hash::FxHashSet;
@@ -16,7 +16,7 @@ impl Selectors {
     /// Read all manifests, templates included.
     pub(super) fn collect(snapshot: &Snapshot) -> Selectors {
         let mut found = Selectors::default();
-        for file in snapshot.files().iter().filter(|file| is_manifest_path(&file.path)) {
+        for file in snapshot.files().iter().filter(|file| file.is_manifest) {
             for source in snapshot.sources(file) {
                 found.collect_document(source);
             }

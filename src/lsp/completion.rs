@@ -16,7 +16,7 @@ use crate::model::keys::{FLUX, Grammar, Shape};
 use crate::model::kinds::is_kustomization;
 use crate::model::references::{group_of, references};
 use crate::model::{ObjectId, keys};
-use crate::repo::{is_manifest_path, join};
+use crate::repo::join;
 use crate::rewrite::refactor::class::Part;
 use crate::rewrite::subject::home;
 use crate::schema::explain::{at, fields, type_of};
@@ -396,7 +396,7 @@ fn directories(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effe
     // A new one is taken from where its neighbours are.
     let root = trees.map(str::to_owned).next().unwrap_or_default();
     let mut found: Vec<String> = Vec::new();
-    for file in state.snapshot().files_below(&root).iter().filter(|file| is_manifest_path(&file.path)) {
+    for file in state.snapshot().files_below(&root).iter().filter(|file| file.is_manifest) {
         let inner = file.path[root.len()..].trim_start_matches('/');
         let mut at = directory(inner);
         while !at.is_empty() && !found.iter().any(|known| known == at) {
@@ -419,7 +419,7 @@ fn paths_of_kustomization(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer
     let own = directory(path);
     let snapshot = state.snapshot();
     let mut found: Vec<(String, bool)> = Vec::new();
-    for file in snapshot.files().iter().filter(|file| is_manifest_path(&file.path) && *file.path != *path) {
+    for file in snapshot.files().iter().filter(|file| file.is_manifest && *file.path != *path) {
         let at = directory(&file.path);
         let name = file.path.rsplit('/').next().unwrap_or_default();
         if FILE_NAMES.contains(&name) {

@@ -523,7 +523,7 @@ fn is_text_of(snapshot: &Snapshot, path: &str, text: &str) -> bool {
 /// Whether a text does not parse. An unfinished line does not make a template of a
 /// manifest with `{{` in it that `before` could read.
 fn is_broken(snapshot: &Snapshot, path: &str, before: &Snapshot) -> bool {
-    let Some(file) = snapshot.file(path).filter(|file| is_manifest_path(&file.path)) else { return false };
+    let Some(file) = snapshot.file(path).filter(|file| file.is_manifest) else { return false };
     let was_read = || before.file(path).is_some_and(|file| !before.is_template(file));
     snapshot.stream(file).is_some_and(|stream| !stream.errors.is_empty())
         && (!snapshot.is_template(file) || was_read())

@@ -28,8 +28,7 @@ impl Changes {
         let mut paths: BTreeSet<Arc<str>> = BTreeSet::new();
         for (here, there) in [(base, head), (head, base)] {
             let files = here.snapshot.files().iter();
-            let read = files
-                .filter(|file| crate::repo::is_manifest_path(&file.path) || here.inputs.contains(&file.path));
+            let read = files.filter(|file| file.is_manifest || here.inputs.contains(&file.path));
             let other = read.filter(|file| !here.snapshot.has_same_content(&there.snapshot, &file.path));
             paths.extend(other.map(|file| file.path.clone()));
         }

@@ -3,7 +3,6 @@
 
 use super::{Effect, builds};
 use crate::kustomize::FILE_NAMES;
-use crate::repo::is_manifest_path;
 use crate::world::{Outcome, World};
 use crate::yaml::{Known, Location, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -50,7 +49,7 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
     let (named_before, named_after) = (Named::of(base), Named::of(head));
     for (here, there, named) in [(base, head, &named_before), (head, base, &named_after)] {
         for file in here.snapshot.files() {
-            let counts = is_manifest_path(&file.path) || is_part(&file.path) || named.has(&file.path);
+            let counts = file.is_manifest || is_part(&file.path) || named.has(&file.path);
             if counts && !here.snapshot.has_same_content(&there.snapshot, &file.path) {
                 changed.insert(&file.path);
             }

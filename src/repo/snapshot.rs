@@ -24,11 +24,15 @@ pub struct File {
     pub kind: FileKind,
     /// Whether git tracks it.
     pub tracked: bool,
+    /// Whether it looks like a manifest: by its extension alone.
+    pub is_manifest: bool,
     /// Size in bytes as the file system says; 0 in a revision.
     pub size: u64,
     oid: Option<String>,
     blob: OnceLock<Result<Arc<Blob>, Unreadable>>,
     sources: OnceLock<Vec<Arc<Source>>>,
+    /// Those that it would state if it were no template.
+    objects: OnceLock<Vec<Object>>,
     template: OnceLock<bool>,
     generated: OnceLock<bool>,
 }
@@ -117,7 +121,7 @@ impl Snapshot {
         let wanted: Vec<&Arc<File>> = snapshot
             .files
             .iter()
-            .filter(|file| is_manifest_path(&file.path) && file.kind == FileKind::Regular)
+            .filter(|file| file.is_manifest && file.kind == FileKind::Regular)
             .filter(|file| file.blob.get().is_none())
             .collect();
         let oids: Vec<&str> = wanted.iter().filter_map(|file| file.oid.as_deref()).collect();
@@ -197,10 +201,12 @@ impl Snapshot {
                 path: path.into(),
                 kind: FileKind::Regular,
                 tracked,
+                is_manifest: is_manifest_path(path),
                 size: bytes.len() as u64,
                 oid: None,
                 blob: OnceLock::from(Ok(self.store.intern(bytes))),
                 sources: OnceLock::new(),
+                objects: OnceLock::new(),
                 template: OnceLock::new(),
                 generated: OnceLock::new(),
             });
@@ -257,6 +263,7 @@ impl Snapshot {
             .into_iter()
             .map(|entry| {
                 Arc::new(File {
+                    is_manifest: is_manifest_path(&entry.path),
                     path: entry.path.into(),
                     kind: entry.kind,
                     tracked: entry.tracked,
@@ -264,6 +271,7 @@ impl Snapshot {
                     oid: entry.oid,
                     blob: OnceLock::new(),
                     sources: OnceLock::new(),
+                    objects: OnceLock::new(),
                     template: OnceLock::new(),
                     generated: OnceLock::new(),
                 })
@@ -302,21 +310,23 @@ impl Snapshot {
 
     fn with_objects(mut self) -> Snapshot {
         self.end = self.bounded();
-        let per_file: Vec<Vec<Object>> = self
+        let stated = |file: &File| {
+            let mut objects = Vec::new();
+            for source in self.sources(file) {
+                objects_of(source, &mut objects);
+            }
+            objects
+        };
+        let per_file: Vec<&[Object]> = self
             .files
             .par_iter()
             .with_min_len(16)
-            .map(|file| {
-                let mut objects = Vec::new();
-                if is_manifest_path(&file.path) && !self.is_template(file) {
-                    for source in self.sources(file) {
-                        objects_of(source, &mut objects);
-                    }
-                }
-                objects
+            .map(|file| match file.is_manifest && !self.is_template(file) {
+                true => file.objects.get_or_init(|| stated(file)).as_slice(),
+                false => &[],
             })
             .collect();
-        self.objects = per_file.into_iter().flatten().collect();
+        self.objects = per_file.concat();
         self
     }
 
@@ -457,10 +467,7 @@ impl Snapshot {
 
     /// A file's content, read on first use.
     pub fn blob<'s>(&'s self, file: &'s File) -> Result<&'s Arc<Blob>, &'s Unreadable> {
-        if self.end < self.files.len()
-            && is_manifest_path(&file.path)
-            && file.path >= self.files[self.end].path
-        {
+        if self.end < self.files.len() && file.is_manifest && file.path >= self.files[self.end].path {
             return Err(&Unreadable::BeyondTotal);
         }
         file.blob.get_or_init(|| self.read(file)).as_ref()
@@ -468,7 +475,7 @@ impl Snapshot {
 
     /// The first manifest with which the tree is more than one run can hold.
     fn bounded(&self) -> usize {
-        let manifests = || self.files.iter().enumerate().filter(|(_, file)| is_manifest_path(&file.path));
+        let manifests = || self.files.iter().enumerate().filter(|(_, file)| file.is_manifest);
         // By what the file system says, before anything is read.
         let mut size = 0;
         let listed = manifests().find(|(_, file)| {
@@ -479,14 +486,12 @@ impl Snapshot {
         let known: Vec<(u64, u64)> = self.files[..end]
             .par_iter()
             .with_min_len(16)
-            .map(|file| {
-                match is_manifest_path(&file.path).then(|| file.blob.get_or_init(|| self.read(file))) {
-                    Some(Ok(blob)) if blob.separators < DOCUMENT_LIMIT => {
-                        (blob.bytes.len() as u64, blob.separators as u64 + 1)
-                    }
-                    Some(Ok(blob)) => (blob.bytes.len() as u64, 0),
-                    _ => (0, 0),
+            .map(|file| match file.is_manifest.then(|| file.blob.get_or_init(|| self.read(file))) {
+                Some(Ok(blob)) if blob.separators < DOCUMENT_LIMIT => {
+                    (blob.bytes.len() as u64, blob.separators as u64 + 1)
                 }
+                Some(Ok(blob)) => (blob.bytes.len() as u64, 0),
+                _ => (0, 0),
             })
             .collect();
         let (mut bytes, mut documents) = (0, 0);

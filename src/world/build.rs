@@ -31,7 +31,7 @@ pub struct FluxBuild {
     /// In the order in which they are applied. Also there when the build fails
     /// in the cluster for one of the reasons below: then what they fail on is
     /// unknown in them.
-    pub objects: Vec<BuiltObject>,
+    pub objects: Vec<Arc<BuiltObject>>,
     /// What was left out: a name of the JSON contract, the thing, and where.
     pub partial: Vec<(Unchecked, String, Option<Location>)>,
     /// Variables with names or values that fail the build.
@@ -63,6 +63,16 @@ pub struct BuiltObject {
     pub files: Vec<(&'static str, Location)>,
     /// What substitution stumbles over in it.
     pub problems: Vec<Problem>,
+    /// The identity that the root states.
+    pub id: Option<ObjectId>,
+}
+
+impl BuiltObject {
+    /// One that nothing was substituted in.
+    pub fn new(node: Node, files: Vec<(&'static str, Location)>) -> BuiltObject {
+        let id = ObjectId::of(node.get_ref());
+        BuiltObject { node, files, problems: Vec::new(), id }
+    }
 }
 
 /// Why there is no build.
@@ -126,6 +136,8 @@ pub fn build(
     let metadata_place = kustomization.location_at("/spec/commonMetadata");
     let substitutes = variables.runs() != Some(false);
     for object in &mut build.objects {
+        let object = Arc::make_mut(object);
+        let built = object.node.clone();
         if decrypts && let Some(decrypted) = decrypt(object.node.get_ref()) {
             object.node = decrypted;
         }
@@ -170,7 +182,10 @@ pub fn build(
             }
         }
         let view = object.node.get_ref();
-        if ObjectId::of(view).is_none() {
+        if !object.node.is(&built) {
+            object.id = ObjectId::of(view);
+        }
+        if object.id.is_none() {
             build.partial.push((
                 Unchecked::UnknownKind,
                 "an object of unknown kind".to_owned(),
@@ -365,7 +380,7 @@ impl FluxBuild {
             }
             let files = resource.files.iter().map(|file| (file.role.name(), (*file.location).clone()));
             let files = files.collect();
-            self.objects.push(BuiltObject { node: resource.node, files, problems: Vec::new() });
+            self.objects.push(Arc::new(BuiltObject::new(resource.node, files)));
         }
         let partial = build
             .partial

@@ -138,6 +138,9 @@ impl<'w> Earlier<'w> {
 
 /// Equal values, the same unknown parts included.
 fn same(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
+    if one.is(other) {
+        return true;
+    }
     if one.is_unknown() || other.is_unknown() {
         return one.is_unknown() && other.is_unknown() && one.holes() == other.holes();
     }

@@ -69,7 +69,7 @@ pub(crate) struct Entry {
     /// The root Kustomizations: (identity, effective object).
     pub kustomizations: Vec<(ObjectId, Node)>,
     /// What overlays that nothing applies build to.
-    pub overlay: Vec<BuiltObject>,
+    pub overlay: Vec<Arc<BuiltObject>>,
     /// Objects that the entry point creates beside them (the source of a
     /// FluxInstance), with their fields where those are known.
     pub generated: Vec<(ObjectId, Option<Node>)>,

@@ -123,7 +123,7 @@ pub(super) struct Repository<'a> {
 }
 
 /// An object of a cluster, where it goes and what applies it.
-pub(super) type Placed = (ObjectId, BuiltObject, ApplyTarget, Option<u32>);
+pub(super) type Placed = (ObjectId, Arc<BuiltObject>, ApplyTarget, Option<u32>);
 
 /// A cluster with its objects still at hand.
 pub(super) struct Grown {
@@ -153,7 +153,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
     let sources = Sources { snapshot, shared, config, urls, entry, pushes };
     let mut known: FxHashMap<Identity, Built> = FxHashMap::default();
     let placed = entry.overlay.iter().filter_map(|object| {
-        let id = ObjectId::of(object.node.get_ref())?;
+        let id = object.id.clone()?;
         Some((key_of(&id), (id, object.node.clone())))
     });
     let placed: Vec<_> =
@@ -235,13 +235,13 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         for (at, (id, node)) in pair.enumerate() {
             let files =
                 node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
-            let built = BuiltObject { node: node.clone(), files, problems: Vec::new() };
+            let built = Arc::new(BuiltObject::new(node.clone(), files));
             grown.objects.insert(at, (id.clone(), built, ApplyTarget::Local, None));
         }
         grown.generated.clear();
     }
     for object in &entry.overlay {
-        if let Some(id) = ObjectId::of(object.node.get_ref()) {
+        if let Some(id) = object.id.clone() {
             grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
         }
     }
@@ -304,7 +304,7 @@ fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &Grown) -> Vec<Placed> {
         }
         let files =
             object.node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
-        let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
+        let built = Arc::new(BuiltObject::new(object.node.clone(), files));
         placed.push((object.id.clone(), built, ApplyTarget::Local, None));
     }
     placed
@@ -321,7 +321,7 @@ fn relevant(id: &ObjectId) -> bool {
 }
 
 struct Round {
-    objects: Vec<(ObjectId, BuiltObject, ApplyTarget, Option<u32>)>,
+    objects: Vec<(ObjectId, Arc<BuiltObject>, ApplyTarget, Option<u32>)>,
     applied: Vec<Applied>,
     read: FxHashSet<Arc<str>>,
     /// ResourceSets of which everything that they make is among the objects.
@@ -426,7 +426,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, b
             let Ok(build) = &built.result else { continue };
             out.read.extend(build.files_read.iter().cloned());
             for object in &build.objects {
-                let Some(id) = ObjectId::of(object.node.get_ref()) else { continue };
+                let Some(id) = object.id.clone() else { continue };
                 let local = target == ApplyTarget::Local;
                 let made = if local && id.is(kinds::OPERATOR, "ResourceSet") {
                     made_by(objects, &id, object.node.get_ref())
@@ -437,10 +437,8 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, b
                     out.expanded.push(id.clone());
                 }
                 // What a ResourceSet makes, the operator applies.
-                let made = made
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|object| Some((ObjectId::of(object.node.get_ref())?, object, None)));
+                let made =
+                    made.into_iter().flatten().filter_map(|object| Some((object.id.clone()?, object, None)));
                 for (id, object, by) in std::iter::once((id, object.clone(), Some(index))).chain(made) {
                     if local
                         && kinds::is_kustomization(&id)
@@ -571,7 +569,7 @@ fn injects_variables(config: &Config, objects: &[Placed]) -> bool {
 const MUTATING_WEBHOOK: &str = "kustomize-mutating-webhook";
 
 /// What a ResourceSet makes of inputs that are known.
-fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<BuiltObject>> {
+fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<Arc<BuiltObject>>> {
     let provider = |name: &str| {
         let key = (Arc::from(PROVIDER), id.namespace.clone(), Arc::from(name));
         objects.get(&key).map(|(id, node)| (id, node.get_ref()))

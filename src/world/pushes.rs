@@ -4,6 +4,7 @@
 
 use crate::repo::Snapshot;
 use crate::yaml::Node;
+use memchr::memmem;
 use rustc_hash::FxHashMap;
 
 /// An artifact that the repository pushes.
@@ -18,18 +19,23 @@ pub(super) struct Push {
 
 /// Whether a file may hold commands.
 fn is_script(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+    let name = path.rsplit('/').next().unwrap_or(path).as_bytes();
+    let begins =
+        |with: &str| name.len() >= with.len() && name[..with.len()].eq_ignore_ascii_case(with.as_bytes());
+    let ends = |with: &str| {
+        name.len() >= with.len() && name[name.len() - with.len()..].eq_ignore_ascii_case(with.as_bytes())
+    };
+    let is = |one: &str| name.eq_ignore_ascii_case(one.as_bytes());
+    let yaml = ends(".yaml") || ends(".yml");
     let workflow =
         [".github/", ".forgejo/", ".gitea/", ".woodpecker", ".circleci/", ".taskfiles/", ".tekton/"];
     (yaml && workflow.iter().any(|part| path.starts_with(part)))
-        || name.ends_with(".sh")
-        || name.ends_with(".bash")
-        || name.ends_with(".mk")
-        || name.ends_with(".just")
-        || (yaml && (name.starts_with("taskfile") || name == ".gitlab-ci.yml" || name == ".gitlab-ci.yaml"))
-        || matches!(name.as_str(), "makefile" | "justfile" | ".justfile" | "gnumakefile")
-        || (yaml && path.split('/').any(|part| part.contains("taskfile") || part == ".mise"))
+        || [".sh", ".bash", ".mk", ".just"].into_iter().any(ends)
+        || (yaml && (begins("taskfile") || is(".gitlab-ci.yml") || is(".gitlab-ci.yaml")))
+        || ["makefile", "justfile", ".justfile", "gnumakefile"].into_iter().any(is)
+        || (yaml
+            && (memmem::find(path.as_bytes(), b"taskfile").is_some()
+                || path.split('/').any(|part| part == ".mise")))
 }
 
 /// All pushes of a repository.

@@ -42,7 +42,7 @@ pub(crate) fn expand<'n>(
     id: &'n ObjectId,
     node: NodeRef<'n>,
     provider: &dyn Fn(&str) -> Option<(&'n ObjectId, NodeRef<'n>)>,
-) -> Option<Vec<BuiltObject>> {
+) -> Option<Vec<Arc<BuiltObject>>> {
     let absent = |pointer: &str| node.at(pointer).is_none_or(NodeRef::is_null);
     let strategy = node.str_at("/spec/inputStrategy/name");
     let flat = absent("/spec/inputStrategy") || strategy.is_some_and(|name| name == "Flatten");
@@ -68,7 +68,7 @@ pub(crate) fn expand<'n>(
     providers.sort_by(|one, other| one.provider.name.cmp(&other.provider.name));
     sets.extend(providers);
     let nothing = Node::empty_map(None);
-    let mut found: Vec<(ObjectId, BuiltObject)> = Vec::new();
+    let mut found: Vec<(ObjectId, Arc<BuiltObject>)> = Vec::new();
     if sets.is_empty() {
         make(node, &Inputs { values: nothing.get_ref(), provider: id }, &mut found)?;
     }
@@ -79,7 +79,7 @@ pub(crate) fn expand<'n>(
 }
 
 /// The objects of one set of inputs.
-fn make(set: NodeRef<'_>, inputs: &Inputs<'_>, found: &mut Vec<(ObjectId, BuiltObject)>) -> Option<()> {
+fn make(set: NodeRef<'_>, inputs: &Inputs<'_>, found: &mut Vec<(ObjectId, Arc<BuiltObject>)>) -> Option<()> {
     let common = set.at("/spec/commonMetadata").filter(|node| !node.is_null());
     let mut made = Vec::new();
     for resource in set.items_at("/spec/resources") {
@@ -113,7 +113,7 @@ fn make(set: NodeRef<'_>, inputs: &Inputs<'_>, found: &mut Vec<(ObjectId, BuiltO
             return None;
         }
         let files = place.map(|location| ("resource", location)).into_iter().collect();
-        found.push((id, BuiltObject { node, files, problems: Vec::new() }));
+        found.push((id, Arc::new(BuiltObject::new(node, files))));
     }
     Some(())
 }

@@ -43,7 +43,7 @@ pub(super) fn clusters(
         .map(|object| {
             let files = object.node.get_ref().location().map(|location| ("resource", location));
             let files = files.into_iter().collect();
-            let built = BuiltObject { node: object.node.clone(), files, problems: Vec::new() };
+            let built = Arc::new(BuiltObject::new(object.node.clone(), files));
             (object.id.clone(), built, ApplyTarget::Local, None)
         })
         .collect();
@@ -78,9 +78,7 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
     };
     let objects = objects
         .into_iter()
-        .filter_map(|object| {
-            Some((ObjectId::of(object.node.get_ref())?, object, ApplyTarget::Local, Some(0)))
-        })
+        .filter_map(|object| Some((object.id.clone()?, object, ApplyTarget::Local, Some(0))))
         .collect();
     let built = Built {
         node: node.clone(),

@@ -333,7 +333,7 @@ fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, path: &str) -> Vec<T
 /// Markers of an ImagePolicy, in comments anywhere.
 fn markers(snapshot: &Snapshot, old: &ObjectId, new: &str) -> Vec<Wanted> {
     let mut out = Vec::new();
-    for file in snapshot.files().iter().filter(|file| crate::repo::is_manifest_path(&file.path)) {
+    for file in snapshot.files().iter().filter(|file| file.is_manifest) {
         for source in snapshot.sources(file) {
             for comment in &source.document().comments {
                 let text = &source.stream.text[comment.start as usize..comment.end as usize];

@@ -6,6 +6,7 @@ use super::{Entry, Form, by_path, clean_path};
 use crate::repo::Snapshot;
 use crate::world::source::normalise;
 use crate::yaml::{Node, NodeRef};
+use memchr::memmem;
 use std::sync::Arc;
 
 /// One configuration: its name, namespace, source and roots.
@@ -19,9 +20,10 @@ struct Configuration<'n> {
 
 pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
     let mut entries = Vec::new();
-    for file in snapshot.files().iter().filter(|file| crate::repo::is_manifest_path(&file.path)) {
+    let marker = memmem::Finder::new("luxConfiguration");
+    for file in snapshot.files().iter().filter(|file| file.is_manifest) {
         let Some(stream) = snapshot.stream(file) else { continue };
-        if !stream.text.contains("luxConfiguration") {
+        if marker.find(stream.text.as_bytes()).is_none() {
             continue;
         }
         for source in snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()) {

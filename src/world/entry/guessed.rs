@@ -4,8 +4,8 @@
 use super::holes::has_holes;
 use super::leftovers::is_leftover;
 use super::{Entry, source_of};
+use crate::model::Object;
 use crate::model::kinds;
-use crate::model::{Object, ObjectId};
 use crate::repo::{FileTree, Snapshot, join};
 use crate::world::build::{Memo, build_overlay};
 use crate::world::overlays::Overlays;
@@ -218,7 +218,7 @@ fn add_overlay(
     let entry = groups.entry(directory.clone()).or_insert_with(|| Entry::unstated(directory));
     for object in build.objects {
         let node = object.node.get_ref();
-        if let Some(id) = ObjectId::of(node).filter(kinds::is_kustomization)
+        if let Some(id) = object.id.clone().filter(kinds::is_kustomization)
             && !entry.kustomizations.iter().any(|(known, _)| *known == id)
         {
             let source = source_of(&id, node).filter(|source| own.contains(source));

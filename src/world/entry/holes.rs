@@ -136,7 +136,7 @@ fn matching(text: &str, snapshot: &Snapshot) -> Vec<String> {
         }
     };
     let mut found: BTreeSet<String> = BTreeSet::new();
-    for file in snapshot.files().iter().filter(|file| crate::repo::is_manifest_path(&file.path)) {
+    for file in snapshot.files().iter().filter(|file| file.is_manifest) {
         let components: Vec<&str> = file.path.split('/').collect();
         let directory = &components[..components.len() - 1];
         if directory.len() >= wanted.len()

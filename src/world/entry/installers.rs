@@ -16,11 +16,12 @@ use std::sync::Arc;
 pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut texts: FxHashSet<(&str, Arc<str>)> = FxHashSet::default();
+    let charts = sync_charts(snapshot);
     for object in snapshot.objects().iter().filter(|object| !is_leftover(&object.source.path)) {
         let node = object.node.get_ref();
         if object.id.group() == "eksctl.io" && &*object.id.kind == "ClusterConfig" {
             entries.extend(of_eksctl(node));
-        } else if kinds::is_helm_release(&object.id) && is_sync_chart(snapshot, node) {
+        } else if kinds::is_helm_release(&object.id) && is_sync_chart(&charts, node) {
             entries.extend(of_sync_chart(object));
         } else if object.id.is("addons.cluster.x-k8s.io", "ClusterResourceSet") {
             for resource in node.items_at("/spec/resources") {
@@ -65,19 +66,26 @@ fn of_eksctl(node: NodeRef<'_>) -> Option<Entry> {
     Some(entry)
 }
 
+/// Whether a chart's name or address is that of `flux2-sync`.
+fn names_sync_chart(text: &str) -> bool {
+    text.trim_end_matches('/').rsplit('/').next() == Some("flux2-sync")
+}
+
+/// Names of the OCIRepositories that hold the chart `flux2-sync`.
+fn sync_charts(snapshot: &Snapshot) -> FxHashSet<&str> {
+    let holds_it = |object: &&Object| {
+        *object.id.kind == *"OCIRepository"
+            && object.node.get_ref().str_at("/spec/url").is_some_and(|url| names_sync_chart(&url))
+    };
+    snapshot.objects().iter().filter(holds_it).map(|object| &*object.id.name).collect()
+}
+
 /// Whether a HelmRelease installs the chart `flux2-sync`.
-fn is_sync_chart(snapshot: &Snapshot, node: NodeRef<'_>) -> bool {
-    let is_it = |text: &str| text.trim_end_matches('/').rsplit('/').next() == Some("flux2-sync");
-    if let Some(chart) = node.str_at("/spec/chart/spec/chart") {
-        return is_it(&chart);
+fn is_sync_chart(charts: &FxHashSet<&str>, node: NodeRef<'_>) -> bool {
+    match node.str_at("/spec/chart/spec/chart") {
+        Some(chart) => names_sync_chart(&chart),
+        None => node.str_at("/spec/chartRef/name").is_some_and(|name| charts.contains(&*name)),
     }
-    node.str_at("/spec/chartRef/name").is_some_and(|name| {
-        snapshot.objects().iter().any(|other| {
-            *other.id.kind == *"OCIRepository"
-                && *other.id.name == *name
-                && other.node.get_ref().str_at("/spec/url").is_some_and(|url| is_it(&url))
-        })
-    })
 }
 
 fn of_sync_chart(object: &Object) -> Option<Entry> {

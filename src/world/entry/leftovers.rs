@@ -31,7 +31,7 @@ const SHOWN: [&str; 11] = [
 
 /// Whether something lies in a directory of what was put aside.
 pub(crate) fn is_archive(path: &str) -> bool {
-    path.split('/').any(|part| ARCHIVES.contains(&part.to_ascii_lowercase().as_str()))
+    path.split('/').any(|part| is_one_of(&ARCHIVES, part))
 }
 
 /// Whether something lies in an archive or a hidden directory.
@@ -44,15 +44,18 @@ pub(super) fn is_archived(path: &str) -> bool {
 /// tests, examples, and one of several versions in a catalogue.
 pub(crate) fn is_leftover(path: &str) -> bool {
     is_archived(path)
-        || path.split('/').any(|part| {
-            let lower = part.to_ascii_lowercase();
-            SHOWN.contains(&lower.as_str()) || lower == "fixture" || is_version(&lower)
-        })
+        || path
+            .split('/')
+            .any(|part| is_one_of(&SHOWN, part) || part.eq_ignore_ascii_case("fixture") || is_version(part))
+}
+
+fn is_one_of(words: &[&str], part: &str) -> bool {
+    words.iter().any(|word| word.eq_ignore_ascii_case(part))
 }
 
 /// `1.2.3`, `v1.2`: a directory of a catalogue.
 fn is_version(part: &str) -> bool {
-    let text = part.strip_prefix('v').unwrap_or(part);
+    let text = part.strip_prefix(['v', 'V']).unwrap_or(part);
     let mut numbers = text.split('.');
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     numbers.clone().count() >= 2 && numbers.all(digits)

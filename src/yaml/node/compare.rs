@@ -3,6 +3,15 @@
 use super::*;
 
 impl NodeRef<'_> {
+    /// Whether both are the same node, not only equal.
+    pub fn is(self, other: NodeRef<'_>) -> bool {
+        match (self, other) {
+            (NodeRef::Source(a, left), NodeRef::Source(b, right)) => left == right && Arc::ptr_eq(a, b),
+            (NodeRef::Built(a), NodeRef::Built(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     /// Whether both have the same text from the same places: nobody who reads them
     /// can tell them apart.
     pub fn is_same_text(self, other: NodeRef<'_>) -> bool {
@@ -40,12 +49,7 @@ impl NodeRef<'_> {
     /// and value. An unknown part makes it `Known::Unknown` unless something
     /// else differs, or both are one and the same node.
     pub fn same_value(self, other: NodeRef<'_>) -> Known<bool> {
-        let is_one = match (self, other) {
-            (NodeRef::Source(a, left), NodeRef::Source(b, right)) => left == right && Arc::ptr_eq(a, b),
-            (NodeRef::Built(a), NodeRef::Built(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        };
-        if is_one {
+        if self.is(other) {
             return Known::Value(true);
         }
         if self.is_unknown() || other.is_unknown() {
