@@ -14,8 +14,9 @@ use crate::config::Config;
 use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::repo::{Blob, File, Snapshot, Unreadable};
+use crate::simulate::suspend::{Suspension, suspension};
 use crate::world::versions::Settings;
-use crate::world::{Applied, Cluster, Effective, Member, OpenerCause, World};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member, OpenerCause, World};
 use crate::yaml::{NodeRef, Source, Stream};
 use jiff::Timestamp;
 use rayon::prelude::*;
@@ -277,13 +278,21 @@ pub struct ClusterView<'a> {
     pub cluster: &'a Cluster,
     /// See [`ClusterView::scene`].
     scene: OnceCell<Option<Scene<'a>>>,
+    /// See [`ClusterView::suspendable`].
+    suspendable: OnceCell<Vec<(&'a Effective, Suspension<'a>)>>,
     pub(super) looks: Looks,
 }
 
 impl<'a> ClusterView<'a> {
     /// A cluster of a repository.
     pub fn new(context: &'a Context<'a>, cluster: &'a Cluster) -> Self {
-        ClusterView { context, cluster, scene: OnceCell::new(), looks: Looks::default() }
+        ClusterView {
+            context,
+            cluster,
+            scene: OnceCell::new(),
+            suspendable: OnceCell::new(),
+            looks: Looks::default(),
+        }
     }
 
     /// Its objects with their membership.
@@ -307,6 +316,18 @@ impl<'a> ClusterView<'a> {
             self.looks.beyond.set(true);
         }
         self.scene.get_or_init(|| Scene::of(self.context.world, self.cluster)).as_ref()
+    }
+
+    /// Its objects that can be suspended, each with what it says of that.
+    pub(super) fn suspendable(&self) -> &[(&'a Effective, Suspension<'a>)] {
+        self.suspendable.get_or_init(|| {
+            let local = self.members().filter(|(member, _)| member.target == ApplyTarget::Local);
+            local
+                .filter_map(|(_, object)| {
+                    Some((object, suspension(&object.id, object.node.get_ref(), &self.cluster.settings)?))
+                })
+                .collect()
+        })
     }
 
     /// The object of one of its members.

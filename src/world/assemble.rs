@@ -29,7 +29,8 @@ pub(super) fn world(
 ) -> World {
     let shared = Shared::default();
     let pushes = super::pushes::find(snapshot);
-    let entry::Found { entries, unsettled } = entry::find(snapshot, config, &pushes, &shared.memo);
+    let overlays = Overlays::of(snapshot);
+    let entry::Found { entries, unsettled } = entry::find(snapshot, config, &overlays, &pushes, &shared.memo);
     let repository = Repository {
         snapshot,
         shared: &shared,
@@ -74,18 +75,18 @@ pub(super) fn world(
             None => grown.push(again),
         }
     }
-    assemble(&repository, grown, unsettled, has_entry)
+    assemble(&repository, overlays, grown, unsettled, has_entry)
 }
 
 /// One list of distinct objects for all clusters; indices, openers, orphans.
 fn assemble(
     repository: &Repository<'_>,
+    mut overlays: Overlays,
     grown: Vec<Grown>,
     unsettled: Vec<entry_point::Unsettled>,
     has_entry: bool,
 ) -> World {
     let snapshot = repository.snapshot;
-    let mut overlays = Overlays::of(snapshot);
     let mut world = World {
         snapshot: snapshot.clone(),
         objects: Vec::new(),

@@ -205,6 +205,14 @@ impl Entry {
     pub fn key_text(&self) -> Cow<'_, str> {
         self.key.get_ref().text().unwrap_or_default()
     }
+
+    /// Whether the key has this text.
+    fn has_key(&self, key: &str) -> bool {
+        match self.key.get_ref() {
+            NodeRef::Source(source, token) if !key.is_empty() => entries::is_text(source, token, key),
+            _ => self.key_text() == key,
+        }
+    }
 }
 
 /// A borrowed node: what readers hold.
@@ -601,7 +609,13 @@ impl<'a> NodeRef<'a> {
             NodeRef::Source(source, token) if self.is_map() && !source.document().merges => {
                 tape_value(source, token, key).map(|value| NodeRef::Source(source, value))
             }
-            _ => self.entry(key).map(|entry| entry.value),
+            NodeRef::Built(built) => match &built.value {
+                Value::Map(entries) => {
+                    entries.iter().find(|entry| entry.has_key(key)).map(|entry| entry.value.get_ref())
+                }
+                _ => None,
+            },
+            NodeRef::Source(..) => self.entry(key).map(|entry| entry.value),
         }
     }
 

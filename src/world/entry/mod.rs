@@ -46,11 +46,16 @@ pub(crate) struct Found {
 /// Find the entry points: those of the configuration, else the stated ones,
 /// else those that apply themselves, else each path whose Flux Kustomizations
 /// no other one applies.
-pub(super) fn find(snapshot: &Arc<Snapshot>, config: &Config, pushes: &[Push], memo: &Memo) -> Found {
-    let overlays = Overlays::of(snapshot);
+pub(super) fn find(
+    snapshot: &Arc<Snapshot>,
+    config: &Config,
+    overlays: &Overlays,
+    pushes: &[Push],
+    memo: &Memo,
+) -> Found {
     let mut candidates = stated(snapshot, memo);
     candidates.sort_by_key(|entry| entry.form);
-    let mut found = place::settle(candidates, snapshot, &overlays, pushes);
+    let mut found = place::settle(candidates, snapshot, overlays, pushes);
     // What an installer is told is what was there before Flux wrote its own.
     let is_installer = |form: Form| matches!(form, Form::Eksctl | Form::Terraform | Form::SyncChart);
     if found.entries.iter().any(|entry| entry.form < Form::Eksctl) {
@@ -61,7 +66,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>, config: &Config, pushes: &[Push], m
         config.clusters.iter().filter(|cluster| cluster.path.is_some()).collect();
     if found.entries.is_empty() || !configured.is_empty() {
         let known = |entry: &Entry| found.entries.iter().any(|other| other.root == entry.root);
-        let own: Vec<Entry> = applied_itself::find(snapshot, &overlays, memo);
+        let own: Vec<Entry> = applied_itself::find(snapshot, overlays, memo);
         let own: Vec<Entry> = own.into_iter().filter(|entry| !known(entry)).collect();
         found.entries.extend(own);
     }
@@ -71,9 +76,9 @@ pub(super) fn find(snapshot: &Arc<Snapshot>, config: &Config, pushes: &[Push], m
         return found;
     }
     if found.entries.is_empty() {
-        found.entries = guessed::unapplied(snapshot, &overlays, memo);
+        found.entries = guessed::unapplied(snapshot, overlays, memo);
     }
-    other_roots::compare(&mut found.entries, snapshot, &overlays);
+    other_roots::compare(&mut found.entries, snapshot, overlays);
     found.entries.sort_by(|a, b| a.root.cmp(&b.root).then(a.form.cmp(&b.form)));
     found.entries.dedup_by(|a, b| a.root == b.root);
     found

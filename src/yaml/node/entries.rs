@@ -65,6 +65,18 @@ fn tape_entry<'a>(source: &'a Arc<Source>, at: u32) -> (Option<EntryRef<'a>>, u3
     (entry, token.next)
 }
 
+/// Whether the scalar at a token has this text, without making it where it is plain.
+pub(super) fn is_text(source: &Arc<Source>, token: u32, text: &str) -> bool {
+    let written = &source.document().tokens[token as usize];
+    match written.kind {
+        TokenKind::Scalar(ScalarStyle::Plain) if written.extra == NONE && !written.empty => {
+            let range = written.start as usize..written.end as usize;
+            source.stream.text.as_bytes().get(range) == Some(text.as_bytes())
+        }
+        _ => source_text(source, token).is_some_and(|found| found == text),
+    }
+}
+
 /// The token of a key's value in the map at `token`, without making entries of
 /// those before it.
 pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<u32> {
@@ -74,15 +86,7 @@ pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<
     while at < end {
         let value = tokens[at as usize].next;
         let next = tokens.get(value as usize)?.next;
-        let written = &tokens[follow(source, at) as usize];
-        let is_key = match written.kind {
-            TokenKind::Scalar(ScalarStyle::Plain) if written.extra == NONE && !written.empty => {
-                let range = written.start as usize..written.end as usize;
-                source.stream.text.as_bytes().get(range) == Some(key.as_bytes())
-            }
-            _ => source_text(source, follow(source, at)).is_some_and(|text| text == key),
-        };
-        if is_key {
+        if is_text(source, follow(source, at), key) {
             return Some(follow(source, value));
         }
         at = next;

@@ -14,22 +14,12 @@ pub(crate) mod suspended_source;
 pub(crate) mod suspended_under_wait;
 
 use crate::lint::ClusterView;
-use crate::simulate::suspend::{Suspension, suspension};
-use crate::world::{ApplyTarget, Effective};
+use crate::simulate::suspend::Suspension;
+use crate::world::Effective;
 
-/// The suspendable objects of a cluster.
-pub(super) fn suspendable_objects<'a>(
-    view: &ClusterView<'a>,
-) -> impl Iterator<Item = (&'a Effective, Suspension<'a>)> {
-    let settings = &view.cluster.settings;
-    view.members().filter(|(member, _)| member.target == ApplyTarget::Local).filter_map(move |(_, object)| {
-        Some((object, suspension(&object.id, object.node.get_ref(), settings)?))
-    })
-}
-
-/// Those that are suspended or seem to be.
-pub(super) fn suspended_objects<'a>(
-    view: &ClusterView<'a>,
-) -> impl Iterator<Item = (&'a Effective, Suspension<'a>)> {
-    suspendable_objects(view).filter(|(_, suspension)| !suspension.ways().is_empty())
+/// The objects of a cluster that are suspended or seem to be.
+pub(super) fn suspended_objects<'v, 'a>(
+    view: &'v ClusterView<'a>,
+) -> impl Iterator<Item = &'v (&'a Effective, Suspension<'a>)> {
+    view.suspendable().iter().filter(|(_, suspension)| !suspension.ways().is_empty())
 }

@@ -2,7 +2,6 @@
 //! Source: the proposal of an alternative suspend control (a logical OR); flux-operator
 //! `internal/web/resource_action.go` (`suspendedBy`).
 
-use super::suspendable_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::suspend::SUSPENDED_BY;
 
@@ -20,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    for (object, suspension) in suspendable_objects(view) {
+    for (object, suspension) in view.suspendable() {
         let node = object.node.get_ref();
         let written = node.at("/spec/suspend").filter(|node| node.as_bool() == Some(false));
         if let (Some(entry), Some(written)) = (&suspension.annotation, written) {

@@ -2,7 +2,6 @@
 //! Source: kustomize-controller `SetCommonMetadata`, kustomize commonAnnotations and patches;
 //! the proposal of an alternative suspend control.
 
-use super::suspendable_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use std::collections::BTreeMap;
 
@@ -21,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let mut by_place: BTreeMap<(String, u32), Vec<_>> = BTreeMap::new();
-    for (object, suspension) in suspendable_objects(view) {
+    for (object, suspension) in view.suspendable() {
         let entry = suspension.annotation.as_ref();
         let place = entry.and_then(|entry| entry.value.location().or_else(|| entry.key_location()));
         if let Some(place) = place {
