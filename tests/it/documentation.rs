@@ -8,15 +8,20 @@ fn file(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Names below a heading of Cargo.toml.
+/// Names below a heading of Cargo.toml, those for one target included.
 fn dependencies(heading: &str) -> BTreeSet<String> {
     let manifest = file("Cargo.toml");
-    let section = manifest.split(&format!("\n[{heading}]\n")).nth(1).expect("the heading exists");
-    section
-        .lines()
-        .take_while(|line| !line.starts_with('['))
-        .filter_map(|line| Some(line.split_once('=')?.0.trim().to_owned()))
-        .collect()
+    let mut is_listed = false;
+    let mut names = BTreeSet::new();
+    for line in manifest.lines() {
+        if let Some(opened) = line.strip_prefix('[') {
+            let opened = opened.trim_end_matches(']');
+            is_listed = opened == heading || opened.ends_with(&format!("'.{heading}"));
+        } else if is_listed && !line.starts_with('#') {
+            names.extend(line.split_once('=').map(|(name, _)| name.trim().to_owned()));
+        }
+    }
+    names
 }
 
 /// First cells of the table below a heading of a page.
