@@ -290,6 +290,17 @@ impl World {
         self.orphans.iter().map(|index| &self.snapshot.objects()[*index as usize])
     }
 
+    /// Those in files of a directory; its empty name is the repository.
+    pub fn orphans_below(&self, directory: &str) -> impl Iterator<Item = &Object> {
+        let objects = self.snapshot.objects();
+        let path = |index: &u32| &*objects[*index as usize].source.path;
+        let lead = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        // Objects are in the order of their paths.
+        let begin = self.orphans.partition_point(|index| path(index) < lead.as_str());
+        let end = begin + self.orphans[begin..].partition_point(|index| path(index).starts_with(&lead));
+        self.orphans[begin..end].iter().map(|index| &objects[*index as usize])
+    }
+
     /// The variables of a Flux Kustomization as far as the cluster's objects tell;
     /// `None` without `spec.postBuild`.
     pub fn variables(&self, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {

@@ -43,12 +43,8 @@ pub fn items<'a>(
 ) -> impl Iterator<Item = Item<'a>> {
     let guessed = *target == ApplyTarget::Local
         && cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry);
-    let is_below = |path: &str| {
-        cluster.root.is_empty()
-            || path.strip_prefix(cluster.root.as_str()).is_some_and(|rest| rest.starts_with('/'))
-    };
     let here = world.members(cluster).filter(move |(member, _)| member.target == *target);
-    let beside = world.orphans().filter(move |orphan| guessed && is_below(&orphan.source.path));
+    let beside = guessed.then(|| world.orphans_below(&cluster.root)).into_iter().flatten();
     here.map(|(_, object)| Item { id: &object.id, node: object.node.get_ref() })
         .chain(beside.map(|orphan| Item { id: &orphan.id, node: orphan.node.get_ref() }))
         .filter(|item| !item.id.name.is_empty())
