@@ -397,3 +397,30 @@ fn why_shows_the_patch_itself() {
     crate::support::scratch::assert_schema("schemas/why.json", &answer);
     assert_eq!(answer["files"][1]["location"]["via"][0]["location"]["line"], 5, "{answer:#}");
 }
+
+/// What no cluster applies is found by the directory that it lies in, also where names of
+/// neighbours begin in the same way: `-` and `.` come before `/`, `0` comes behind it.
+#[test]
+fn orphans_are_found_below_a_directory() {
+    let places =
+        ["web.yaml", "web-old/a.yaml", "web.d/a.yaml", "web/a.yaml", "web/sub/a.yaml", "web0/a.yaml"];
+    let lost = places.map(|place| (format!("lost/{place}"), config_map("x")));
+    let stated = [
+        ("clusters/a/flux-system/gotk-sync.yaml".to_owned(), sync("./clusters/a")),
+        ("top.yaml".to_owned(), config_map("top")),
+    ];
+    let files: Vec<_> = stated.into_iter().chain(lost).collect();
+    let files = files.iter().map(|(path, text)| (path.as_str(), text.clone().into_bytes()));
+    let snapshot = Arc::new(Snapshot::memory(files, Arc::new(Store::default())));
+    let world = World::new(&snapshot, &Config::default(), &[]);
+    for directory in ["", "lost", "lost/web", "lost/web/sub", "lost/web0", "lost/we", "clusters", "zzz"] {
+        let is_below = |path: &str| {
+            directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let all = world.orphans().map(|object| object.source.path.clone());
+        let expected: Vec<_> = all.filter(|path| is_below(path)).collect();
+        let found: Vec<_> = world.orphans_below(directory).map(|object| object.source.path.clone()).collect();
+        assert_eq!(found, expected, "{directory}");
+    }
+    assert_eq!(world.orphans_below("lost/web").count(), 2);
+}
