@@ -43,9 +43,21 @@ pub(crate) fn run<S: AsRef<OsStr>>(dir: &Path, arguments: &[S]) -> io::Result<Ve
     Err(io::Error::other(message))
 }
 
+/// Whether a directory may lie in a work tree: false where nothing above it is called
+/// `.git`, as no variable of the environment says where else one is, and a directory
+/// that only looks like a repository is none. Asking git takes longer than all of a
+/// small lint.
+pub(crate) fn is_around(dir: &Path) -> bool {
+    let Ok(real) = dir.canonicalize() else { return true };
+    real.ancestors().any(|above| above.join(".git").symlink_metadata().is_ok())
+}
+
 /// The top level of the work tree that holds `dir`, or `None` outside of git
 /// and where git is not installed.
 pub(crate) fn top_level(dir: &Path) -> Option<PathBuf> {
+    if !is_around(dir) {
+        return None;
+    }
     let output = run(dir, &["rev-parse", "--show-toplevel"]).ok()?;
     let text = String::from_utf8(output).ok()?;
     let path = Path::new(text.trim_end_matches(['\n', '\r']));
@@ -64,6 +76,9 @@ pub(crate) fn resolve_commit(root: &Path, revision: &str) -> io::Result<String> 
 
 /// URLs of the remotes of the repository at `root`; none outside of git.
 pub(crate) fn remotes(root: &Path) -> Vec<String> {
+    if !is_around(root) {
+        return Vec::new();
+    }
     let output = run(root, &["config", "--get-regexp", r"^remote\..*\.url$"]).unwrap_or_default();
     let text = String::from_utf8_lossy(&output).into_owned();
     text.lines().filter_map(|line| line.split_once(' ')).map(|(_, url)| url.to_owned()).collect()

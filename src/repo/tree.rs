@@ -6,6 +6,7 @@ use super::git;
 use super::open;
 use rayon::prelude::*;
 use sha2::Digest;
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -52,6 +53,9 @@ pub(super) struct Listing {
 /// List the work tree at `root`: tracked files and untracked ones that no
 /// `.gitignore` excludes; without git, everything below it.
 pub(super) fn work_tree(root: &Path) -> io::Result<Listing> {
+    if !git::is_around(root) {
+        return directory(root);
+    }
     let arguments = ["ls-files", "-z", "-t", "-c", "-o", "--exclude-per-directory=.gitignore"];
     match git::run(root, &arguments) {
         Ok(output) => Ok(from_git(root, &output)),
@@ -106,9 +110,12 @@ pub(super) fn directory(root: &Path) -> io::Result<Listing> {
             continue;
         }
         let Ok(relative) = entry.path().strip_prefix(root) else { continue };
-        match relative.to_str() {
-            Some(name) if open::is_name(&name.replace(std::path::MAIN_SEPARATOR, "/")) => {
-                let name = name.replace(std::path::MAIN_SEPARATOR, "/");
+        let name = relative.to_str().map(|name| match std::path::MAIN_SEPARATOR {
+            '/' => Cow::Borrowed(name),
+            other => Cow::Owned(name.replace(other, "/")),
+        });
+        match name {
+            Some(name) if open::is_name(&name) => {
                 if listing.entries.len() >= ENTRIES {
                     return Err(io::Error::other(format!("more than {ENTRIES} files")));
                 }
