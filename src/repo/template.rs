@@ -12,22 +12,25 @@ pub(super) fn is_template(stream: &Stream) -> bool {
     if !stream.errors.is_empty() && text.lines().any(|line| is_directive(line.trim_start())) {
         return true;
     }
-    let braces = memchr::memmem::find(text.as_bytes(), b"{{").is_some();
-    if !braces && memchr::memmem::find(text.as_bytes(), b"{%").is_none() {
+    let follows = |at: usize| text.as_bytes().get(at + 1).copied();
+    let mut actions = memchr::memchr_iter(b'{', text.as_bytes()).map(follows);
+    if !actions.any(|next| matches!(next, Some(b'{' | b'%'))) {
         return false;
     }
+    let braces = memchr::memmem::find(text.as_bytes(), b"{{").is_some();
     if braces && !stream.errors.is_empty() {
         return true;
     }
-    let mut offset = 0;
-    for line in text.split_inclusive(['\n', '\r']) {
-        let start = line.trim_start_matches([' ', '-']);
-        if starts_action(start) && !inside_scalar(stream, (offset + line.len() - start.len()) as u32) {
-            return true;
-        }
-        offset += line.len();
-    }
-    false
+    // Of an action that begins a line; few texts have many, and some have many lines.
+    let begins = |at: usize| {
+        let before = text[..at].trim_end_matches([' ', '-']);
+        let line = text[at..].split(['\n', '\r']).next().unwrap_or_default();
+        (before.is_empty() || before.ends_with(['\n', '\r']))
+            && starts_action(line)
+            && !inside_scalar(stream, at as u32)
+    };
+    let all = |word: &'static str| memchr::memmem::find_iter(text.as_bytes(), word);
+    all("{{").chain(all("{%")).any(begins)
 }
 
 /// Whether a file is a clusterctl template that is no YAML yet: clusterctl
