@@ -103,6 +103,9 @@ pub(super) fn plain(
     flow: bool,
 ) -> Result<Flow, Refused> {
     let least_column = indent + 1;
+    if !flow && let Some(line) = plain_line(bytes, start, least_column) {
+        return Ok(line);
+    }
     let mut at = start;
     let mut end = start;
     let mut line_start = None;
@@ -148,6 +151,36 @@ pub(super) fn plain(
     }
     let value = (lines > 0).then(|| fold(&text[start..end]));
     Ok(Flow { end, next: at, line_start, breaks_behind, value })
+}
+
+/// A plain scalar outside of brackets that takes the rest of its line and no more, as
+/// most do; `None` where that is not plain to see.
+fn plain_line(bytes: &[u8], start: usize, least_column: i32) -> Option<Flow> {
+    let at = start + memchr::memchr(b'\n', &bytes[start..])?;
+    let line = &bytes[start..at];
+    let ends_before = |place: usize| match line[place] {
+        b':' => blank_or_end(bytes, start + place + 1),
+        b'#' => place == 0 || is_blank(line.get(place - 1)),
+        _ => true,
+    };
+    if memchr::memchr3_iter(b':', b'#', b'\t', line).any(ends_before)
+        || memchr::memchr3(b'\r', 0xc2, 0xe2, line).is_some()
+    {
+        return None;
+    }
+    let blanks = line.iter().rev().take_while(|byte| **byte == b' ').count();
+    let line_start = at + 1;
+    let indentation = bytes[line_start..].iter().position(|byte| *byte != b' ')?;
+    let next = line_start + indentation;
+    let is_blank_line = matches!(bytes[next], b'\t' | b'\n' | b'\r' | 0xc2 | 0xe2);
+    let ends = !is_blank_line && (indentation as i32) < least_column;
+    ends.then_some(Flow {
+        end: at - blanks,
+        next,
+        line_start: Some(line_start),
+        breaks_behind: true,
+        value: None,
+    })
 }
 
 /// The end of the run of non-blanks at `at`, an indicator that ends a plain
@@ -227,6 +260,20 @@ fn fold(raw: &str) -> String {
 pub(super) fn quoted(text: &str, bytes: &[u8], start: usize, style: ScalarStyle) -> Result<Flow, Refused> {
     let single = style == ScalarStyle::SingleQuoted;
     let quote = if single { b'\'' } else { b'"' };
+    // Most stand in one line, and as they are.
+    if let Some(length) = memchr::memchr3(quote, b'\\', b'\n', &bytes[start + 1..]) {
+        let end = start + 1 + length;
+        let is_end = bytes[end] == quote && !(single && bytes.get(end + 1) == Some(&quote));
+        if is_end && memchr::memchr3(b'\r', 0xc2, 0xe2, &bytes[start + 1..end]).is_none() {
+            return Ok(Flow {
+                end: end + 1,
+                next: end + 1,
+                line_start: None,
+                breaks_behind: false,
+                value: None,
+            });
+        }
+    }
     let mut at = start + 1;
     let mut line_start = None;
     let mut plain = true;

@@ -243,9 +243,44 @@ impl<'t> Scanner<'t> {
             b' ' | b'\t' | b'#' | b'%' | b'@' | b'`' | b'|' | b'>' => {
                 return self.refuse("found character that cannot start any token");
             }
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' if self.simple_key_allowed => {
+                match self.plain_key_end() {
+                    Some(end) => self.plain_key(out, column, end)?,
+                    None => self.plain(out, column)?,
+                }
+            }
             _ => self.plain(out, column)?,
         }
         Ok(false)
+    }
+
+    /// The end of the word that stands here, where it is the key of a block mapping as
+    /// most are written: nothing but these characters, then `:`.
+    fn plain_key_end(&self) -> Option<usize> {
+        let rest = &self.bytes[self.pos..];
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
+        let length = rest.iter().position(|byte| !is_part(byte))?;
+        let is_key = self.flow_level == 0
+            && rest[length] == b':'
+            && self.blank_or_end(length + 1)
+            && length < SIMPLE_KEY_LIMIT as usize
+            // Refused there, with the right place.
+            && self.indents.len() < self.nesting_limit;
+        is_key.then_some(self.pos + length)
+    }
+
+    /// Append what [`Scanner::plain`] and [`Scanner::value`] make of such a key: all of
+    /// it is known at once.
+    fn plain_key(&mut self, out: &mut Vec<Lexeme>, column: u32, end: usize) -> Outcome<()> {
+        self.drop_simple_key()?;
+        let start = self.pos;
+        self.open_block(out, out.len(), column, Kind::BlockMapping)?;
+        self.push(out, Kind::Key, start, NONE);
+        self.pos = end;
+        self.push(out, Kind::Scalar(ScalarStyle::Plain), start, NONE);
+        self.simple_key_allowed = false;
+        self.indicator(out, Kind::Value);
+        Ok(())
     }
 
     /// `---` or `...` at the start of a line. The readers in front of go-yaml
