@@ -41,15 +41,26 @@ impl GoRegexp {
     /// Mirrors the parser of Go's `regexp/syntax` with the flags of
     /// `syntax.Perl`, its error texts included.
     pub fn new(pattern: &str) -> Result<Self, RegexpError> {
-        if pattern.len() > MAX_PATTERN {
-            return Err(RegexpError::Unknown(format!("patterns above {MAX_PATTERN} bytes are not judged")));
-        }
-        let translated = Parser::new(pattern).parse()?;
-        regex::RegexBuilder::new(&translated)
+        regex::RegexBuilder::new(&GoRegexp::translate(pattern)?)
             .size_limit(MAX_PROGRAM)
             .build()
             .map(|regex| GoRegexp { regex })
             .map_err(|error| RegexpError::Unknown(format!("not judged: {error}")))
+    }
+
+    /// Go's words for a pattern that it refuses. Nothing is compiled for it.
+    pub fn rejection(pattern: &str) -> Option<String> {
+        match GoRegexp::translate(pattern) {
+            Err(RegexpError::Rejected(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    fn translate(pattern: &str) -> Result<String, RegexpError> {
+        if pattern.len() > MAX_PATTERN {
+            return Err(RegexpError::Unknown(format!("patterns above {MAX_PATTERN} bytes are not judged")));
+        }
+        Parser::new(pattern).parse()
     }
 
     /// Whether the pattern matches anywhere in `text`, as Go's `MatchString`.

@@ -10,8 +10,6 @@ use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::text::with_article;
 use crate::world::substitution::ProblemKind;
-use regex::Regex;
-use std::sync::OnceLock;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -73,42 +71,69 @@ enum Place {
     Other,
 }
 
+/// Ends of pointers of strings in any object. A segment is a word, one of several, `*`
+/// for any, `#` for an index or `@` for letters.
+const ANYWHERE: [&str; 2] = ["template|metadata/metadata/labels|annotations/*", "matchLabels/*"];
+
+/// The same of the kinds of Kubernetes.
+const OF_PODS: [&str; 4] = [
+    "containers|initContainers/#/name|image",
+    "containers|initContainers/#/args|command/#",
+    "containers|initContainers/#/env/#/name|value",
+    "nodeSelector/*",
+];
+
+/// Whole pointers in objects of Flux and Cluster API.
+const OF_FLUX: [&str; 8] = [
+    "spec/path|targetNamespace|storageNamespace|releaseName|serviceAccountName|url",
+    "spec/interval|timeout|retryInterval",
+    "spec/ref/@",
+    "spec/sourceRef|chartRef|secretRef|providerRef/@",
+    "spec/chart/spec/chart|version|interval",
+    "spec/chart/spec/sourceRef/@",
+    "spec/dependsOn/#/name|namespace",
+    "spec/postBuild/substitute/*",
+];
+
 fn string_place(id: &ObjectId, pointer: &str) -> Option<Place> {
-    static ANY: OnceLock<Regex> = OnceLock::new();
-    static POD: OnceLock<Regex> = OnceLock::new();
-    static FLUX: OnceLock<Regex> = OnceLock::new();
-    let matches = |cell: &'static OnceLock<Regex>, pattern: &str| {
-        cell.get_or_init(|| Regex::new(pattern).expect("a constant expression")).is_match(pointer)
-    };
     if pointer.starts_with("/metadata/labels/") {
         return Some(Place::Label);
     }
     if pointer == "/metadata/name" {
         return Some(Place::Name);
     }
+    let segments: Vec<&str> = pointer.split('/').skip(1).collect();
+    let is_whole = |pattern: &&str| is_like(pattern, &segments);
+    let ends = |pattern: &&str| {
+        let length = pattern.split('/').count();
+        segments.len() >= length && is_like(pattern, &segments[segments.len() - length..])
+    };
     let group = id.group();
     let builtin = !group.contains('.') || group.ends_with(".k8s.io") && !group.ends_with(".x-k8s.io");
-    let found = matches(
-        &ANY,
-        r"^/metadata/(namespace|annotations/[^/]+)$|/(template|metadata)/metadata/(labels|annotations)/[^/]+$|/matchLabels/[^/]+$",
-    ) || match (group, &*id.kind) {
-        ("", "ConfigMap") => pointer.starts_with("/data/") && pointer.matches('/').count() == 2,
-        ("", "Secret") => {
-            (pointer.starts_with("/data/") || pointer.starts_with("/stringData/"))
-                && pointer.matches('/').count() == 2
+    let is_data = |field: &str| is_like(field, &segments);
+    let found = ["metadata/namespace", "metadata/annotations/*"].iter().any(is_whole)
+        || ANYWHERE.iter().any(ends)
+        || match (group, &*id.kind) {
+            ("", "ConfigMap") => is_data("data/*"),
+            ("", "Secret") => is_data("data|stringData/*"),
+            _ => false,
         }
-        _ => false,
-    } || builtin
-        && matches(
-            &POD,
-            r"/(containers|initContainers)/\d+/(name|image|(args|command)/\d+|env/\d+/(name|value))$|/nodeSelector/[^/]+$",
-        )
-        || kinds::of(id).is_some()
-            && matches(
-                &FLUX,
-                r"^/spec/(path|targetNamespace|storageNamespace|releaseName|serviceAccountName|url|interval|timeout|retryInterval|ref/[a-z]+|(sourceRef|chartRef|secretRef|providerRef)/[a-zA-Z]+|chart/spec/(chart|version|interval|sourceRef/[a-zA-Z]+)|dependsOn/\d+/(name|namespace)|postBuild/substitute/[^/]+)$",
-            );
+        || builtin && OF_PODS.iter().any(ends)
+        || kinds::of(id).is_some() && OF_FLUX.iter().any(is_whole);
     found.then_some(Place::Other)
+}
+
+/// Whether the segments of a pointer are those of a pattern.
+fn is_like(pattern: &str, segments: &[&str]) -> bool {
+    let is = |wanted: &str, segment: &str| match wanted {
+        "*" => !segment.is_empty(),
+        "#" => !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit()),
+        "@" => !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphabetic()),
+        word => word == segment,
+    };
+    let wanted = pattern.split('/');
+    wanted.clone().count() == segments.len()
+        && wanted.zip(segments).all(|(wanted, segment)| wanted.split('|').any(|wanted| is(wanted, segment)))
 }
 
 #[cfg(test)]

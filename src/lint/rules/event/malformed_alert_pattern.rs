@@ -4,7 +4,7 @@
 //! `messageIsIncluded` and `messageIsExcluded`.
 
 use super::{is_alert, title};
-use crate::go::regexp::{GoRegexp, RegexpError};
+use crate::go::regexp::GoRegexp;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::text::Text;
 
@@ -33,9 +33,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         for (index, item) in view.node.items_at(&pointer).enumerate() {
             let text = Text::of(item);
             let Some(pattern) = text.known() else { continue };
-            let (Err(RegexpError::Rejected(error)), Some(location)) =
-                (GoRegexp::new(pattern), item.location())
-            else {
+            let (Some(error), Some(location)) = (GoRegexp::rejection(pattern), item.location()) else {
                 continue;
             };
             let help = match pattern.starts_with(['*', '?', '+']) {
