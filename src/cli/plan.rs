@@ -140,12 +140,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         not_checked.add(Unchecked::ChangedFileInPartialBuild, path.clone());
     }
     // Nothing inside a build that fails on the other side is new, or fixed.
-    let (new_here, fixed_here) =
-        (plan::comparable(&head_world, &base_world), plan::comparable(&base_world, &head_world));
     let mut new_findings = plan::only_in(&after.findings, &before.findings);
-    new_findings.retain(|finding| new_here(finding));
+    new_findings.retain(plan::comparable(&head_world, &base_world));
     let mut fixed_findings = plan::only_in(&before.findings, &after.findings);
-    fixed_findings.retain(|finding| fixed_here(finding));
+    fixed_findings.retain(plan::comparable(&base_world, &head_world));
     let view = Plan {
         base: &base.label,
         head: &head.label,
@@ -171,5 +169,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let failed = (arguments.exit_code && counted.clone().next().is_some())
         || counted.any(failing)
         || (common.complete && !not_checked.is_empty());
-    Ok(if failed { Status::Findings } else { Status::Clean })
+    let status = if failed { Status::Findings } else { Status::Clean };
+    // As a lint ends.
+    std::mem::forget((effects, session, base_world, head_world));
+    Ok(status)
 }

@@ -91,19 +91,20 @@ impl NotChecked {
 
 /// Run the selected rules over a repository.
 pub fn run(world: &World, config: &Config, options: &Options) -> Outcome {
-    run_all(world, None, config, options, None)
+    run_all(&Context::new(world, config, options.at), None, options, None)
 }
 
 /// Run the selected rules again over a world that is like the one before; the same
 /// rules, by the same configuration.
 pub fn run_again(world: &Arc<World>, config: &Config, options: &Options, memo: &mut Memo) -> Outcome {
-    run_all(world, None, config, options, Some((world, memo)))
+    run_all(&Context::new(world, config, options.at), None, options, Some((world, memo)))
 }
 
 /// Run the selected rules over a repository, and those about changes over it
 /// and what it was before.
 pub fn run_change(base: &World, head: &World, config: &Config, options: &Options) -> Outcome {
-    run_all(head, Some(base), config, options, None)
+    let [base, head] = [base, head].map(|world| Context::new(world, config, options.at));
+    run_all(&head, Some(&base), options, None)
 }
 
 /// Run the selected rules over a repository before and after a change; what the change
@@ -115,21 +116,21 @@ pub fn run_both(
     options: &Options,
 ) -> (Outcome, Outcome) {
     let mut memo = Memo::default();
-    let before = run_all(base, None, config, options, Some((base, &mut memo)));
-    let after = run_all(head, Some(base), config, options, Some((head, &mut memo)));
-    (before, after)
+    let [before, after] = [base, head].map(|world| Context::new(world, config, options.at));
+    (
+        run_all(&before, None, options, Some((base, &mut memo))),
+        run_all(&after, Some(&before), options, Some((head, &mut memo))),
+    )
 }
 
 fn run_all(
-    world: &World,
-    base: Option<&World>,
-    config: &Config,
+    context: &Context<'_>,
+    base: Option<&Context<'_>>,
     options: &Options,
     memo: Option<(&Arc<World>, &mut Memo)>,
 ) -> Outcome {
-    let snapshot = &*world.snapshot;
+    let Context { snapshot, world, config, .. } = *context;
     let scope = Scope { config, options };
-    let context = Context::new(world, config, options.at);
     let mut outcome = Outcome::default();
 
     for path in &snapshot.unnamed {
@@ -159,15 +160,15 @@ fn run_all(
     let manifests = manifests(world, &files);
     let mut checked = match memo {
         Some((world, memo)) => {
-            let kept = memo.compare(&context);
-            let (checked, noted) = check(&context, &manifests, &rules, Some(kept.as_ref()));
+            let kept = memo.compare(context);
+            let (checked, noted) = check(context, &manifests, &rules, Some(kept.as_ref()));
             memo.keep(world, config, &manifests, noted);
             checked
         }
-        None => check(&context, &manifests, &rules, None).0,
+        None => check(context, &manifests, &rules, None).0,
     };
     if let Some(base) = base {
-        let view = ChangeView { base: &Context::new(base, config, options.at), head: &context };
+        let view = ChangeView { base, head: context };
         for rule in &rules {
             if let Check::Change(check) = rule.check {
                 checked.run(rule, |reporter| check(&view, reporter));
@@ -222,7 +223,7 @@ fn run_all(
     };
     shared::give_way(merge(checked.findings)).into_iter().for_each(&mut keep);
     let view = RunView {
-        context: &context,
+        context,
         suppressions: &suppressions,
         rules: &rules,
         is_focused: options.focus.iter().any(|path| !path.is_empty()),

@@ -65,18 +65,29 @@ fn concerned<'w>(pair: &Pair<'w>) -> Option<BTreeSet<&'w ObjectId>> {
     if settings(base) != settings(head) {
         return None;
     }
-    // Of several objects that share an identity any may be the one that counts.
-    let nodes = |world: &'w World, cluster: &'w Cluster| {
-        let mut nodes: BTreeMap<&'w ObjectId, Vec<&'w Node>> = BTreeMap::new();
-        for (_, object) in world.members(cluster) {
-            nodes.entry(&object.id).or_default().push(&object.node);
-        }
-        nodes
+    let objects = |world: &'w World, cluster: &'w Cluster| {
+        world.members(cluster).map(|(_, object)| (&object.id, &object.node)).collect::<Vec<_>>()
     };
-    let (before, after) = (nodes(pair.base_world, base), nodes(pair.head_world, head));
+    let (before, after) = (objects(pair.base_world, base), objects(pair.head_world, head));
     let alike = |(one, other): (&&Node, &&Node)| {
         one.address() == other.address() || one.get_ref().same_value(other.get_ref()) == Known::Value(true)
     };
+    // Most of a cluster is as it was, and in the same order.
+    let same = |((id, node), (other, twin)): &(&(&ObjectId, &Node), &(&ObjectId, &Node))| {
+        id == other && alike((node, twin))
+    };
+    let first = before.iter().zip(&after).take_while(same).count();
+    let (before, after) = (&before[first..], &after[first..]);
+    let last = before.iter().rev().zip(after.iter().rev()).take_while(same).count();
+    // Of several objects that share an identity any may be the one that counts.
+    let nodes = |objects: &[(&'w ObjectId, &'w Node)]| {
+        let mut nodes: BTreeMap<&'w ObjectId, Vec<&'w Node>> = BTreeMap::new();
+        for (id, node) in &objects[..objects.len() - last] {
+            nodes.entry(id).or_default().push(node);
+        }
+        nodes
+    };
+    let (before, after) = (nodes(before), nodes(after));
     let differs = |id: &&&ObjectId| match (before.get(**id), after.get(**id)) {
         (Some(before), Some(after)) => before.len() != after.len() || !before.iter().zip(after).all(alike),
         _ => true,

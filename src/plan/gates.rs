@@ -11,11 +11,8 @@ use std::collections::BTreeSet;
 const GROUP: &str = "gating.toolkit.fluxcd.io";
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
-    let base = &pair.before;
-    let head = &pair.after;
     let mut out = Vec::new();
-    for (key, after) in head {
-        let Some(before) = base.get(key) else { continue };
+    for (_, before, after) in pair.kept() {
         let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
         let id = &after.object.id;
         if id.is(GROUP, "Gate") {

@@ -41,6 +41,7 @@ use crate::yaml::{Known, Location};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::cell::OnceCell;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -197,6 +198,33 @@ pub struct Pair<'w> {
     dependants: OnceCell<Dependants<'w>>,
 }
 
+/// An object before and after, where it is there.
+pub(crate) type Sides<'p, 'w> = (&'p Key<'w>, Option<&'p Placed<'w>>, Option<&'p Placed<'w>>);
+
+impl<'w> Pair<'w> {
+    /// All objects, in the order of their identities.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = Sides<'_, 'w>> {
+        let (mut before, mut after) = (self.before.iter().peekable(), self.after.iter().peekable());
+        std::iter::from_fn(move || {
+            let order = match (before.peek(), after.peek()) {
+                (None, None) => return None,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((one, _)), Some((other, _))) => one.cmp(other),
+            };
+            let old = if order.is_le() { before.next() } else { None };
+            let new = if order.is_ge() { after.next() } else { None };
+            let key = old.or(new)?.0;
+            Some((key, old.map(|(_, placed)| placed), new.map(|(_, placed)| placed)))
+        })
+    }
+
+    /// Those that are there before and after.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = (&Key<'w>, &Placed<'w>, &Placed<'w>)> {
+        self.sides().filter_map(|(key, before, after)| Some((key, before?, after?)))
+    }
+}
+
 impl Pair<'_> {
     /// Whether the object of an effect stays as it is: `after` has that of the base.
     fn stays(&self, effect: &Effect) -> bool {
@@ -267,7 +295,7 @@ pub fn only_in<'f>(here: &'f [Finding], there: &[Finding]) -> Vec<&'f Finding> {
 
 /// Whether a finding of one world could have been made in the other one: not where
 /// all its objects come from builds that fail there.
-pub(crate) fn comparable(here: &World, there: &World) -> impl Fn(&Finding) -> bool {
+pub(crate) fn comparable(here: &World, there: &World) -> impl Fn(&&Finding) -> bool {
     let mut hidden: BTreeSet<ObjectId> = BTreeSet::new();
     for cluster in &here.clusters {
         let Some(other) = there.clusters.iter().find(|other| other.name == cluster.name) else { continue };
@@ -324,8 +352,8 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
 }
 
 fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
-    type Sides<'w> = (Option<&'w Cluster>, Option<&'w Cluster>);
-    let mut pairs: BTreeMap<(Option<Arc<str>>, &str), Sides<'w>> = BTreeMap::new();
+    type Both<'w> = (Option<&'w Cluster>, Option<&'w Cluster>);
+    let mut pairs: BTreeMap<(Option<Arc<str>>, &str), Both<'w>> = BTreeMap::new();
     // Nameless clusters (overlays without an entry point) pair by their path.
     fn key(cluster: &Cluster) -> (Option<Arc<str>>, &str) {
         (cluster.name.clone(), if cluster.name.is_some() { "" } else { &cluster.root })
@@ -346,7 +374,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
         .iter()
         .filter_map(|(new, sides)| {
             let (None, Some(head)) = sides else { return None };
-            let same = |(_, sides): &(_, &Sides<'w>)| {
+            let same = |(_, sides): &(_, &Both<'w>)| {
                 sides.1.is_none() && sides.0.is_some_and(|base| base.root == head.root)
             };
             let (old, sides) = pairs.iter().find(same)?;

@@ -171,8 +171,7 @@ fn replaced(placed: &Placed<'_>) -> Manifest {
 
 fn groups<'p, 'w>(pair: &'p Pair<'w>) -> Groups<'p, 'w> {
     let mut groups = Groups::new();
-    for (key, before) in &pair.before {
-        let Some(after) = pair.after.get(key).filter(|after| is_elsewhere(before, after)) else { continue };
+    for (_, before, after) in pair.kept().filter(|(_, before, after)| is_elsewhere(before, after)) {
         if let (Some(from), Some(to)) = (before.applied_by, after.applied_by) {
             groups.entry((&from.id, &to.id)).or_default().push((before, after));
         }

@@ -24,10 +24,14 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
     let base = &pair.before;
     let head = &pair.after;
     let mut out = Vec::new();
-    let removed: Vec<(&Key<'_>, &Placed<'_>)> =
-        base.iter().filter(|(key, _)| !head.contains_key(*key)).collect();
-    let added: Vec<(&Key<'_>, &Placed<'_>)> =
-        head.iter().filter(|(key, _)| !base.contains_key(*key)).collect();
+    let (mut removed, mut added): (Vec<(&Key<'_>, &Placed<'_>)>, Vec<_>) = (Vec::new(), Vec::new());
+    for (key, before, after) in pair.sides() {
+        match (before, after) {
+            (Some(before), None) => removed.push((key, before)),
+            (None, Some(after)) => added.push((key, after)),
+            _ => {}
+        }
+    }
     let renamed = renames(&removed, &added);
     let gone: BTreeSet<&ObjectId> = removed
         .iter()
@@ -35,11 +39,9 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
         .map(|(_, placed)| &placed.object.id)
         .collect();
     let empty = emptied_ones(pair, &removed);
-    for (key, before) in base {
-        if let Some(after) = head.get(key) {
-            both(pair, before, after, told, &mut out);
-            out.extend(values_from(pair, before, after));
-        }
+    for (_, before, after) in pair.kept() {
+        both(pair, before, after, told, &mut out);
+        out.extend(values_from(pair, before, after));
     }
     out.extend(moves::effects(pair));
     out.extend(validity::by_version(pair));

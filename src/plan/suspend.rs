@@ -11,11 +11,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let (Some(base_cluster), Some(head_cluster)) = (pair.base, pair.head) else {
         return Vec::new();
     };
-    let base = &pair.before;
-    let head = &pair.after;
     let mut out = Vec::new();
-    for (key, after) in head.iter().filter(|(key, _)| *key.0 == ApplyTarget::Local) {
-        let Some(before) = base.get(key) else { continue };
+    for (_, before, after) in pair.kept().filter(|(key, ..)| *key.0 == ApplyTarget::Local) {
         let (old_node, new_node) = (before.object.node.get_ref(), after.object.node.get_ref());
         let id = &after.object.id;
         let (Some(old), Some(new)) = (

@@ -16,12 +16,11 @@ type Source<'n> = (&'n str, Option<&'n str>, &'n str);
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let Some(head) = pair.head.filter(|_| pair.base.is_some()) else { return Vec::new() };
     let mut changed: BTreeMap<Source<'_>, (&ObjectId, Option<Location>)> = BTreeMap::new();
-    for (key, after) in &pair.after {
+    for (key, before, after) in pair.kept() {
         let (target, group, kind, namespace, name) = *key;
         if !group.is_empty() || !matches!(kind, "Secret" | "ConfigMap") || *target != ApplyTarget::Local {
             continue;
         }
-        let Some(before) = pair.before.get(key) else { continue };
         if let Some(place) = hidden_change(before, after) {
             changed.insert((kind, namespace, name), (&after.object.id, place));
         }

@@ -76,8 +76,6 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
 
 /// Kustomizations whose output, or own definition, differs.
 fn changed(pair: &Pair<'_>) -> BTreeSet<ObjectId> {
-    let base = &pair.before;
-    let head = &pair.after;
     let mut set = BTreeSet::new();
     let mut add = |by: Option<&crate::world::Applied>| {
         let Some(by) = by.filter(|by| kinds::is_kustomization(&by.id)) else { return };
@@ -86,9 +84,9 @@ fn changed(pair: &Pair<'_>) -> BTreeSet<ObjectId> {
             set.insert(here.id.clone());
         }
     };
-    for (key, after) in head {
-        match base.get(key) {
-            Some(before) => {
+    for (_, before, after) in pair.sides() {
+        match (before, after) {
+            (Some(before), Some(after)) => {
                 let same = std::ptr::eq(before.object, after.object)
                     || before.object.node.get_ref().same_value(after.object.node.get_ref())
                         != Known::Value(false);
@@ -96,12 +94,7 @@ fn changed(pair: &Pair<'_>) -> BTreeSet<ObjectId> {
                     add(after.applied_by);
                 }
             }
-            None => add(after.applied_by),
-        }
-    }
-    for (key, before) in base {
-        if !head.contains_key(key) {
-            add(before.applied_by);
+            (one, other) => add(other.or(one).and_then(|placed| placed.applied_by)),
         }
     }
     set
