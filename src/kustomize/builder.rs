@@ -8,16 +8,17 @@ use super::config::{self, Config};
 use super::decode::Text;
 use super::error::{BuildError, Class, Omitted, Partial, Result};
 use super::file::{Kustomization, Var};
+use super::hash::{self, Hashes};
 use super::load::{self, Loaded, Place};
 use super::resource::{Resource, Role, Traces};
 use super::schema::Schemas;
 use super::tree::{Found, Links, TreeFile, find};
-use super::{OUTPUT_LIMIT, Warning, WarningKind, hash, trace};
+use super::{OUTPUT_LIMIT, Warning, WarningKind, trace};
 use crate::repo::{self, FileTree};
 use crate::yaml::{Location, Node, NodeRef, Stream, Via};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Which files a kustomization may name, apart from directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +36,21 @@ const RESOURCE_LIMIT: usize = 25_000;
 #[derive(Debug, Default)]
 pub struct Memo {
     pub(super) bases: Mutex<FxHashMap<BaseKey, Base>>,
+    texts: Mutex<FxHashMap<Box<str>, Arc<Stream>>>,
+    hashes: Hashes,
+}
+
+impl Memo {
+    /// A text inside a file, parsed: one patch is often written into many builds.
+    pub(super) fn stream(&self, text: &str) -> Arc<Stream> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stream) = texts.get(text) {
+            return stream.clone();
+        }
+        let stream = Arc::new(Stream::parse(text));
+        texts.insert(text.into(), stream.clone());
+        stream
+    }
 }
 
 /// A tree's key and the rules that it is read by, with best effort or without; a
@@ -415,7 +431,7 @@ impl Builder<'_> {
 
     /// Append the hashes of contents to the names that want one.
     pub(super) fn add_hashes(&mut self, resources: &mut [Resource]) -> Result<()> {
-        hash::add_suffixes(resources, &mut self.record.partial)
+        hash::add_suffixes(resources, &self.memo.hashes, &mut self.record.partial)
     }
 
     /// Note something that is left out.

@@ -6,18 +6,24 @@ use super::error::{BuildError, Class, Omitted, Partial, Result};
 use super::nodes::{self, Tag};
 use super::resource::Resource;
 use crate::yaml::{Node, NodeRef, Via, ViaKind, emit};
+use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Append their hash to the names of all objects that want one. What can't be
 /// hashed here is noted.
-pub(super) fn add_suffixes(resources: &mut [Resource], partial: &mut Vec<Partial>) -> Result<()> {
+pub(super) fn add_suffixes(
+    resources: &mut [Resource],
+    hashes: &Hashes,
+    partial: &mut Vec<Partial>,
+) -> Result<()> {
     for resource in resources.iter_mut().filter(|resource| resource.needs_hash) {
         let object = resource.node.get_ref();
         // Noted where the value was left out.
         if object.entries_at("/data").any(|entry| entry.value.is_unknown()) {
             continue;
         }
-        let Some(json) = content(object) else {
+        let Some(hash) = hashes.of(object) else {
             partial.push(Partial {
                 what: Omitted::Hash,
                 name: resource.id.to_string(),
@@ -25,14 +31,13 @@ pub(super) fn add_suffixes(resources: &mut [Resource], partial: &mut Vec<Partial
             });
             continue;
         };
-        let json = json.map_err(|reason| {
+        let hash = hash.map_err(|reason| {
             BuildError::new(
                 Class::Output,
                 format!("{} can't be hashed: {reason}", resource.id),
                 resource.location(),
             )
         })?;
-        let hash = encode(&json);
         let generator = resource.location();
         resource.store_previous_id();
         if let Some(name) = resource.node.get_mut("metadata").and_then(|metadata| metadata.get_mut("name")) {
@@ -49,16 +54,47 @@ pub(super) fn add_suffixes(resources: &mut [Resource], partial: &mut Vec<Partial
     Ok(())
 }
 
+/// Hashes of contents: what a base generates is hashed in every build that uses it.
+#[derive(Debug, Default)]
+pub(super) struct Hashes(Mutex<FxHashMap<Key, (Node, Arc<str>)>>);
+
+/// A kind, and the nodes of its fields by their addresses, which the object beside
+/// the hash keeps alive.
+type Key = (String, Vec<Option<(usize, u32)>>);
+
+impl Hashes {
+    /// The hash of an object; `None` for kinds that have none.
+    fn of(&self, object: NodeRef<'_>) -> Option<std::result::Result<Arc<str>, String>> {
+        let kind = nodes::field_text(object, "kind");
+        let address = |field: &&str| object.get(field).map(NodeRef::address);
+        let key = (kind.to_string(), fields(&kind)?.iter().map(address).collect::<Vec<_>>());
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, hash)) = known().get(&key) {
+            return Some(Ok(hash.clone()));
+        }
+        let hash: Arc<str> = match content(object)? {
+            Ok(json) => encode(&json).into(),
+            Err(reason) => return Some(Err(reason)),
+        };
+        known().insert(key, (object.to_node(), hash.clone()));
+        Some(Ok(hash))
+    }
+}
+
+/// The fields that are hashed. The name is looked up by a path that finds nothing.
+fn fields(kind: &str) -> Option<&'static [&'static str]> {
+    match kind {
+        "ConfigMap" => Some(&["binaryData", "data", "kind", "name"]),
+        "Secret" => Some(&["data", "kind", "name", "stringData", "type"]),
+        _ => None,
+    }
+}
+
 /// The text that is hashed: content without names or labels. `None` for kinds
 /// other than ConfigMap and Secret.
 fn content(object: NodeRef<'_>) -> Option<std::result::Result<String, String>> {
     let kind = nodes::field_text(object, "kind");
-    // The name is looked up by a path that finds nothing.
-    let fields: &[&str] = match &*kind {
-        "ConfigMap" => &["binaryData", "data", "kind", "name"],
-        "Secret" => &["data", "kind", "name", "stringData", "type"],
-        _ => return None,
-    };
+    let fields = fields(&kind)?;
     let mut json = String::from("{");
     for field in fields {
         let value = match *field {

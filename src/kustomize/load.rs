@@ -7,10 +7,10 @@
 use super::OUTPUT_LIMIT;
 use super::error::{BuildError, Class, Result};
 use super::nodes::{self, Kind};
-use crate::yaml::tape::TokenKind;
+use crate::yaml::tape::{Soundness, TokenKind};
 use crate::yaml::{Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Sizes, Source, Stream, Via};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Nodes that one document may expand to through its aliases.
 const NODE_LIMIT: u64 = 4_000_000;
@@ -269,16 +269,28 @@ fn is_list(root: NodeRef<'_>) -> bool {
 }
 
 fn push_object(queue: &mut VecDeque<Loaded>, node: Node) -> Result<()> {
-    if nodes::is_empty(Some(node.get_ref())) {
+    let root = node.get_ref();
+    let known = match root {
+        NodeRef::Source(source, 0) => Some(&source.document().soundness),
+        _ => None,
+    };
+    if let Some(Soundness { changes_in_passing, .. }) = known.and_then(OnceLock::get).copied() {
+        queue.push_back(Loaded { node, defect: None, changes_in_passing });
         return Ok(());
     }
-    if Sizes::default().of(node.get_ref()) > OUTPUT_LIMIT {
-        return Err(BuildError::at(Class::Limit, TOO_LARGE, node.get_ref()));
+    if nodes::is_empty(Some(root)) {
+        return Ok(());
+    }
+    if Sizes::default().of(root) > OUTPUT_LIMIT {
+        return Err(BuildError::at(Class::Limit, TOO_LARGE, root));
     }
     let mut inspection = Inspection::default();
-    inspection.visit(node.get_ref(), 0)?;
-    require_object(node.get_ref())?;
-    let Inspection { defect, changes_in_passing, .. } = inspection;
+    inspection.visit(root, 0)?;
+    require_object(root)?;
+    let Inspection { visited, height, defect, changes_in_passing } = inspection;
+    if let (Some(known), None) = (known, &defect) {
+        known.get_or_init(|| Soundness { changes_in_passing, nodes: visited, height });
+    }
     queue.push_back(Loaded { node, defect: defect.map(Arc::from), changes_in_passing });
     Ok(())
 }
@@ -319,6 +331,8 @@ pub(super) fn inspect(root: NodeRef<'_>) -> Result<Option<Arc<BuildError>>> {
 #[derive(Default)]
 struct Inspection {
     visited: u64,
+    /// The deepest level that was visited.
+    height: u32,
     defect: Option<Box<BuildError>>,
     /// See [`Loaded`].
     changes_in_passing: bool,
@@ -366,15 +380,21 @@ pub(super) fn is_unusual(bytes: &[u8]) -> bool {
         0xc2 => (0x80..=0x9f).contains(&next(at)),
         b'\\' => matches!(next(at), b'x' | b'u' | b'U' | b'N'),
         _ => true,
-    }) || memchr::memmem::find_iter(bytes, b"\xef\xbf").any(|at| next(at + 1) >= 0xbe)
-        || memchr::memmem::find(bytes, b"!!binary").is_some()
+    }) || memchr::memchr2_iter(0xef, b'!', bytes).any(|at| match bytes[at] {
+        0xef => next(at) == 0xbf && next(at + 1) >= 0xbe,
+        _ => bytes[at..].starts_with(b"!!binary"),
+    })
 }
 
 impl Inspection {
     fn visit(&mut self, node: NodeRef<'_>, depth: u32) -> Result<()> {
         self.visited += 1;
+        self.height = self.height.max(depth);
         if self.visited > NODE_LIMIT || depth > DEPTH_LIMIT {
             return Err(BuildError::at(Class::Limit, TOO_LARGE, node));
+        }
+        if self.is_sound_part(node, depth) {
+            return Ok(());
         }
         match node {
             NodeRef::Source(source, at) => {
@@ -402,6 +422,21 @@ impl Inspection {
             NodeRef::Built(_) => self.scalar(node),
         }
         Ok(())
+    }
+
+    /// Whether a node is a part of a document that was found sound, within the limits
+    /// here as well.
+    fn is_sound_part(&mut self, node: NodeRef<'_>, depth: u32) -> bool {
+        let NodeRef::Source(source, 1..) = node else { return false };
+        let Some(whole) = source.document().soundness.get() else { return false };
+        let fits =
+            depth + whole.height <= DEPTH_LIMIT && self.visited.saturating_add(whole.nodes) <= NODE_LIMIT;
+        if fits {
+            self.visited += whole.nodes;
+            self.height = self.height.max(depth + whole.height);
+            self.changes_in_passing |= whole.changes_in_passing;
+        }
+        fits
     }
 
     fn map(&mut self, node: NodeRef<'_>, depth: u32) -> Result<()> {

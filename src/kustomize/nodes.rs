@@ -231,8 +231,8 @@ pub(super) fn passed(node: NodeRef<'_>, in_flow: bool) -> Option<Value> {
     if !in_flow && let Some(text) = refolded(node) {
         return Some(Value::Str(text.into()));
     }
-    let text = node.text().filter(|text| text.contains(NEXT_LINE))?;
-    Some(Value::Str(fold_next_lines(&text).into()))
+    let text = node.text().filter(|text| memchr::memchr(0xc2, text.as_bytes()).is_some())?;
+    text.contains(NEXT_LINE).then(|| Value::Str(fold_next_lines(&text).into()))
 }
 
 /// A line break for YAML 1.1 that JSON doesn't escape.
@@ -248,9 +248,9 @@ pub(super) fn may_change(node: NodeRef<'_>) -> bool {
 fn is_quoted_in_flow(node: NodeRef<'_>) -> bool {
     let NodeRef::Source(source, at) = node else { return false };
     let token = &source.document().tokens[at as usize];
-    source.document().tag(at).is_none()
-        && (token.empty
-            || matches!(node.scalar(Dialect::GoYamlV3), Scalar::Timestamp(text) if text.contains(':')))
+    let begins_with_digit = || source.stream.text.as_bytes()[token.start as usize].is_ascii_digit();
+    let is_time = || matches!(node.scalar(Dialect::GoYamlV3), Scalar::Timestamp(text) if text.contains(':'));
+    source.document().tag(at).is_none() && (token.empty || begins_with_digit() && is_time())
 }
 
 /// A text with next-line characters between double quotes: one becomes a blank,
@@ -335,53 +335,46 @@ pub(super) fn refolded(node: NodeRef<'_>) -> Option<String> {
 /// Replace scalars; parts without a change keep their nodes. `change` is told
 /// whether a scalar is between brackets or braces.
 pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>, bool) -> Option<Value>) {
-    rewrite_inside(node, false, change);
+    if let Some(changed) = rewritten(node.get_ref(), false, change) {
+        *node = changed;
+    }
 }
 
-fn rewrite_inside(
-    node: &mut Node,
+/// A node with its scalars replaced; `None` where none is.
+fn rewritten(
+    node: NodeRef<'_>,
     in_flow: bool,
     change: &mut dyn FnMut(NodeRef<'_>, bool) -> Option<Value>,
-) {
-    let reference = node.get_ref();
-    let inside = in_flow || style(reference) == Style::Flow;
-    if reference.is_map() {
-        let mut changed: Vec<(usize, Node)> = Vec::new();
-        for (at, entry) in reference.entries().enumerate() {
-            let mut value = entry.value.to_node();
-            rewrite_inside(&mut value, inside, change);
-            if !value.is(&entry.value.to_node()) {
-                changed.push((at, value));
-            }
-        }
+) -> Option<Node> {
+    let inside = in_flow || style(node) == Style::Flow;
+    if node.is_map() {
+        let values = node.entries().map(|entry| entry.value).enumerate();
+        let changed: Vec<(usize, Node)> =
+            values.filter_map(|(at, value)| Some((at, rewritten(value, inside, change)?))).collect();
         if changed.is_empty() {
-            return;
+            return None;
         }
-        if let Some(entries) = node.make_map() {
-            for (at, value) in changed {
-                entries[at].value = value;
-            }
+        let mut copy = node.to_node();
+        let entries = copy.make_map()?;
+        for (at, value) in changed {
+            entries[at].value = value;
         }
-    } else if reference.is_seq() {
-        let mut changed: Vec<(usize, Node)> = Vec::new();
-        for (at, item) in reference.items().enumerate() {
-            let mut value = item.to_node();
-            rewrite_inside(&mut value, inside, change);
-            if !value.is(&item.to_node()) {
-                changed.push((at, value));
-            }
-        }
+        Some(copy)
+    } else if node.is_seq() {
+        let items = node.items().enumerate();
+        let changed: Vec<(usize, Node)> =
+            items.filter_map(|(at, item)| Some((at, rewritten(item, inside, change)?))).collect();
         if changed.is_empty() {
-            return;
+            return None;
         }
-        if let Some(items) = node.make_seq() {
-            for (at, value) in changed {
-                items[at] = value;
-            }
+        let mut copy = node.to_node();
+        let items = copy.make_seq()?;
+        for (at, value) in changed {
+            items[at] = value;
         }
-    } else if let Some(value) = change(reference, in_flow) {
-        let location = reference.location();
-        *node = Node::scalar(value, location);
+        Some(copy)
+    } else {
+        change(node, in_flow).map(|value| Node::scalar(value, node.location()))
     }
 }
 

@@ -61,7 +61,7 @@ fn sort_legacy(resources: &mut [Resource], first: &[&str], last: &[&str]) {
             let (left, right) = (&a.id.gvk, &b.id.gvk);
             if left != right {
                 let core = |group: &str| group.is_empty();
-                let order = type_text(left.group(), left.version(), &left.kind).cmp(&type_text(
+                let order = type_text(left.group(), left.version(), &left.kind).cmp(type_text(
                     right.group(),
                     right.version(),
                     &right.kind,
@@ -80,8 +80,10 @@ fn or<'t>(text: &'t str, placeholder: &'t str) -> &'t str {
     if text.is_empty() { placeholder } else { text }
 }
 
-fn type_text(group: &str, version: &str, kind: &str) -> String {
-    format!("{}_{}_{}", or(group, "~G"), or(version, "~V"), or(kind, "~K"))
+/// The bytes of the text by which types are ordered.
+fn type_text<'t>(group: &'t str, version: &'t str, kind: &'t str) -> impl Iterator<Item = u8> + 't {
+    let parts = [or(group, "~G"), "_", or(version, "~V"), "_", or(kind, "~K")];
+    parts.into_iter().flat_map(str::bytes)
 }
 
 fn id_text(resource: &Resource) -> String {
@@ -101,7 +103,7 @@ pub(super) fn compare_gvk(a: (&str, &str, &str), b: (&str, &str, &str)) -> Order
         }
     };
     rank(a.2).cmp(&rank(b.2)).then_with(|| {
-        let order = type_text(a.0, a.1, a.2).cmp(&type_text(b.0, b.1, b.2));
+        let order = type_text(a.0, a.1, a.2).cmp(type_text(b.0, b.1, b.2));
         if a.2 == "Namespace" && b.2 == "Namespace" && (a.0.is_empty() || b.0.is_empty()) {
             order.reverse()
         } else {

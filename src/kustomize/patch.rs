@@ -4,7 +4,7 @@
 //! `api/resmap/reswrangler.go` (`ApplySmPatch`) and `api/resource/resource.go`
 //! (`ApplySmPatch`).
 
-use super::builder::{Builder, Level};
+use super::builder::{Builder, Level, Memo};
 use super::decode::Text;
 use super::error::{BuildError, Class, Result};
 use super::file::{self, Selector};
@@ -34,7 +34,7 @@ pub(super) fn strategic_merges(
     let Some(first) = entries.first().or(inline) else { return Ok(()) };
     let mut patches = Vec::new();
     for entry in entries {
-        let text = PatchText::inline(entry, level, &entry.node, &entry.value);
+        let text = PatchText::inline(builder.memo, entry, level, &entry.node, &entry.value);
         let loaded = match text.objects() {
             Ok(loaded) => loaded,
             Err(error) if entry.value.contains('\n') => return Err(error),
@@ -43,7 +43,7 @@ pub(super) fn strategic_merges(
         patches.extend(loaded.into_iter().map(|patch| (patch, patch_use(&entry.node))));
     }
     if let Some(text) = inline {
-        let loaded = PatchText::inline(text, level, &text.node, &text.value).objects()?;
+        let loaded = PatchText::inline(builder.memo, text, level, &text.node, &text.value).objects()?;
         patches.extend(loaded.into_iter().map(|patch| (patch, patch_use(&text.node))));
     }
     if patches.is_empty() {
@@ -585,7 +585,7 @@ impl PatchText {
             (Some(path), None) => PatchText::of_file(builder, level, path, &patch.node),
             (None, Some(text)) => {
                 let used = if trimmed { text.value.trim() } else { &text.value };
-                Ok(PatchText::inline(text, level, &patch.node, used))
+                Ok(PatchText::inline(builder.memo, text, level, &patch.node, used))
             }
             (None, None) => {
                 let message = "a patch needs `path` or `patch`";
@@ -615,11 +615,11 @@ impl PatchText {
     }
 
     /// `used`: the part of the text that counts.
-    fn inline(text: &Text, level: &Level, entry: &Node, used: &str) -> PatchText {
+    fn inline(memo: &Memo, text: &Text, level: &Level, entry: &Node, used: &str) -> PatchText {
         let skipped = text.value.find(used).unwrap_or_default();
         PatchText {
             path: load::path_of(text.node.get_ref()),
-            stream: Arc::new(Stream::parse(used)),
+            stream: memo.stream(used),
             place: Place {
                 inside: Some(text.node.clone()),
                 skipped: skipped as u32,

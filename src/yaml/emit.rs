@@ -755,21 +755,29 @@ fn json(node: NodeRef<'_>, out: &mut String, depth: usize) -> Result<(), EmitErr
 
 /// A string as JSON, with Go's escapes.
 pub(crate) fn quoted(text: &str) -> String {
-    let plain = serde_json::Value::from(text).to_string();
-    if !plain.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+    let plain = serde_json::to_string(text).unwrap_or_default();
+    let is_special = |byte: u8| matches!(byte, b'<' | b'>' | b'&' | 0xe2);
+    let mut rest = plain.as_str();
+    let mut out = String::new();
+    while let Some(at) = rest.bytes().position(is_special) {
+        let special = rest[at..].chars().next().unwrap_or_default();
+        let escape = match special {
+            '<' => Some("\\u003c"),
+            '>' => Some("\\u003e"),
+            '&' => Some("\\u0026"),
+            '\u{2028}' => Some("\\u2028"),
+            '\u{2029}' => Some("\\u2029"),
+            _ => None,
+        };
+        let end = at + special.len_utf8();
+        out.push_str(&rest[..if escape.is_some() { at } else { end }]);
+        out.push_str(escape.unwrap_or_default());
+        rest = &rest[end..];
+    }
+    if out.is_empty() {
         return plain;
     }
-    let mut out = String::with_capacity(plain.len() + 8);
-    for c in plain.chars() {
-        match c {
-            '<' => out.push_str("\\u003c"),
-            '>' => out.push_str("\\u003e"),
-            '&' => out.push_str("\\u0026"),
-            '\u{2028}' => out.push_str("\\u2028"),
-            '\u{2029}' => out.push_str("\\u2029"),
-            _ => out.push(c),
-        }
-    }
+    out.push_str(rest);
     out
 }
 

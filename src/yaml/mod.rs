@@ -30,6 +30,7 @@ pub(crate) use node::{Built, Embed, Entry, Origin, Style};
 pub use node::{EntryRef, Node, NodeKind, NodeRef, Source, Value};
 pub(crate) use parse::SyntaxError;
 pub use parse::SyntaxErrorKind;
+pub(crate) use pointer::Trail;
 pub use pointer::{pointer_join, pointer_segments};
 pub use resolve::{Dialect, Scalar, ScalarStyle};
 pub(crate) use size::Sizes;

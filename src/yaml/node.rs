@@ -402,6 +402,15 @@ impl<'a> NodeRef<'a> {
         }
     }
 
+    /// Which node it is, as long as somebody holds it: an address, and the token of a
+    /// source document.
+    pub(crate) fn address(self) -> (usize, u32) {
+        match self {
+            NodeRef::Source(source, token) => (Arc::as_ptr(source) as usize, token),
+            NodeRef::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+        }
+    }
+
     /// What it is.
     pub fn kind(self) -> NodeKind {
         match self {
@@ -417,6 +426,24 @@ impl<'a> NodeRef<'a> {
                 _ => NodeKind::Scalar,
             },
         }
+    }
+
+    /// Whether some text in it, keys included, may hold this character of ASCII, as its
+    /// bytes show: false is certain, true is not. A built node may.
+    pub fn may_hold(self, character: u8) -> bool {
+        let NodeRef::Source(source, at) = self else { return true };
+        let document = source.document();
+        // Through an alias it holds what stands elsewhere.
+        let (start, end) = if document.anchors.is_empty() {
+            let token = &document.tokens[at as usize];
+            let last = &document.tokens[token.next.max(at + 1) as usize - 1];
+            (token.start, last.end.max(token.end))
+        } else {
+            (document.start, document.end)
+        };
+        let written = &source.stream.text.as_bytes()[start as usize..end as usize];
+        // An escape may write any character.
+        memchr::memchr2(character, b'\\', written).is_some()
     }
 
     /// Whether it is a map.
@@ -436,6 +463,17 @@ impl<'a> NodeRef<'a> {
 
     /// Whether it is null, written or omitted.
     pub fn is_null(self) -> bool {
+        if let NodeRef::Source(source, token) = self
+            && let document = source.document()
+            && let token = &document.tokens[token as usize]
+            && let TokenKind::Scalar(style) = token.kind
+            && document.tags.is_empty()
+        {
+            // Of several lines none is null.
+            let written = &source.stream.text[token.start as usize..token.end as usize];
+            return style == ScalarStyle::Plain
+                && (token.empty || matches!(written, "" | "~" | "null" | "Null" | "NULL"));
+        }
         self.kind() == NodeKind::Scalar
             && !self.is_unknown()
             && matches!(self.scalar(Dialect::GoYamlV3), Scalar::Null)

@@ -4,14 +4,23 @@ use std::borrow::Cow;
 
 /// The unescaped segments of a JSON Pointer; none for `""`.
 pub fn pointer_segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    let slash = |text: &str| text.bytes().position(|byte| byte == b'/');
-    let mut rest = slash(pointer).map(|at| &pointer[at + 1..]);
+    let mut rest = pointer.bytes().position(|byte| byte == b'/').map(|at| &pointer[at + 1..]);
     std::iter::from_fn(move || {
         let text = rest?;
-        let end = slash(text);
-        rest = end.map(|at| &text[at + 1..]);
-        let segment = &text[..end.unwrap_or(text.len())];
-        Some(match segment.bytes().any(|byte| byte == b'~') {
+        let (mut end, mut is_escaped) = (text.len(), false);
+        for (at, byte) in text.bytes().enumerate() {
+            match byte {
+                b'~' => is_escaped = true,
+                b'/' => {
+                    end = at;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        rest = text.get(end + 1..);
+        let segment = &text[..end];
+        Some(match is_escaped {
             true => Cow::Owned(segment.replace("~1", "/").replace("~0", "~")),
             false => Cow::Borrowed(segment),
         })
@@ -20,9 +29,36 @@ pub fn pointer_segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
 
 /// A JSON Pointer with one more segment, escaped.
 pub fn pointer_join(pointer: &str, segment: &str) -> String {
-    if segment.contains(['~', '/']) {
-        format!("{pointer}/{}", segment.replace('~', "~0").replace('/', "~1"))
+    let mut joined = String::with_capacity(pointer.len() + 1 + segment.len());
+    joined.push_str(pointer);
+    joined.push('/');
+    if segment.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
+        joined.push_str(&segment.replace('~', "~0").replace('/', "~1"));
     } else {
-        format!("{pointer}/{segment}")
+        joined.push_str(segment);
+    }
+    joined
+}
+
+/// A place in a tree, on the way down to it: its JSON Pointer is written for those only
+/// who ask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trail<'p> {
+    /// The root.
+    Root,
+    /// The value of a key.
+    Key(&'p Trail<'p>, &'p str),
+    /// An item of a list.
+    Index(&'p Trail<'p>, usize),
+}
+
+impl Trail<'_> {
+    /// The JSON Pointer.
+    pub(crate) fn pointer(&self) -> String {
+        match self {
+            Trail::Root => String::new(),
+            Trail::Key(above, key) => pointer_join(&above.pointer(), key),
+            Trail::Index(above, index) => pointer_join(&above.pointer(), &index.to_string()),
+        }
     }
 }

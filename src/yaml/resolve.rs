@@ -271,6 +271,16 @@ enum Resolved {
     Value(Scalar<'static>),
 }
 
+/// Whether a scalar without a tag is a string by its first character, in both dialects
+/// and however it is quoted: true is certain, false is not.
+pub(crate) fn reads_as_string(text: &str) -> bool {
+    !matches!(
+        text.as_bytes().first(),
+        None | Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O')
+            | Some(b'~' | b'.' | b'0'..=b'9' | b'+' | b'-')
+    )
+}
+
 /// go-yaml's `resolve` for everything but strings forced by a tag.
 /// `timestamps`: the scalar is untagged or tagged as a timestamp.
 fn classify(text: &str, dialect: Dialect, timestamps: bool) -> Resolved {

@@ -3,7 +3,6 @@
 use super::emit::DEPTH_LIMIT;
 use super::node::{NodeRef, Value};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 /// Bytes counted for each node besides its text.
 const NODE: u64 = 16;
@@ -40,19 +39,18 @@ impl Sizes {
                 if !node.is_map() && !node.is_seq() {
                     return NODE + span(token.start, token.end);
                 }
-                self.collection(node, (Arc::as_ptr(source) as usize, at), depth)
+                self.collection(node, depth)
             }
             NodeRef::Built(built) => match &built.value {
                 Value::Str(text) | Value::Plain(text) => NODE + text.len() as u64,
-                Value::Map(_) | Value::Seq(_) => {
-                    self.collection(node, (Arc::as_ptr(built) as usize, u32::MAX), depth)
-                }
+                Value::Map(_) | Value::Seq(_) => self.collection(node, depth),
                 _ => NODE,
             },
         }
     }
 
-    fn collection(&mut self, node: NodeRef<'_>, key: (usize, u32), depth: usize) -> u64 {
+    fn collection(&mut self, node: NodeRef<'_>, depth: usize) -> u64 {
+        let key = node.address();
         if let Some(size) = self.known.get(&key) {
             return *size;
         }

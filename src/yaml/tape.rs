@@ -6,6 +6,7 @@
 //! reads it.
 
 use super::resolve::ScalarStyle;
+use std::sync::OnceLock;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,20 @@ pub struct Document {
     pub merges: bool,
     /// Whether the parser stopped inside it.
     pub broken: bool,
+    /// What kustomize's loader found out about the object that it is, where nothing is
+    /// wrong with it: builds read one document many times.
+    pub soundness: OnceLock<Soundness>,
+}
+
+/// See [`Document::soundness`]: a function of the document's text alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Soundness {
+    /// Whether it has scalars that change on their way out.
+    pub changes_in_passing: bool,
+    /// Nodes that it expands to through its aliases.
+    pub nodes: u64,
+    /// Levels below its root.
+    pub height: u32,
 }
 
 impl Document {

@@ -8,9 +8,10 @@
 
 use super::{ExpandError, Expansion, Piece, Template, Variable, Variables, parse};
 use crate::yaml::emit::{self, EmitError};
+use crate::yaml::tape::{Token, TokenKind};
 use crate::yaml::{
-    Built, Dialect, Entry, EntryRef, Holes, Location, Node, NodeRef, Origin, Scalar, ScalarStyle, Value, Via,
-    pointer_join, resolve,
+    Built, Dialect, Entry, EntryRef, Holes, Location, Node, NodeRef, Origin, Scalar, ScalarStyle, Trail,
+    Value, Via, resolve,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -102,7 +103,7 @@ pub fn substitute(
     strict: bool,
 ) -> Result<Substituted, EmitError> {
     let mut pass = Pass { variables, strict, problems: Vec::new(), whole: false };
-    let changed = pass.each(object, &mut Place::root());
+    let changed = pass.each(object, &Place { trail: Trail::Root, depth: 0, key_width: 0 });
     if !pass.whole {
         let node = changed.unwrap_or_else(|| object.to_node());
         return Ok(Substituted { node, problems: pass.problems });
@@ -111,21 +112,11 @@ pub fn substitute(
 }
 
 /// Where the walk is.
-struct Place {
-    pointer: String,
+struct Place<'p> {
+    trail: Trail<'p>,
     depth: usize,
     /// Characters of the key before the value, with its colon and blank.
     key_width: usize,
-}
-
-impl Place {
-    fn root() -> Place {
-        Place { pointer: String::new(), depth: 0, key_width: 0 }
-    }
-
-    fn child(&self, segment: &str, key_width: usize) -> Place {
-        Place { pointer: pointer_join(&self.pointer, segment), depth: self.depth + 1, key_width }
-    }
 }
 
 /// Substitution scalar by scalar, as long as that is the same.
@@ -139,8 +130,9 @@ struct Pass<'v> {
 
 impl Pass<'_> {
     /// The node afterwards; `None` where nothing changed.
-    fn each(&mut self, node: NodeRef<'_>, place: &mut Place) -> Option<Node> {
-        if self.whole || place.depth > emit::DEPTH_LIMIT || node.is_unknown() {
+    fn each(&mut self, node: NodeRef<'_>, place: &Place<'_>) -> Option<Node> {
+        let depth = place.depth + 1;
+        if self.whole || place.depth > emit::DEPTH_LIMIT || node.is_unknown() || stays(node) {
             return None;
         }
         if node.is_map() {
@@ -150,8 +142,12 @@ impl Pass<'_> {
                     self.whole = true;
                     return None;
                 }
-                let mut inner = place.child(&entry.key, entry.key.chars().count() + 2);
-                if let Some(value) = self.each(entry.value, &mut inner) {
+                if stays(entry.value) {
+                    continue;
+                }
+                let trail = Trail::Key(&place.trail, &entry.key);
+                let inner = Place { trail, depth, key_width: entry.key.chars().count() + 2 };
+                if let Some(value) = self.each(entry.value, &inner) {
                     changes.push((index, value));
                 }
             }
@@ -167,8 +163,9 @@ impl Pass<'_> {
         }
         if node.is_seq() {
             let mut changes = Vec::new();
-            for (index, item) in node.items().enumerate() {
-                if let Some(value) = self.each(item, &mut place.child(&index.to_string(), 0)) {
+            for (index, item) in node.items().enumerate().filter(|(_, item)| !stays(*item)) {
+                let inner = Place { trail: Trail::Index(&place.trail, index), depth, key_width: 0 };
+                if let Some(value) = self.each(item, &inner) {
                     changes.push((index, value));
                 }
             }
@@ -192,7 +189,7 @@ impl Pass<'_> {
         }
     }
 
-    fn string(&mut self, node: NodeRef<'_>, text: &str, place: &Place) -> Option<Node> {
+    fn string(&mut self, node: NodeRef<'_>, text: &str, place: &Place<'_>) -> Option<Node> {
         let Ok(template) = parse(text) else {
             self.whole = true;
             return None;
@@ -214,7 +211,7 @@ impl Pass<'_> {
             Err(error) => {
                 self.problems.push(Problem {
                     kind: ProblemKind::Failed { message: error.to_string() },
-                    pointer: place.pointer.clone(),
+                    pointer: place.trail.pointer(),
                     location: node.location(),
                 });
                 return Some(unknown(node, "substitution fails"));
@@ -227,12 +224,12 @@ impl Pass<'_> {
                 return None;
             }
         };
-        note_undefined(&template, text, self.variables, node, &place.pointer, &mut self.problems);
+        note_undefined(&template, text, self.variables, node, &place.trail, &mut self.problems);
         let via = self.variables.via(template.expressions().iter().map(|expression| &expression.name));
         let value = match expansion.known() {
             Some(_) if style == ScalarStyle::Plain => {
                 let value = reread(&example);
-                note_type(&value, &example, node, &place.pointer, &mut self.problems);
+                note_type(&value, &example, node, &place.trail, &mut self.problems);
                 value
             }
             Some(_) => Value::Str(example.into()),
@@ -241,6 +238,31 @@ impl Pass<'_> {
         Some(built(value, node, via))
     }
 }
+
+/// Whether nothing can change in a node, as its text shows: no variable, and no number
+/// that JSON's floats may round. True is certain, false is not.
+fn stays(node: NodeRef<'_>) -> bool {
+    let NodeRef::Source(source, at) = node else { return false };
+    if node.may_hold(b'$') {
+        return false;
+    }
+    let document = source.document();
+    let tokens = match document.anchors.is_empty() {
+        true => &document.tokens[at as usize..document.tokens[at as usize].next.max(at + 1) as usize],
+        false => &document.tokens[..],
+    };
+    let may_round = |token: &Token| {
+        let is_long = token.end - token.start >= SHORTEST_ROUNDED;
+        is_long
+            && matches!(token.kind, TokenKind::Scalar(_))
+            && (!document.tags.is_empty()
+                || matches!(source.stream.text.as_bytes()[token.start as usize], b'+' | b'-' | b'0'..=b'9'))
+    };
+    !tokens.iter().any(may_round)
+}
+
+/// Bytes of the shortest number that a float can't hold: 2^53 + 1.
+const SHORTEST_ROUNDED: u32 = 16;
 
 /// Expands with undefined variables empty; in strict mode they leave holes.
 fn expand(template: &Template, variables: &Variables, strict: bool) -> Result<Expansion, ExpandError> {
@@ -378,7 +400,7 @@ fn note_undefined(
     text: &str,
     variables: &Variables,
     node: NodeRef<'_>,
-    pointer: &str,
+    trail: &Trail<'_>,
     problems: &mut Vec<Problem>,
 ) {
     for expression in template.expressions() {
@@ -392,11 +414,11 @@ fn note_undefined(
             Variable::Known(_) | Variable::Hidden => continue,
         };
         let location = part_location(node, text, expression.range.clone());
-        problems.push(Problem { kind, pointer: pointer.to_owned(), location });
+        problems.push(Problem { kind, pointer: trail.pointer(), location });
     }
 }
 
-fn note_type(value: &Value, text: &str, node: NodeRef<'_>, pointer: &str, problems: &mut Vec<Problem>) {
+fn note_type(value: &Value, text: &str, node: NodeRef<'_>, trail: &Trail<'_>, problems: &mut Vec<Problem>) {
     let became = match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -408,7 +430,7 @@ fn note_type(value: &Value, text: &str, node: NodeRef<'_>, pointer: &str, proble
     };
     problems.push(Problem {
         kind: ProblemKind::TypeChange { text: text.to_owned(), became },
-        pointer: pointer.to_owned(),
+        pointer: trail.pointer(),
         location: node.location(),
     });
 }
@@ -488,7 +510,7 @@ fn whole(object: NodeRef<'_>, variables: &Variables, strict: bool) -> Result<Sub
         }
     };
     let mut merge = Merge { variables, unknowns, holes, problems, failure: None };
-    let node = merge.node(root.get_ref(), Some(object), "", 0);
+    let node = merge.node(root.get_ref(), Some(object), &Trail::Root, 0);
     if let Some(message) = merge.failure {
         merge.problems.push(Problem {
             kind: ProblemKind::BrokenYaml { message },
@@ -512,15 +534,15 @@ fn read(text: &str) -> Result<Node, String> {
 /// Reports what is malformed or undefined in each scalar and key. `broken`: the
 /// whole text does not parse, so a scalar that doesn't either is why.
 fn inspect(node: NodeRef<'_>, variables: &Variables, broken: bool, problems: &mut Vec<Problem>) {
-    visit(node, "", 0, &mut |scalar, text, pointer| match parse(text) {
-        Ok(template) => note_undefined(&template, text, variables, scalar, pointer, problems),
-        Err(_) if broken => note_malformed(scalar, text, pointer, problems),
+    visit(node, &Trail::Root, 0, &mut |scalar, text, trail| match parse(text) {
+        Ok(template) => note_undefined(&template, text, variables, scalar, trail, problems),
+        Err(_) if broken => note_malformed(scalar, text, trail, problems),
         Err(_) => {}
     });
 }
 
 /// Reports every malformed expression of a text: reading goes on behind each.
-fn note_malformed(scalar: NodeRef<'_>, text: &str, pointer: &str, problems: &mut Vec<Problem>) {
+fn note_malformed(scalar: NodeRef<'_>, text: &str, trail: &Trail<'_>, problems: &mut Vec<Problem>) {
     let mut from = 0;
     while let Some(Err(error)) = text.get(from..).map(parse) {
         let start = from + error.range.start;
@@ -532,7 +554,7 @@ fn note_malformed(scalar: NodeRef<'_>, text: &str, pointer: &str, problems: &mut
         let shown = rest.get(..length).unwrap_or_default();
         problems.push(Problem {
             kind: ProblemKind::Malformed { message: error.kind.to_string(), text: shown.to_owned() },
-            pointer: pointer.to_owned(),
+            pointer: trail.pointer(),
             location: part_location(scalar, text, start..start + length),
         });
         from = start + length.max(2);
@@ -540,13 +562,18 @@ fn note_malformed(scalar: NodeRef<'_>, text: &str, pointer: &str, problems: &mut
 }
 
 /// Calls `found` for every string, keys included, that holds a `$`.
-fn visit(node: NodeRef<'_>, pointer: &str, depth: usize, found: &mut dyn FnMut(NodeRef<'_>, &str, &str)) {
-    if depth > emit::DEPTH_LIMIT || node.is_unknown() {
+fn visit(
+    node: NodeRef<'_>,
+    trail: &Trail<'_>,
+    depth: usize,
+    found: &mut dyn FnMut(NodeRef<'_>, &str, &Trail<'_>),
+) {
+    if depth > emit::DEPTH_LIMIT || node.is_unknown() || !node.may_hold(b'$') {
         return;
     }
     if node.is_map() {
         for entry in node.entries() {
-            let inner = pointer_join(pointer, &entry.key);
+            let inner = Trail::Key(trail, &entry.key);
             if entry.key.contains('$') {
                 found(entry.key_node, &entry.key, &inner);
             }
@@ -554,18 +581,18 @@ fn visit(node: NodeRef<'_>, pointer: &str, depth: usize, found: &mut dyn FnMut(N
         }
     } else if node.is_seq() {
         for (index, item) in node.items().enumerate() {
-            visit(item, &pointer_join(pointer, &index.to_string()), depth + 1, found);
+            visit(item, &Trail::Index(trail, index), depth + 1, found);
         }
     } else if let Scalar::Str(text) = node.scalar(Dialect::GoYamlV3)
         && text.contains('$')
     {
-        found(node, &text, pointer);
+        found(node, &text, trail);
     }
 }
 
 fn first_expression(object: NodeRef<'_>) -> Option<Location> {
     let mut first = None;
-    visit(object, "", 0, &mut |node, _, _| {
+    visit(object, &Trail::Root, 0, &mut |node, _, _| {
         if first.is_none() {
             first = node.location();
         }
@@ -624,7 +651,7 @@ struct Merge<'v> {
 }
 
 impl Merge<'_> {
-    fn node(&mut self, new: NodeRef<'_>, old: Option<NodeRef<'_>>, pointer: &str, depth: usize) -> Node {
+    fn node(&mut self, new: NodeRef<'_>, old: Option<NodeRef<'_>>, trail: &Trail<'_>, depth: usize) -> Node {
         if depth > emit::DEPTH_LIMIT {
             self.failure = Some("nested too deeply".to_owned());
             return Node::scalar(Value::Null, None);
@@ -646,7 +673,7 @@ impl Merge<'_> {
             location.map(Origin::from)
         };
         let value = if new.is_map() {
-            let entries = self.entries(new, old, pointer, depth);
+            let entries = self.entries(new, old, trail, depth);
             match old {
                 Some(old) if same_entries(old, &entries) => return old.to_node(),
                 _ => Value::Map(entries),
@@ -657,7 +684,7 @@ impl Merge<'_> {
                 .enumerate()
                 .map(|(index, item)| {
                     let twin = old.filter(|old| old.is_seq()).and_then(|old| old.items().nth(index));
-                    self.node(item, twin, &pointer_join(pointer, &index.to_string()), depth + 1)
+                    self.node(item, twin, &Trail::Index(trail, index), depth + 1)
                 })
                 .collect();
             match old {
@@ -690,7 +717,7 @@ impl Merge<'_> {
         {
             let shown = new.text().unwrap_or_default();
             if let Some(old) = old {
-                note_type(&value, &shown, old, pointer, &mut self.problems);
+                note_type(&value, &shown, old, trail, &mut self.problems);
             }
         }
         Node::Built(Arc::new(Built { value, origin: origin(self) }))
@@ -700,7 +727,7 @@ impl Merge<'_> {
         &mut self,
         new: NodeRef<'_>,
         old: Option<NodeRef<'_>>,
-        pointer: &str,
+        trail: &Trail<'_>,
         depth: usize,
     ) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
@@ -724,7 +751,7 @@ impl Merge<'_> {
                 }
             };
             let value =
-                self.node(entry.value, twin.map(|twin| twin.value), &pointer_join(pointer, &key), depth + 1);
+                self.node(entry.value, twin.map(|twin| twin.value), &Trail::Key(trail, &key), depth + 1);
             match entries.iter_mut().find(|known| known.key_text() == key) {
                 Some(known) => known.value = value,
                 None => entries.push(Entry { key: key_node, value }),

@@ -216,7 +216,25 @@ impl Parser<'_> {
         if self.at_call() {
             return Ok(Node::Call(self.call()?));
         }
-        Ok(Node::Text(self.take_escaped(false, |_| true)))
+        Ok(Node::Text(self.text()))
+    }
+
+    /// Takes text up to an expression; `$$` stands for `$`.
+    fn text(&mut self) -> String {
+        let mut out = String::new();
+        loop {
+            let rest = &self.text[self.position..];
+            let run = memchr::memchr(b'$', rest.as_bytes()).unwrap_or(rest.len());
+            out.push_str(&rest[..run]);
+            self.position += run;
+            match rest.as_bytes().get(run + 1) {
+                None if run == rest.len() => return out,
+                Some(b'{') => return out,
+                Some(b'$') => self.position += 2,
+                _ => self.position += 1,
+            }
+            out.push('$');
+        }
     }
 
     fn call(&mut self) -> Result<Expression, Malformed> {

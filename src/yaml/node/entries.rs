@@ -80,13 +80,22 @@ pub(super) fn is_text(source: &Arc<Source>, token: u32, text: &str) -> bool {
 /// The token of a key's value in the map at `token`, without making entries of
 /// those before it.
 pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<u32> {
-    let tokens = &source.document().tokens;
+    let document = source.document();
+    let tokens = &document.tokens[..];
+    let text = source.stream.text.as_bytes();
     let end = tokens[token as usize].next;
     let mut at = token + 1;
     while at < end {
-        let value = tokens[at as usize].next;
+        let written = &tokens[at as usize];
+        let value = written.next;
         let next = tokens.get(value as usize)?.next;
-        if is_text(source, follow(source, at), key) {
+        let is_key = if written.kind == TokenKind::Scalar(ScalarStyle::Plain) && written.extra == NONE {
+            // An omitted key has no bytes.
+            text.get(written.start as usize..written.end as usize) == Some(key.as_bytes())
+        } else {
+            is_text(source, follow(source, at), key)
+        };
+        if is_key {
             return Some(follow(source, value));
         }
         at = next;
