@@ -192,39 +192,44 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         builds: FxHashMap::default(),
         openers: openers_of(snapshot, entry),
     };
-    for _ in 0..ROUNDS {
-        let (next, changed) = round(&start, &mut known);
-        grown.objects = next.objects;
-        grown.applied = next.applied;
-        grown.read = next.read;
-        grown.expanded = next.expanded;
-        // What a root applies by hand gives variables as what it builds does.
-        let beside = match entry.certainty == Certainty::Guessed && entry.name.is_none() {
-            true => by_hand(snapshot, entry, &grown),
-            false => Vec::new(),
-        };
-        let started = start.objects.len();
-        start.objects = beside
-            .iter()
-            .chain(&grown.objects)
-            .filter(|(id, _, target, _)| {
-                is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
-            })
-            .map(|(id, built, _, _)| (key_of(id), (id.clone(), built.node.clone())))
-            .chain(made())
-            .collect();
-        start.settings = Settings::read(
-            grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
-            snapshot,
-            &repository.installs,
-            &entry.root,
-            &target,
-        );
-        let injects = injects_variables(config, &grown.objects);
-        if !changed && start.objects.len() == started && injects == start.injects {
-            break;
+    // The roots by themselves first: most apply their own definition, and what they
+    // apply differs from what the files state where something patches them.
+    for follows in [false, true] {
+        for _ in 0..ROUNDS {
+            let (next, changed) = round(&start, &mut known, follows);
+            grown.objects = next.objects;
+            grown.applied = next.applied;
+            grown.read = next.read;
+            grown.expanded = next.expanded;
+            // What a root applies by hand gives variables as what it builds does.
+            let beside = match entry.certainty == Certainty::Guessed && entry.name.is_none() {
+                true => by_hand(snapshot, entry, &grown),
+                false => Vec::new(),
+            };
+            let started = start.objects.len();
+            start.objects = beside
+                .iter()
+                .chain(&grown.objects)
+                .filter(|(id, _, target, _)| {
+                    is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
+                })
+                .map(|(id, built, _, _)| (key_of(id), (id.clone(), built.node.clone())))
+                .chain(made())
+                .collect();
+            start.settings = Settings::read(
+                grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+                snapshot,
+                &repository.installs,
+                &entry.root,
+                &target,
+            );
+            let injects = injects_variables(config, &grown.objects);
+            let is_settled = !changed && start.objects.len() == started && injects == start.injects;
+            start.injects = injects;
+            if is_settled {
+                break;
+            }
         }
-        start.injects = injects;
     }
     grown.builds = known;
     // What the operator makes of an instance is there beside what Git holds, and
@@ -353,7 +358,9 @@ struct Step {
     built: Option<Built>,
 }
 
-fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, bool) {
+/// Builds what is due, and tells whether something is another than before. `follows`:
+/// what the roots apply as well.
+fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: bool) -> (Round, bool) {
     let (entry, objects) = (start.entry, &start.objects);
     let mut out =
         Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), expanded: Vec::new() };
@@ -440,7 +447,8 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>) -> (Round, b
                 let made =
                     made.into_iter().flatten().filter_map(|object| Some((object.id.clone()?, object, None)));
                 for (id, object, by) in std::iter::once((id, object.clone(), Some(index))).chain(made) {
-                    if local
+                    if follows
+                        && local
                         && kinds::is_kustomization(&id)
                         && seen.insert(identity_of(&id, object.node.get_ref()))
                     {
