@@ -41,6 +41,10 @@ pub(super) struct Checked {
 
 impl Checked {
     pub(super) fn append(&mut self, mut other: Checked) {
+        // Most rules have nothing to say of most objects.
+        if other.findings.is_empty() && other.not_checked.is_empty() {
+            return;
+        }
         self.findings.append(&mut other.findings);
         self.not_checked.append(&mut other.not_checked);
     }

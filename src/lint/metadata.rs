@@ -60,6 +60,10 @@ fn standing(key: &str) -> Standing {
 /// a ResourceSet's template. Such a template speaks of its inputs; other `<<` and `>>`
 /// are text like any other.
 pub(crate) fn has_hole(text: &str) -> bool {
+    // Most texts hold none of the characters.
+    if !text.bytes().any(|byte| matches!(byte, b'{' | b'<')) {
+        return false;
+    }
     let template = || text.split_once("<<").and_then(|(_, rest)| rest.split_once(">>"));
     text.contains("${") || template().is_some_and(|(action, _)| action.contains("inputs"))
 }

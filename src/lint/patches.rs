@@ -243,10 +243,10 @@ impl Collected<'_> {
     /// Whether the repository has the kind in a group that the table doesn't know.
     fn is_foreign(&self, kind: &str) -> bool {
         let foreign = self.foreign.get_or_init(|| {
+            let known: FxHashSet<&str> = table::kinds().iter().map(TableKind::group).collect();
             let objects = self.world.snapshot.objects().iter().map(|object| &object.id);
             objects
-                .filter(|id| OWN_NAMES.contains(&&*id.kind))
-                .filter(|id| !table::kinds().iter().any(|known| known.group() == id.group()))
+                .filter(|id| OWN_NAMES.contains(&&*id.kind) && !known.contains(id.group()))
                 .map(|id| id.kind.to_string())
                 .collect()
         });

@@ -45,9 +45,10 @@ impl Suppressions {
     /// Collect those of the given files.
     pub fn collect<'f>(snapshot: &Snapshot, files: impl Iterator<Item = &'f File>) -> Suppressions {
         let mut all = Suppressions::default();
+        let own_name = memchr::memmem::Finder::new("forebay");
         for file in files {
             let Some(stream) = snapshot.stream(file) else { continue };
-            if memchr::memmem::find(stream.text.as_bytes(), b"forebay").is_none() {
+            if own_name.find(stream.text.as_bytes()).is_none() {
                 continue;
             }
             let mut found = Vec::new();

@@ -2,12 +2,15 @@
 //! lists included.
 
 use crate::yaml::{Node, NodeRef, Source};
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
 /// What identifies an object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectId {
     /// `apiVersion` as written.
     pub api_version: Arc<str>,
@@ -23,23 +26,24 @@ pub struct ObjectId {
 impl ObjectId {
     /// The identity that a node states, when it has apiVersion and kind.
     pub fn of(node: NodeRef<'_>) -> Option<ObjectId> {
-        let text =
-            |pointer: &str| node.at(pointer).filter(|node| !node.is_null()).and_then(with_unknown_parts);
-        let api_version = node.str_at("/apiVersion").filter(|text| !text.is_empty())?;
-        let kind = node.str_at("/kind").filter(|text| !text.is_empty())?;
+        let stated = |key: &str| node.get(key)?.as_str().filter(|text| !text.is_empty());
+        let api_version = stated("apiVersion")?;
+        let kind = stated("kind")?;
+        let metadata = node.get("metadata");
+        let text = |key: &str| metadata?.get(key).filter(|node| !node.is_null()).and_then(with_unknown_parts);
         Some(ObjectId {
-            api_version: api_version.as_ref().into(),
-            kind: kind.as_ref().into(),
-            namespace: text("/metadata/namespace")
-                .filter(|text| !text.is_empty())
-                .map(|text| text.as_ref().into()),
-            name: text("/metadata/name").unwrap_or_default().as_ref().into(),
+            api_version: shared(&api_version),
+            kind: shared(&kind),
+            namespace: text("namespace").filter(|text| !text.is_empty()).map(|text| shared(&text)),
+            name: text("name").unwrap_or_default().as_ref().into(),
         })
     }
 
     /// The API group; empty for the core group.
     pub fn group(&self) -> &str {
-        self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
+        // Asked of every object by most rules; the texts are short.
+        let slash = self.api_version.bytes().rposition(|byte| byte == b'/');
+        slash.map_or("", |at| &self.api_version[..at])
     }
 
     /// Whether a part of its name or namespace is unknown.
@@ -55,6 +59,52 @@ impl ObjectId {
     /// Whether it is of this group and kind.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         &*self.kind == kind && self.group() == group
+    }
+}
+
+/// One word that many objects have, held once by each thread: that two are the same is
+/// then told by where they are.
+fn shared(word: &str) -> Arc<str> {
+    thread_local! {
+        static WORDS: RefCell<FxHashSet<Arc<str>>> = RefCell::default();
+    }
+    WORDS.with_borrow_mut(|words| {
+        if let Some(known) = words.get(word) {
+            return known.clone();
+        }
+        if words.len() >= WORDS_LIMIT {
+            words.clear();
+        }
+        let new: Arc<str> = word.into();
+        words.insert(new.clone());
+        new
+    })
+}
+
+/// Words that a thread holds at a time.
+const WORDS_LIMIT: usize = 4096;
+
+/// By the fields in their order.
+impl Ord for ObjectId {
+    fn cmp(&self, other: &ObjectId) -> Ordering {
+        let word = |one: &Arc<str>, other: &Arc<str>| match Arc::ptr_eq(one, other) {
+            true => Ordering::Equal,
+            false => one.cmp(other),
+        };
+        let namespace = || match (&self.namespace, &other.namespace) {
+            (Some(one), Some(other)) => word(one, other),
+            (one, other) => one.is_some().cmp(&other.is_some()),
+        };
+        word(&self.api_version, &other.api_version)
+            .then_with(|| word(&self.kind, &other.kind))
+            .then_with(namespace)
+            .then_with(|| word(&self.name, &other.name))
+    }
+}
+
+impl PartialOrd for ObjectId {
+    fn partial_cmp(&self, other: &ObjectId) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 /// Write the findings and the summary.
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>, terminal: Terminal) -> io::Result<()> {
     let handler = handler(terminal);
-    let mut masks = Masks::default();
+    let mut masks = Masks::of_values(lint.secrets.clone());
     for entry in by_text(lint) {
         let finding = entry.first;
         head(out, finding.rule, finding.level, terminal)?;

@@ -5,18 +5,24 @@ use crate::repo::{Snapshot, is_manifest_path};
 use crate::yaml::{NodeRef, Stream};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The byte ranges of secret values, file by file, found when first asked for.
 #[derive(Default)]
 pub(crate) struct Masks {
     files: HashMap<String, Vec<Range<u32>>>,
-    values: Option<Values>,
+    values: Option<Arc<Values>>,
 }
 
 impl Masks {
+    /// Masks of values that are known already, those of the tree among them.
+    pub(crate) fn of_values(values: Option<Arc<Values>>) -> Masks {
+        Masks { values, ..Masks::default() }
+    }
+
     /// The secret values of the tree.
     pub(crate) fn values(&mut self, snapshot: &Snapshot) -> &Values {
-        self.values.get_or_insert_with(|| Values::of([snapshot]))
+        self.values.get_or_insert_with(|| Values::of([snapshot]).into())
     }
 
     /// The secret ranges of a file, in order and apart.

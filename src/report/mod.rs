@@ -43,7 +43,9 @@ use crate::repo::{Content, Snapshot};
 use crate::world::World;
 use crate::yaml::Location;
 use jiff::Timestamp;
+use secrets::Values;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What a place that shows text can do. The default is a plain file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,6 +90,8 @@ pub struct Lint<'a> {
     /// Where the root lies in its git repository: empty, or a path that ends
     /// with `/`. Services that show files want paths of the repository.
     pub prefix: String,
+    /// The secret values of what was read, where somebody has looked for them.
+    pub secrets: Option<Arc<Values>>,
 }
 
 impl<'a> Lint<'a> {

@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// Shorter values are too plain.
 const SHORT: usize = 6;
@@ -33,7 +33,7 @@ const LIMIT: usize = 1 << 17;
 
 /// Secret texts.
 #[derive(Debug, Default)]
-pub(crate) struct Values {
+pub struct Values {
     /// In order.
     known: Vec<Box<str>>,
     /// Finds how they begin.
@@ -72,7 +72,9 @@ impl Values {
             }
         }
         if text.contains("://") {
-            let credentials = CREDENTIALS.iter().flat_map(|pattern| pattern.captures_iter(text));
+            let lower = text.to_ascii_lowercase();
+            let expressions = CREDENTIALS.iter().filter_map(|credential| credential.of(&lower));
+            let credentials = expressions.flat_map(|expression| expression.captures_iter(text));
             let parts = credentials.filter_map(|captures| captures.name("secret").map(|part| part.range()));
             found.extend(parts);
             found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
@@ -121,24 +123,22 @@ pub(super) fn stars<'t>(text: &'t str, parts: &[Range<usize>]) -> Cow<'t, str> {
     masked.into()
 }
 
-/// Words that are no secret, whatever a Secret holds: what objects, files and rules
-/// are called.
-fn names(snapshot: &Snapshot) -> FxHashSet<&str> {
-    let mut names: FxHashSet<&str> = FxHashSet::default();
+/// Calls `found` with words that are no secret, whatever a Secret holds: what objects,
+/// files and rules are called.
+fn names<'s>(snapshot: &'s Snapshot, mut found: impl FnMut(&'s str)) {
     for object in snapshot.objects() {
         let id = &object.id;
-        names.extend([&*id.name, &*id.kind, &*id.api_version]);
-        names.extend(id.namespace.as_deref());
+        [&id.name, &id.kind, &id.api_version].into_iter().for_each(|name| found(name));
+        id.namespace.iter().for_each(|name| found(name));
     }
     for file in snapshot.files() {
-        names.insert(&file.path);
+        found(&file.path);
         for part in file.path.split('/') {
-            names.insert(part);
-            names.extend(part.split_once('.').map(|(stem, _)| stem));
+            found(part);
+            part.split_once('.').into_iter().for_each(|(stem, _)| found(stem));
         }
     }
-    names.extend(RULES.iter().map(|rule| rule.id));
-    names
+    RULES.iter().for_each(|rule| found(rule.id));
 }
 
 /// Adds the secret texts of a tree.
@@ -164,44 +164,66 @@ fn add_of(snapshot: &Snapshot, known: &mut BTreeSet<String>) {
             generators(snapshot, directory, root, &mut texts);
         }
     }
-    if texts.is_empty() {
-        return;
-    }
-    let names = names(snapshot);
-    let mut add = |text: &str| {
-        if is_telling(text) && !names.contains(text) {
-            known.insert(text.to_owned());
-            // As JSON writes it.
-            let written = serde_json::to_string(text).unwrap_or_default();
-            known.insert(written[1..written.len() - 1].to_owned());
-        }
-    };
+    let mut telling: FxHashSet<&str> = FxHashSet::default();
     for text in &texts {
         let text = text.trim();
-        add(text);
+        telling.insert(text);
         if text.contains('\n') {
-            text.lines().filter(|line| line.len() >= 16).for_each(|line| add(line.trim()));
+            telling.extend(text.lines().filter(|line| line.len() >= 16).map(str::trim));
         }
+    }
+    telling.retain(|text| is_telling(text));
+    if !telling.is_empty() {
+        names(snapshot, |name| {
+            telling.remove(name);
+        });
+    }
+    for text in telling {
+        known.insert(text.to_owned());
+        // As JSON writes it.
+        let written = serde_json::to_string(text).unwrap_or_default();
+        known.insert(written[1..written.len() - 1].to_owned());
     }
 }
 
 /// Credentials that a URL holds: of a user, of a webhook, in its query. What a
 /// substitution will put there is none yet.
-static CREDENTIALS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+static CREDENTIALS: LazyLock<[Credential; 6]> = LazyLock::new(|| {
     const REST: &str = r#"(?P<secret>[^\s"'\\<>`$*][^\s"'\\<>`]*)"#;
+    let of = |word, pattern| Credential { word, pattern, compiled: OnceLock::new() };
     [
-        r#"(?i)\b[a-z][a-z0-9+.-]*://[^/\s:@"'\\<>]*:(?P<secret>[^/\s@"'\\<>$*][^/\s@"'\\<>]*)@"#.to_owned(),
-        r#"(?i)\bhttps?://(?P<secret>[^/\s:@"'\\<>$*][^/\s:@"'\\<>]{7,})@"#.to_owned(),
-        format!(r"(?i)\bhooks\.slack\.com/(?:services|workflows|triggers)/{REST}"),
-        format!(r"(?i)\bdiscord(?:app)?\.com/api/webhooks/{REST}"),
-        format!(r"(?i)\.webhook\.office\.com/{REST}"),
-        r#"(?i)[?&](?:access_?token|api_?key|auth|key|passw(?:or)?d|secret|sig|signature|token)=(?P<secret>[^&\s"'\\<>`$*][^&\s"'\\<>`]*)"#
-            .to_owned(),
+        of(
+            "@",
+            r#"(?i)\b[a-z][a-z0-9+.-]*://[^/\s:@"'\\<>]*:(?P<secret>[^/\s@"'\\<>$*][^/\s@"'\\<>]*)@"#.to_owned(),
+        ),
+        of("@", r#"(?i)\bhttps?://(?P<secret>[^/\s:@"'\\<>$*][^/\s:@"'\\<>]{7,})@"#.to_owned()),
+        of("slack.com", format!(r"(?i)\bhooks\.slack\.com/(?:services|workflows|triggers)/{REST}")),
+        of("/api/webhooks/", format!(r"(?i)\bdiscord(?:app)?\.com/api/webhooks/{REST}")),
+        of("office.com", format!(r"(?i)\.webhook\.office\.com/{REST}")),
+        of(
+            "=",
+            r#"(?i)[?&](?:access_?token|api_?key|auth|key|passw(?:or)?d|secret|sig|signature|token)=(?P<secret>[^&\s"'\\<>`$*][^&\s"'\\<>`]*)"#
+                .to_owned(),
+        ),
     ]
-    .iter()
-    .filter_map(|pattern| Regex::new(pattern).ok())
-    .collect()
 });
+
+/// One form of them. Compiling an expression takes longer than reading most texts.
+struct Credential {
+    /// What a text without is not asked for: part of every match, in small letters.
+    word: &'static str,
+    pattern: String,
+    compiled: OnceLock<Regex>,
+}
+
+impl Credential {
+    /// The expression, for a text that may have a match; `lower` is the text in small
+    /// letters of ASCII.
+    fn of(&self, lower: &str) -> Option<&Regex> {
+        let compile = || Regex::new(&self.pattern).expect("a constant expression");
+        lower.contains(self.word).then(|| self.compiled.get_or_init(compile))
+    }
+}
 
 /// Whether a value can be told from words that are no secret.
 fn is_telling(text: &str) -> bool {

@@ -160,7 +160,8 @@ impl TableKind {
 
     /// The API group; empty for the core group.
     pub fn group(&self) -> &'static str {
-        self.key.split('/').next().unwrap_or_default()
+        let slash = self.key.bytes().position(|byte| byte == b'/');
+        &self.key[..slash.unwrap_or(self.key.len())]
     }
 
     /// The API version without its group.

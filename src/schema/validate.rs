@@ -165,7 +165,10 @@ pub(crate) fn validate_update<'a, 's>(
 /// Whether a text stands for what is known later: a variable, a template, an
 /// encrypted value.
 pub(crate) fn is_placeholder(text: &str) -> bool {
-    text.contains("${") || text.contains("<<") || text.contains("{{") || text.starts_with("ENC[")
+    // Most texts hold none of the characters.
+    text.bytes().any(|byte| matches!(byte, b'{' | b'<'))
+        && (text.contains("${") || text.contains("<<") || text.contains("{{"))
+        || text.starts_with("ENC[")
 }
 
 /// Whether a text of a file that nothing applies holds a word that a script replaces:
@@ -269,7 +272,7 @@ impl<'a, 's> Walk<'a, 's> {
 
     fn below(&mut self, segment: &str, look: impl FnOnce(&mut Self)) {
         let length = self.pointer.len();
-        if segment.contains(['~', '/']) {
+        if segment.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
             self.pointer = pointer_join(&self.pointer, segment);
         } else {
             self.pointer.push('/');

@@ -60,6 +60,7 @@ fn every_format(world: &World, outcome: &Outcome) -> Vec<u8> {
         begins: true,
         stale_baseline: 0,
         prefix: String::new(),
+        secrets: None,
     };
     let mut out = Vec::new();
     let terminal = Terminal { color: true, links: true, columns: Some(80) };

@@ -8,7 +8,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds;
 use crate::world::OpenerCause;
 use crate::world::substitution::{Variables, opts_out, parse, part_location};
-use crate::yaml::{Dialect, NodeRef, Scalar, emit, pointer_join};
+use crate::yaml::{Dialect, NodeRef, Scalar, Trail, emit};
 use std::collections::BTreeSet;
 
 /// See the module.
@@ -50,7 +50,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             && world
                 .variables(cluster, &object.id, object.node.get_ref())
                 .is_some_and(|known| known.runs() != Some(false));
-        visit(object.node.get_ref(), &At::Root, 0, &mut |node, text, pointer| {
+        visit(object.node.get_ref(), &Trail::Root, 0, &mut |node, text, pointer| {
             let Ok(template) = parse(text) else { return };
             // What shapes a Kustomization's own build is substituted with that build.
             if own && SHAPES_BUILD.iter().any(|field| pointer.starts_with(field)) {
@@ -113,35 +113,23 @@ fn is_reference(pointer: &str) -> bool {
     }
 }
 
-/// Where a visit is: written out for the few values that are looked at.
-enum At<'p> {
-    Root,
-    Key(&'p At<'p>, &'p str),
-    Index(&'p At<'p>, usize),
-}
-
-impl At<'_> {
-    fn pointer(&self) -> String {
-        match self {
-            At::Root => String::new(),
-            At::Key(above, key) => pointer_join(&above.pointer(), key),
-            At::Index(above, index) => pointer_join(&above.pointer(), &index.to_string()),
-        }
-    }
-}
-
 /// Calls `found` for every string that may hold an expression.
-fn visit<'a>(node: NodeRef<'a>, at: &At<'_>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>, &str, &str)) {
-    if depth > emit::DEPTH_LIMIT || node.is_unknown() {
+fn visit<'a>(
+    node: NodeRef<'a>,
+    at: &Trail<'_>,
+    depth: usize,
+    found: &mut dyn FnMut(NodeRef<'a>, &str, &str),
+) {
+    if depth > emit::DEPTH_LIMIT || node.is_unknown() || !node.may_hold(b'$') {
         return;
     }
     if node.is_map() {
         for entry in node.entries() {
-            visit(entry.value, &At::Key(at, &entry.key), depth + 1, found);
+            visit(entry.value, &Trail::Key(at, &entry.key), depth + 1, found);
         }
     } else if node.is_seq() {
         for (index, item) in node.items().enumerate() {
-            visit(item, &At::Index(at, index), depth + 1, found);
+            visit(item, &Trail::Index(at, index), depth + 1, found);
         }
     } else if let Scalar::Str(text) = node.scalar(Dialect::GoYamlV3)
         && text.contains("${")

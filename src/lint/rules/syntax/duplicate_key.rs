@@ -6,7 +6,7 @@
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::yaml::resolve::json_key;
+use crate::yaml::resolve::{json_key, reads_as_string};
 use crate::yaml::tape::TokenKind;
 use crate::yaml::{Dialect, Node, NodeRef, Scalar, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,34 +34,46 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let is_object = ObjectId::of(root.get_ref()).is_some();
+        let mut keys = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
             if token.kind == TokenKind::Mapping {
-                check_map(source, at as u32, is_object, report);
+                check_map(source, at as u32, is_object, &mut keys, report);
             }
         }
     }
 }
 
-fn check_map(source: &Arc<Source>, map: u32, is_object: bool, report: &mut Reporter<'_>) {
-    let tokens = &source.document().tokens;
+/// `keys` is room for those of the map.
+fn check_map<'s>(
+    source: &'s Arc<Source>,
+    map: u32,
+    is_object: bool,
+    keys: &mut Vec<(u32, Cow<'s, str>)>,
+    report: &mut Reporter<'_>,
+) {
+    let document = source.document();
+    let tokens = &document.tokens;
     let end = tokens[map as usize].next;
-    let mut keys = Vec::new();
+    keys.clear();
     let mut at = map + 1;
     while at < end {
         let value = tokens[at as usize].next;
-        keys.push(at);
+        // go-yaml v3 compares no alias keys, and a complex key can't be JSON.
+        if matches!(tokens[at as usize].kind, TokenKind::Scalar(_))
+            && let Some(text) = NodeRef::Source(source, at).text()
+        {
+            keys.push((at, text));
+        }
         at = tokens.get(value as usize).map_or(end, |token| token.next);
     }
-    // go-yaml v3 compares no alias keys, and a complex key can't be JSON.
-    let keys: Vec<(u32, Cow<'_, str>)> = keys
-        .into_iter()
-        .filter(|key| matches!(tokens[*key as usize].kind, TokenKind::Scalar(_)))
-        .filter_map(|key| Some((key, NodeRef::Source(source, key).text()?)))
-        .collect();
+    let keys = &*keys;
     let mut found = Vec::new();
-    same_keys(&keys, |first, key| found.push((first, key, true)));
+    same_keys(keys, |first, key| found.push((first, key, true)));
     let v2 = |key: u32| NodeRef::Source(source, key).scalar(Dialect::GoYamlV2);
-    if keys.iter().any(|(key, _)| !matches!(v2(*key), Scalar::Str(_))) {
+    let is_string = |(key, text): &(u32, Cow<'_, str>)| {
+        document.tags.is_empty() && reads_as_string(text) || matches!(v2(*key), Scalar::Str(_))
+    };
+    if !keys.iter().all(is_string) {
         let json: Vec<(u32, Cow<'_, str>)> = keys
             .iter()
             .map(|(key, text)| match json_key(&v2(*key), Dialect::GoYamlV2) {
