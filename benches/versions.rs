@@ -45,22 +45,33 @@ fn main() {
     let one = ["lint", "-q", "--no-config", "--threads", "1"];
     let two = ["lint", "-q", "--no-config", "--threads", "2"];
 
+    let millions = |name: &str, counts: Option<[f64; 2]>| {
+        counts.into_iter().for_each(|counts| row(name, " M", counts.map(|count| count / 1e6)));
+    };
+
     let empty = root.join("empty");
     fs::create_dir_all(&empty).unwrap();
-    let costs = measure(binaries, &empty, &["lint", "-q", "--allow-empty"], 20);
-    row("empty directory, CPU", " s", costs.map(|cost| cost.cpu));
+    let nothing = measure(binaries, &empty, &["lint", "-q", "--allow-empty"], 20);
+    row("empty directory, CPU", " s", nothing.map(|cost| cost.cpu));
+    millions("the same, instructions", instructions(binaries, &empty, &one));
 
     let fleet = root.join("fleet");
     write_fleet(&fleet, &["a", "b", "c", "d"], 62);
     commit(&fleet);
     let costs = measure(binaries, &fleet, &one, 5);
     row("lint of 500 files, four clusters, git, CPU", " s", costs.map(|cost| cost.cpu));
+    let linted = instructions(binaries, &fleet, &one);
+    millions("the same, instructions", linted);
     let deployment = fleet.join("apps/app-7/deployment.yaml");
     let changed = fs::read_to_string(&deployment).unwrap().replace("6.5.4", "6.6.0");
     fs::write(&deployment, changed).unwrap();
-    let planned = measure(binaries, &fleet, &["plan", "-q", "--threads", "1", "--base", "HEAD"], 5);
+    let plan = ["plan", "-q", "--threads", "1", "--base", "HEAD"];
+    let planned = measure(binaries, &fleet, &plan, 5);
     row("plan of one changed image in it, CPU", " s", planned.map(|cost| cost.cpu));
     row("plan against lint", "", [0, 1].map(|n| planned[n].cpu / costs[n].cpu));
+    if let (Some(linted), Some(planned)) = (linted, instructions(binaries, &fleet, &plan)) {
+        row("plan against lint, instructions", "", [0, 1].map(|n| planned[n] / linted[n]));
+    }
 
     let cluster = root.join("cluster");
     write_fleet(&cluster, &["production"], 222);
@@ -79,8 +90,12 @@ fn main() {
     let overlays = root.join("overlays");
     let bytes = write_overlays(&overlays, 100, 40) as f64;
     let costs = measure(binaries, &overlays, &one, 1);
-    let times = |cost: Cost| cost.peak * 1024.0 / bytes;
-    row("forty overlays of a hundred objects: peak memory, times the bytes", "", costs.map(times));
+    let memory = |n: usize, cost: Cost| (cost.peak - nothing[n].peak) * 1024.0;
+    row(
+        "forty overlays of a hundred objects: memory beyond that of an empty run, times the bytes",
+        "",
+        [0, 1].map(|n| memory(n, costs[n]) / bytes),
+    );
 
     let Some(corpus) = Corpus::find() else { return };
     let mut repositories: Vec<PathBuf> =
@@ -88,15 +103,24 @@ fn main() {
     repositories.retain(|path| path.is_dir());
     repositories.sort();
     let mut read = 0.0;
-    let mut linted = [0.0; 2];
+    let (mut linted, mut counted, mut held) = ([0.0; 2], Some([0.0; 2]), [0.0_f64; 2]);
     for repository in &repositories {
         let files = manifests(repository);
         read += (0..RUNS).map(|_| reading(&files)).fold(f64::MAX, f64::min);
         let costs = measure(binaries, repository, &one, 1);
         linted = [0, 1].map(|n| linted[n] + costs[n].cpu);
+        let counts = counted.and_then(|_| instructions(binaries, repository, &one));
+        counted = counted.zip(counts).map(|(sum, counts)| [0, 1].map(|n| sum[n] + counts[n]));
+        // What a run holds by itself would hide what a small repository takes.
+        let bytes = files.iter().map(|file| fs::metadata(file).unwrap().len()).sum::<u64>();
+        if bytes > 1 << 20 {
+            held = [0, 1].map(|n| held[n].max(memory(n, costs[n]) / bytes as f64));
+        }
     }
     row(&format!("lint of {} repositories, CPU", repositories.len()), " s", linted);
     row("against reading them (`cat`)", "", linted.map(|cpu| cpu / read));
+    millions("the same, instructions", counted);
+    row("of those above a MiB, the one that holds most memory, likewise, times its bytes", "", held);
     repositories.sort_by_key(|path| std::cmp::Reverse(manifests(path).len()));
     for repository in repositories.iter().take(6) {
         let copy = root.join("copy");
@@ -160,6 +184,19 @@ fn run(binary: &Path, directory: &Path, arguments: &[&str], times: usize) -> Cos
     };
     let times = times as f64;
     Cost { cpu: (user + system) / times, wall: wall / times, peak }
+}
+
+/// Instructions of one run of each binary, as valgrind counts them; `None` without it.
+fn instructions(binaries: [&Path; 2], directory: &Path, arguments: &[&str]) -> Option<[f64; 2]> {
+    let count = |binary: &Path| {
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
+        let output = command.arg(binary).args(arguments).current_dir(directory).output().ok()?;
+        let told = String::from_utf8(output.stderr).ok()?;
+        let (_, count) = told.lines().find_map(|line| line.split_once("refs:"))?;
+        count.trim().replace(',', "").parse().ok()
+    };
+    Some([count(binaries[0])?, count(binaries[1])?])
 }
 
 /// Seconds of the processor that reading some files takes `cat`.
