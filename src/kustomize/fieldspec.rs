@@ -90,22 +90,35 @@ pub(super) fn apply(
     touches: &mut dyn FnMut(NodeRef<'_>) -> bool,
     set: &mut dyn FnMut(&mut Node) -> Result<()>,
 ) -> Result<()> {
-    let steps = spec.steps();
+    let steps = Some(spec.path.strip_prefix('/').unwrap_or(&spec.path));
     let create = spec.create && leaf != Leaf::Never;
-    if !reaches(object.get_ref(), &steps, create, touches, spec)? {
+    if !reaches(object.get_ref(), steps, create, touches, spec)? {
         return Ok(());
     }
-    descend(object, &steps, create.then_some(leaf), touches, set, spec)
+    descend(object, steps, create.then_some(leaf), touches, set, spec)
+}
+
+/// The first step of a path, and the path behind it where there is one. Nothing is made
+/// of a step that no backslash is in.
+fn split_step(path: &str) -> (Cow<'_, str>, Option<&str>) {
+    let bytes = path.as_bytes();
+    let ends = |at: &usize| bytes[*at] == b'/' && !(*at > 0 && bytes[at - 1] == b'\\');
+    let (step, rest) = match (0..bytes.len()).find(ends) {
+        Some(at) => (&path[..at], Some(&path[at + 1..])),
+        None => (path, None),
+    };
+    let step = if step.contains('\\') { step.replace("\\/", "/").into() } else { step.into() };
+    (step, rest)
 }
 
 fn reaches(
     node: NodeRef<'_>,
-    steps: &[Cow<'_, str>],
+    steps: Option<&str>,
     create: bool,
     touches: &mut dyn FnMut(NodeRef<'_>) -> bool,
     spec: &FieldSpec,
 ) -> Result<bool> {
-    let Some((step, rest)) = steps.split_first() else {
+    let Some((step, rest)) = steps.map(split_step) else {
         return Ok(touches(node));
     };
     match nodes::kind(Some(node)) {
@@ -119,7 +132,7 @@ fn reaches(
             Ok(any)
         }
         Kind::Map => {
-            let name = step.strip_suffix("[]").unwrap_or(step);
+            let name = step.strip_suffix("[]").unwrap_or(&step);
             match node.get(name) {
                 // A null is turned into what is to be created, or into a list where
                 // the step says that it is one.
@@ -133,13 +146,13 @@ fn reaches(
 
 fn descend(
     node: &mut Node,
-    steps: &[Cow<'_, str>],
+    steps: Option<&str>,
     create: Option<Leaf>,
     touches: &mut dyn FnMut(NodeRef<'_>) -> bool,
     set: &mut dyn FnMut(&mut Node) -> Result<()>,
     spec: &FieldSpec,
 ) -> Result<()> {
-    let Some((step, rest)) = steps.split_first() else {
+    let Some((step, rest)) = steps.map(split_step) else {
         return set(node);
     };
     match nodes::kind(Some(node.get_ref())) {
@@ -159,9 +172,9 @@ fn descend(
             Ok(())
         }
         Kind::Map => {
-            let name = step.strip_suffix("[]").unwrap_or(step);
+            let name = step.strip_suffix("[]").unwrap_or(&step);
             let made = match create {
-                Some(leaf) if name == step => Some(if rest.is_empty() && leaf == Leaf::Scalar {
+                Some(leaf) if name == step => Some(if rest.is_none() && leaf == Leaf::Scalar {
                     Value::Null
                 } else {
                     Value::Map(Vec::new())

@@ -10,7 +10,7 @@ use super::nodes::{self, Kind};
 use crate::yaml::tape::{Soundness, TokenKind};
 use crate::yaml::{Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Sizes, Source, Stream, Via};
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Nodes that one document may expand to through its aliases.
 const NODE_LIMIT: u64 = 4_000_000;
@@ -85,27 +85,19 @@ fn directive(text: &str) -> Option<u32> {
 /// with content behind it.
 fn parts(stream: &Stream) -> std::result::Result<Vec<u32>, (u32, u32)> {
     let mut starts = vec![0];
-    if !stream.text.contains("\n---") {
-        return Ok(starts);
-    }
-    let mut offset = 0;
-    // The line break of one separator can't begin the next.
-    let mut after_separator = true;
-    for line in stream.text.split_inclusive('\n') {
-        let end = offset + line.len() as u32;
-        let separates = !after_separator && line.starts_with("---") && line.ends_with('\n');
-        after_separator = separates;
-        if separates {
-            let rest = line[3..].trim();
-            if !rest.is_empty() && !rest.starts_with('#') {
-                return Err((offset, end));
-            }
-            starts.push(end);
+    for at in memchr::memmem::find_iter(stream.text.as_bytes(), "\n---") {
+        let start = at + 1;
+        let Some(length) = memchr::memchr(b'\n', &stream.text.as_bytes()[start..]) else { break };
+        let end = start + length + 1;
+        // The line break of one separator can't begin the next.
+        if starts.last() == Some(&(start as u32)) {
+            continue;
         }
-        if offset == 0 {
-            after_separator = false;
+        let rest = stream.text[start + 3..end].trim();
+        if !rest.is_empty() && !rest.starts_with('#') {
+            return Err((start as u32, end as u32));
         }
-        offset = end;
+        starts.push(end as u32);
     }
     Ok(starts)
 }
@@ -270,11 +262,12 @@ fn is_list(root: NodeRef<'_>) -> bool {
 
 fn push_object(queue: &mut VecDeque<Loaded>, node: Node) -> Result<()> {
     let root = node.get_ref();
-    let known = match root {
-        NodeRef::Source(source, 0) => Some(&source.document().soundness),
+    let document = match root {
+        NodeRef::Source(source, 0) => Some((source.document(), &source.stream.text)),
         _ => None,
     };
-    if let Some(Soundness { changes_in_passing, .. }) = known.and_then(OnceLock::get).copied() {
+    if let Some(known) = document.and_then(|(document, _)| document.soundness.get()) {
+        let changes_in_passing = known.changes_in_passing;
         queue.push_back(Loaded { node, defect: None, changes_in_passing });
         return Ok(());
     }
@@ -288,11 +281,26 @@ fn push_object(queue: &mut VecDeque<Loaded>, node: Node) -> Result<()> {
     inspection.visit(root, 0)?;
     require_object(root)?;
     let Inspection { visited, height, defect, changes_in_passing } = inspection;
-    if let (Some(known), None) = (known, &defect) {
-        known.get_or_init(|| Soundness { changes_in_passing, nodes: visited, height });
+    if let (Some((document, text)), None) = (document, &defect) {
+        let unusual = is_unusual(&text.as_bytes()[document.start as usize..document.end as usize]);
+        let found = Soundness { changes_in_passing, unusual, nodes: visited, height };
+        document.soundness.get_or_init(|| found);
     }
     queue.push_back(Loaded { node, defect: defect.map(Arc::from), changes_in_passing });
     Ok(())
+}
+
+/// What is known of the document that a node is a part of.
+fn soundness(node: NodeRef<'_>) -> Option<&Soundness> {
+    match node {
+        NodeRef::Source(source, _) => source.document().soundness.get(),
+        NodeRef::Built(_) => None,
+    }
+}
+
+/// Whether some scalar of a node may change on its way out.
+pub(super) fn may_change(node: NodeRef<'_>) -> bool {
+    soundness(node).is_none_or(|known| known.changes_in_passing)
 }
 
 /// Mirrors `RNode.GetValidatedMetadata`.
@@ -354,6 +362,9 @@ pub(super) fn require_readable(node: NodeRef<'_>) -> Result<()> {
         let message = format!("the character U+{code:04X} in this text can't go through YAML");
         Err(BuildError::at(Class::Output, message, node))
     };
+    if soundness(node).is_some_and(|known| !known.unusual) {
+        return Ok(());
+    }
     if node.is_map() {
         for entry in node.entries() {
             if let Some(c) = refused(&entry.key, true) {

@@ -11,11 +11,19 @@ use super::nodes::{self, Kind, Tag};
 use super::resource::Resource;
 use crate::yaml::{Location, Node, NodeRef, Value, Via, ViaKind};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Fix all references.
 pub(super) fn fix(resources: &mut [Resource], config: &Config) -> Result<()> {
-    let specs = Specs::new(config);
+    static BUILTIN: OnceLock<Specs<'static>> = OnceLock::new();
+    let builtin: &'static Config = Config::builtin();
+    let own;
+    let specs = if std::ptr::eq(config, builtin) {
+        BUILTIN.get_or_init(|| Specs::new(builtin))
+    } else {
+        own = Specs::new(config);
+        &own
+    };
     let candidates = Candidates::new(resources);
     for at in 0..resources.len() {
         let original = resources[at].original_id().gvk.clone();

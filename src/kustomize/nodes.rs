@@ -335,7 +335,16 @@ pub(super) fn refolded(node: NodeRef<'_>) -> Option<String> {
 /// Replace scalars; parts without a change keep their nodes. `change` is told
 /// whether a scalar is between brackets or braces.
 pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>, bool) -> Option<Value>) {
-    if let Some(changed) = rewritten(node.get_ref(), false, change) {
+    rewrite_where(node, &|_| true, change);
+}
+
+/// As [`rewrite`], of the parts that `changes` does not rule out.
+pub(super) fn rewrite_where(
+    node: &mut Node,
+    changes: &dyn Fn(NodeRef<'_>) -> bool,
+    change: &mut dyn FnMut(NodeRef<'_>, bool) -> Option<Value>,
+) {
+    if let Some(changed) = rewritten(node.get_ref(), false, changes, change) {
         *node = changed;
     }
 }
@@ -344,13 +353,17 @@ pub(super) fn rewrite(node: &mut Node, change: &mut dyn FnMut(NodeRef<'_>, bool)
 fn rewritten(
     node: NodeRef<'_>,
     in_flow: bool,
+    changes: &dyn Fn(NodeRef<'_>) -> bool,
     change: &mut dyn FnMut(NodeRef<'_>, bool) -> Option<Value>,
 ) -> Option<Node> {
+    if !changes(node) {
+        return None;
+    }
     let inside = in_flow || style(node) == Style::Flow;
     if node.is_map() {
         let values = node.entries().map(|entry| entry.value).enumerate();
         let changed: Vec<(usize, Node)> =
-            values.filter_map(|(at, value)| Some((at, rewritten(value, inside, change)?))).collect();
+            values.filter_map(|(at, value)| Some((at, rewritten(value, inside, changes, change)?))).collect();
         if changed.is_empty() {
             return None;
         }
@@ -363,7 +376,7 @@ fn rewritten(
     } else if node.is_seq() {
         let items = node.items().enumerate();
         let changed: Vec<(usize, Node)> =
-            items.filter_map(|(at, item)| Some((at, rewritten(item, inside, change)?))).collect();
+            items.filter_map(|(at, item)| Some((at, rewritten(item, inside, changes, change)?))).collect();
         if changed.is_empty() {
             return None;
         }

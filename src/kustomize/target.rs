@@ -234,7 +234,7 @@ pub(super) fn check_resource(
 /// may hold characters that can't.
 fn finish(resource: &mut Resource, unusual: bool) -> Result<()> {
     if resource.changes_in_passing || unusual {
-        nodes::rewrite(&mut resource.node, &mut |scalar, in_flow| nodes::passed(scalar, in_flow));
+        nodes::rewrite_where(&mut resource.node, &load::may_change, &mut nodes::passed);
     }
     if unusual {
         load::require_readable(resource.node.get_ref())?;

@@ -113,6 +113,8 @@ pub struct Document {
 pub struct Soundness {
     /// Whether it has scalars that change on their way out.
     pub changes_in_passing: bool,
+    /// Whether it may hold characters that kustomize can't write.
+    pub unusual: bool,
     /// Nodes that it expands to through its aliases.
     pub nodes: u64,
     /// Levels below its root.
