@@ -325,9 +325,9 @@ fn check(
         }
         all
     };
-    let cluster = |(at, cluster): (usize, &Cluster)| {
+    let of_cluster = |at: usize, cluster: &Cluster, rules: &[&'static Rule]| {
         let view = ClusterView::new(context, cluster);
-        Noted::of(kept.and_then(|kept| kept.cluster(at)), &for_clusters, &view.looks, |rule| {
+        Noted::of(kept.and_then(|kept| kept.cluster(at)), rules, &view.looks, |rule| {
             let mut checked = Checked::default();
             if let Check::Cluster(check) = rule.check {
                 checked.run(rule, |reporter| check(&view, reporter));
@@ -338,8 +338,18 @@ fn check(
             checked
         })
     };
-    let patches = match for_patches().next() {
-        Some(_) => patches::unused(world),
+    // One cluster alone would keep one thread busy; what is noted is noted of all rules.
+    let parts = match memo {
+        None => rayon::current_num_threads().div_ceil(world.clusters.len().max(1)),
+        Some(_) => 1,
+    };
+    let part = |number: usize| for_clusters.iter().copied().skip(number).step_by(parts).collect::<Vec<_>>();
+    let parts: Vec<Vec<&'static Rule>> = (0..parts).map(part).collect();
+    let cluster = |(at, cluster): (usize, &Cluster)| {
+        parts.par_iter().map(|rules| of_cluster(at, cluster, rules)).collect::<Vec<Noted>>()
+    };
+    let of_patches = || match for_patches().next() {
+        Some(_) => patches::unused(world).par_iter().map(patch).collect(),
         None => Vec::new(),
     };
     let ((documents, objects), (patches, clusters)) = rayon::join(
@@ -350,10 +360,9 @@ fn check(
             )
         },
         || {
-            rayon::join(
-                || patches.par_iter().map(patch).collect::<Vec<Checked>>(),
-                || world.clusters.par_iter().enumerate().map(cluster).collect::<Vec<Noted>>(),
-            )
+            rayon::join(of_patches, || {
+                world.clusters.par_iter().enumerate().flat_map_iter(cluster).collect::<Vec<Noted>>()
+            })
         },
     );
     let mut all = Checked::default();

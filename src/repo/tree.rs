@@ -82,16 +82,17 @@ fn from_git(root: &Path, output: &[u8]) -> Listing {
     names.sort_unstable();
     // A path in conflict is listed once per stage.
     names.dedup_by(|a, b| a.0 == b.0);
-    listing.entries = names
-        .par_iter()
-        .with_min_len(256)
-        .filter_map(|(name, tracked)| {
-            let mut entry = stat(root, name)?;
-            entry.tracked = *tracked;
-            Some(entry)
-        })
-        .collect();
+    listing.entries = entries(root, &names);
     listing
+}
+
+/// What stands at the names, each with whether git tracks it; what is gone is left out.
+fn entries<N: AsRef<str> + Sync>(root: &Path, names: &[(N, bool)]) -> Vec<TreeEntry> {
+    let entry = |(name, tracked): &(N, bool)| {
+        let entry = stat(root, name.as_ref())?;
+        Some(TreeEntry { tracked: *tracked, ..entry })
+    };
+    names.par_iter().with_min_len(256).filter_map(entry).collect()
 }
 
 /// Most files of a directory that is listed without git. Nobody means a root of
@@ -101,8 +102,9 @@ const ENTRIES: usize = 2_000_000;
 /// List everything below `root` with no regard to git; links are not followed.
 pub(super) fn directory(root: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
+    let mut names: Vec<(String, bool)> = Vec::new();
     std::fs::read_dir(root)?;
-    let walk = walkdir::WalkDir::new(root).follow_links(false).sort_by_file_name().into_iter();
+    let walk = walkdir::WalkDir::new(root).follow_links(false).into_iter();
     for entry in walk.filter_entry(|entry| entry.file_name() != ".git" || entry.depth() == 0) {
         // An unreadable directory is left out, as an unreadable file is.
         let Ok(entry) = entry else { continue };
@@ -116,15 +118,17 @@ pub(super) fn directory(root: &Path) -> io::Result<Listing> {
         });
         match name {
             Some(name) if open::is_name(&name) => {
-                if listing.entries.len() >= ENTRIES {
+                if names.len() >= ENTRIES {
                     return Err(io::Error::other(format!("more than {ENTRIES} files")));
                 }
-                listing.entries.extend(stat(root, &name));
+                names.push((name.into_owned(), true));
             }
             _ => listing.unnamed.push(relative.to_string_lossy().into_owned()),
         }
     }
-    listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    names.sort_unstable();
+    listing.entries = entries(root, &names);
+    listing.unnamed.sort_unstable();
     Ok(listing)
 }
 
@@ -329,6 +333,10 @@ pub(crate) fn resolve_link(link: &str, target: &str) -> Option<String> {
 /// Join and clean two slash-separated paths; `None` when the result leaves the
 /// root.
 pub(crate) fn join(directory: &str, path: &str) -> Option<String> {
+    let is_clean = |path: &str| path.split('/').all(|segment| !matches!(segment, "" | "." | ".."));
+    if is_clean(directory) && is_clean(path) {
+        return Some([directory, "/", path].concat());
+    }
     let mut segments: Vec<&str> = directory.split('/').filter(|segment| !segment.is_empty()).collect();
     for segment in path.split('/') {
         match segment {

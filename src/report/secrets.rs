@@ -7,7 +7,7 @@ use crate::lint::rules::RULES;
 use crate::model::kinds;
 use crate::repo::{Snapshot, join};
 use crate::yaml::{NodeRef, parse_nodes};
-use aho_corasick::{AhoCorasick, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use base64::Engine;
 use regex::Regex;
 use rustc_hash::FxHashSet;
@@ -51,7 +51,11 @@ impl Values {
         let is_many = known.iter().map(|value| value.len().min(START)).sum::<usize>() > MANY;
         let length = if is_many { START_OF_MANY } else { START };
         let starts = known.iter().map(|value| &value.as_bytes()[..value.len().min(length)]);
-        let starts = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(starts);
+        let starts = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            // What is searched is little; the other kinds take longer to build.
+            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+            .build(starts);
         Values { starts: starts.ok().filter(|_| !known.is_empty()), known }
     }
 

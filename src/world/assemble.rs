@@ -75,7 +75,10 @@ pub(super) fn world(
             None => grown.push(again),
         }
     }
-    assemble(&repository, overlays, grown, unsettled, has_entry)
+    let world = assemble(&repository, overlays, grown, unsettled, has_entry);
+    // Nobody waits for that.
+    rayon::spawn(move || drop(shared));
+    world
 }
 
 /// One list of distinct objects for all clusters; indices, openers, orphans.

@@ -207,22 +207,27 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
                 false => Vec::new(),
             };
             let started = start.objects.len();
-            start.objects = beside
-                .iter()
-                .chain(&grown.objects)
-                .filter(|(id, _, target, _)| {
-                    is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
-                })
-                .map(|(id, built, _, _)| (key_of(id), (id.clone(), built.node.clone())))
-                .chain(made())
-                .collect();
-            start.settings = Settings::read(
-                grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
-                snapshot,
-                &repository.installs,
-                &entry.root,
-                &target,
-            );
+            let objects = || {
+                beside
+                    .iter()
+                    .chain(&grown.objects)
+                    .filter(|(id, _, target, _)| {
+                        is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
+                    })
+                    .map(|(id, built, _, _)| (key_of(id), (id.clone(), built.node.clone())))
+                    .chain(made())
+                    .collect()
+            };
+            let settings = || {
+                Settings::read(
+                    grown.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+                    snapshot,
+                    &repository.installs,
+                    &entry.root,
+                    &target,
+                )
+            };
+            (start.objects, start.settings) = rayon::join(objects, settings);
             let injects = injects_variables(config, &grown.objects);
             let is_settled = !changed && start.objects.len() == started && injects == start.injects;
             start.injects = injects;
@@ -383,8 +388,9 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
     while at < queue.len() {
         let due = queue[at..queue.len().min(at + batch)].to_vec();
         at += due.len();
-        let steps: Vec<Step> =
-            due.par_iter().map(|due| start.step(due, known, &out.applied, &paths)).collect();
+        // One by one: the last of a batch is waited for.
+        let steps = due.par_iter().with_max_len(1);
+        let steps: Vec<Step> = steps.map(|due| start.step(due, known, &out.applied, &paths)).collect();
         for ((id, node, parent), step) in due.into_iter().zip(steps) {
             let view = node.get_ref();
             let Step { identity, path, tree, state, built } = step;

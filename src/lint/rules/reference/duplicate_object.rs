@@ -9,7 +9,8 @@ use crate::model::ObjectId;
 use crate::text::counted;
 use crate::world::{Applied, Effective};
 use crate::yaml::{Known, NodeRef, pointer_join};
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -29,7 +30,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     if view.cluster.name.is_none() {
         return;
     }
-    let mut by_identity: BTreeMap<_, Vec<(&Applied, &Effective)>> = BTreeMap::new();
+    let mut by_identity: FxHashMap<_, Vec<(&Applied, &Effective)>> = FxHashMap::default();
     for (member, object) in view.members() {
         let Some(index) = member.applied_by else { continue };
         if object.id.name.is_empty() || object.id.is_unknown() || member.target.is_unknown() {
@@ -39,7 +40,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
         by_identity.entry(key).or_default().push((&view.cluster.applied[index as usize], object));
     }
-    for list in by_identity.values().filter(|list| list.len() > 1) {
+    let mut several: Vec<_> = by_identity.into_iter().filter(|(_, list)| list.len() > 1).collect();
+    several.sort_unstable_by_key(|(key, _)| *key);
+    for (_, list) in &several {
         if list.iter().any(|(_, object)| left_alone(object)) {
             continue;
         }
