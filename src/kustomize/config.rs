@@ -74,6 +74,7 @@ impl Config {
     /// Add another's tables; the error names the field that both fill
     /// differently.
     pub(super) fn merge(&mut self, other: &Config) -> std::result::Result<(), String> {
+        let before = self.lengths();
         merge_all(&mut self.name_prefix, &other.name_prefix)?;
         merge_all(&mut self.name_suffix, &other.name_suffix)?;
         merge_all(&mut self.namespace, &other.namespace)?;
@@ -93,8 +94,28 @@ impl Config {
                 None => self.name_references.push(new.clone()),
             }
         }
-        self.sort();
+        // Nothing is taken away: what is as long as before is as it was.
+        if self.lengths() != before {
+            self.sort();
+        }
         Ok(())
+    }
+
+    /// How long each table is whose order counts.
+    fn lengths(&self) -> [usize; 11] {
+        [
+            self.name_prefix.len(),
+            self.name_suffix.len(),
+            self.namespace.len(),
+            self.common_labels.len(),
+            self.template_labels.len(),
+            self.labels.len(),
+            self.common_annotations.len(),
+            self.var_references.len(),
+            self.images.len(),
+            self.replicas.len(),
+            self.name_references.len(),
+        ]
     }
 
     fn sort(&mut self) {

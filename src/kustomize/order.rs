@@ -93,6 +93,10 @@ fn id_text(resource: &Resource) -> String {
 
 /// Types in the order that the tables are kept in.
 pub(super) fn compare_gvk(a: (&str, &str, &str), b: (&str, &str, &str)) -> Ordering {
+    // Most are compared with their like.
+    if a.2 == b.2 && a.2 != "Namespace" {
+        return type_text(a.0, a.1, a.2).cmp(type_text(b.0, b.1, b.2));
+    }
     let rank = |kind: &str| {
         let first = ORDER_FIRST.iter().position(|known| *known == kind);
         let last = ORDER_LAST.iter().position(|known| *known == kind);

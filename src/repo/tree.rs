@@ -308,14 +308,15 @@ impl Blobs {
 
 /// Whether git names this content by an object id, in either of its hashes.
 pub(super) fn has_object_id(bytes: &[u8], oid: &str) -> bool {
-    fn id<D: Digest>(bytes: &[u8]) -> String {
+    fn is<D: Digest>(bytes: &[u8], oid: &str) -> bool {
         let header = format!("blob {}\0", bytes.len());
         let hash = D::new().chain_update(header).chain_update(bytes).finalize();
-        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digits = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.map(|digit| b"0123456789abcdef"[usize::from(digit)]).eq(oid.bytes())
     }
     match oid.len() {
-        40 => id::<sha1::Sha1>(bytes) == oid,
-        64 => id::<sha2::Sha256>(bytes) == oid,
+        40 => is::<sha1::Sha1>(bytes, oid),
+        64 => is::<sha2::Sha256>(bytes, oid),
         _ => false,
     }
 }

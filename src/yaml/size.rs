@@ -3,6 +3,7 @@
 use super::emit::DEPTH_LIMIT;
 use super::node::{NodeRef, Value};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Bytes counted for each node besides its text.
 const NODE: u64 = 16;
@@ -50,8 +51,13 @@ impl Sizes {
     }
 
     fn collection(&mut self, node: NodeRef<'_>, depth: usize) -> u64 {
+        // What only one node holds is met with that one.
+        let is_shared = match node {
+            NodeRef::Source(..) => true,
+            NodeRef::Built(built) => Arc::strong_count(built) > 1,
+        };
         let key = node.address();
-        if let Some(size) = self.known.get(&key) {
+        if let Some(size) = self.known.get(&key).filter(|_| is_shared) {
             return *size;
         }
         let mut size = NODE;
@@ -63,7 +69,9 @@ impl Sizes {
         for item in node.items() {
             size = size.saturating_add(self.at(item, depth + 1));
         }
-        self.known.insert(key, size);
+        if is_shared {
+            self.known.insert(key, size);
+        }
         size
     }
 }
