@@ -254,9 +254,20 @@ mod tests {
             ("spec/template", &["spec", "template"]),
             ("/metadata/labels", &["metadata", "labels"]),
             (r"metadata/annotations/a.b\/c", &["metadata", "annotations", "a.b/c"]),
+            (r"a\/b\/c/d", &["a/b/c", "d"]),
+            (r"a\\/b/", &[r"a\/b", ""]),
+            (r"a\", &[r"a\"]),
+            ("", &[""]),
         ];
         for (path, steps) in table {
             assert_eq!(split_path(path), *steps, "{path}");
+            let mut rest = Some(path.strip_prefix('/').unwrap_or(path));
+            let one_by_one = std::iter::from_fn(|| {
+                let (step, behind) = split_step(rest?);
+                rest = behind;
+                Some(step)
+            });
+            assert_eq!(one_by_one.collect::<Vec<_>>(), *steps, "{path}");
         }
     }
 }

@@ -578,6 +578,35 @@ mod tests {
     }
 
     #[test]
+    fn a_document_that_is_read_again_is_the_same_object() {
+        let object = |rest: &str| format!("kind: A\nmetadata: {{name: a}}\n{rest}");
+        for (text, changes, sound, plain) in [
+            (object("v: plain\n"), false, true, true),
+            (object("v: >-\n  a\n    b\n"), true, true, true),
+            (object("v: [1:30:00, 2024-01-01 10:00:00]\n"), true, true, true),
+            (object("v: \"a\\x85b\"\n"), true, true, false),
+            (object("v: \"\\x7f\"\n"), false, true, false),
+            (object("v: .inf\n"), false, false, true),
+            (object("v: {a: 1, a: 2}\n"), false, false, true),
+        ] {
+            let stream = Arc::new(Stream::parse(&text));
+            let read = || {
+                let documents = documents(&"f.yaml".into(), &stream, &Place::default()).expect(&text);
+                objects(documents).expect(&text).remove(0)
+            };
+            for time in ["the first time", "again"] {
+                let Loaded { node, defect, changes_in_passing } = read();
+                assert_eq!((changes_in_passing, defect.is_none()), (changes, sound), "{time}: {text}");
+                assert_eq!(may_change(node.get_ref()), changes || !sound, "{time}: {text}");
+                let refused = require_readable(node.get_ref()).is_err();
+                assert_eq!(refused, text.contains("x7f"), "{time}: {text}");
+                let known = soundness(node.get_ref()).map(|known| !known.unusual);
+                assert_eq!(known, sound.then_some(plain), "{time}: {text}");
+            }
+        }
+    }
+
+    #[test]
     fn lists_are_unfolded() {
         let item = |name: &str| format!("{{kind: A, metadata: {{name: {name}}}}}");
         let list = format!("kind: FooList\nitems: [{}, null, {}]\n", item("a"), item("b"));

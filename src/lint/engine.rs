@@ -499,8 +499,8 @@ pub(crate) fn sort(findings: &mut [Finding]) {
     });
 }
 
-/// Why a manifest file is not looked at, when it isn't: a name of the JSON
-/// contract. Undecodable and oversized files are findings, not skips.
+/// Why a manifest file is not looked at, when it isn't. Undecodable and oversized files
+/// are findings, not skips.
 fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<Unchecked> {
     use crate::repo::FileKind;
     match &file.kind {

@@ -24,8 +24,7 @@
 use super::view::Looks;
 use super::{Context, Finding, Reporter, Rule};
 use crate::config::Config;
-use crate::model::ObjectId;
-use crate::model::Unchecked;
+use crate::model::{ObjectId, Unchecked};
 use crate::repo::{File, join};
 use crate::world::same::is_same_applied;
 use crate::world::{ApplyTarget, Cluster, Effective, World};

@@ -83,3 +83,33 @@ pub(crate) fn remotes(root: &Path) -> Vec<String> {
     let text = String::from_utf8_lossy(&output).into_owned();
     text.lines().filter_map(|line| line.split_once(' ')).map(|(_, url)| url.to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// Git is asked wherever it may say yes: in a clone, in a work tree or submodule of
+    /// which `.git` is a file, above which there is nothing else.
+    #[test]
+    fn git_is_asked_below_whatever_is_called_git() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        for name in ["clone/.git", "clone/a/b", "submodule/a", "bare/objects", "bare/refs"] {
+            fs::create_dir_all(path(name)).expect("made");
+        }
+        fs::write(path("submodule/.git"), "gitdir: ../elsewhere\n").expect("written");
+        fs::write(path("bare/HEAD"), "ref: refs/heads/main\n").expect("written");
+        for (name, expected) in [
+            ("clone", true),
+            ("clone/a/b", true),
+            ("clone/.git", true),
+            ("submodule/a", true),
+            ("nowhere", true),
+            ("bare", false),
+            ("bare/objects", false),
+        ] {
+            assert_eq!(is_around(&path(name)), expected, "{name}");
+        }
+    }
+}

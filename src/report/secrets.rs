@@ -391,6 +391,9 @@ mod tests {
                 "address: https://hooks.slack.com/services/T0/B0/x",
                 "address: https://hooks.slack.com/services/***",
             ),
+            ("https://Hooks.SLACK.com/Workflows/T0/B0/x", "https://Hooks.SLACK.com/Workflows/***"),
+            ("https://discordapp.com/API/Webhooks/1/x", "https://discordapp.com/API/Webhooks/***"),
+            ("https://a.webhook.Office.com/webhookb2/x", "https://a.webhook.Office.com/***"),
             ("https://example.com/?a=b&token=abc&c=d", "https://example.com/?a=b&token=***&c=d"),
             (
                 "https://u:${PASSWORD}@example.com/?token=${TOKEN}",

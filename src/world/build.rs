@@ -32,7 +32,7 @@ pub struct FluxBuild {
     /// in the cluster for one of the reasons below: then what they fail on is
     /// unknown in them.
     pub objects: Vec<Arc<BuiltObject>>,
-    /// What was left out: a name of the JSON contract, the thing, and where.
+    /// What was left out: why, the thing, and where.
     pub partial: Vec<(Unchecked, String, Option<Location>)>,
     /// Variables with names or values that fail the build.
     pub bad_variables: Vec<BadVariable>,

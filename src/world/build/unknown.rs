@@ -9,7 +9,7 @@ use crate::model::Unchecked;
 use crate::yaml::{Entry, Holes, Known, Location, Node, NodeRef, Value};
 use std::sync::Arc;
 
-/// What a build left out: a name of the JSON contract, the thing, and where.
+/// What a build left out: why, the thing, and where.
 type Left = (Unchecked, String, Option<Location>);
 
 /// What stands for unknown parts in one of two builds: a letter of a private

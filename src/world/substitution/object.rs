@@ -884,6 +884,14 @@ mod tests {
             "v: 9007199254740993\nw: ${A}",
             "v: word word word word word word word word word word word word word word word ${C:-x y}",
             "v: 2024-01-01\nw: ${A}",
+            // What bytes without a `$` may hide.
+            "v: 9007199254740993",
+            "v: {w: [0x20000000000001, +9007199254740993]}",
+            "v: !!int '9007199254740993'",
+            "a: &a 9007199254740993\nv: *a",
+            "v: \"\\x24{A}\"",
+            "a: &a \"\\u0024{A}\"\nb: {c: *a}",
+            "a: &a ${A}\nb: {<<: {k: *a}}",
         ] {
             let object = object(text);
             let short = substitute(object.get_ref(), &variables(), false).expect(text);
