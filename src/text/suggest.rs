@@ -15,6 +15,9 @@ pub(crate) fn suggest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
 /// `None` above `limit`.
 pub(crate) fn edit_distance(a: &str, b: &str, limit: usize) -> Option<usize> {
     if a.is_ascii() && b.is_ascii() {
+        if a.len().abs_diff(b.len()) > limit {
+            return None;
+        }
         // An edit changes which letters a word has by two at most. Every name of
         // a kind is a candidate, and next to none passes this.
         let differ = (letters(a) ^ letters(b)).count_ones() as usize;
