@@ -169,11 +169,18 @@ impl Common {
         self.at.as_deref().map(|text| time("--at", text, zone)).transpose()
     }
 
-    /// Set the number of threads, once, before any work.
-    pub(crate) fn start_threads(&self) -> Result<(), Failure> {
+    /// Set the number of threads, once, before any work. Where `with_this` is set, the
+    /// calling thread is one of them: it has its work done by nobody else and waits for
+    /// nobody in between, which is most of the time of a small repository.
+    pub(crate) fn start_threads(&self, with_this: bool) -> Result<(), Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let count = self.threads.map_or(cores.min(8), usize::from);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();
+        let mut pool = rayon::ThreadPoolBuilder::new().num_threads(count);
+        // The first thread of a process on Windows has half the stack of the others.
+        if with_this && !cfg!(windows) {
+            pool = pool.use_current_thread();
+        }
+        let pool = pool.build_global();
         pool.map_err(|error| Failure::Work(format!("can't start {count} threads: {error}")))
     }
 }

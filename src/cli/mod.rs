@@ -182,7 +182,9 @@ fn run() -> ExitCode {
     };
     let Cli { common, command } = cli;
     progress::start(&common);
-    let answer = common.start_threads().and_then(|()| match command {
+    // The server waits for keys, and plans beside it in a thread of its own.
+    let works = !matches!(command, Command::Lsp(_));
+    let answer = common.start_threads(works).and_then(|()| match command {
         Command::Lint(arguments) => lint::run(&common, &arguments),
         Command::Build(arguments) => build::run(&common, &arguments),
         Command::Simulate(Simulate::Events(arguments)) => simulate_events::run(&common, &arguments),
