@@ -113,7 +113,7 @@ pub(crate) fn write_overlays(root: &Path, objects: usize, overlays: usize) -> us
             format!("overlays/{number}/kustomization.yaml"),
             format!(
                 "resources: [../../base]\nnamePrefix: o{number}-\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n    \
-                 [{{op: replace, path: /spec/replicas, value: {number}}}]\n"
+                 - {{op: replace, path: /spec/replicas, value: {number}}}\n"
             ),
         );
     }

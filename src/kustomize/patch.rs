@@ -169,9 +169,11 @@ pub(super) fn apply(
         }
         (Ok(objects), Err(_)) => merge_all(builder, patch, &objects, use_, resources, row),
         (Err(_), Ok(Some(operations))) => patch_all(builder, patch, &operations, use_, resources, row),
-        (Err(reason), _) => {
+        (Err(reason), operations) => {
+            let other = operations.err().filter(|other| other.message != reason.message);
+            let refused = other.map_or_else(String::new, |other| format!(" ({})", other.message));
             let message = format!(
-                "this is neither a strategic merge patch ({}) nor a list of JSON patch operations",
+                "this is neither a strategic merge patch ({}) nor a list of JSON patch operations{refused}",
                 reason.message
             );
             let place = reason.location.or_else(|| text.place().location());
@@ -658,7 +660,9 @@ impl PatchText {
             return JsonPatch::decode(root.get_ref()).map(Some).map_err(fail);
         }
         if self.json && serde_json::from_str::<serde::de::IgnoredAny>(&self.stream.text).is_err() {
-            return Err(fail("a patch that begins with `[` must be JSON".to_owned()));
+            let reason = "what begins with `[` is read as JSON: quote its keys and texts, or write it in \
+                          lines with `- `";
+            return Err(fail(reason.to_owned()));
         }
         let first = self.stream.documents.iter().position(|document| !document.tokens.is_empty());
         let Some(first) = first else { return Ok(None) };

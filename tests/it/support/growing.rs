@@ -228,7 +228,7 @@ pub(crate) const GENERATORS: &[Generator] = &[
     ("components", 40, |count| {
         let mut found = kustomized("components", &each(count, |at| format!("- c{at}\n")), config_map("c"));
         found.extend((0..count).map(|at| {
-            let patch = format!("[{{op: add, path: /data/k{at}, value: x}}]");
+            let patch = format!("- {{op: add, path: /data/k{at}, value: x}}");
             let text = format!(
                 "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {{kind: ConfigMap}}\n  patch: '{patch}'\n"
             );
