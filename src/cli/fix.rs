@@ -92,7 +92,7 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
     let blob = file.and_then(|file| snapshot.blob(file).ok());
     let mut stdout = std::io::stdout().lock();
     stdout
-        .write_all(blob.map_or(&[], |blob| &blob.bytes))
+        .write_all(blob.map_or(&[], |blob| blob.bytes()))
         .and_then(|()| stdout.flush())
         .or_else(output::went_away)
         .map_err(|error| Failure::Work(format!("standard output: {error}")))?;

@@ -102,7 +102,7 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn read(&mut self, file: &TreeFile) {
         self.files.insert(file.file.path.clone());
-        self.unusual |= file.snapshot.blob(&file.file).is_ok_and(|blob| load::is_unusual(&blob.bytes));
+        self.unusual |= file.snapshot.blob(&file.file).is_ok_and(|blob| load::is_unusual(blob.bytes()));
     }
 
     /// All files that were read.

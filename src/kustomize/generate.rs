@@ -202,7 +202,7 @@ fn pairs_of(builder: &mut Builder<'_>, level: &Level, generator: &Generator) -> 
 
 fn bytes_of(file: &TreeFile, entry: &Text) -> Result<Vec<u8>> {
     match file.snapshot.blob(&file.file) {
-        Ok(blob) => Ok(blob.bytes.to_vec()),
+        Ok(blob) => Ok(blob.bytes().to_vec()),
         Err(_) => {
             let message = format!("{} can't be read", file.file.path);
             Err(BuildError::at(Class::Path, message, entry.node.get_ref()))

@@ -15,11 +15,18 @@ pub(crate) const DOCUMENT_LIMIT: usize = 100_000;
 /// The content of a file.
 #[derive(Debug)]
 pub struct Blob {
-    /// The bytes as they are.
-    pub bytes: Box<[u8]>,
+    bytes: Bytes,
     /// Lines that begin with `---`: no more documents than one above that.
     pub(super) separators: usize,
     content: OnceLock<Content>,
+}
+
+/// Bytes as they are, held once: what is parsed is the same text.
+#[derive(Debug)]
+enum Bytes {
+    Text(Arc<str>),
+    /// No UTF-8.
+    Other(Box<[u8]>),
 }
 
 /// What a file's bytes are.
@@ -49,14 +56,34 @@ pub struct Undecodable {
 impl Blob {
     fn new(bytes: Vec<u8>) -> Self {
         let separators = memchr::memmem::find_iter(&bytes, b"\n---").count();
-        Blob { bytes: bytes.into_boxed_slice(), separators, content: OnceLock::new() }
+        let bytes = match String::from_utf8(bytes) {
+            Ok(text) => Bytes::Text(text.into()),
+            Err(error) => Bytes::Other(error.into_bytes().into_boxed_slice()),
+        };
+        Blob { bytes, separators, content: OnceLock::new() }
+    }
+
+    /// The bytes as they are.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Text(text) => text.as_bytes(),
+            Bytes::Other(bytes) => bytes,
+        }
+    }
+
+    /// The bytes as text, where they are UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        match &self.bytes {
+            Bytes::Text(text) => Some(text),
+            Bytes::Other(_) => None,
+        }
     }
 
     /// The content, decoded and parsed on first use.
     pub fn content(&self) -> &Content {
         self.content.get_or_init(|| match self.separators >= DOCUMENT_LIMIT {
             true => Content::TooManyDocuments,
-            false => decode(&self.bytes),
+            false => decode(self),
         })
     }
 
@@ -71,16 +98,21 @@ impl Blob {
     /// Whether the bytes are UTF-16 with a byte order mark. Offsets of the
     /// stream are then those of the decoded text, so nothing can be edited.
     pub fn is_utf16(&self) -> bool {
-        self.bytes.starts_with(&[0xff, 0xfe]) || self.bytes.starts_with(&[0xfe, 0xff])
+        let bytes = self.bytes();
+        bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
     }
 }
 
-fn decode(bytes: &[u8]) -> Content {
+fn decode(blob: &Blob) -> Content {
+    let bytes = blob.bytes();
     if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
         return Content::LfsPointer;
     }
     if bytes.starts_with(b"\0GITCRYPT\0") {
         return Content::GitCrypt;
+    }
+    if let Bytes::Text(text) = &blob.bytes {
+        return Content::Text(Arc::new(Stream::of(text.clone())));
     }
     let wide = match bytes {
         [0xff, 0xfe, rest @ ..] => Some((rest, false)),
@@ -101,14 +133,9 @@ fn decode(bytes: &[u8]) -> Content {
             }),
         };
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Content::Text(Arc::new(Stream::parse(text))),
-        Err(error) => {
-            let offset = error.valid_up_to();
-            let reason = format!("byte 0x{:02x} is not UTF-8", bytes[offset]);
-            Content::Undecodable(Undecodable { offset, reason })
-        }
-    }
+    let offset = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let byte = bytes.get(offset).copied().unwrap_or_default();
+    Content::Undecodable(Undecodable { offset, reason: format!("byte 0x{byte:02x} is not UTF-8") })
 }
 
 /// Shards of the map: readers in parallel rarely wait for each other.
@@ -130,7 +157,7 @@ impl Store {
         let shard = &self.shards[hash as usize % SHARDS];
         let mut blobs = shard.lock().unwrap_or_else(PoisonError::into_inner);
         let alike = blobs.entry(hash).or_default();
-        match alike.iter().find(|blob| *blob.bytes == *bytes) {
+        match alike.iter().find(|blob| *blob.bytes() == *bytes) {
             Some(blob) => blob.clone(),
             None => {
                 let blob = Arc::new(Blob::new(bytes));

@@ -113,7 +113,7 @@ impl Snapshot {
         let snapshot = Snapshot::build_files(origin, listing, like.store.clone());
         snapshot.files.par_iter().with_min_len(16).for_each(|file| {
             let Some(Ok(blob)) = like.file(&file.path).and_then(|other| other.blob.get()) else { return };
-            let same = file.oid.as_ref().is_some_and(|oid| tree::has_object_id(&blob.bytes, oid));
+            let same = file.oid.as_ref().is_some_and(|oid| tree::has_object_id(blob.bytes(), oid));
             if same && file.kind == FileKind::Regular {
                 let _ = file.blob.set(Ok(blob.clone()));
             }
@@ -239,7 +239,7 @@ impl Snapshot {
         let mut bytes: Vec<(&str, Vec<u8>)> = Vec::new();
         for (from, to) in moves {
             let file = self.file(from).ok_or(Unreadable::NotAFile)?;
-            bytes.push((to, self.blob(file).map_err(Clone::clone)?.bytes.to_vec()));
+            bytes.push((to, self.blob(file).map_err(Clone::clone)?.bytes().to_vec()));
         }
         let gone: rustc_hash::FxHashSet<&str> = moves.iter().map(|(from, _)| &**from).collect();
         let mut rest = self.clone_tree();
@@ -384,7 +384,7 @@ impl Snapshot {
                 format!("{directory}/.gitignore")
             };
             let Some(blob) = self.file(&own).and_then(|file| self.blob(file).ok()) else { continue };
-            let Ok(text) = std::str::from_utf8(&blob.bytes) else { continue };
+            let Some(text) = blob.text() else { continue };
             let ignore = SourceIgnore::of_git([(directory.as_str(), text)]);
             if let Some(pattern) = ignore.pattern(path) {
                 found = Some((pattern.to_owned(), own));
@@ -447,7 +447,7 @@ impl Snapshot {
                 self.has_object_id(one, two)
             }
             (Some(one), Some(two)) => match (self.blob(one), other.blob(two)) {
-                (Ok(one), Ok(two)) => Arc::ptr_eq(one, two) || one.bytes == two.bytes,
+                (Ok(one), Ok(two)) => Arc::ptr_eq(one, two) || one.bytes() == two.bytes(),
                 _ => false,
             },
             _ => false,
@@ -457,7 +457,7 @@ impl Snapshot {
     /// Whether a file's content is that of a file of a revision, which is not read.
     fn has_object_id(&self, file: &File, other: &File) -> bool {
         let oid = other.oid.as_deref().unwrap_or_default();
-        file.kind == other.kind && self.blob(file).is_ok_and(|blob| tree::has_object_id(&blob.bytes, oid))
+        file.kind == other.kind && self.blob(file).is_ok_and(|blob| tree::has_object_id(blob.bytes(), oid))
     }
 
     /// Whether any file lies below a directory.
@@ -488,9 +488,9 @@ impl Snapshot {
             .with_min_len(16)
             .map(|file| match file.is_manifest.then(|| file.blob.get_or_init(|| self.read(file))) {
                 Some(Ok(blob)) if blob.separators < DOCUMENT_LIMIT => {
-                    (blob.bytes.len() as u64, blob.separators as u64 + 1)
+                    (blob.bytes().len() as u64, blob.separators as u64 + 1)
                 }
-                Some(Ok(blob)) => (blob.bytes.len() as u64, 0),
+                Some(Ok(blob)) => (blob.bytes().len() as u64, 0),
                 _ => (0, 0),
             })
             .collect();

@@ -35,7 +35,7 @@ pub fn write(
 ) -> io::Result<()> {
     let (mut old_masks, mut new_masks) = (Masks::default(), Masks::default());
     for change in changes {
-        let Ok(old) = std::str::from_utf8(&change.before.bytes) else { continue };
+        let Some(old) = change.before.text() else { continue };
         let new = &*change.after;
         let lines = |text: &str, snapshot: &Snapshot, masks: &mut Masks| {
             shown_lines(text, if look.secrets { &[] } else { masks.of(snapshot, &change.path) })

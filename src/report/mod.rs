@@ -159,7 +159,7 @@ pub fn place(snapshot: &Snapshot, location: &Location) -> Option<Place> {
     let Ok(blob) = snapshot.blob(file) else { return Some(whole) };
     let Content::Text(stream) = blob.content() else {
         // No characters are known there: lines and columns of bytes.
-        let bytes = &blob.bytes;
+        let bytes = blob.bytes();
         let position = |offset: u32| {
             let before = &bytes[..(offset as usize).min(bytes.len())];
             let line = before.iter().filter(|byte| **byte == b'\n').count();

@@ -289,7 +289,7 @@ fn generators(snapshot: &Snapshot, directory: &str, root: NodeRef<'_>, texts: &m
     let content = |name: &str| {
         let file = join(directory, name).and_then(|path| snapshot.file(&path).cloned())?;
         let blob = snapshot.blob(&file).ok()?;
-        std::str::from_utf8(&blob.bytes).ok().map(str::to_owned)
+        blob.text().map(str::to_owned)
     };
     for generator in root.items_at("/secretGenerator") {
         let list = |field: &str| generator.items_at(field).filter_map(NodeRef::text).collect::<Vec<_>>();

@@ -53,7 +53,7 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
             let _ = writeln!(out, "  and {} more files", step.moves.len() - MOVED);
         }
         for change in &step.changes {
-            let is_new = if change.before.bytes.is_empty() { " (new)" } else { "" };
+            let is_new = if change.before.bytes().is_empty() { " (new)" } else { "" };
             let _ = writeln!(out, "  {}{is_new}", clean(&change.path));
         }
         if many || step.proof.adopted > 0 {
@@ -152,7 +152,7 @@ pub fn refusals(snapshot: &Snapshot, refused: &[Refused]) -> Value {
 
 /// The bytes of a file that change, as one edit.
 fn edit(change: &FileChange) -> Value {
-    let (old, new) = (&change.before.bytes[..], change.after.as_bytes());
+    let (old, new) = (change.before.bytes(), change.after.as_bytes());
     let boundary = |at: usize| change.after.is_char_boundary(at);
     let mut start = old.iter().zip(new).take_while(|(one, other)| one == other).count();
     while !boundary(start) {

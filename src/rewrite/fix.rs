@@ -56,7 +56,7 @@ pub fn fix(
             let changes = changes
                 .into_iter()
                 .map(|(path, (before, after))| FileChange { path, before, after })
-                .filter(|change| *change.before.bytes != *change.after.as_bytes())
+                .filter(|change| *change.before.bytes() != *change.after.as_bytes())
                 .collect();
             let unfinished = !files.is_empty();
             return Outcome { world, left, changes, fixed, refused, unfinished };

@@ -121,5 +121,5 @@ fn plan_file(
     if new.text == stream.text {
         return Ok(None);
     }
-    Ok(Some(FileChange { path: path.clone(), before: blob.clone(), after: new.text.into_string() }))
+    Ok(Some(FileChange { path: path.clone(), before: blob.clone(), after: new.text.to_string() }))
 }

@@ -264,7 +264,7 @@ fn check(target: &Path, change: &FileChange) -> Result<Option<fs::Metadata>, Ref
     let refuse = |message: String, help: &str| Err(Refusal::whole(&change.path, message, help));
     let metadata = match fs::symlink_metadata(target) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && change.before.bytes.is_empty() => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && change.before.bytes().is_empty() => {
             return Ok(None);
         }
         Err(error) => return refuse(format!("it can't be read: {error}"), "run again"),
@@ -279,7 +279,7 @@ fn check(target: &Path, change: &FileChange) -> Result<Option<fs::Metadata>, Ref
         return refuse("the file is read-only".to_owned(), "make it writable first");
     }
     match fs::read(target) {
-        Ok(bytes) if bytes == *change.before.bytes => Ok(Some(metadata)),
+        Ok(bytes) if bytes == *change.before.bytes() => Ok(Some(metadata)),
         Ok(_) => refuse("the file was changed since it was read".to_owned(), "run again"),
         Err(error) => refuse(format!("it can't be read: {error}"), "make it readable"),
     }

@@ -177,7 +177,9 @@ impl TableKind {
 
 struct Table {
     strings: Vec<&'static str>,
-    nodes: Vec<(usize, OnceLock<Schema>)>,
+    /// Where each is in the bytes, and what it says: a box, because a run asks for few of
+    /// them.
+    nodes: Vec<(usize, OnceLock<Box<Schema>>)>,
     object_meta: u16,
     releases: Vec<Vec<&'static str>>,
     kinds: Vec<TableKind>,
@@ -246,7 +248,7 @@ pub(crate) fn object_meta() -> &'static Schema {
 pub(super) fn node(number: u16) -> &'static Schema {
     static EMPTY: OnceLock<Schema> = OnceLock::new();
     match table().nodes.get(number as usize) {
-        Some((place, cell)) => cell.get_or_init(|| decode(place >> 16, place & 0xffff)),
+        Some((place, cell)) => cell.get_or_init(|| Box::new(decode(place >> 16, place & 0xffff))),
         None => EMPTY.get_or_init(Schema::default),
     }
 }

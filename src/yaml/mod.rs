@@ -42,7 +42,7 @@ use tape::Document;
 #[derive(Debug)]
 pub struct Stream {
     /// The whole text, a byte order mark included.
-    pub text: Box<str>,
+    pub text: Arc<str>,
     /// Its documents in order.
     pub documents: Vec<Document>,
     /// What the parser refused, in order.
@@ -53,9 +53,15 @@ pub struct Stream {
 impl Stream {
     /// Parse a text. Never fails: what can't be read is in `errors`.
     pub fn parse(text: &str) -> Stream {
+        Stream::of(text.into())
+    }
+
+    /// As [`Stream::parse`], of a text that somebody else holds too.
+    pub fn of(text: Arc<str>) -> Stream {
         let base = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        let (documents, errors) = parse::parse(text, base);
-        Stream { text: text.into(), documents, errors, lines: OnceLock::new() }
+        let (mut documents, errors) = parse::parse(&text, base);
+        documents.shrink_to_fit();
+        Stream { text, documents, errors, lines: OnceLock::new() }
     }
 
     /// The line index, made on first use.

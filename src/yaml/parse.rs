@@ -56,8 +56,11 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
         let mut composer = Composer::new(text, start, end, NESTING_LIMIT);
         let (message, offset, remains, resume) = loop {
             match composer.next() {
-                Ok(Some(document)) => match go_compat::excessive_alias(&document) {
-                    None => documents.push(document),
+                Ok(Some(mut document)) => match go_compat::excessive_alias(&document) {
+                    None => {
+                        document.tokens.shrink_to_fit();
+                        documents.push(document);
+                    }
                     Some((message, offset)) => {
                         errors.push(SyntaxError {
                             message: message.to_owned(),

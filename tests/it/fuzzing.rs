@@ -127,7 +127,7 @@ fn suspend_and_resume(world: &World, config: &Config, random: &mut Random) -> Op
     });
     let back = rewrite::plan(&suspended, &again?).ok()?;
     for change in &back {
-        let original = changes.iter().find(|one| one.path == change.path).map(|one| &one.before.bytes);
+        let original = changes.iter().find(|one| one.path == change.path).map(|one| one.before.bytes());
         if let Some(original) = original.filter(|_| changes.len() == back.len()) {
             assert_eq!(
                 String::from_utf8_lossy(original),

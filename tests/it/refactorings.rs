@@ -50,7 +50,7 @@ fn world(files: &Files) -> World {
 
 fn bytes_of(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Vec<u8>> {
     let read = |file: &Arc<forebay::internals::repo::File>| {
-        (file.path.clone(), snapshot.blob(file).map(|blob| blob.bytes.to_vec()).unwrap_or_default())
+        (file.path.clone(), snapshot.blob(file).map(|blob| blob.bytes().to_vec()).unwrap_or_default())
     };
     snapshot.files().iter().map(read).collect()
 }

@@ -477,7 +477,7 @@ fn said(before: &Snapshot, moves: &Moves, after: &Snapshot) -> Vec<(Location, St
         let text_of = |snapshot: &Snapshot, path: &str| {
             let file =
                 snapshot.file(path).filter(|file| file.kind == FileKind::Regular && file.size < 1 << 18)?;
-            let bytes = snapshot.blob(file).ok()?.bytes.to_vec();
+            let bytes = snapshot.blob(file).ok()?.bytes().to_vec();
             String::from_utf8(bytes).ok()
         };
         let new = text_of(after, &moves.path(&file.path));

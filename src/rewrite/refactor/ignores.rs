@@ -22,7 +22,7 @@ pub(super) fn rewritten(snapshot: &Snapshot, moves: &Moves) -> Result<Vec<FileCh
             continue;
         }
         let Ok(blob) = snapshot.blob(file) else { continue };
-        let Ok(text) = std::str::from_utf8(&blob.bytes) else { continue };
+        let Some(text) = blob.text() else { continue };
         let path = moves.path(&file.path);
         let new_directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
         let rule = Rule { snapshot, moves, directory, new_directory };

@@ -309,7 +309,7 @@ fn uses(
     for path in files {
         let Some(file) = snapshot.file(path) else { continue };
         let Ok(blob) = snapshot.blob(file) else { continue };
-        let Ok(text) = std::str::from_utf8(&blob.bytes) else { continue };
+        let Some(text) = blob.text() else { continue };
         for (at, _) in text.match_indices(&start) {
             let rest = &text[at + start.len()..];
             let goes_on = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
