@@ -170,7 +170,8 @@ pub(super) fn apply(
         (Ok(objects), Err(_)) => merge_all(builder, patch, &objects, use_, resources, row),
         (Err(_), Ok(Some(operations))) => patch_all(builder, patch, &operations, use_, resources, row),
         (Err(reason), operations) => {
-            let other = operations.err().filter(|other| other.message != reason.message);
+            // Of a list that isn't JSON; that an object is no list goes without saying.
+            let other = operations.err().filter(|_| text.json);
             let refused = other.map_or_else(String::new, |other| format!(" ({})", other.message));
             let message = format!(
                 "this is neither a strategic merge patch ({}) nor a list of JSON patch operations{refused}",
