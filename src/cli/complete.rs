@@ -1,7 +1,6 @@
 //! What a shell may put at the cursor: the words of closed options, and the names
 //! that the repository holds. The scripts of `forebay completions` ask this.
 
-use super::Cli;
 use super::common::Common;
 use super::session::Session;
 use crate::lint::Group;
@@ -10,7 +9,7 @@ use crate::model::ObjectId;
 use crate::model::kinds::{KINDS, kind_of_word};
 use crate::simulate::hooks::Hook;
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use std::collections::BTreeSet;
@@ -80,7 +79,7 @@ complete -o nospace -o bashdefault -o default -F _forebay forebay
 
 /// The command line with what completes its values.
 fn command() -> Command {
-    completed(Cli::command())
+    completed(super::command())
 }
 
 fn completed(command: Command) -> Command {
@@ -150,7 +149,7 @@ fn line() -> impl Iterator<Item = String> {
 
 /// `FORMAT=` for each format of the command that is typed.
 fn output_files(_: &str) -> Vec<Word> {
-    let mut command = Cli::command();
+    let mut command = super::command();
     for word in line() {
         if let Some(inner) = command.find_subcommand(&word) {
             command = inner.clone();

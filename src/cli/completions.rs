@@ -1,9 +1,8 @@
 //! `forebay completions` and `forebay man`.
 
 use super::common::Common;
-use super::{Answer, Cli, Failure, Status, complete, output};
+use super::{Answer, Failure, Status, complete, output};
 use crate::rewrite::write;
-use clap::CommandFactory;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,13 +35,13 @@ pub(crate) fn man(common: &Common, arguments: &Man) -> Answer {
     match &arguments.output_dir {
         Some(directory) => {
             let root = common.boundary(directory)?;
-            let mut command = Cli::command();
+            let mut command = super::command();
             command.build();
             let written = std::fs::create_dir_all(directory).and_then(|()| pages(&root, &command, directory));
             written.map_err(|error| Failure::Work(format!("{}: {error}", directory.display())))?;
         }
         None => output::emit(common, |_: output::TextOnly, mut out, _| {
-            clap_mangen::Man::new(Cli::command()).render(&mut out)
+            clap_mangen::Man::new(super::command()).render(&mut out)
         })?,
     }
     Ok(Status::Clean)

@@ -40,8 +40,9 @@ use crate::report;
 use crate::simulate::gates::Position;
 use crate::text::{clean, suggest};
 use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use common::Common;
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 /// Offline linter, simulator, planner and in-place rewriter for GitOps
@@ -161,6 +162,19 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// What the process was given.
+fn parse() -> Result<Cli, clap::Error> {
+    // Never taken apart: that would take half as long as making it.
+    let mut command = ManuallyDrop::new(command());
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// All commands and flags.
+fn command() -> clap::Command {
+    Cli::command().mut_subcommand("plan", |plan| plan.defer(plan::with_effects))
+}
+
 fn run() -> ExitCode {
     match complete::answer() {
         Ok(false) => {}
@@ -170,7 +184,7 @@ fn run() -> ExitCode {
             return ExitCode::from(2);
         }
     }
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => {
             if let Some(message) = wrong_value(&error) {

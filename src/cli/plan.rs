@@ -19,7 +19,7 @@ output::formats!(Text = "text": "for people", Json = "json": "for programs: stab
 
 /// Flags of `plan`.
 #[derive(clap::Args)]
-#[command(after_help = output::help::<Format>(), after_long_help = effects_help(), arg = output::argument::<Format>())]
+#[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
     /// Revision or directory (./DIR) before the change [default: the merge base with the main branch]
     #[arg(long, value_name = "REV|./DIR")]
@@ -70,7 +70,12 @@ fn fatal() -> impl TypedValueParser<Value = Fatal> {
     })
 }
 
-/// The end of `plan --help`: every effect by family.
+/// `plan` with the end of its `--help`, which is written when somebody asks for it.
+pub(crate) fn with_effects(plan: clap::Command) -> clap::Command {
+    plan.after_long_help(effects_help())
+}
+
+/// Every effect by family.
 fn effects_help() -> String {
     let mut help = output::help::<Format>();
     help.push_str("\n\nEffects, with how bad they are:");
