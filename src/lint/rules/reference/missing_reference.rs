@@ -8,8 +8,10 @@ use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::model::{ObjectId, Unchecked};
 use crate::text::edit_distance;
-use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Opener, OpenerCause, source_of};
+use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause, source_of};
 use crate::yaml::Location;
+use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// See the module.
@@ -27,6 +29,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let common = CommonSource::of(view.cluster);
+    let names = OnceCell::new();
     for (object, reference) in local_references(view) {
         if reference.optional || !judged(reference, object.node.get_ref()) {
             continue;
@@ -50,7 +53,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if super::wrong_reference_kind::other_kind(view, &object.id, reference, name).is_some() {
             continue;
         }
-        let near = Near::of(view, &target, reference, name);
+        let near = Near::of(names.get_or_init(|| Names::of(view)), &target, reference, name);
         let level = level(&openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
         let Some(level) = level else {
             let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
@@ -303,6 +306,43 @@ fn reason(openers: &[&Opener], reference: &Reference<'_>) -> Unchecked {
     }
 }
 
+/// What a cluster has, by kind and length of the name: each name that is missing is held
+/// against those that may be like it, and not against all.
+struct Names<'a>(FxHashMap<(&'a str, Option<usize>), Vec<(&'a Member, &'a Effective)>>);
+
+impl<'a> Names<'a> {
+    fn of(view: &ClusterView<'a>) -> Names<'a> {
+        let mut names: FxHashMap<_, Vec<_>> = FxHashMap::default();
+        for (member, object) in view.members() {
+            names
+                .entry((&*object.id.kind, Self::length(&object.id.name)))
+                .or_default()
+                .push((member, object));
+        }
+        Names(names)
+    }
+
+    /// What an edit changes by one; no name of a cluster is anything but ASCII, unless it
+    /// is wrong.
+    fn length(name: &str) -> Option<usize> {
+        name.is_ascii().then_some(name.len())
+    }
+
+    /// Those of a kind that are this name, that name with a hash, or up to `limit` edits
+    /// away from it.
+    fn like<'s>(
+        &'s self,
+        kind: &'s str,
+        name: &str,
+        limit: usize,
+    ) -> impl Iterator<Item = &'s (&'a Member, &'a Effective)> {
+        let length = name.chars().count();
+        let near = length.saturating_sub(limit)..=length + limit;
+        let lengths = near.chain([name.len() + 1 + HASH_LENGTH]).map(Some).chain([None]);
+        lengths.filter_map(move |length| self.0.get(&(kind, length))).flatten()
+    }
+}
+
 /// What may have been meant.
 struct Near<'a> {
     /// A name of small edit distance in the same namespace, and the distance.
@@ -314,14 +354,11 @@ struct Near<'a> {
 }
 
 impl<'a> Near<'a> {
-    fn of(view: &ClusterView<'a>, target: &ApplyTarget, reference: &Reference<'_>, name: &str) -> Near<'a> {
+    fn of(names: &Names<'a>, target: &ApplyTarget, reference: &Reference<'_>, name: &str) -> Near<'a> {
         let limit = if name.chars().count() <= 5 { 1 } else { 2 };
         let mut near = Near { close: None, elsewhere: None, hashed: None };
-        for (member, object) in view.members() {
-            if member.target != *target
-                || *object.id.kind != *reference.kind
-                || object.id.group() != reference.group
-            {
+        for &(member, object) in names.like(&reference.kind, name, limit) {
+            if member.target != *target || object.id.group() != reference.group {
                 continue;
             }
             let same_namespace = object.id.namespace.as_deref() == reference.namespace.as_deref();
@@ -356,9 +393,14 @@ impl<'a> Near<'a> {
     }
 }
 
-/// Whether a name is another one with the hash that kustomize's generators add:
-/// ten letters of an alphabet without vowels (`api/hasher/hasher.go`).
+/// Letters of the hash that kustomize's generators add.
+const HASH_LENGTH: usize = 10;
+
+/// Whether a name is another one with the hash that kustomize's generators add, of an
+/// alphabet without vowels (`api/hasher/hasher.go`).
 fn is_hashed(name: &str, plain: &str) -> bool {
     let hash = name.strip_prefix(plain).and_then(|rest| rest.strip_prefix('-'));
-    hash.is_some_and(|hash| hash.len() == 10 && hash.bytes().all(|byte| b"bcdfghkmt2456789".contains(&byte)))
+    hash.is_some_and(|hash| {
+        hash.len() == HASH_LENGTH && hash.bytes().all(|byte| b"bcdfghkmt2456789".contains(&byte))
+    })
 }
