@@ -15,14 +15,16 @@ use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::repo::{Blob, File, Snapshot, Unreadable};
 use crate::simulate::suspend::{Suspension, suspension};
+use crate::text::Words;
 use crate::world::versions::Settings;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member, OpenerCause, World};
 use crate::yaml::{NodeRef, Source, Stream};
 use jiff::Timestamp;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What every rule can see.
 pub struct Context<'a> {
@@ -36,6 +38,8 @@ pub struct Context<'a> {
     pub at: Option<Timestamp>,
     selectors: OnceLock<Selectors>,
     image_policies: OnceLock<ImagePolicies>,
+    /// By where the Kustomization is.
+    variables: Mutex<FxHashMap<usize, Arc<Words<String>>>>,
     /// Those of each effective object: a dozen rules ask for them.
     references: Vec<Vec<Reference<'a>>>,
 }
@@ -46,12 +50,33 @@ impl<'a> Context<'a> {
         let of = |object: &'a Effective| references(&object.id, object.node.get_ref());
         let references = world.objects.par_iter().map(of).collect();
         let (selectors, image_policies) = (OnceLock::new(), OnceLock::new());
-        Context { snapshot: &world.snapshot, world, config, at, selectors, image_policies, references }
+        let variables = Mutex::default();
+        Context {
+            snapshot: &world.snapshot,
+            world,
+            config,
+            at,
+            selectors,
+            image_policies,
+            variables,
+            references,
+        }
     }
 
     /// The ImagePolicies that the repository states. Looked up once, on first use.
     pub fn image_policies(&self) -> &ImagePolicies {
         self.image_policies.get_or_init(|| ImagePolicies::of(self.world))
+    }
+
+    /// The variables that a Kustomization of this world states, any of which each of its
+    /// objects may misspell.
+    fn variables(&self, applied: &'a Applied) -> Arc<Words<String>> {
+        let mut known = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        let stated = || {
+            let entries = applied.node.get_ref().entries_at("/spec/postBuild/substitute");
+            Arc::new(entries.map(|entry| entry.key.into_owned()).collect())
+        };
+        known.entry(std::ptr::from_ref(applied).addr()).or_insert_with(stated).clone()
     }
 
     /// The references of an object of a cluster.
@@ -74,6 +99,8 @@ pub struct ImagePolicies {
     /// Whether there may be others: a name or a namespace has an unknown part, or
     /// something of a cluster can hold policies that are not seen.
     open: bool,
+    /// The names of a namespace.
+    names: FxHashMap<String, Words<String>>,
 }
 
 impl ImagePolicies {
@@ -93,6 +120,11 @@ impl ImagePolicies {
         }
         let namespaces: BTreeSet<Option<&str>> =
             policies.known.iter().map(|(_, namespace)| namespace.as_deref()).collect();
+        let names_of = |namespace: &str| {
+            let known = policies.known.iter().filter(|(_, place)| place.as_deref() == Some(namespace));
+            (namespace.to_owned(), known.map(|(name, _)| name.clone()).collect())
+        };
+        policies.names = namespaces.iter().flatten().map(|namespace| names_of(namespace)).collect();
         let named = || world.clusters.iter().filter(|cluster| cluster.name.is_some());
         policies.open |= named()
             .any(|cluster| namespaces.iter().any(|namespace| !cluster.is_complete(GROUP, KIND, *namespace)));
@@ -102,7 +134,12 @@ impl ImagePolicies {
     /// Whether it has this one.
     pub fn has(&self, namespace: &str, name: &str) -> bool {
         let in_namespace = |place: &Option<String>| place.as_deref().is_none_or(|known| known == namespace);
-        self.known.iter().any(|(known, place)| known == name && in_namespace(place))
+        self.named(name).any(|(_, place)| in_namespace(place))
+    }
+
+    /// Those of a name, in the order of their namespaces.
+    fn named<'p>(&'p self, name: &'p str) -> impl Iterator<Item = &'p (String, Option<String>)> {
+        self.known.range((name.to_owned(), None)..).take_while(move |(known, _)| known == name)
     }
 
     /// Whether a policy of this namespace would be seen here: others of it are, and
@@ -114,9 +151,8 @@ impl ImagePolicies {
     /// The one that may have been meant, as a marker names it: the same name in
     /// another namespace, or one of the namespace with a name like it.
     pub fn like(&self, namespace: &str, name: &str) -> Option<String> {
-        let elsewhere = self.known.iter().find(|(known, _)| known == name);
-        let here = self.known.iter().filter(|(_, place)| place.as_deref() == Some(namespace));
-        let near = || crate::text::suggest(name, here.map(|(known, _)| known.as_str()));
+        let elsewhere = self.named(name).next();
+        let near = || self.names.get(namespace)?.nearest(name);
         match elsewhere {
             Some((name, Some(other))) => Some(format!("{other}:{name}")),
             _ => near().map(|near| format!("{namespace}:{near}")),
@@ -262,6 +298,11 @@ impl<'a> ObjectView<'a> {
     /// See [`Context::is_selected`].
     pub fn is_selected(&self, key: &str) -> bool {
         self.looks.is_selected(self.context, key)
+    }
+
+    /// The variables that a Kustomization that applies it states.
+    pub(crate) fn variables(&self, applied: &'a Applied) -> Arc<Words<String>> {
+        self.context.variables(applied)
     }
 
     /// All there is. A rule that asks is run again whenever anything changes.

@@ -33,6 +33,7 @@ impl<'a> Object<'a> {
 pub struct Objects<'a> {
     all: Vec<Object<'a>>,
     by_kind: FxHashMap<(&'a str, &'a str), Vec<usize>>,
+    by_name: FxHashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Objects<'a> {
@@ -40,10 +41,12 @@ impl<'a> Objects<'a> {
     pub fn new(objects: impl IntoIterator<Item = Object<'a>>) -> Self {
         let all: Vec<Object<'a>> = objects.into_iter().collect();
         let mut by_kind: FxHashMap<(&str, &str), Vec<usize>> = FxHashMap::default();
+        let mut by_name: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         for (index, object) in all.iter().enumerate() {
             by_kind.entry((object.id.group(), &object.id.kind)).or_default().push(index);
+            by_name.entry(object.name()).or_default().push(index);
         }
-        Self { all, by_kind }
+        Self { all, by_kind, by_name }
     }
 
     /// All objects in their order.
@@ -63,6 +66,12 @@ impl<'a> Objects<'a> {
         found.next().filter(|_| found.next().is_none())
     }
 
+    /// The first object of a kind and a name, of whatever namespace.
+    pub fn of_name(&self, group: &str, kind: &str, name: &str) -> Option<Object<'a>> {
+        let mut named = self.by_name.get(name)?.iter().map(|index| self.all[*index]);
+        named.find(|object| object.id.is(group, kind))
+    }
+
     /// Whether there is such an object.
     pub fn has(&self, group: &str, kind: &str, namespace: &str, name: &str) -> bool {
         self.named(group, kind, namespace, name).next().is_some()
@@ -75,7 +84,8 @@ impl<'a> Objects<'a> {
         namespace: &'s str,
         name: &'s str,
     ) -> impl Iterator<Item = Object<'a>> + 's {
-        self.of_kind(group, kind).filter(move |o| o.name() == name && o.namespace() == namespace)
+        let named = self.by_name.get(name).into_iter().flatten().map(|index| self.all[*index]);
+        named.filter(move |object| object.id.is(group, kind) && object.namespace() == namespace)
     }
 }
 

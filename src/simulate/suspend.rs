@@ -115,13 +115,12 @@ fn is_reconciled(id: &ObjectId) -> bool {
 
 /// Everything that a Kustomization applies, itself excluded.
 pub(crate) fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
+    let appliers = cluster.appliers(id.namespace.as_deref(), &id.name);
     world
         .members(cluster)
-        .filter(|(member, object)| {
-            let by = member.applied_by.map(|index| &cluster.applied[index as usize].id);
-            object.id != *id && by.is_some_and(|by| by.name == id.name && by.namespace == id.namespace)
-        })
+        .filter(|(member, _)| member.applied_by.is_some_and(|by| appliers.contains(&by)))
         .map(|(_, object)| object)
+        .filter(|object| object.id != *id)
         .collect()
 }
 

@@ -1,33 +1,197 @@
 //! "did you mean": the candidate nearest to a misspelled word.
 
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::Hasher;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 /// The candidate nearest to `word` by edit distance, when it is near enough to
-/// be what was meant: at most 2, at most 1 for words up to 5 letters.
+/// be what was meant ([`Word::like`]).
 pub(crate) fn suggest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let limit = if word.chars().count() <= 5 { 1 } else { 2 };
+    let word = Word::like(word);
     let near = candidates.into_iter().filter_map(|candidate| {
-        let distance = edit_distance(word, candidate, limit)?;
+        let distance = word.distance(candidate)?;
         (distance > 0).then_some((distance, candidate))
     });
     near.min().map(|(_, candidate)| candidate)
 }
 
+/// Candidates that many misspelled words are held against.
+#[derive(Debug)]
+pub(crate) struct Words<W> {
+    /// With their letters, in their order.
+    all: Vec<(u64, W)>,
+    /// Places in `all` by length; `None` has those that are not ASCII.
+    by_length: FxHashMap<Option<usize>, Vec<u32>>,
+    /// How many were looked at so far: the index is made when that was more work than to
+    /// make it.
+    looked_at: AtomicUsize,
+    index: OnceLock<Vec<(u32, u32)>>,
+}
+
+impl<W: AsRef<str>> Words<W> {
+    /// Those near a word, itself included, with the edits to each, in their order among
+    /// those of one length.
+    pub(crate) fn near<'s>(&'s self, word: &Word<'_>) -> impl Iterator<Item = (usize, &'s W)> {
+        let mut places = match self.index(word) {
+            Some(index) => found(index, word),
+            None => self.of_like_length(word),
+        };
+        places.extend(self.by_length.get(&None).into_iter().flatten());
+        places.into_iter().filter_map(|place| {
+            let (letters, candidate) = &self.all[place as usize];
+            Some((word.distance_to(candidate.as_ref(), *letters)?, candidate))
+        })
+    }
+
+    /// The nearest one ([`suggest`]).
+    pub(crate) fn nearest(&self, word: &str) -> Option<&str> {
+        let word = Word::like(word);
+        let near = self.near(&word).filter(|(distance, _)| *distance > 0);
+        let nearest = near.map(|(distance, candidate)| (distance, candidate.as_ref())).min();
+        nearest.map(|(_, candidate)| candidate)
+    }
+
+    /// Those of so many bytes.
+    pub(crate) fn of_length(&self, length: usize) -> impl Iterator<Item = &W> {
+        let places = [Some(length), None].into_iter().filter_map(|length| self.by_length.get(&length));
+        places.flatten().map(|place| &self.all[*place as usize].1)
+    }
+
+    fn of_like_length(&self, word: &Word<'_>) -> Vec<u32> {
+        let length = word.text.chars().count();
+        let lengths = length.saturating_sub(word.limit)..=length + word.limit;
+        let same = lengths.filter_map(|length| self.by_length.get(&Some(length)));
+        let may_be = |place: &u32| word.may_be(self.all[*place as usize].0);
+        same.flatten().copied().filter(may_be).collect()
+    }
+
+    /// Each candidate by what is left of it without some letters ([`left_of`]), once that
+    /// pays.
+    fn index(&self, word: &Word<'_>) -> Option<&[(u32, u32)]> {
+        if word.limit > MOST_EDITS || !word.text.is_ascii() {
+            return None;
+        }
+        let size = |length: usize| 1 + length + length * length.saturating_sub(1) / 2;
+        let ascii = || self.by_length.iter().filter_map(|(length, places)| Some(((*length)?, places)));
+        if self.index.get().is_none() {
+            let count = ascii().map(|(_, places)| places.len()).sum();
+            let looked_at = self.looked_at.fetch_add(count, Ordering::Relaxed);
+            let whole: usize = ascii().map(|(length, places)| size(length) * places.len()).sum();
+            if looked_at < whole || whole > INDEX_LIMIT {
+                return None;
+            }
+        }
+        Some(self.index.get_or_init(|| {
+            let mut index = Vec::new();
+            for place in ascii().flat_map(|(_, places)| places) {
+                let text = self.all[*place as usize].1.as_ref();
+                left_of(text.as_bytes(), MOST_EDITS, &mut |left| index.push((left, *place)));
+            }
+            index.sort_unstable();
+            index
+        }))
+    }
+}
+
+impl<W: AsRef<str>> FromIterator<W> for Words<W> {
+    fn from_iter<I: IntoIterator<Item = W>>(candidates: I) -> Words<W> {
+        let all: Vec<(u64, W)> =
+            candidates.into_iter().map(|candidate| (letters(candidate.as_ref()), candidate)).collect();
+        let mut by_length: FxHashMap<_, Vec<u32>> = FxHashMap::default();
+        for (place, (_, candidate)) in all.iter().enumerate() {
+            let text = candidate.as_ref();
+            by_length.entry(text.is_ascii().then_some(text.len())).or_default().push(place as u32);
+        }
+        Words { all, by_length, looked_at: AtomicUsize::new(0), index: OnceLock::new() }
+    }
+}
+
+/// Edits up to which an index tells what is near.
+const MOST_EDITS: usize = 2;
+
+/// Entries of the largest index: 32 MiB.
+const INDEX_LIMIT: usize = 4 << 20;
+
+/// The places of an index that may be near a word: each edit is undone by leaving out a
+/// letter of one or of both.
+fn found(index: &[(u32, u32)], word: &Word<'_>) -> Vec<u32> {
+    let mut places = Vec::new();
+    left_of(word.text.as_bytes(), word.limit, &mut |left| {
+        let from = index.partition_point(|(known, _)| *known < left);
+        places.extend(index[from..].iter().take_while(|(known, _)| *known == left).map(|(_, place)| *place));
+    });
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// Hashes of a word and of what is left of it without up to so many letters.
+fn left_of(word: &[u8], letters: usize, tell: &mut impl FnMut(u32)) {
+    fn without(word: &mut Vec<u8>, from: usize, letters: usize, tell: &mut impl FnMut(u32)) {
+        let mut hasher = FxHasher::default();
+        hasher.write(word);
+        tell(hasher.finish() as u32);
+        if letters == 0 {
+            return;
+        }
+        for at in from..word.len() {
+            let letter = word.remove(at);
+            without(word, at, letters - 1, tell);
+            word.insert(at, letter);
+        }
+    }
+    without(&mut word.to_vec(), 0, letters, tell);
+}
+
 /// Edits (insert, remove, replace, swap of neighbours) between two words;
 /// `None` above `limit`.
 pub(crate) fn edit_distance(a: &str, b: &str, limit: usize) -> Option<usize> {
-    if a.is_ascii() && b.is_ascii() {
-        if a.len().abs_diff(b.len()) > limit {
-            return None;
-        }
-        // An edit changes which letters a word has by two at most. Every name of
-        // a kind is a candidate, and next to none passes this.
-        let differ = (letters(a) ^ letters(b)).count_ones() as usize;
-        if differ > limit.saturating_mul(2) {
-            return None;
-        }
-        return distance(a.as_bytes(), b.as_bytes(), limit);
+    Word::new(a, limit).distance(b)
+}
+
+/// A word that many candidates are held against: every name of a kind is one, and next to
+/// none is near.
+pub(crate) struct Word<'w> {
+    text: &'w str,
+    limit: usize,
+    /// Of one in ASCII.
+    letters: Option<u64>,
+}
+
+impl<'w> Word<'w> {
+    /// A word, and the edits up to which others are near.
+    pub(crate) fn new(text: &'w str, limit: usize) -> Word<'w> {
+        Word { text, limit, letters: text.is_ascii().then(|| letters(text)) }
     }
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    distance(&a, &b, limit)
+
+    /// A word that may be misspelled: by at most 2 edits, by at most 1 up to 5 letters.
+    pub(crate) fn like(text: &'w str) -> Word<'w> {
+        Word::new(text, if text.chars().count() <= 5 { 1 } else { 2 })
+    }
+
+    /// Whether a candidate of these letters may be near: an edit changes which letters a
+    /// word has by two at most.
+    fn may_be(&self, letters: u64) -> bool {
+        self.letters
+            .is_none_or(|known| (known ^ letters).count_ones() as usize <= self.limit.saturating_mul(2))
+    }
+
+    /// The edits to a candidate; `None` above the limit.
+    pub(crate) fn distance(&self, candidate: &str) -> Option<usize> {
+        self.distance_to(candidate, letters(candidate))
+    }
+
+    /// As [`Word::distance`], to a candidate of known letters.
+    fn distance_to(&self, candidate: &str, letters: u64) -> Option<usize> {
+        let (a, b, limit) = (self.text, candidate, self.limit);
+        if self.letters.is_some() && b.is_ascii() {
+            let far = a.len().abs_diff(b.len()) > limit || !self.may_be(letters);
+            return if far { None } else { distance(a.as_bytes(), b.as_bytes(), limit) };
+        }
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        distance(&a, &b, limit)
+    }
 }
 
 /// The letters of a word, one bit for each or for several that share it.
@@ -36,13 +200,44 @@ fn letters(word: &str) -> u64 {
 }
 
 fn distance<T: PartialEq>(a: &[T], b: &[T], limit: usize) -> Option<usize> {
+    if limit <= 2 { within(a, b, limit) } else { table(a, b).filter(|distance| *distance <= limit) }
+}
+
+/// The distance by trying each edit where two words first differ.
+fn within<T: PartialEq>(a: &[T], b: &[T], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {
         return None;
     }
+    let (a, b) = unlike(a, b);
+    let ([first, a_rest @ ..], [other, b_rest @ ..]) = (a, b) else { return Some(a.len().max(b.len())) };
+    let left = limit.checked_sub(1)?;
+    let after_swap = match (a_rest, b_rest) {
+        ([second, a_rest @ ..], [another, b_rest @ ..]) if first == another && second == other => {
+            Some((a_rest, b_rest))
+        }
+        _ => None,
+    };
+    if left == 0 {
+        // What differs at both ends takes one edit only where it is nothing more than that.
+        let swapped = after_swap.is_some_and(|(a, b)| a.is_empty() && b.is_empty());
+        return (swapped || a_rest.is_empty() && b_rest.is_empty()).then_some(1);
+    }
+    let swapped = after_swap.and_then(|(a, b)| within(a, b, left));
+    let edits = [swapped, within(a_rest, b_rest, left), within(a_rest, b, left), within(a, b_rest, left)];
+    edits.into_iter().flatten().min().map(|edits| edits + 1)
+}
+
+/// Two words without what they begin and end with alike.
+fn unlike<'w, T: PartialEq>(a: &'w [T], b: &'w [T]) -> (&'w [T], &'w [T]) {
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[same..], &b[same..]);
     let same = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[..a.len() - same], &b[..b.len() - same]);
+    (&a[..a.len() - same], &b[..b.len() - same])
+}
+
+/// The distance by the table of all beginnings of both.
+fn table<T: PartialEq>(a: &[T], b: &[T]) -> Option<usize> {
+    let (a, b) = unlike(a, b);
     let mut before: Vec<usize> = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();
     let mut row: Vec<usize> = vec![0; b.len() + 1];
@@ -55,13 +250,10 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], limit: usize) -> Option<usize> {
                 row[j] = row[j].min(before[j - 2] + 1);
             }
         }
-        if row.iter().min().is_some_and(|least| *least > limit) {
-            return None;
-        }
         std::mem::swap(&mut before, &mut last);
         std::mem::swap(&mut last, &mut row);
     }
-    last.last().copied().filter(|distance| *distance <= limit)
+    last.last().copied()
 }
 
 #[cfg(test)]
@@ -102,5 +294,51 @@ mod tests {
             assert_eq!(edit_distance(a, b, limit), expected, "{a} {b}");
             assert_eq!(edit_distance(b, a, limit), expected, "{b} {a}");
         }
+    }
+
+    #[test]
+    fn few_edits_are_found_as_the_table_of_all_finds_them() {
+        let mut words = vec![Vec::new()];
+        for length in 0..4 {
+            let longer: Vec<Vec<u8>> = words
+                .iter()
+                .filter(|word| word.len() == length)
+                .flat_map(|word| b"abc".iter().map(|letter| [word.as_slice(), &[*letter]].concat()))
+                .collect();
+            words.extend(longer);
+        }
+        for a in &words {
+            for b in &words {
+                for limit in 0..=2 {
+                    let all = table(a, b).filter(|distance| *distance <= limit);
+                    assert_eq!(within(a, b, limit), all, "{a:?} {b:?} {limit}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn those_near_are_the_same_with_an_index() {
+        let name = |at: usize| match at % 7 {
+            0 => format!("app-{at:03}"),
+            1 => format!("team-{}-service-{}", at % 3, at / 7),
+            2 => format!("größe-{at}"),
+            _ => "abcabcab"[..at % 9].chars().rev().chain("xyz".chars().take(at % 4)).collect(),
+        };
+        let words: Words<String> = (0..300).map(name).collect();
+        let mut indexed = 0;
+        for at in 0..600 {
+            let text = name(at * 5 + 1);
+            let word = Word::like(&text);
+            indexed += usize::from(words.index.get().is_some());
+            let mut near: Vec<(usize, &String)> = words.near(&word).collect();
+            let by_one = |(_, candidate): &(u64, String)| word.distance(candidate);
+            let mut all: Vec<(usize, &String)> =
+                words.all.iter().filter_map(|one| Some((by_one(one)?, &one.1))).collect();
+            near.sort();
+            all.sort();
+            assert_eq!(near, all, "{text}");
+        }
+        assert!((20..580).contains(&indexed), "both ways were taken: {indexed}");
     }
 }

@@ -353,6 +353,13 @@ impl Cluster {
         named.find(|applied| applied.id.namespace.as_deref() == namespace)
     }
 
+    /// The places in [`Cluster::applied`] of what has this name: what
+    /// [`Member::applied_by`] says of the objects that it applies.
+    pub(crate) fn appliers(&self, namespace: Option<&str>, name: &str) -> Vec<u32> {
+        let named = self.applied_index.get(name).into_iter().flatten().copied();
+        named.filter(|at| self.applied[*at as usize].id.namespace.as_deref() == namespace).collect()
+    }
+
     fn add(&mut self, id: &ObjectId, member: Member) -> u32 {
         let at = self.members.len() as u32;
         self.index.add(&member.target, id, at);

@@ -23,6 +23,7 @@ use crate::simulate::behaviour;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Lookup, OpenerCause, World};
 use crate::yaml::{Dialect, Known, NodeRef, Scalar};
+use rustc_hash::FxHashMap;
 
 /// An object of the cluster.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +65,8 @@ pub struct Notifier<'a> {
     pub alerts: Vec<(Item<'a>, Alert)>,
     /// Providers, in the order of the objects.
     pub providers: Vec<(Item<'a>, Provider)>,
+    /// Places in `providers`.
+    by_name: FxHashMap<String, Vec<usize>>,
     /// How its notification-controller runs.
     pub controller: Controller,
     /// Whether annotations of objects are event metadata
@@ -97,6 +100,10 @@ impl<'a> Notifier<'a> {
                 providers.push((item, provider));
             }
         }
+        let mut by_name: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+        for (at, (_, provider)) in providers.iter().enumerate() {
+            by_name.entry(provider.name.clone()).or_default().push(at);
+        }
         alerts.sort_by(|(_, a), (_, b)| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         let controller = Controller {
             no_cross_namespace_refs: settings.feature(Feature::CrossNamespaceRefs).value == Some(false),
@@ -107,7 +114,12 @@ impl<'a> Notifier<'a> {
             object_level_workload_identity: Known::Unknown,
         };
         let sends_annotations = behaviour::OBJECT_EVENT_METADATA.of(settings) != Known::Value(false);
-        Notifier { alerts, providers, controller, sends_annotations, cluster, target }
+        Notifier { alerts, providers, by_name, controller, sends_annotations, cluster, target }
+    }
+
+    /// The Providers of a name, of whatever namespace.
+    pub(crate) fn providers_named(&self, name: &str) -> impl Iterator<Item = &(Item<'a>, Provider)> {
+        self.by_name.get(name).into_iter().flatten().map(|at| &self.providers[*at])
     }
 
     /// The Provider that an Alert refers to. One of the same name in another
@@ -116,7 +128,7 @@ impl<'a> Notifier<'a> {
         let Some(name) = alert.provider.known() else {
             return Known::Unknown;
         };
-        let of_name = || self.providers.iter().filter(|(_, provider)| provider.name == name);
+        let of_name = || self.providers_named(name);
         if let Some(found) = of_name().find(|(item, _)| item.namespace() == alert.namespace) {
             return Known::Value(Some(found));
         }

@@ -9,6 +9,7 @@ use crate::repo::FileTree;
 use crate::text::suggest;
 use crate::world::entry::{clean_path, is_leftover};
 use crate::world::{Applied, Cluster, Form, Outcome, Unsettled};
+use rustc_hash::FxHashMap;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -70,6 +71,7 @@ fn of_root(context: &Context<'_>, one: &Unsettled, report: &mut Reporter<'_>) {
 }
 
 fn in_cluster(cluster: &Cluster, report: &mut Reporter<'_>) {
+    let mut listed = Listed::default();
     for applied in &cluster.applied {
         if !matches!(applied.outcome, Outcome::MissingPath) {
             continue;
@@ -83,7 +85,7 @@ fn in_cluster(cluster: &Cluster, report: &mut Reporter<'_>) {
             let real = tree.repository_path(&applied.path)?;
             tree.left_out(&real)
         });
-        let near = near(applied);
+        let near = near(applied, &mut listed);
         // What is pushed as an artifact may be made before.
         let made = is_pushed(applied) && left_out.is_none() && near.is_none();
         let help = match (&left_out, near) {
@@ -114,19 +116,20 @@ fn is_pushed(applied: &Applied) -> bool {
     kind.is_some_and(|kind| matches!(&*kind, "OCIRepository" | "Bucket"))
 }
 
+/// Names of the directories of a directory of a tree: many Kustomizations may miss one.
+type Listed = FxHashMap<(String, String), Vec<String>>;
+
 /// A directory beside the missing one with a similar name.
-fn near(applied: &Applied) -> Option<String> {
+fn near(applied: &Applied, listed: &mut Listed) -> Option<String> {
     let tree = applied.tree.as_ref()?;
     let mut parent = applied.path.as_str();
     loop {
         let (above, name) = parent.rsplit_once('/').unwrap_or(("", parent));
         if above.is_empty() || tree.is_directory(above) {
-            let names: Vec<String> = tree
-                .list(above)
-                .into_iter()
-                .filter(|(_, directory)| *directory)
-                .map(|(name, _)| name)
-                .collect();
+            let names = listed.entry((tree.key(), above.to_owned())).or_insert_with(|| {
+                let all = tree.list(above).into_iter();
+                all.filter(|(_, is_directory)| *is_directory).map(|(name, _)| name).collect()
+            });
             let near = suggest(name, names.iter().map(String::as_str))?;
             let rest = applied.path.get(parent.len()..).unwrap_or_default();
             let found = if above.is_empty() { near.to_owned() } else { format!("{above}/{near}") };

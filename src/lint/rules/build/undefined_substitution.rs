@@ -5,7 +5,6 @@
 use super::{appliers, post_build, title};
 use crate::config::Feature;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::text::suggest;
 use crate::world::substitution::ProblemKind;
 
 /// See the module.
@@ -29,6 +28,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let appliers = appliers(view);
     let Some((cluster, applied)) = appliers.first() else { return };
     let strict = cluster.settings.feature(Feature::StrictSubstitution).value;
+    let defined = view.variables(applied);
     for problem in &effective.problems {
         let ProblemKind::Undefined { name } = &problem.kind else { continue };
         let Some(location) = problem.location.clone() else { continue };
@@ -45,10 +45,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
                 "the build fails from Flux 2.9; before, it is replaced by nothing".to_owned(),
             ),
         };
-        let node = applied.node.get_ref();
-        let names: Vec<String> =
-            node.entries_at("/spec/postBuild/substitute").map(|entry| entry.key.into_owned()).collect();
-        let help = match suggest(name, names.iter().map(String::as_str)) {
+        let help = match defined.nearest(name) {
             Some(near) => format!("did you mean ${{{near}}}?"),
             None => format!(
                 "define {name} in spec.postBuild, write ${{{name}:=default}}, or escape it as $${{{name}}}"

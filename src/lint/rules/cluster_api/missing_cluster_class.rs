@@ -7,6 +7,8 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::Unchecked;
 use crate::model::cluster_api_kinds as kinds;
 use crate::simulate::topology::{Class, Cluster};
+use crate::text::Words;
+use rustc_hash::FxHashMap;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -23,7 +25,12 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for scope in scopes(view) {
-        let classes: Vec<Class<'_>> = Class::all(&scope.objects).collect();
+        let mut classes: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+        for class in Class::all(&scope.objects) {
+            classes.entry(class.object.namespace()).or_default().push(class.object.name());
+        }
+        let named: FxHashMap<&str, Words<&str>> =
+            classes.into_iter().map(|(namespace, names)| (namespace, names.into_iter().collect())).collect();
         for cluster in Cluster::all(&scope.objects) {
             let Some(class) = cluster.class_ref() else { continue };
             let (Some(name), Some(namespace)) =
@@ -31,13 +38,13 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             else {
                 continue;
             };
-            if classes.iter().any(|c| c.object.name() == name && c.object.namespace() == namespace) {
+            let kind = (kinds::CORE, "ClusterClass");
+            if scope.objects.has(kind.0, kind.1, &namespace, &name) {
                 continue;
             }
-            let elsewhere = classes.iter().find(|c| c.object.name() == name);
-            let names = classes.iter().filter(|c| c.object.namespace() == namespace).map(|c| c.object.name());
-            let kind = (kinds::CORE, "ClusterClass");
-            let found = absence(view, &scope.target, kind, Some(&namespace), &name, names);
+            let elsewhere = scope.objects.of_name(kind.0, kind.1, &name);
+            let near = named.get(namespace.as_str()).and_then(|names| names.nearest(&name));
+            let found = absence(view, &scope.target, kind, Some(&namespace), &name, near);
             let id = cluster.object.id;
             let (level, near) = match (found, elsewhere) {
                 (Some(absence), _) => (absence.level, absence.near),
@@ -63,10 +70,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 Some(other) => {
                     finding.help(format!(
                         "set `classRef.namespace: {}`, or move the class to namespace {namespace}",
-                        other.object.namespace()
+                        other.namespace()
                     ));
-                    if let Some(at) = place(other.object, "/metadata/name") {
-                        finding.related(other.object.id.to_string(), at);
+                    if let Some(at) = place(other, "/metadata/name") {
+                        finding.related(other.id.to_string(), at);
                     }
                 }
                 None => {

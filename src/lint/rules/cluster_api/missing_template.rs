@@ -6,7 +6,9 @@ use super::{absence, help, known, place, scopes, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
 use crate::simulate::topology::Class;
+use crate::text::Words;
 use crate::world::OpenerCause;
+use rustc_hash::FxHashMap;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -23,6 +25,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for scope in scopes(view) {
+        let mut named: FxHashMap<(String, String, &str), Words<&str>> = FxHashMap::default();
         for class in Class::all(&scope.objects) {
             let references = class.templates();
             let has_others = references.iter().any(|r| class.template(&scope.objects, r).is_some());
@@ -39,9 +42,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     continue;
                 }
                 let others = scope.objects.of_kind(group, &kind).filter(|o| o.namespace() == namespace);
-                let elsewhere = scope.objects.of_kind(group, &kind).find(|o| o.name() == name);
-                let names: Vec<&str> = others.map(|o| o.name()).collect();
-                let found = absence(view, &scope.target, (group, &kind), Some(namespace), &name, names);
+                let elsewhere = scope.objects.of_name(group, &kind, &name);
+                let beside = named.entry((group.to_owned(), kind.clone(), namespace));
+                let near = beside.or_insert_with(|| others.map(|o| o.name()).collect()).nearest(&name);
+                let found = absence(view, &scope.target, (group, &kind), Some(namespace), &name, near);
                 let id = class.object.id;
                 // Without an entry point anything may come from elsewhere, but a
                 // class whose other templates are here is written in one place.

@@ -38,7 +38,6 @@ use crate::lint::metadata::has_hole;
 use crate::lint::title;
 use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
 use crate::simulate::references::{Object, Scope, scopes_of};
-use crate::text::suggest;
 use crate::world::{ApplyTarget, Lookup, Opener, OpenerCause};
 use crate::yaml::{Location, NodeRef};
 
@@ -104,16 +103,15 @@ struct Absence<'c> {
 }
 
 /// Judges an absent object by whether it could exist unseen; `None` is not
-/// checked. `candidates` are names that exist in its place.
+/// checked. `near` is the one of the names in its place that is nearest.
 fn absence<'c>(
     view: &ClusterView<'_>,
     target: &ApplyTarget,
     (group, kind): (&str, &str),
     namespace: Option<&str>,
     name: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
+    near: Option<&'c str>,
 ) -> Option<Absence<'c>> {
-    let near = suggest(name, candidates);
     // An object without a namespace lands in one that the repository may not
     // state, so both spellings are looked up.
     let spellings = [namespace, None];

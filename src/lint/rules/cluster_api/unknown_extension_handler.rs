@@ -63,8 +63,14 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     continue;
                 }
                 let kind = (RUNTIME, "ExtensionConfig");
-                let Some(absence) = absence(view, &scope.target, kind, None, config, configs.iter().copied())
-                else {
+                let Some(absence) = absence(
+                    view,
+                    &scope.target,
+                    kind,
+                    None,
+                    config,
+                    suggest(config, configs.iter().copied()),
+                ) else {
                     report.not_checked(
                         Unchecked::ClusterApiReference,
                         format!("{id}: ExtensionConfig {config}"),

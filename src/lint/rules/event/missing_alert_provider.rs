@@ -6,8 +6,9 @@ use super::title;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
 use crate::model::kinds::NOTIFICATION;
-use crate::text::suggest;
+use crate::text::Words;
 use crate::world::{ApplyTarget, Lookup};
+use rustc_hash::FxHashMap;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -25,13 +26,11 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(scene) = view.scene() else { return };
     let providers = &scene.notifier.providers;
+    let mut named: FxHashMap<&str, Words<&str>> = FxHashMap::default();
     for (item, alert) in &scene.notifier.alerts {
         let Some(node) = item.node.at("/spec/providerRef/name") else { continue };
         let Some(name) = alert.provider.known().filter(|name| !name.is_empty()) else { continue };
-        if providers
-            .iter()
-            .any(|(other, provider)| provider.name == name && other.namespace() == alert.namespace)
-        {
+        if scene.notifier.providers_named(name).any(|(other, _)| other.namespace() == alert.namespace) {
             continue;
         }
         let namespace = Some(alert.namespace.as_str()).filter(|namespace| !namespace.is_empty());
@@ -41,9 +40,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             Lookup::Missing => false,
             Lookup::Unseen(_) => true,
         };
-        let elsewhere = providers.iter().find(|(_, provider)| provider.name == name);
-        let beside = providers.iter().filter(|(other, _)| other.namespace() == alert.namespace);
-        let near = suggest(name, beside.map(|(_, provider)| provider.name.as_str()));
+        let elsewhere = scene.notifier.providers_named(name).next();
+        let beside = || providers.iter().filter(|(other, _)| other.namespace() == alert.namespace);
+        let names = named.entry(alert.namespace.as_str());
+        let names = names.or_insert_with(|| beside().map(|(_, provider)| provider.name.as_str()).collect());
+        let near = names.nearest(name);
         if unseen && elsewhere.is_none() && near.is_none() {
             report.not_checked(Unchecked::UnseenReference, format!("{}: Provider {name}", item.id));
             continue;

@@ -4,8 +4,9 @@
 use super::{gates, local, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::gates::objects::GATE_GROUP;
-use crate::text::suggest;
-use crate::world::{ApplyTarget, Lookup};
+use crate::text::Words;
+use crate::world::{ApplyTarget, Effective, Lookup};
+use rustc_hash::FxHashMap;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -21,6 +22,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let mut known: Option<Vec<&Effective>> = None;
+    let mut named: FxHashMap<Option<&str>, Words<&str>> = FxHashMap::default();
     for (_, object) in local(view) {
         for wait in waits(object) {
             let id = &object.id;
@@ -31,12 +34,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     Lookup::Missing => Vec::new(),
                     Lookup::Unseen(openers) => openers,
                 };
-            let elsewhere = gates(view).find(|(_, gate)| *gate.id.name == *wait.name);
-            let names: Vec<&str> = gates(view)
-                .filter(|(_, gate)| gate.id.namespace == id.namespace)
-                .map(|(_, gate)| &*gate.id.name)
-                .collect();
-            let near = suggest(&wait.name, names.iter().copied());
+            let known = known.get_or_insert_with(|| gates(view).map(|(_, gate)| gate).collect());
+            let elsewhere = known.iter().find(|gate| *gate.id.name == *wait.name);
+            let beside = || known.iter().filter(|gate| gate.id.namespace.as_deref() == namespace);
+            let names = named.entry(namespace);
+            let near =
+                names.or_insert_with(|| beside().map(|gate| &*gate.id.name).collect()).nearest(&wait.name);
             let wanted = match namespace {
                 Some(namespace) => format!("{namespace}/{}", wait.name),
                 None => wait.name.clone(),
@@ -58,7 +61,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .field(format!("/spec/gates/{}/name", wait.index), wanted.clone());
             match (near, elsewhere) {
                 (Some(near), _) => finding.help(format!("did you mean `{near}`?")),
-                (None, Some((_, gate))) => {
+                (None, Some(gate)) => {
                     if let Some(place) = gate.node.get_ref().location_at("/metadata/namespace") {
                         finding.related(format!("{} is of another namespace", gate.id), place);
                     }

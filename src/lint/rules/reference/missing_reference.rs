@@ -7,7 +7,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::model::{ObjectId, Unchecked};
-use crate::text::edit_distance;
+use crate::text::{Word, Words};
 use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause, source_of};
 use crate::yaml::Location;
 use rustc_hash::FxHashMap;
@@ -29,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let common = CommonSource::of(view.cluster);
-    let names = OnceCell::new();
+    let known = OnceCell::new();
     for (object, reference) in local_references(view) {
         if reference.optional || !judged(reference, object.node.get_ref()) {
             continue;
@@ -53,7 +53,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if super::wrong_reference_kind::other_kind(view, &object.id, reference, name).is_some() {
             continue;
         }
-        let near = Near::of(names.get_or_init(|| Names::of(view)), &target, reference, name);
+        let near = Near::of(known.get_or_init(|| names(view)), &target, reference, name);
         let level = level(&openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
         let Some(level) = level else {
             let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
@@ -306,41 +306,25 @@ fn reason(openers: &[&Opener], reference: &Reference<'_>) -> Unchecked {
     }
 }
 
-/// What a cluster has, by kind and length of the name: each name that is missing is held
-/// against those that may be like it, and not against all.
-struct Names<'a>(FxHashMap<(&'a str, Option<usize>), Vec<(&'a Member, &'a Effective)>>);
+/// An object of a cluster, by its name.
+#[derive(Clone, Copy)]
+struct Named<'a>(&'a Member, &'a Effective);
 
-impl<'a> Names<'a> {
-    fn of(view: &ClusterView<'a>) -> Names<'a> {
-        let mut names: FxHashMap<_, Vec<_>> = FxHashMap::default();
-        for (member, object) in view.members() {
-            names
-                .entry((&*object.id.kind, Self::length(&object.id.name)))
-                .or_default()
-                .push((member, object));
-        }
-        Names(names)
+impl AsRef<str> for Named<'_> {
+    fn as_ref(&self) -> &str {
+        &self.1.id.name
     }
+}
 
-    /// What an edit changes by one; no name of a cluster is anything but ASCII, unless it
-    /// is wrong.
-    fn length(name: &str) -> Option<usize> {
-        name.is_ascii().then_some(name.len())
-    }
+/// What a cluster has, by group and kind.
+type Names<'a> = FxHashMap<(&'a str, &'a str), Words<Named<'a>>>;
 
-    /// Those of a kind that are this name, that name with a hash, or up to `limit` edits
-    /// away from it.
-    fn like<'s>(
-        &'s self,
-        kind: &'s str,
-        name: &str,
-        limit: usize,
-    ) -> impl Iterator<Item = &'s (&'a Member, &'a Effective)> {
-        let length = name.chars().count();
-        let near = length.saturating_sub(limit)..=length + limit;
-        let lengths = near.chain([name.len() + 1 + HASH_LENGTH]).map(Some).chain([None]);
-        lengths.filter_map(move |length| self.0.get(&(kind, length))).flatten()
+fn names<'a>(view: &ClusterView<'a>) -> Names<'a> {
+    let mut kinds: FxHashMap<_, Vec<_>> = FxHashMap::default();
+    for (member, object) in view.members() {
+        kinds.entry((object.id.group(), &*object.id.kind)).or_default().push(Named(member, object));
     }
+    kinds.into_iter().map(|(kind, named)| (kind, named.into_iter().collect())).collect()
 }
 
 /// What may have been meant.
@@ -355,30 +339,31 @@ struct Near<'a> {
 
 impl<'a> Near<'a> {
     fn of(names: &Names<'a>, target: &ApplyTarget, reference: &Reference<'_>, name: &str) -> Near<'a> {
-        let limit = if name.chars().count() <= 5 { 1 } else { 2 };
         let mut near = Near { close: None, elsewhere: None, hashed: None };
-        for &(member, object) in names.like(&reference.kind, name, limit) {
-            if member.target != *target || object.id.group() != reference.group {
+        let Some(named) = names.get(&(reference.group.as_str(), reference.kind.as_str())) else {
+            return near;
+        };
+        let before =
+            |known: Option<&Effective>, object: &Effective| known.is_some_and(|known| known.id <= object.id);
+        let here = |object: &Effective| object.id.namespace.as_deref() == reference.namespace.as_deref();
+        for (distance, &Named(member, object)) in named.near(&Word::like(name)) {
+            if member.target != *target {
                 continue;
             }
-            let same_namespace = object.id.namespace.as_deref() == reference.namespace.as_deref();
-            let before = |known: Option<&Effective>| known.is_some_and(|known| known.id <= object.id);
-            if &*object.id.name == name {
-                if !same_namespace && !before(near.elsewhere) {
+            if distance == 0 {
+                if !here(object) && !before(near.elsewhere, object) {
                     near.elsewhere = Some(object);
                 }
-                continue;
-            }
-            if !same_namespace {
-                continue;
-            }
-            if is_hashed(&object.id.name, name) && !before(near.hashed) {
-                near.hashed = Some(object);
-            }
-            if let Some(distance) = edit_distance(name, &object.id.name, limit)
+            } else if here(object)
                 && near.close.is_none_or(|(known, best)| (known, &best.id) > (distance, &object.id))
             {
                 near.close = Some((distance, object));
+            }
+        }
+        for &Named(member, object) in named.of_length(name.len() + 1 + HASH_LENGTH) {
+            let is_meant = member.target == *target && here(object) && is_hashed(&object.id.name, name);
+            if is_meant && !before(near.hashed, object) {
+                near.hashed = Some(object);
             }
         }
         near

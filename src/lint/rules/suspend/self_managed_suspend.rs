@@ -5,6 +5,7 @@
 use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_kustomization;
+use crate::world::{Effective, Member};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -25,11 +26,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if !is_kustomization(id) || suspension.suspended != Some(true) {
             continue;
         }
-        let applies_itself = view.members().filter(|(_, other)| other.id == *id).any(|(member, _)| {
-            let by = member.applied_by.map(|index| &view.cluster.applied[index as usize].id);
-            by.is_some_and(|by| by.name == id.name && by.namespace == id.namespace)
-        });
-        if !applies_itself {
+        let appliers = view.cluster.appliers(id.namespace.as_deref(), &id.name);
+        let applies_itself = |(member, other): (&Member, &Effective)| {
+            member.applied_by.is_some_and(|by| appliers.contains(&by)) && other.id == *id
+        };
+        if !view.members().any(applies_itself) {
             continue;
         }
         let Some(location) = suspension.location() else { continue };
