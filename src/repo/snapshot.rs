@@ -10,7 +10,7 @@ use crate::model::Object;
 use crate::model::objects_of;
 use crate::yaml::{Location, Source, Stream};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -74,7 +74,8 @@ pub struct Snapshot {
     store: Arc<Store>,
     files: Vec<Arc<File>>,
     index: FxHashMap<Arc<str>, u32>,
-    chart_roots: Vec<String>,
+    /// Directories that hold a Chart.yaml, each with the `/` at its end.
+    chart_roots: FxHashSet<String>,
     objects: Vec<Object>,
     /// Of files in memory, those that git would ignore.
     ignored: Vec<String>,
@@ -546,16 +547,19 @@ impl Snapshot {
         })
     }
 
+    /// What a path is within each chart that it lies in.
+    fn within_charts<'p>(&'p self, path: &'p str) -> impl Iterator<Item = &'p str> {
+        let ends = memchr::memchr_iter(b'/', path.as_bytes()).map(|at| at + 1);
+        let splits = [0].into_iter().chain(ends).map(|at| path.split_at(at));
+        splits.filter(|(above, _)| self.chart_roots.contains(*above)).map(|(_, rest)| rest)
+    }
+
     /// Whether a file is a Helm or Jinja template: in `templates/` beside or
     /// below a Chart.yaml, or by its content.
     pub fn is_template(&self, file: &File) -> bool {
         *file.template.get_or_init(|| {
             let is_in = |rest: &str| rest.starts_with("templates/") || rest.contains("/templates/");
-            let by_place = is_in(&file.path)
-                && self
-                    .chart_roots
-                    .iter()
-                    .any(|root| file.path.strip_prefix(root.as_str()).is_some_and(is_in));
+            let by_place = is_in(&file.path) && self.within_charts(&file.path).any(is_in);
             by_place
                 || self
                     .stream(file)
@@ -573,11 +577,8 @@ impl Snapshot {
     }
 
     fn looks_generated(&self, file: &File) -> bool {
-        let vendored = |root: &String| {
-            let rest = file.path.strip_prefix(root.as_str());
-            rest.is_some_and(|rest| rest.starts_with("charts/"))
-        };
-        if file.path.contains("charts/") && self.chart_roots.iter().any(vendored) {
+        let is_vendored = |rest: &str| rest.starts_with("charts/");
+        if file.path.contains("charts/") && self.within_charts(&file.path).any(is_vendored) {
             return true;
         }
         let Some(stream) = self.stream(file) else { return false };
@@ -604,6 +605,25 @@ impl Snapshot {
     /// templates.
     pub fn objects(&self) -> &[Object] {
         &self.objects
+    }
+
+    /// Objects in files below a directory (`""` is the root), in order.
+    pub fn objects_below(&self, directory: &str) -> &[Object] {
+        match directory {
+            "" => &self.objects,
+            _ => self.objects_where(&format!("{directory}/"), |path, lead| path.starts_with(lead)),
+        }
+    }
+
+    /// Objects of a file, in order.
+    pub fn objects_in(&self, path: &str) -> &[Object] {
+        self.objects_where(path, |path, wanted| path == wanted)
+    }
+
+    fn objects_where(&self, lead: &str, is_one: impl Fn(&str, &str) -> bool) -> &[Object] {
+        let start = self.objects.partition_point(|object| &*object.source.path < lead);
+        let count = self.objects[start..].partition_point(|object| is_one(&object.source.path, lead));
+        &self.objects[start..start + count]
     }
 
     /// 1-based lines and columns of a location: start and end.

@@ -93,18 +93,28 @@ pub(super) fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
         }
     };
     let own: Vec<String> = entries.iter().map(own_name).collect();
+    let mut named: FxHashMap<&str, usize> = FxHashMap::default();
+    own.iter().for_each(|name| *named.entry(name).or_default() += 1);
+    // How many roots end in so many segments in this way, for each number that is asked.
+    let mut ends: FxHashMap<usize, FxHashMap<String, usize>> = FxHashMap::default();
+    let mut is_unique = |name: &String| {
+        let count = name.split('/').count();
+        let ends = ends.entry(count).or_insert_with(|| {
+            let mut ends = FxHashMap::default();
+            entries.iter().for_each(|entry| *ends.entry(suffix(&entry.root, count)).or_default() += 1);
+            ends
+        });
+        ends.get(name) == Some(&1)
+    };
     entries
         .iter()
         .zip(&own)
         .map(|(entry, name)| {
-            if entry.name.is_some() || own.iter().filter(|other| *other == name).count() == 1 {
+            if entry.name.is_some() || named[name.as_str()] == 1 {
                 return name.as_str().into();
             }
             let depth = entry.root.split('/').count();
-            let unique = (1..=depth).map(|count| suffix(&entry.root, count)).find(|name| {
-                let same = |other: &&Entry| suffix(&other.root, name.split('/').count()) == *name;
-                entries.iter().filter(same).count() == 1
-            });
+            let unique = (1..=depth).map(|count| suffix(&entry.root, count)).find(&mut is_unique);
             unique.unwrap_or_else(|| suffix(&entry.root, depth)).into()
         })
         .collect()
@@ -167,10 +177,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
     };
     let target = config.target_of(Some(&name));
     // Most often what lies below its root is what a cluster applies.
-    let is_below = |path: &str| {
-        entry.root.is_empty() || path.strip_prefix(&entry.root).is_some_and(|rest| rest.starts_with('/'))
-    };
-    let guessed = snapshot.objects().iter().filter(|object| is_below(&object.source.path));
+    let guessed = snapshot.objects_below(&entry.root).iter();
     let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
     let settings = Settings::read(guessed, snapshot, &repository.installs, &entry.root, &target);
     let injects = injects_variables(config, &[]);

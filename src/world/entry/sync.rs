@@ -7,27 +7,29 @@ use crate::model::kinds;
 use crate::repo::Snapshot;
 use crate::world::source::{normalise, reference};
 use crate::yaml::Location;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let mut stubs: Vec<&str> = snapshot
+    let stubs: Vec<&str> = snapshot
         .files()
         .iter()
         .map(|file| &*file.path)
         .filter(|path| path.rsplit('/').next() == Some("gotk-sync.yaml"))
         .collect();
+    let mut stated: FxHashSet<&str> = FxHashSet::default();
     for object in snapshot.objects() {
         let path = &*object.source.path;
         // Without a source it is a patch for what another file holds.
         let whole = || object.node.get_ref().at("/spec/sourceRef").is_some();
         if path.rsplit('/').next() == Some("gotk-sync.yaml") && kinds::is_kustomization(&object.id) && whole()
         {
-            stubs.retain(|stub| *stub != path);
+            stated.insert(path);
             entries.push(from_sync(snapshot, object));
         }
     }
-    for stub in stubs {
+    for stub in stubs.into_iter().filter(|stub| !stated.contains(stub)) {
         let is_empty = snapshot.file(stub).is_some_and(|file| {
             let empty = snapshot.sources(file).iter().all(|source| source.document().tokens.len() <= 1);
             empty && snapshot.stream(file).is_some()
@@ -46,11 +48,10 @@ fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
     let node = object.node.get_ref();
     let source = source_of(&object.id, node);
     let written = source.as_ref().and_then(|(kind, namespace, name)| {
-        snapshot.objects().iter().find(|other| {
+        snapshot.objects_in(&object.source.path).iter().find(|other| {
             &*other.id.kind == kind.as_str()
                 && &*other.id.name == name.as_str()
-                && other.id.namespace == namespace.as_deref().map(Arc::from)
-                && other.source.path == object.source.path
+                && other.id.namespace.as_deref() == namespace.as_deref()
         })
     });
     Entry {

@@ -96,25 +96,30 @@ fn target<'g>(edge: &'g Edge<'_>) -> Key<'g> {
     (&edge.from.id.kind, edge.to.0.as_deref(), &edge.to.1)
 }
 
-/// Leaves only the objects that wait for one that waits too, so that a
-/// repository without cycles costs no search.
-fn without_ends(graph: &mut BTreeMap<Key<'_>, Vec<&Edge<'_>>>) {
-    let mut waiting: BTreeMap<Key<'_>, Vec<Key<'_>>> = BTreeMap::new();
-    let mut open: BTreeMap<Key<'_>, usize> = BTreeMap::new();
+/// Leaves only the objects that wait for one that waits too, and for which one waits
+/// that is waited for too, so that a repository without cycles costs no search.
+fn without_ends<'g>(graph: &mut BTreeMap<Key<'g>, Vec<&'g Edge<'_>>>) {
+    let mut waiting: BTreeMap<Key<'g>, Vec<Key<'g>>> = BTreeMap::new();
+    let mut awaited: BTreeMap<Key<'g>, Vec<Key<'g>>> = BTreeMap::new();
     for (from, edges) in &*graph {
         for to in edges.iter().map(|edge| target(edge)).filter(|to| graph.contains_key(to)) {
             waiting.entry(to).or_default().push(*from);
-            *open.entry(*from).or_default() += 1;
+            awaited.entry(*from).or_default().push(to);
         }
     }
-    let mut ends: Vec<Key<'_>> = graph.keys().filter(|key| !open.contains_key(*key)).copied().collect();
-    while let Some(end) = ends.pop() {
-        graph.remove(&end);
-        for from in waiting.remove(&end).unwrap_or_default() {
-            let count = open.entry(from).or_default();
-            *count -= 1;
-            if *count == 0 {
-                ends.push(from);
+    for (before, after) in [(&waiting, &awaited), (&awaited, &waiting)] {
+        let open = |key: &Key<'_>| after.get(key).map_or(0, Vec::len);
+        let mut open: BTreeMap<Key<'_>, usize> = graph.keys().map(|key| (*key, open(key))).collect();
+        let mut ends: Vec<Key<'_>> =
+            open.iter().filter(|(_, count)| **count == 0).map(|(key, _)| *key).collect();
+        while let Some(end) = ends.pop() {
+            graph.remove(&end);
+            for from in before.get(&end).into_iter().flatten() {
+                let Some(count) = open.get_mut(from) else { continue };
+                *count -= 1;
+                if *count == 0 {
+                    ends.push(*from);
+                }
             }
         }
     }
@@ -125,27 +130,27 @@ fn cycle_through<'g, 'a>(
     graph: &BTreeMap<Key<'g>, Vec<&'g Edge<'a>>>,
     start: Key<'g>,
 ) -> Option<Vec<&'g Edge<'a>>> {
-    let mut paths: Vec<Vec<&Edge<'a>>> = graph.get(&start)?.iter().map(|edge| vec![*edge]).collect();
+    // Each step with the one before it.
+    let mut steps: Vec<(&Edge<'a>, Option<usize>)> =
+        graph.get(&start)?.iter().map(|edge| (*edge, None)).collect();
     let mut seen: BTreeSet<Key<'_>> = BTreeSet::new();
-    while !paths.is_empty() {
-        let mut longer = Vec::new();
-        for path in paths {
-            let Some(last) = path.last() else { continue };
-            let to = target(last);
-            if to == start {
-                return Some(path);
+    let mut next = 0;
+    while let Some((last, _)) = steps.get(next) {
+        let to = target(last);
+        if to == start {
+            let mut path = Vec::new();
+            let mut at = Some(next);
+            while let Some((edge, before)) = at.map(|at| steps[at]) {
+                path.push(edge);
+                at = before;
             }
-            if !seen.insert(to) {
-                continue;
-            }
-            let Some(edges) = graph.get(&to) else { continue };
-            for edge in edges {
-                let mut extended = path.clone();
-                extended.push(edge);
-                longer.push(extended);
-            }
+            path.reverse();
+            return Some(path);
         }
-        paths = longer;
+        if seen.insert(to) {
+            steps.extend(graph.get(&to).into_iter().flatten().map(|edge| (*edge, Some(next))));
+        }
+        next += 1;
     }
     None
 }
