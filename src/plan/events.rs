@@ -3,8 +3,7 @@
 use super::{Effect, Pair, Side};
 use crate::model::text::Text;
 use crate::model::{EffectKind, ObjectId, kinds};
-use crate::simulate::events::Metadata;
-use crate::simulate::events::simulate::{Emission, Notifier, items};
+use crate::simulate::events::simulate::{Notifier, items};
 use crate::world::{ApplyTarget, Cluster, World};
 use crate::yaml::{Known, Location, Node};
 use serde_json::{Value, json};
@@ -46,12 +45,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     out
 }
 
-fn objects(world: &World, cluster: Option<&Cluster>) -> Vec<ObjectId> {
-    cluster
-        .into_iter()
-        .flat_map(|cluster| world.members(cluster))
-        .map(|(_, object)| object.id.clone())
-        .collect()
+fn objects<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeSet<&'w ObjectId> {
+    cluster.into_iter().flat_map(|cluster| world.members(cluster)).map(|(_, object)| &object.id).collect()
 }
 
 /// The objects whose notifications may differ; `None` for all, where what sends them
@@ -108,11 +103,7 @@ fn notifications(
     let notifier = Notifier::new(world, cluster, &target);
     let is_concerned = |id: &ObjectId| concerned.as_ref().is_none_or(|concerned| concerned.contains(id));
     for item in items(world, cluster, &target).filter(|item| is_concerned(item.id)) {
-        if notifier.is_silent_about(item.id, "info") {
-            continue;
-        }
-        let emission = Emission::about(item, "info", Known::Unknown, &Metadata::default());
-        for notification in notifier.simulate(&emission).notifications {
+        for notification in notifier.notifications(item, "info") {
             let conflicting: Vec<String> =
                 notification.conflicts.iter().map(|conflict| conflict.key.clone()).collect();
             let keys = notification

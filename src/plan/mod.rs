@@ -455,12 +455,19 @@ fn one_each<'w>(
         let mut alike = None;
         let rest = after.get_mut(&key);
         if let Some(after) = rest.filter(|after| before.len() + after.len() > 2) {
+            let mut hashes: Vec<u64> =
+                after.iter().map(|after| after.object.node.get_ref().value_hash()).collect();
             before.retain(|before| {
                 let node = before.object.node.get_ref();
-                let twin = after
-                    .iter()
-                    .position(|after| after.object.node.get_ref().same_value(node) == Known::Value(true));
-                let twin = twin.map(|index| after.remove(index));
+                let hash = node.value_hash();
+                let is_same = |(after, known): (&Placed<'_>, &u64)| {
+                    hash == *known && after.object.node.get_ref().same_value(node) == Known::Value(true)
+                };
+                let twin = after.iter().zip(&hashes).position(is_same);
+                let twin = twin.map(|index| {
+                    hashes.remove(index);
+                    after.remove(index)
+                });
                 alike = twin.map(|after| (*before, after)).or(alike);
                 twin.is_none()
             });

@@ -7,22 +7,21 @@
 use super::fate::{by_its_old_spec, forces, is_suspended};
 use super::fields::{FieldChange, compare, fields, masked};
 use super::machines::Told;
-use super::removal::{emptied, removal, rename, renames};
+use super::removal::{by_applier, emptied, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
 use crate::model::{EffectKind, ObjectId, Severity};
 use crate::simulate::suspend::consumers;
 use crate::simulate::takeover::helm::{Release, TargetChange};
-use crate::world::{Applied, ApplyTarget};
+use crate::world::{Applied, ApplyTarget, Effective};
 use crate::yaml::{NodeRef, pointer_join};
+use rustc_hash::FxHashSet;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `told`: fields that effects on Machines tell, which are not told again.
 pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
-    let base = &pair.before;
-    let head = &pair.after;
     let mut out = Vec::new();
     let (mut removed, mut added): (Vec<(&Key<'_>, &Placed<'_>)>, Vec<_>) = (Vec::new(), Vec::new());
     for (key, before, after) in pair.sides() {
@@ -33,6 +32,9 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
         }
     }
     let renamed = renames(&removed, &added);
+    let old_names: FxHashSet<*const Effective> =
+        renamed.values().map(|old| std::ptr::from_ref(old.object)).collect();
+    let inside = by_applier(&removed);
     let gone: BTreeSet<&ObjectId> = removed
         .iter()
         .filter(|(key, placed)| *key.0 == ApplyTarget::Local && kinds::is_kustomization(&placed.object.id))
@@ -48,8 +50,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
     let taken = operator::taken_over(pair, &removed);
     let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
     for (_, before) in &removed {
-        if is_taken(&before.object.id) || renamed.values().any(|old| std::ptr::eq(old.object, before.object))
-        {
+        if is_taken(&before.object.id) || old_names.contains(&std::ptr::from_ref(before.object)) {
             continue;
         }
         // What a removed Kustomization applied is told with it.
@@ -57,7 +58,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
             by.id != before.object.id && (gone.contains(&by.id) || empty.contains_key(&by.id))
         });
         if !told {
-            out.push(removal(pair, before, base, head));
+            out.push(removal(pair, before, &inside));
         }
     }
     out.extend(taken.as_ref().map(|(effect, _)| effect.clone()));

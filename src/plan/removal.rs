@@ -2,13 +2,15 @@
 
 use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected};
 use super::fields::{compare, fields};
-use super::{Effect, Key, Objects, Pair, Placed, Side};
+use super::{Effect, Key, Pair, Placed, Side};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::world::{Applied, ApplyTarget};
 use crate::yaml::{Known, NodeRef};
+use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 /// Added objects that are removed ones under another name: a generated name
 /// with another hash, or equal content.
@@ -16,20 +18,43 @@ pub(super) fn renames<'p, 'w>(
     removed: &[(&Key<'w>, &'p Placed<'w>)],
     added: &[(&'p Key<'w>, &'p Placed<'w>)],
 ) -> BTreeMap<&'p Key<'w>, &'p Placed<'w>> {
+    let place = |key: &Key<'w>| (key.0, key.1, key.2, key.3);
+    // Places in `removed` by what an added object may have of them: a name but for its
+    // hash, a content.
+    let mut stems: FxHashMap<_, Vec<usize>> = FxHashMap::default();
+    let mut contents: FxHashMap<_, Vec<usize>> = FxHashMap::default();
+    for (index, (key, before)) in removed.iter().enumerate().filter(|_| !added.is_empty()) {
+        if let Some(stem) = generated_stem(key.4) {
+            stems.entry((place(key), stem)).or_default().push(index);
+        }
+        contents.entry((place(key), content_hash(before))).or_default().push(index);
+    }
     let mut renamed: BTreeMap<&Key<'w>, &Placed<'w>> = BTreeMap::new();
     let mut used: BTreeSet<usize> = BTreeSet::new();
     for (key, after) in added {
-        let found = removed.iter().enumerate().find(|(index, (old, before))| {
-            let same_kind = (old.0, old.1, old.2, old.3) == (key.0, key.1, key.2, key.3);
-            let hashed = generated_stem(old.4).is_some() && generated_stem(old.4) == generated_stem(key.4);
-            same_kind && !used.contains(index) && (hashed || same_but_name(before, after))
-        });
-        if let Some((index, (_, before))) = found {
+        let free = |index: &&usize| !used.contains(*index);
+        let same = |index: &&usize| same_but_name(removed[**index].1, after);
+        let hashed = generated_stem(key.4).and_then(|stem| stems.get(&(place(key), stem))?.iter().find(free));
+        let alike = contents.get(&(place(key), content_hash(after)));
+        let alike = alike.and_then(|alike| alike.iter().filter(free).find(same));
+        if let Some(index) = hashed.into_iter().chain(alike).min().copied() {
             used.insert(index);
-            renamed.insert(key, before);
+            renamed.insert(key, removed[index].1);
         }
     }
     renamed
+}
+
+/// The same for all objects that are the same but for their metadata.
+fn content_hash(placed: &Placed<'_>) -> u64 {
+    let entries = placed.object.node.get_ref().entries().filter(|entry| entry.key != "metadata");
+    // In any order, and one of keys that stand twice is as good as another.
+    let mut hashes: Vec<u64> = entries.map(|entry| entry.value.value_hash()).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    let mut hasher = FxHasher::default();
+    hashes.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The name without kustomize's hash suffix, when it has one.
@@ -109,12 +134,20 @@ fn refactored(id: &ObjectId) -> Option<&'static str> {
     }
 }
 
-pub(super) fn removal(
-    pair: &Pair<'_>,
-    before: &Placed<'_>,
-    base: &Objects<'_>,
-    head: &Objects<'_>,
-) -> Effect {
+/// Objects that are gone, by name and namespace of what applied them.
+pub(super) type ByApplier<'p, 'w> = FxHashMap<(&'w str, Option<&'w str>), Vec<&'p Placed<'w>>>;
+
+pub(super) fn by_applier<'p, 'w>(removed: &[(&Key<'w>, &'p Placed<'w>)]) -> ByApplier<'p, 'w> {
+    let mut found = ByApplier::default();
+    for (_, placed) in removed {
+        if let Some(by) = placed.applied_by {
+            found.entry((&*by.id.name, by.id.namespace.as_deref())).or_default().push(placed);
+        }
+    }
+    found
+}
+
+pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<'_, '_>) -> Effect {
     let id = &before.object.id;
     let fate = fate(pair, before);
     let hashed = generated_stem(&id.name).is_some();
@@ -145,14 +178,8 @@ pub(super) fn removal(
         effect.reason = "applied to another cluster from now on".to_owned();
     }
     if kinds::is_kustomization(id) && *before.target == ApplyTarget::Local {
-        let inside: Vec<&Placed<'_>> = base
-            .iter()
-            .filter(|(key, placed)| !head.contains_key(*key) && placed.object.id != *id)
-            .filter(|(_, placed)| {
-                placed.applied_by.is_some_and(|by| by.id.name == id.name && by.id.namespace == id.namespace)
-            })
-            .map(|(_, placed)| placed)
-            .collect();
+        let inside = removed.get(&(&*id.name, id.namespace.as_deref())).into_iter().flatten().copied();
+        let inside: Vec<&Placed<'_>> = inside.filter(|placed| placed.object.id != *id).collect();
         inventory(pair, &inside, &fate, &mut effect);
     }
     if kinds::is_helm_release(id) {

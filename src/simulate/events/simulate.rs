@@ -140,15 +140,29 @@ impl<'a> Notifier<'a> {
         }
     }
 
-    /// Whether no alert tells of an event of this severity about an object.
-    pub(crate) fn is_silent_about(&self, id: &ObjectId, severity: &str) -> bool {
-        let namespace = id.namespace.as_deref().unwrap_or_default();
-        let subject = alerts::Subject { kind: &id.kind, namespace, name: &id.name };
-        self.alerts.iter().all(|(_, alert)| alerts::is_silent(alert, subject, severity))
+    /// What alerts may tell of an event about an object whose message is not known.
+    pub(crate) fn notifications(&self, item: Item<'_>, severity: &str) -> Vec<Notification<'_>> {
+        let namespace = item.id.namespace.as_deref().unwrap_or_default();
+        let subject = alerts::Subject { kind: &item.id.kind, namespace, name: &item.id.name };
+        let loud = |(_, alert): &&(Item<'_>, Alert)| !alerts::is_silent(alert, subject, severity);
+        let alerts: Vec<&(Item<'a>, Alert)> = self.alerts.iter().filter(loud).collect();
+        if alerts.is_empty() {
+            return Vec::new();
+        }
+        let event = Emission::about(item, severity, Known::Unknown, &Metadata::default());
+        self.follow(&event, alerts).notifications
     }
 
     /// Follows an event to its providers.
     pub fn simulate(&self, event: &Emission<'_>) -> Simulation<'_> {
+        self.follow(event, &self.alerts)
+    }
+
+    fn follow<'s>(
+        &'s self,
+        event: &Emission<'_>,
+        alerts: impl IntoIterator<Item = &'s (Item<'a>, Alert)>,
+    ) -> Simulation<'s> {
         let object = &event.object;
         let group = object.group();
         let mut posted = event.posted.clone();
@@ -160,7 +174,7 @@ impl<'a> Notifier<'a> {
         let metadata_texts = texts(&metadata);
         let mut notifications = Vec::new();
         let mut considered = Vec::new();
-        for (item, alert) in &self.alerts {
+        for (item, alert) in alerts {
             let answer = alerts::matches(
                 alert,
                 &alerts::Event {

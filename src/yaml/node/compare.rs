@@ -1,6 +1,9 @@
 //! Whether two nodes are the same.
 
 use super::*;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 
 impl NodeRef<'_> {
     /// Whether both are the same node, not only equal.
@@ -99,5 +102,44 @@ impl NodeRef<'_> {
             (true, true) => Known::Unknown,
             (same, _) => Known::Value(same),
         }
+    }
+
+    /// The same for all nodes that are [`NodeRef::same_value`], and for few others.
+    pub(crate) fn value_hash(self) -> u64 {
+        let mut hasher = FxHasher::default();
+        match self.kind() {
+            NodeKind::Unknown => {}
+            NodeKind::Scalar => {
+                let scalar = self.scalar(Dialect::GoYamlV3);
+                discriminant(&scalar).hash(&mut hasher);
+                match scalar {
+                    Scalar::Bool(value) => value.hash(&mut hasher),
+                    Scalar::Int(value) => value.hash(&mut hasher),
+                    Scalar::Uint(value) => value.hash(&mut hasher),
+                    Scalar::Str(text) | Scalar::Timestamp(text) => text.hash(&mut hasher),
+                    // There are two zeros, which are equal.
+                    Scalar::Null | Scalar::Float(_) => {}
+                }
+            }
+            NodeKind::Seq => self.items().for_each(|item| item.value_hash().hash(&mut hasher)),
+            NodeKind::Map => {
+                let hash = |entry: EntryRef<'_>| {
+                    let mut hasher = FxHasher::default();
+                    entry.key.hash(&mut hasher);
+                    (hasher.finish(), entry.value.value_hash())
+                };
+                let mut entries: Vec<(u64, u64)> = self.entries().map(hash).collect();
+                entries.sort_unstable();
+                // Of a key that stands twice, either value may be the one that is the same.
+                let twice = entries.windows(2).any(|two| two[0].0 == two[1].0);
+                for (key, value) in entries {
+                    key.hash(&mut hasher);
+                    if !twice {
+                        value.hash(&mut hasher);
+                    }
+                }
+            }
+        }
+        hasher.finish()
     }
 }
