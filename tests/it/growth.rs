@@ -3,10 +3,11 @@
 //! or not. A suite takes one generator; `FOREBAY_GROWTH=N` takes all of them, N times
 //! as large.
 
-use crate::support::growing::{Files, GENERATORS};
+use crate::support::growing::{CHANGES, Files, GENERATORS};
 use crate::support::scratch::{Scratch, forebay};
 use crate::support::skip::skip;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What the second doubling adds against the first, in hundredths: 200 where work is
@@ -16,33 +17,41 @@ const CEILING: u64 = 230;
 /// The generator of an ordinary run: a debug binary below valgrind takes its time.
 const OFTEN: &str = "Kustomizations that apply one directory";
 
-/// Instructions of one run over a repository.
-fn instructions(files: &Files) -> u64 {
+/// Likewise of the changes.
+const OFTEN_CHANGED: &str = "Kustomizations that apply one directory, and go";
+
+/// Instructions of one lint of a repository.
+fn lint(files: &Files) -> u64 {
     let scratch = Scratch::new(&[]);
     for (path, text) in files {
         scratch.write(path, text.as_bytes());
     }
+    let arguments = ["lint", "--show", "info", "--format", "concise", "--allow-empty"];
+    instructions(arguments.as_slice(), scratch.path())
+}
+
+/// Instructions of one plan of a change.
+fn plan((before, after): &(Files, Files)) -> u64 {
+    let scratch = Scratch::new(&[]);
+    for (side, files) in [("before", before), ("after", after)] {
+        for (path, text) in files {
+            scratch.write(&format!("{side}/{path}"), text.as_bytes());
+        }
+    }
+    let base = scratch.path().join("before");
+    let base = base.to_str().expect("a path in UTF-8");
+    let allowed = scratch.path().to_str().expect("a path in UTF-8");
+    instructions(&["plan", "--base", base, "--allow-dir", allowed], &scratch.path().join("after"))
+}
+
+/// Instructions of one run over a repository.
+fn instructions(arguments: &[&str], root: &Path) -> u64 {
     let binary = forebay();
     let mut command = Command::new("valgrind");
     command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
-    command.arg(binary.get_program());
-    command.args([
-        "lint",
-        "--show",
-        "info",
-        "--format",
-        "concise",
-        "--threads",
-        "1",
-        "--allow-empty",
-        "--root",
-    ]);
-    let output = command
-        .arg(scratch.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .output()
-        .expect("valgrind runs");
+    command.arg(binary.get_program()).args(arguments).args(["--threads", "1", "--root"]);
+    let output =
+        command.arg(root).stdin(Stdio::null()).stdout(Stdio::null()).output().expect("valgrind runs");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code().is_some_and(|code| code <= 1), "{}: {told}", output.status);
     let count = told.lines().find_map(|line| line.split_once("refs:").map(|(_, count)| count));
@@ -64,27 +73,52 @@ fn squares_are_told_from_lines() {
     }
 }
 
-#[test]
-fn twice_the_input_is_not_much_more_than_twice_the_work() {
+/// The size to take of a generator; `None` where it is not its turn.
+fn size_of(name: &str, size: usize, often: &str) -> Option<usize> {
     let times = std::env::var("FOREBAY_GROWTH").ok().map(|times| times.parse::<usize>().expect("a number"));
-    if !Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        skip!("valgrind is not installed, so that no instructions are counted");
+    match times {
+        Some(times) => Some(size * times),
+        None => (name == often).then_some(size / 4),
     }
+}
+
+/// Names, sizes and work of three sizes: prints the table, and fails above the ceiling.
+fn judge(rows: impl Iterator<Item = (&'static str, usize, [u64; 3])>) {
     let mut table = String::new();
     let mut above = Vec::new();
-    for (name, size, generate) in GENERATORS {
-        let size = match times {
-            Some(times) => size * times,
-            None if *name == OFTEN => size / 4,
-            None => continue,
-        };
-        let work = [1, 2, 4].map(|times| instructions(&generate(size * times)));
+    for (name, size, work) in rows {
         let ratio = ratio(work);
         let _ = writeln!(table, "| {name} | {} | {}.{:02} |", 4 * size, ratio / 100, ratio % 100);
         if ratio > CEILING {
-            above.push(*name);
+            above.push(name);
         }
     }
     println!("{table}");
     assert!(above.is_empty(), "{above:?}\n{table}");
+}
+
+fn has_valgrind() -> bool {
+    Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn twice_the_input_is_not_much_more_than_twice_the_work() {
+    if !has_valgrind() {
+        skip!("valgrind is not installed, so that no instructions are counted");
+    }
+    judge(GENERATORS.iter().filter_map(|(name, size, generate)| {
+        let size = size_of(name, *size, OFTEN)?;
+        Some((*name, size, [1, 2, 4].map(|times| lint(&generate(size * times)))))
+    }));
+}
+
+#[test]
+fn twice_the_change_is_not_much_more_than_twice_the_work() {
+    if !has_valgrind() {
+        skip!("valgrind is not installed, so that no instructions are counted");
+    }
+    judge(CHANGES.iter().filter_map(|(name, size, generate)| {
+        let size = size_of(name, *size, OFTEN_CHANGED)?;
+        Some((*name, size, [1, 2, 4].map(|times| plan(&generate(size * times)))))
+    }));
 }

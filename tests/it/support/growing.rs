@@ -306,4 +306,118 @@ pub(crate) const GENERATORS: &[Generator] = &[
         };
         files(&[("a.yaml", each(count, text))])
     }),
+    ("alerts that name no provider", 40, |count| {
+        let alert = |at: usize| {
+            format!(
+                "apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata: {{name: a{at}, namespace: flux-system}}\n\
+                 spec:\n  providerRef: {{name: missing-{at}}}\n  eventSources: [{{kind: Kustomization, name: app}}]\n---\n\
+                 apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Provider\nmetadata: {{name: present-{at}, namespace: flux-system}}\n\
+                 spec: {{type: slack, address: 'https://example.com/'}}\n---\n"
+            )
+        };
+        files(&[
+            ("clusters/a/sync.yaml", SYNC.to_owned() + &kustomization("app", "./app", "")),
+            ("app/a.yaml", each(count, alert)),
+        ])
+    }),
+    ("releases whose values are not there", 40, |count| {
+        let release = |at: usize| {
+            format!(
+                "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: r{at}, namespace: default}}\nspec:\n  interval: 10m\n  \
+                 chartRef: {{kind: OCIRepository, name: chart}}\n  valuesFrom: [{{kind: ConfigMap, name: values-{at}}}]\n---\n"
+            )
+        };
+        files(&[
+            ("clusters/a/sync.yaml", SYNC.to_owned() + &kustomization("app", "./app", "")),
+            ("app/a.yaml", each(count, release) + &each(count, |at| config_map(&format!("valuex-{at}")))),
+        ])
+    }),
+    ("releases that wait for one that waits for itself", 40, |count| {
+        let release = |at: usize| {
+            format!(
+                "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: r{at}, namespace: default}}\nspec:\n  interval: 10m\n  \
+                 chartRef: {{kind: OCIRepository, name: chart}}\n  dependsOn: [{{name: r{}}}]\n---\n",
+                at.saturating_sub(1)
+            )
+        };
+        files(&[
+            ("clusters/a/sync.yaml", SYNC.to_owned() + &kustomization("app", "./app", "")),
+            ("app/a.yaml", each(count, release)),
+        ])
+    }),
+    ("paths that are not there", 40, |count| {
+        let all = each(count, |at| kustomization(&format!("k{at}"), &format!("./app/gone-{at}"), ""));
+        let mut found = files(&[("clusters/a/sync.yaml", SYNC.to_owned() + &all)]);
+        found.extend((0..count).map(|at| (format!("app/here-{at}/a.yaml"), config_map(&format!("c{at}")))));
+        found
+    }),
+    ("variables that nothing defines", 40, |count| {
+        let defined = each(count, |at| format!("      value_{at}: x\n"));
+        let variables = format!("  postBuild:\n    substitute:\n{defined}");
+        let used =
+            |at: usize| config_map(&format!("c{at}")).replace("a: b", &format!("a: '${{valve_{at}_}}'"));
+        files(&[
+            ("clusters/a/sync.yaml", SYNC.to_owned() + &kustomization("app", "./app", &variables)),
+            ("app/a.yaml", each(count, used)),
+        ])
+    }),
+    ("suspended Kustomizations", 40, |count| {
+        let all = each(count, |at| kustomization(&format!("k{at}"), "./app", "  suspend: true\n"));
+        files(&[("clusters/a/sync.yaml", SYNC.to_owned() + &all), ("app/a.yaml", config_map("a"))])
+    }),
+    ("clusters of one name", 20, |count| {
+        let sync = |at: usize| {
+            let path = format!("clusters/c{at}/production");
+            (format!("{path}/flux-system/gotk-sync.yaml"), SYNC.replace("clusters/a", &path))
+        };
+        (0..count).map(sync).collect()
+    }),
+    ("topologies whose class is not there", 25, |count| {
+        let cluster = |at: usize| {
+            format!(
+                "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: c{at}, namespace: default}}\n\
+                 spec: {{topology: {{class: missing-{at}, version: v1.30.0}}}}\n---\n\
+                 apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata: {{name: present-{at}, namespace: default}}\nspec: {{}}\n---\n"
+            )
+        };
+        files(&[
+            ("clusters/a/sync.yaml", SYNC.to_owned() + &kustomization("app", "./app", "")),
+            ("app/a.yaml", each(count, cluster)),
+        ])
+    }),
+];
+
+/// A name, the smallest size, and a repository of a size before and after a change.
+pub(crate) type Change = (&'static str, usize, fn(usize) -> (Files, Files));
+
+/// All of them.
+pub(crate) const CHANGES: &[Change] = &[
+    ("objects that get a prefix", 40, |count| {
+        let app = |prefix: &str| {
+            let all = each(count, |at| deployment(at) + &config_map(&format!("c{at}")));
+            let mut found = kustomized("labels", "- pairs: {a: b}\n", all);
+            found[1].1.push_str(prefix);
+            found
+        };
+        (app(""), app("namePrefix: x-\n"))
+    }),
+    ("Kustomizations that apply one directory, and go", 40, |count| {
+        let all = each(count, |at| kustomization(&format!("k{at}"), "./app", ""));
+        let with = |all: &str| {
+            files(&[("clusters/a/sync.yaml", SYNC.to_owned() + all), ("app/a.yaml", config_map("a"))])
+        };
+        (with(&all), with(""))
+    }),
+    ("alerts and what they tell of", 20, |count| {
+        let all = |interval: &str| {
+            let both = each(count, |at| {
+                format!(
+                    "apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata: {{name: a{at}, namespace: flux-system}}\n\
+                     spec:\n  providerRef: {{name: p}}\n  eventSources: [{{kind: Kustomization, name: k{at}}}]\n---\n"
+                ) + &kustomization(&format!("k{at}"), "./app", &format!("  retryInterval: {interval}\n"))
+            });
+            files(&[("clusters/a/sync.yaml", SYNC.to_owned() + &both), ("app/a.yaml", config_map("a"))])
+        };
+        (all("1m"), all("2m"))
+    }),
 ];
