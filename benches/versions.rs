@@ -51,7 +51,7 @@ fn main() {
 
     let empty = root.join("empty");
     fs::create_dir_all(&empty).unwrap();
-    let nothing = measure(binaries, &empty, &["lint", "-q", "--allow-empty"], 20);
+    let nothing = measure(binaries, &empty, &["lint", "-q", "--allow-empty"], 200);
     row("empty directory, CPU", " s", nothing.map(|cost| cost.cpu));
     millions("the same, instructions", instructions(binaries, &empty, &one));
 
