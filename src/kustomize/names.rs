@@ -7,13 +7,22 @@ use rustc_hash::FxHashMap;
 /// Positions of objects by every name that they have or had. Whoever adds, removes
 /// or moves objects starts anew.
 #[derive(Default)]
-pub(super) struct Names(Option<FxHashMap<String, Vec<usize>>>);
+pub(super) struct Names {
+    by_name: Option<FxHashMap<String, Vec<usize>>>,
+    /// Whether one was asked for: a component often has one patch.
+    asked: bool,
+}
 
 impl Names {
     /// The positions of the objects that may go by a name, in order; of all of them
     /// without one.
     pub(super) fn positions(&mut self, resources: &[Resource], name: Option<&str>) -> Vec<usize> {
         match name {
+            Some(name) if !std::mem::replace(&mut self.asked, true) => {
+                let goes_by = |resource: &Resource| resource.ids().any(|id| *id.name == *name);
+                let all = resources.iter().enumerate();
+                all.filter(|(_, resource)| goes_by(resource)).map(|(at, _)| at).collect()
+            }
             Some(name) => self.of(resources).get(name).cloned().unwrap_or_default(),
             None => (0..resources.len()).collect(),
         }
@@ -21,7 +30,7 @@ impl Names {
 
     /// Take in the names that the object at a position has now.
     pub(super) fn add(&mut self, at: usize, resource: &Resource) {
-        let Some(names) = &mut self.0 else { return };
+        let Some(names) = &mut self.by_name else { return };
         for id in resource.ids() {
             let known = match names.get_mut(&*id.name) {
                 Some(known) => known,
@@ -35,11 +44,11 @@ impl Names {
 
     /// Forget all: objects came, went or moved.
     pub(super) fn forget(&mut self) {
-        self.0 = None;
+        self.by_name = None;
     }
 
     fn of(&mut self, resources: &[Resource]) -> &FxHashMap<String, Vec<usize>> {
-        self.0.get_or_insert_with(|| {
+        self.by_name.get_or_insert_with(|| {
             let mut names: FxHashMap<String, Vec<usize>> = FxHashMap::default();
             for (at, resource) in resources.iter().enumerate() {
                 for id in resource.ids() {

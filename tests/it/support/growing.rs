@@ -225,12 +225,13 @@ pub(crate) const GENERATORS: &[Generator] = &[
         let maps = |at: usize| config_map(&format!("c{at}")) + &config_map(&format!("d{at}"));
         kustomized("replacements", &each(count, replacement), each(count, maps))
     }),
-    ("components", 40, |count| {
-        let mut found = kustomized("components", &each(count, |at| format!("- c{at}\n")), config_map("c"));
+    ("components with a patch each", 40, |count| {
+        let objects = each(count, |at| config_map(&format!("c{at}")));
+        let mut found = kustomized("components", &each(count, |at| format!("- c{at}\n")), objects);
         found.extend((0..count).map(|at| {
             let patch = format!("- {{op: add, path: /data/k{at}, value: x}}");
             let text = format!(
-                "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {{kind: ConfigMap}}\n  patch: '{patch}'\n"
+                "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {{kind: ConfigMap, name: c{at}}}\n  patch: '{patch}'\n"
             );
             (format!("app/c{at}/kustomization.yaml"), text)
         }));
@@ -372,7 +373,7 @@ pub(crate) const GENERATORS: &[Generator] = &[
         };
         (0..count).map(sync).collect()
     }),
-    ("topologies whose class is not there", 25, |count| {
+    ("topologies whose class is not there", 50, |count| {
         let cluster = |at: usize| {
             format!(
                 "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: c{at}, namespace: default}}\n\
