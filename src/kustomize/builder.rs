@@ -205,6 +205,7 @@ impl Accumulator {
         let index = self.index.get_or_insert_with(|| {
             resources.iter().enumerate().map(|(at, resource)| (resource.id.hash(), at)).collect()
         });
+        index.reserve(new.len());
         resources.reserve(new.len());
         for resource in new {
             // What is refused leaves no trace: the rest of a build may go on without it.
@@ -223,6 +224,21 @@ impl Accumulator {
             resources.push(resource);
         }
         Ok(())
+    }
+
+    /// Hand the objects on as new ones; an error when two share an id.
+    pub(super) fn handed_on(mut self) -> Result<Accumulator> {
+        let mut index = FxHashMap::with_capacity_and_hasher(self.resources.len(), Default::default());
+        for (at, resource) in self.resources.iter().enumerate() {
+            if index.insert(resource.id.hash(), at).is_some() {
+                let mut before = self.resources[..at].iter();
+                if let Some(known) = before.find(|known| known.id.equals(&resource.id)) {
+                    return Err(same_id(resource, known));
+                }
+            }
+        }
+        self.index = Some(index);
+        Ok(self)
     }
 
     /// The objects, to be changed.

@@ -570,10 +570,7 @@ impl Builder<'_> {
         let inner = Level { directory: directory.clone(), file, via, role: Role::Component, origin };
         let chain = Chain { directory: &directory, up: Some(&chain), depth: below };
         let result = self.accumulate(&inner, chain, accumulator).map_err(from_entry)?;
-        let Accumulator { resources, config, vars, .. } = result;
-        let mut merged = Accumulator { config, vars, ..Accumulator::default() };
-        merged.append(resources).map_err(from_entry)?;
-        Ok(merged)
+        result.handed_on().map_err(from_entry)
     }
 
     /// A base, built once per tree.
