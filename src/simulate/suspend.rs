@@ -108,7 +108,8 @@ pub(crate) fn children<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId
     applied(world, cluster, id).into_iter().filter(|object| is_reconciled(&object.id)).collect()
 }
 
-fn is_reconciled(id: &ObjectId) -> bool {
+/// Whether an object is one that a controller of Flux reconciles.
+pub(crate) fn is_reconciled(id: &ObjectId) -> bool {
     kinds::of(id)
         .is_some_and(|kind| !matches!(kind.kind, "Alert" | "Provider" | "ExternalArtifact" | "FluxReport"))
 }

@@ -16,10 +16,22 @@ pub(crate) mod suspended_under_wait;
 use crate::lint::ClusterView;
 use crate::simulate::suspend::Suspension;
 use crate::world::Effective;
+use rustc_hash::FxHashMap;
 
 /// The objects of a cluster that are suspended or seem to be.
 pub(super) fn suspended_objects<'v, 'a>(
     view: &'v ClusterView<'a>,
 ) -> impl Iterator<Item = &'v (&'a Effective, Suspension<'a>)> {
     view.suspendable().iter().filter(|(_, suspension)| !suspension.ways().is_empty())
+}
+
+/// The objects of a cluster by the place of what applies them.
+fn applied_objects<'a>(view: &ClusterView<'a>) -> FxHashMap<u32, Vec<&'a Effective>> {
+    let mut found: FxHashMap<u32, Vec<&Effective>> = FxHashMap::default();
+    for (member, object) in view.members() {
+        if let Some(by) = member.applied_by {
+            found.entry(by).or_default().push(object);
+        }
+    }
+    found
 }

@@ -2,10 +2,9 @@
 //! Source: kustomize-controller `Reconcile`: resumed by hand, it applies `suspend: true`
 //! from Git to itself again.
 
-use super::suspended_objects;
+use super::{applied_objects, suspended_objects};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_kustomization;
-use crate::world::{Effective, Member};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -21,16 +20,16 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let mut applied = None;
     for (object, suspension) in suspended_objects(view) {
         let id = &object.id;
         if !is_kustomization(id) || suspension.suspended != Some(true) {
             continue;
         }
-        let appliers = view.cluster.appliers(id.namespace.as_deref(), &id.name);
-        let applies_itself = |(member, other): (&Member, &Effective)| {
-            member.applied_by.is_some_and(|by| appliers.contains(&by)) && other.id == *id
-        };
-        if !view.members().any(applies_itself) {
+        let mut appliers = view.cluster.appliers(id.namespace.as_deref(), &id.name).into_iter();
+        let applied = applied.get_or_insert_with(|| applied_objects(view));
+        let applies = |by: u32| applied.get(&by).is_some_and(|all| all.iter().any(|other| other.id == *id));
+        if !appliers.any(applies) {
             continue;
         }
         let Some(location) = suspension.location() else { continue };

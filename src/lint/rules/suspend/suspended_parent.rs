@@ -1,10 +1,11 @@
 //! `suspended-parent`: a suspended Kustomization whose children keep reconciling.
 //! Source: kustomize-controller `Reconcile`: suspension is not handed down.
 
-use super::suspended_objects;
+use super::{applied_objects, suspended_objects};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_kustomization;
-use crate::simulate::suspend::{children, suspension as state_of};
+use crate::simulate::suspend::{is_reconciled, suspension as state_of};
+use crate::world::Effective;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -20,11 +21,16 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let mut applied = None;
     for (object, suspension) in suspended_objects(view) {
         if !is_kustomization(&object.id) || suspension.suspended != Some(true) {
             continue;
         }
-        let mut children = children(view.world(), view.cluster, &object.id);
+        let appliers = view.cluster.appliers(object.id.namespace.as_deref(), &object.id.name);
+        let applied = applied.get_or_insert_with(|| applied_objects(view));
+        let mut children: Vec<&Effective> =
+            appliers.iter().filter_map(|by| applied.get(by)).flatten().copied().collect();
+        children.retain(|child| child.id != object.id && is_reconciled(&child.id));
         children.retain(|child| {
             let state = state_of(&child.id, child.node.get_ref(), &view.cluster.settings);
             state.is_none_or(|state| state.suspended == Some(false))
