@@ -119,7 +119,7 @@ impl Place {
         match &self.inside {
             None => Location { path: path.clone(), start, end, via: self.via.clone() },
             Some(node) => {
-                let embed = embed_of(node.get_ref(), self.skipped);
+                let embed = Embed::of(node, self.skipped);
                 let whole = embed.as_ref().map_or(0..0, |embed| embed.whole.clone());
                 let range = embed.map_or(whole, |embed| embed.outer(start..end));
                 Location { path: path.clone(), start: range.start, end: range.end, via: self.via.clone() }
@@ -129,63 +129,11 @@ impl Place {
 
     /// The root of a document of the text.
     pub(super) fn node(&self, path: &Arc<str>, stream: &Arc<Stream>, index: u32) -> Node {
-        let embed = self.inside.as_ref().and_then(|node| embed_of(node.get_ref(), self.skipped));
+        let embed = self.inside.as_ref().and_then(|node| Embed::of(node, self.skipped));
         let source =
             Source { path: path.clone(), stream: stream.clone(), index, embed, via: self.via.clone() };
         Node::Source(Arc::new(source), 0)
     }
-}
-
-/// How bytes of a scalar's value map to bytes of its file: exact for literal
-/// blocks and for values that stand in the file as they are.
-fn embed_of(node: NodeRef<'_>, skipped: u32) -> Option<Embed> {
-    let NodeRef::Source(source, token) = node else {
-        let location = node.location()?;
-        return Some(Embed { lines: Vec::new(), whole: location.start..location.end });
-    };
-    let token = source.document().tokens.get(token as usize)?;
-    let whole = token.start..token.end;
-    let value = node.text()?;
-    let text = &source.stream.text[token.start as usize..token.end as usize];
-    let mut lines = Vec::new();
-    match token.kind {
-        TokenKind::Scalar(ScalarStyle::Literal) => {
-            let mut outer = token.start;
-            let mut raw = text.split_inclusive('\n');
-            outer += raw.next().map_or(0, str::len) as u32;
-            let mut inner = 0;
-            let mut raw_lines = raw.peekable();
-            for line in value.split_inclusive('\n') {
-                let content = line.trim_end_matches('\n');
-                let Some(raw_line) = raw_lines.next() else { break };
-                let body = raw_line.trim_end_matches(['\n', '\r']);
-                let indent = body.len().saturating_sub(content.len());
-                lines.push((inner, outer + indent as u32));
-                inner += line.len() as u32;
-                outer += raw_line.len() as u32;
-            }
-        }
-        TokenKind::Scalar(ScalarStyle::Plain) if value == text => lines.push((0, token.start)),
-        TokenKind::Scalar(ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted)
-            if text.get(1..text.len().saturating_sub(1)) == Some(&value) =>
-        {
-            lines.push((0, token.start + 1));
-        }
-        _ => {}
-    }
-    // Embedded text of an embedded text has only the outermost scalar as place.
-    if source.embed.is_some() {
-        let location = node.location()?;
-        return Some(Embed { lines: Vec::new(), whole: location.start..location.end });
-    }
-    for (inner, outer) in &mut lines {
-        *outer += skipped.saturating_sub(*inner);
-        *inner = inner.saturating_sub(skipped);
-    }
-    // Lines before the text all start at 0 now; the last of them is right.
-    let first = lines.iter().rposition(|(inner, _)| *inner == 0).unwrap_or(0);
-    lines.drain(..first);
-    Some(Embed { lines, whole })
 }
 
 /// The path of the file that a node stands in.
@@ -464,6 +412,11 @@ impl Inspection {
             }
             keys.push((entry.key.clone(), key));
             self.visit(entry.value, depth + 1)?;
+        }
+        // Most maps are small, and none of their keys stands twice.
+        let is_alone = |at: usize| keys[..at].iter().all(|(other, _)| *other != keys[at].0);
+        if keys.len() <= 8 && (1..keys.len()).all(is_alone) {
+            return Ok(());
         }
         keys.sort_by(|a, b| a.0.cmp(&b.0));
         for pair in keys.windows(2) {

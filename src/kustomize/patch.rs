@@ -619,7 +619,9 @@ impl PatchText {
 
     /// `used`: the part of the text that counts.
     fn inline(memo: &Memo, text: &Text, level: &Level, entry: &Node, used: &str) -> PatchText {
-        let skipped = text.value.find(used).unwrap_or_default();
+        // Where it is not all of the text, it begins after its blanks.
+        let blanks = text.value.len() - text.value.trim_start().len();
+        let skipped = if used.len() < text.value.len() { blanks } else { 0 };
         PatchText {
             path: load::path_of(text.node.get_ref()),
             stream: memo.stream(used),

@@ -36,14 +36,22 @@ impl Root {
         &self.path
     }
 
-    /// The bytes of a regular file.
+    /// The bytes of a regular file; `seen`: what a listing saw at its name.
     ///
     /// # Errors
     /// What the system says; a name that is none below a root, or leads through
     /// a symbolic link; anything but a regular file; more than [`SIZE_LIMIT`].
-    pub(super) fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+    pub(super) fn read(&self, name: &str, seen: Option<Identity>) -> io::Result<Vec<u8>> {
         let path = self.plain(name)?;
-        read_regular(&path)
+        match seen {
+            Some(seen) => read_seen(&path, seen),
+            None => read_regular(&path),
+        }
+    }
+
+    /// How many bytes a file has as the file system says.
+    pub(super) fn size(&self, name: &str) -> io::Result<u64> {
+        Ok(self.plain(name)?.symlink_metadata()?.len())
     }
 
     /// Whether something stands at a name, without following links.
@@ -213,33 +221,57 @@ fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     if !seen.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
+    read_seen(path, Identity::of(&seen))
+}
+
+/// The bytes of the file that was seen at a path.
+fn read_seen(path: &Path, seen: Identity) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let opened = file.metadata()?;
-    if !opened.is_file() || !is_same(&seen, &opened) {
+    if !opened.is_file() || Identity::of(&opened) != seen {
         return Err(io::Error::other("it was replaced while it was opened"));
     }
     bounded(file, opened.len())
 }
 
 /// At most [`SIZE_LIMIT`] bytes, whatever the size was said to be.
-fn bounded(file: File, size: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(size.min(SIZE_LIMIT) as usize + 1);
-    file.take(SIZE_LIMIT + 1).read_to_end(&mut bytes)?;
+fn bounded(mut file: File, size: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; size.min(SIZE_LIMIT) as usize + 1];
+    let got = match file.read(&mut bytes) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+        got => got?,
+    };
+    bytes.truncate(got);
+    // One read that ends where the file does has read all of it.
+    if got == 0 || got as u64 != size {
+        file.take(SIZE_LIMIT + 1 - got as u64).read_to_end(&mut bytes)?;
+    }
     if bytes.len() as u64 > SIZE_LIMIT {
-        return Err(io::Error::other("larger than 64 MiB"));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB"));
     }
     Ok(bytes)
 }
 
-#[cfg(unix)]
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
+/// What tells a file from any other of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    #[cfg(unix)]
+    device: u64,
+    #[cfg(unix)]
+    inode: u64,
 }
 
-#[cfg(not(unix))]
-fn is_same(_: &Metadata, _: &Metadata) -> bool {
-    true
+impl Identity {
+    #[cfg(unix)]
+    pub(super) fn of(metadata: &Metadata) -> Identity {
+        use std::os::unix::fs::MetadataExt;
+        Identity { device: metadata.dev(), inode: metadata.ino() }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn of(_: &Metadata) -> Identity {
+        Identity {}
+    }
 }
 
 #[cfg(test)]

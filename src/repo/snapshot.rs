@@ -2,7 +2,7 @@
 //! objects of its manifests. Built in parallel, then only read.
 
 use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
-use super::open::{Allowed, Root};
+use super::open::{Allowed, Identity, Root};
 use super::source_ignore::SourceIgnore;
 use super::template::{is_clusterctl_template, is_template};
 use super::tree::{self, Blobs, FileKind, GitBlob, Listing, TreeEntry};
@@ -26,8 +26,9 @@ pub struct File {
     pub tracked: bool,
     /// Whether it looks like a manifest: by its extension alone.
     pub is_manifest: bool,
-    /// Size in bytes as the file system says; 0 in a revision.
+    /// Size in bytes of a manifest as the file system says; 0 in a revision.
     pub size: u64,
+    seen: Option<Identity>,
     oid: Option<String>,
     blob: OnceLock<Result<Arc<Blob>, Unreadable>>,
     sources: OnceLock<Vec<Arc<Source>>>,
@@ -166,13 +167,8 @@ impl Snapshot {
         let mut listing = Listing::default();
         let mut blobs = FxHashMap::default();
         for (path, bytes) in files {
-            listing.entries.push(TreeEntry {
-                path: path.to_owned(),
-                kind: FileKind::Regular,
-                tracked: true,
-                size: bytes.len() as u64,
-                oid: None,
-            });
+            let entry = TreeEntry::new(path, FileKind::Regular);
+            listing.entries.push(TreeEntry { size: bytes.len() as u64, ..entry });
             blobs.insert(path.to_owned(), store.intern(bytes));
         }
         listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -204,6 +200,7 @@ impl Snapshot {
                 tracked,
                 is_manifest: is_manifest_path(path),
                 size: bytes.len() as u64,
+                seen: None,
                 oid: None,
                 blob: OnceLock::from(Ok(self.store.intern(bytes))),
                 sources: OnceLock::new(),
@@ -269,6 +266,7 @@ impl Snapshot {
                     kind: entry.kind,
                     tracked: entry.tracked,
                     size: entry.size,
+                    seen: entry.seen,
                     oid: entry.oid,
                     blob: OnceLock::new(),
                     sources: OnceLock::new(),
@@ -513,8 +511,13 @@ impl Snapshot {
         }
         match (&self.origin, &file.oid) {
             (Origin::Directory(root), _) => {
-                let bytes = root.read(&file.path);
-                bytes.map(|bytes| self.store.intern(bytes)).map_err(|error| Unreadable::Io(error.to_string()))
+                let bytes = root.read(&file.path, file.seen).map_err(|error| match error.kind() {
+                    io::ErrorKind::FileTooLarge => {
+                        Unreadable::TooLarge(root.size(&file.path).unwrap_or_default())
+                    }
+                    _ => Unreadable::Io(error.to_string()),
+                });
+                bytes.map(|bytes| self.store.intern(bytes))
             }
             (Origin::Revision(blobs), Some(oid)) => match blobs.read(&[oid.as_str()]) {
                 Ok(mut found) => self.content(found.pop().unwrap_or(GitBlob::Missing)),

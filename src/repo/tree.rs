@@ -3,7 +3,8 @@
 
 use super::blob::SIZE_LIMIT;
 use super::git;
-use super::open;
+use super::open::{self, Identity};
+use super::snapshot::is_manifest_path;
 use rayon::prelude::*;
 use sha2::Digest;
 use std::borrow::Cow;
@@ -34,10 +35,18 @@ pub(super) struct TreeEntry {
     pub kind: FileKind,
     /// Whether git tracks it. True in trees without git.
     pub tracked: bool,
-    /// Size in bytes; 0 where the tree is a revision.
+    /// Size in bytes of a manifest; 0 where the tree is a revision.
     pub size: u64,
+    /// Which file of the system that is, of a manifest.
+    pub seen: Option<Identity>,
     /// The blob id where the tree is a revision.
     pub oid: Option<String>,
+}
+
+impl TreeEntry {
+    pub(super) fn new(path: &str, kind: FileKind) -> TreeEntry {
+        TreeEntry { path: path.to_owned(), kind, tracked: true, size: 0, seen: None, oid: None }
+    }
 }
 
 /// The entries of a directory, sorted by path, and the paths that could not be
@@ -82,16 +91,13 @@ fn from_git(root: &Path, output: &[u8]) -> Listing {
     names.sort_unstable();
     // A path in conflict is listed once per stage.
     names.dedup_by(|a, b| a.0 == b.0);
-    listing.entries = entries(root, &names);
+    listing.entries =
+        entries(&names, |(name, tracked)| Some(TreeEntry { tracked: *tracked, ..stat(root, name)? }));
     listing
 }
 
-/// What stands at the names, each with whether git tracks it; what is gone is left out.
-fn entries<N: AsRef<str> + Sync>(root: &Path, names: &[(N, bool)]) -> Vec<TreeEntry> {
-    let entry = |(name, tracked): &(N, bool)| {
-        let entry = stat(root, name.as_ref())?;
-        Some(TreeEntry { tracked: *tracked, ..entry })
-    };
+/// What stands at the names; what is gone is left out.
+fn entries<N: Sync>(names: &[N], entry: impl Fn(&N) -> Option<TreeEntry> + Sync + Send) -> Vec<TreeEntry> {
     names.par_iter().with_min_len(256).filter_map(entry).collect()
 }
 
@@ -121,13 +127,18 @@ pub(super) fn directory(root: &Path) -> io::Result<Listing> {
                 if names.len() >= ENTRIES {
                     return Err(io::Error::other(format!("more than {ENTRIES} files")));
                 }
-                names.push((name.into_owned(), true));
+                // The directory says what is a file; only of what is read must more be known.
+                let known = entry.file_type().is_file() && !is_manifest_path(&name);
+                names.push((name.into_owned(), known));
             }
             _ => listing.unnamed.push(relative.to_string_lossy().into_owned()),
         }
     }
     names.sort_unstable();
-    listing.entries = entries(root, &names);
+    listing.entries = entries(&names, |(name, known)| match known {
+        true => Some(TreeEntry::new(name, FileKind::Regular)),
+        false => stat(root, name),
+    });
     listing.unnamed.sort_unstable();
     Ok(listing)
 }
@@ -145,7 +156,8 @@ fn stat(root: &Path, name: &str) -> Option<TreeEntry> {
     } else {
         FileKind::Special
     };
-    Some(TreeEntry { path: name.to_owned(), kind, tracked: true, size: metadata.len(), oid: None })
+    let seen = is_manifest_path(name).then(|| Identity::of(&metadata));
+    Some(TreeEntry { size: metadata.len(), seen, ..TreeEntry::new(name, kind) })
 }
 
 /// List the tree of a commit.
@@ -170,13 +182,7 @@ pub(super) fn revision(root: &Path, commit: &str, blobs: &Blobs) -> io::Result<L
             "160000" => FileKind::Submodule,
             _ => FileKind::Regular,
         };
-        listing.entries.push(TreeEntry {
-            path: path.to_owned(),
-            kind,
-            tracked: true,
-            size: 0,
-            oid: Some(oid.to_owned()),
-        });
+        listing.entries.push(TreeEntry { oid: Some(oid.to_owned()), ..TreeEntry::new(path, kind) });
     }
     let links: Vec<usize> = (0..listing.entries.len())
         .filter(|index| matches!(listing.entries[*index].kind, FileKind::Symlink(_)))

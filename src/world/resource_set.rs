@@ -153,7 +153,7 @@ fn from_template(template: NodeRef<'_>, inputs: &Inputs<'_>) -> Option<Vec<Node>
     let documents = (0..stream.documents.len() as u32)
         .filter(|index| !stream.documents[*index as usize].tokens.first().is_none_or(|root| root.empty));
     let node = |index: u32| {
-        let embed = Some(Embed { lines: Vec::new(), whole: place.start..place.end });
+        let embed = Some(Embed::at(place.start..place.end));
         let (path, via) = (place.path.clone(), place.via.clone());
         let source = Source { path, stream: stream.clone(), index, embed, via };
         Node::Source(Arc::new(source), 0)

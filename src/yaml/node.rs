@@ -8,6 +8,7 @@ mod entries;
 pub(super) use entries::Entries;
 
 use super::Stream;
+use super::embed::Embed;
 use super::known::{Holes, Known};
 use super::location::{Location, Via};
 use super::pointer::pointer_segments;
@@ -17,18 +18,6 @@ use entries::{Merge, merge_entries, tape_value};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Text inside a scalar that is a document of its own (an inline patch): lines
-/// of the inner text and where they stand in the file.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Embed {
-    /// (offset in the inner text, offset in the file's text) of each line, in
-    /// order. Empty where the scalar is not literal: then every location is
-    /// `whole`.
-    pub lines: Vec<(u32, u32)>,
-    /// The whole scalar.
-    pub whole: Range<u32>,
-}
 
 /// One document at its place in the repository.
 #[derive(Debug)]
@@ -69,22 +58,6 @@ impl Source {
             Some(embed) => embed.outer(range),
         };
         Location { path: self.path.clone(), start: range.start, end: range.end, via: self.via.clone() }
-    }
-}
-
-impl Embed {
-    /// The bytes of the file for bytes of the inner text.
-    pub fn outer(&self, inner: Range<u32>) -> Range<u32> {
-        let map = |offset: u32| {
-            let at = self.lines.partition_point(|(start, _)| *start <= offset);
-            self.lines.get(at.checked_sub(1)?).map(|(start, file)| file + (offset - start))
-        };
-        match (map(inner.start), map(inner.end)) {
-            (Some(start), Some(end)) if start <= end => {
-                start.clamp(self.whole.start, self.whole.end)..end.clamp(self.whole.start, self.whole.end)
-            }
-            _ => self.whole.clone(),
-        }
     }
 }
 
