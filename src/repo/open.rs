@@ -234,19 +234,16 @@ fn read_seen(path: &Path, seen: Identity) -> io::Result<Vec<u8>> {
     bounded(file, opened.len())
 }
 
-/// At most [`SIZE_LIMIT`] bytes, whatever the size was said to be.
-fn bounded(mut file: File, size: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; size.min(SIZE_LIMIT) as usize + 1];
-    let got = match file.read(&mut bytes) {
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-        got => got?,
-    };
-    bytes.truncate(got);
-    // One read that ends where the file does has read all of it.
-    if got == 0 || got as u64 != size {
-        file.take(SIZE_LIMIT + 1 - got as u64).read_to_end(&mut bytes)?;
+/// The bytes of a file of a size, at most [`SIZE_LIMIT`]; of a file whose size says
+/// 0, whatever it holds.
+fn bounded(file: File, size: u64) -> io::Result<Vec<u8>> {
+    let wanted = if size == 0 { SIZE_LIMIT + 1 } else { size };
+    let mut bytes = Vec::with_capacity(size.clamp(64, SIZE_LIMIT) as usize);
+    if size <= SIZE_LIMIT {
+        // What is read up to its size is not asked for its end.
+        file.take(wanted).read_to_end(&mut bytes)?;
     }
-    if bytes.len() as u64 > SIZE_LIMIT {
+    if size.max(bytes.len() as u64) > SIZE_LIMIT {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB"));
     }
     Ok(bytes)

@@ -120,7 +120,17 @@ impl<'t> Composer<'t> {
         self.comments_taken += count;
     }
 
+    #[inline]
     fn peek(&mut self) -> Outcome<Lexeme> {
+        if self.at >= self.lexemes.len() {
+            self.refill()?;
+        }
+        Ok(self.lexemes[self.at])
+    }
+
+    // Apart from `peek`, which is asked for each lexeme.
+    #[inline(never)]
+    fn refill(&mut self) -> Outcome<()> {
         while self.at >= self.lexemes.len() {
             self.lexemes.clear();
             self.at = 0;
@@ -131,7 +141,7 @@ impl<'t> Composer<'t> {
             // come before that one.
             self.pending = self.scanner.segment(&mut self.lexemes).err();
         }
-        Ok(self.lexemes[self.at])
+        Ok(())
     }
 
     fn skip(&mut self) {
@@ -335,6 +345,7 @@ impl<'t> Composer<'t> {
     }
 
     /// A node, or nothing where one of `ends` follows; then `next`.
+    #[inline]
     fn then(&mut self, next: State, block: bool, flush: bool, ends: &[Kind]) -> Outcome<()> {
         if ends.contains(&self.peek()?.kind) {
             return self.omitted(next);
