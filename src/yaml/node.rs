@@ -699,6 +699,7 @@ impl<'a> NodeRef<'a> {
     }
 }
 
+#[inline]
 fn source_text<'a>(source: &'a Arc<Source>, token: u32) -> Option<Cow<'a, str>> {
     let document = source.document();
     let token = document.tokens.get(token as usize)?;

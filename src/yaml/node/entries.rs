@@ -79,6 +79,7 @@ pub(super) fn is_text(source: &Arc<Source>, token: u32, text: &str) -> bool {
 
 /// The token of a key's value in the map at `token`, without making entries of
 /// those before it.
+#[inline]
 pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<u32> {
     let document = source.document();
     let tokens = &document.tokens[..];
