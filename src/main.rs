@@ -1,7 +1,7 @@
 //! The `forebay` command: parse the arguments, run, exit code. Nothing else.
 
-// musl's own takes a lock for each piece, and trees are made of many small ones.
-#[cfg(target_env = "musl")]
+// Trees are made of many small pieces: docs/performance.md says what each allocator takes.
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
