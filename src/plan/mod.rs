@@ -388,7 +388,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
     pairs
         .into_iter()
         .map(|((name, _), (base, head))| {
-            let (before, mut after) = one_each(placed(base_world, base), placed(head_world, head));
+            let (before, mut after) = one_each(&placed(base_world, base), &placed(head_world, head));
             let standstills = builds::keep(base, head_world, head, &before, &mut after);
             let failed_before = base.map(|base| builds::failing(base_world, base)).unwrap_or_default();
             let repaired = builds::repaired_ones(&failed_before, &standstills, head);
@@ -426,9 +426,10 @@ pub(crate) struct Placed<'w> {
 /// Objects of a cluster by identity.
 pub(crate) type Objects<'w> = BTreeMap<Key<'w>, Placed<'w>>;
 
-/// Objects of a cluster by identity, all that share one.
-fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeMap<Key<'w>, Vec<Placed<'w>>> {
-    let mut map: BTreeMap<_, Vec<_>> = BTreeMap::new();
+/// Objects of a cluster in order of their identities, those that share one as they are
+/// applied.
+fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> Vec<(Key<'w>, Placed<'w>)> {
+    let mut all = Vec::new();
     if let Some(cluster) = cluster {
         for (member, object) in world.members(cluster) {
             let id = &object.id;
@@ -438,55 +439,67 @@ fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeMap<Key<'w
             }
             let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
             let applied_by = member.applied_by.map(|index| &cluster.applied[index as usize]);
-            map.entry(key).or_default().push(Placed { object, target: &member.target, applied_by });
+            all.push((key, Placed { object, target: &member.target, applied_by }));
         }
     }
-    map
+    all.sort_by(|(one, _), (other, _)| one.cmp(other));
+    all
 }
 
 /// One object for each identity. Of several, those that differ, the last applied
 /// of each side; where all are alike, two that are: files that moved are nothing.
 fn one_each<'w>(
-    before: BTreeMap<Key<'w>, Vec<Placed<'w>>>,
-    mut after: BTreeMap<Key<'w>, Vec<Placed<'w>>>,
+    before: &[(Key<'w>, Placed<'w>)],
+    after: &[(Key<'w>, Placed<'w>)],
 ) -> (Objects<'w>, Objects<'w>) {
-    let (mut old, mut new) = (Objects::new(), Objects::new());
-    for (key, mut before) in before {
-        let mut alike = None;
-        let rest = after.get_mut(&key);
-        if let Some(after) = rest.filter(|after| before.len() + after.len() > 2) {
-            let mut hashes: Vec<u64> =
-                after.iter().map(|after| after.object.node.get_ref().value_hash()).collect();
-            before.retain(|before| {
-                let node = before.object.node.get_ref();
-                let hash = node.value_hash();
-                let is_same = |(after, known): (&Placed<'_>, &u64)| {
-                    hash == *known && after.object.node.get_ref().same_value(node) == Known::Value(true)
-                };
-                let twin = after.iter().zip(&hashes).position(is_same);
-                let twin = twin.map(|index| {
-                    hashes.remove(index);
-                    after.remove(index)
-                });
-                alike = twin.map(|after| (*before, after)).or(alike);
-                twin.is_none()
-            });
-        }
-        let after = after.remove(&key).unwrap_or_default();
-        match (before.last().copied(), after.last().copied(), alike) {
-            (Some(before), Some(after), _) | (_, _, Some((before, after))) => {
-                old.insert(key, before);
-                new.insert(key, after);
-            }
-            (before, after, None) => {
-                old.extend(before.map(|before| (key, before)));
-                new.extend(after.map(|after| (key, after)));
-            }
+    type Share<'s, 'w> = &'s [(Key<'w>, Placed<'w>)];
+    let is_one = |one: &(Key<'w>, Placed<'w>), other: &(Key<'w>, Placed<'w>)| one.0 == other.0;
+    let (mut befores, mut afters) = (before.chunk_by(is_one).peekable(), after.chunk_by(is_one).peekable());
+    let (mut old, mut new) = (Vec::with_capacity(before.len()), Vec::with_capacity(after.len()));
+    let last = |share: Option<Share<'_, 'w>>| share.and_then(<[_]>::last).copied();
+    loop {
+        let order = match (befores.peek(), afters.peek()) {
+            (None, None) => break,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(before), Some(after)) => before[0].0.cmp(&after[0].0),
+        };
+        let before = if order.is_le() { befores.next() } else { None };
+        let after = if order.is_ge() { afters.next() } else { None };
+        let (before, after) = match (before, after) {
+            (Some(before), Some(after)) if before.len() + after.len() > 2 => different(before, after),
+            (before, after) => (last(before), last(after)),
+        };
+        old.extend(before);
+        new.extend(after);
+    }
+    (Objects::from_iter(old), Objects::from_iter(new))
+}
+
+/// Of objects that share an identity, the last of each side that the other side has no
+/// equal of; two that are equal where one side has no such.
+fn different<'w>(
+    before: &[(Key<'w>, Placed<'w>)],
+    after: &[(Key<'w>, Placed<'w>)],
+) -> (Option<(Key<'w>, Placed<'w>)>, Option<(Key<'w>, Placed<'w>)>) {
+    let hash = |(_, placed): &(Key<'w>, Placed<'w>)| placed.object.node.get_ref().value_hash();
+    let mut rest: Vec<_> = after.iter().map(|placed| (*placed, hash(placed))).collect();
+    let (mut alike, mut own) = (None, None);
+    for before in before {
+        let node = before.1.object.node.get_ref();
+        let before_hash = hash(before);
+        let twin = rest.iter().position(|((_, after), hash)| {
+            before_hash == *hash && after.object.node.get_ref().same_value(node) == Known::Value(true)
+        });
+        match twin {
+            Some(index) => alike = Some((*before, rest.remove(index).0)),
+            None => own = Some(*before),
         }
     }
-    let added = after.into_iter().filter_map(|(key, placed)| Some((key, *placed.last()?)));
-    new.extend(added);
-    (old, new)
+    match (own, rest.last().map(|(after, _)| *after), alike) {
+        (Some(before), Some(after), _) | (_, _, Some((before, after))) => (Some(before), Some(after)),
+        (before, after, None) => (before, after),
+    }
 }
 
 /// The values that an effect shows of a node, for JSON.

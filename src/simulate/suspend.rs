@@ -155,6 +155,9 @@ impl<'w> Dependants<'w> {
                 continue;
             }
             let node = object.node.get_ref();
+            if node.at("/spec/dependsOn").is_none() {
+                continue;
+            }
             for reference in references(&object.id, node) {
                 if reference.role != Role::DependsOn || has_ready_expression(node, &reference) {
                     continue;
