@@ -70,6 +70,7 @@ pub(super) struct ResId {
     pub namespace: Arc<str>,
     /// Whether the type is cluster-scoped.
     pub cluster_scoped: bool,
+    hash: u64,
 }
 
 impl ResId {
@@ -89,7 +90,11 @@ impl ResId {
     pub(super) fn new(api_version: &str, kind: &str, name: Arc<str>, namespace: Arc<str>) -> ResId {
         let gvk = Gvk { api_version: api_version.into(), kind: kind.into() };
         let cluster_scoped = gvk.is_cluster_scoped();
-        ResId { gvk, name, namespace, cluster_scoped }
+        let mut id = ResId { gvk, name, namespace, cluster_scoped, hash: 0 };
+        let mut hasher = rustc_hash::FxHasher::default();
+        (&id.gvk, &id.name, id.effective_namespace()).hash(&mut hasher);
+        id.hash = hasher.finish();
+        id
     }
 
     /// The namespace as ids compare it.
@@ -101,11 +106,10 @@ impl ResId {
         }
     }
 
-    /// A hash of what two objects of one build may not share.
+    /// A hash of what two objects of one build may not share. An effective namespace in
+    /// place of a written one leaves it as it is.
     pub(super) fn hash(&self) -> u64 {
-        let mut hasher = rustc_hash::FxHasher::default();
-        (&self.gvk, &self.name, self.effective_namespace()).hash(&mut hasher);
-        hasher.finish()
+        self.hash
     }
 
     /// Whether the two are the same object.
