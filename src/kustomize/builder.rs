@@ -77,10 +77,48 @@ pub(super) struct Accumulated {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accumulator {
     pub(super) resources: Vec<Resource>,
-    /// Positions by id, where no transformer ran since it was made.
-    pub(super) index: Option<FxHashMap<u64, usize>>,
+    index: Index,
     pub(super) config: Option<Arc<Config>>,
     pub(super) vars: Vec<Var>,
+}
+
+/// Positions of objects by their ids.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    by_hash: FxHashMap<u64, usize>,
+    /// Of each object.
+    hashes: Vec<u64>,
+    /// Whether objects may have changed since.
+    stale: bool,
+}
+
+impl Index {
+    fn of(resources: &[Resource]) -> Index {
+        let hashes: Vec<u64> = resources.iter().map(|resource| resource.id.hash()).collect();
+        let by_hash = hashes.iter().enumerate().map(|(at, hash)| (*hash, at)).collect();
+        Index { by_hash, hashes, stale: false }
+    }
+
+    /// With the ids that objects have now; `None` where objects came or went, or may
+    /// share an id.
+    fn refreshed(mut self, resources: &[Resource]) -> Option<Index> {
+        if self.hashes.len() != resources.len() || self.by_hash.len() != resources.len() {
+            return None;
+        }
+        let is_other = |at: &usize| resources[*at].id.hash() != self.hashes[*at];
+        let changed: Vec<usize> = (0..resources.len()).filter(is_other).collect();
+        for at in &changed {
+            self.by_hash.remove(&self.hashes[*at]);
+        }
+        for at in changed {
+            self.hashes[at] = resources[at].id.hash();
+            if self.by_hash.insert(self.hashes[at], at).is_some() {
+                return None;
+            }
+        }
+        self.stale = false;
+        Some(self)
+    }
 }
 
 /// What a build notes on its way.
@@ -201,16 +239,17 @@ impl Accumulator {
             let message = format!("this build has more than {RESOURCE_LIMIT} objects");
             return Err(BuildError::new(Class::Limit, message, new.first().and_then(Resource::location)));
         }
-        let resources = &mut self.resources;
-        let index = self.index.get_or_insert_with(|| {
-            resources.iter().enumerate().map(|(at, resource)| (resource.id.hash(), at)).collect()
-        });
-        index.reserve(new.len());
+        if self.index.stale {
+            self.index = Index::of(&self.resources);
+        }
+        let (resources, index) = (&mut self.resources, &mut self.index);
+        index.by_hash.reserve(new.len());
+        index.hashes.reserve(new.len());
         resources.reserve(new.len());
         for resource in new {
             // What is refused leaves no trace: the rest of a build may go on without it.
             let hash = resource.id.hash();
-            if let Some(at) = index.get(&hash).copied() {
+            if let Some(at) = index.by_hash.get(&hash).copied() {
                 let known = if resources[at].id.equals(&resource.id) {
                     resources.get(at)
                 } else {
@@ -220,7 +259,8 @@ impl Accumulator {
                     return Err(same_id(&resource, known));
                 }
             }
-            index.insert(hash, resources.len());
+            index.by_hash.insert(hash, resources.len());
+            index.hashes.push(hash);
             resources.push(resource);
         }
         Ok(())
@@ -228,22 +268,32 @@ impl Accumulator {
 
     /// Hand the objects on as new ones; an error when two share an id.
     pub(super) fn handed_on(mut self) -> Result<Accumulator> {
-        let mut index = FxHashMap::with_capacity_and_hasher(self.resources.len(), Default::default());
+        if let Some(index) = std::mem::take(&mut self.index).refreshed(&self.resources) {
+            self.index = index;
+            return Ok(self);
+        }
+        let mut known = FxHashMap::with_capacity_and_hasher(self.resources.len(), Default::default());
         for (at, resource) in self.resources.iter().enumerate() {
-            if index.insert(resource.id.hash(), at).is_some() {
+            if known.insert(resource.id.hash(), at).is_some() {
                 let mut before = self.resources[..at].iter();
                 if let Some(known) = before.find(|known| known.id.equals(&resource.id)) {
                     return Err(same_id(resource, known));
                 }
             }
         }
-        self.index = Some(index);
+        self.index = Index::of(&self.resources);
         Ok(self)
+    }
+
+    /// As what nothing is appended to.
+    pub(super) fn without_index(mut self) -> Accumulator {
+        self.index = Index { stale: true, ..Index::default() };
+        self
     }
 
     /// The objects, to be changed.
     pub(super) fn resources_mut(&mut self) -> &mut Vec<Resource> {
-        self.index = None;
+        self.index.stale = true;
         &mut self.resources
     }
 

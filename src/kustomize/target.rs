@@ -599,7 +599,7 @@ impl Builder<'_> {
                 let result = self.build_base(directory, inner, origin);
                 let record = std::mem::replace(&mut self.record, outer);
                 let base: Base = match result {
-                    Ok(level) => Ok(Arc::new(Accumulated { level, record })),
+                    Ok(level) => Ok(Arc::new(Accumulated { level: level.without_index(), record })),
                     Err(error) => {
                         let read = record.all_files().cloned().collect();
                         Err(Arc::new(Refused { error: *error, read }))
