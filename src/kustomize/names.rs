@@ -1,6 +1,7 @@
 //! Which objects have or had a name: a kustomization may have as many patches and
 //! replacements as objects, and most of them name what they change.
 
+use super::id::ResId;
 use super::resource::Resource;
 use rustc_hash::FxHashMap;
 
@@ -19,7 +20,10 @@ impl Names {
     pub(super) fn positions(&mut self, resources: &[Resource], name: Option<&str>) -> Vec<usize> {
         match name {
             Some(name) if !std::mem::replace(&mut self.asked, true) => {
-                let goes_by = |resource: &Resource| resource.ids().any(|id| *id.name == *name);
+                // Names that are many differ in their last byte more often than in the first.
+                let end = name.as_bytes().last();
+                let is = |id: &ResId| id.name.as_bytes().last() == end && *id.name == *name;
+                let goes_by = |resource: &Resource| is(&resource.id) || resource.previous.iter().any(is);
                 let all = resources.iter().enumerate();
                 all.filter(|(_, resource)| goes_by(resource)).map(|(at, _)| at).collect()
             }
