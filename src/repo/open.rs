@@ -92,8 +92,9 @@ impl Root {
 /// nothing of git's own directory, and nothing that a system reads otherwise
 /// than as it is written. Indexes and trees of git can hold any bytes.
 pub(super) fn is_name(name: &str) -> bool {
-    let is_part = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
-    !name.contains(['\0', '\\']) && name.split('/').all(is_part)
+    let is_part = |part: &[u8]| !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git");
+    let bytes = name.as_bytes();
+    memchr::memchr2(0, b'\\', bytes).is_none() && bytes.split(|byte| *byte == b'/').all(is_part)
 }
 
 /// Where a path leads, seen from a root.

@@ -80,6 +80,7 @@ pub struct Snapshot {
     objects: Vec<Object>,
     /// Of files in memory, those that git would ignore.
     ignored: Vec<String>,
+    git_patterns: OnceLock<FxHashMap<Arc<str>, SourceIgnore>>,
     /// Manifests from this place of the files on are not read: those before it are
     /// all that one run can hold.
     end: usize,
@@ -302,6 +303,7 @@ impl Snapshot {
             chart_roots,
             objects: Vec::new(),
             ignored: Vec::new(),
+            git_patterns: OnceLock::new(),
             end: usize::MAX,
             unnamed,
         }
@@ -382,14 +384,24 @@ impl Snapshot {
             } else {
                 format!("{directory}/.gitignore")
             };
-            let Some(blob) = self.file(&own).and_then(|file| self.blob(file).ok()) else { continue };
-            let Some(text) = blob.text() else { continue };
-            let ignore = SourceIgnore::of_git([(directory.as_str(), text)]);
-            if let Some(pattern) = ignore.pattern(path) {
+            let pattern = self.git_patterns().get(&*own).and_then(|ignore| ignore.pattern(path));
+            if let Some(pattern) = pattern {
                 found = Some((pattern.to_owned(), own));
             }
         }
         found
+    }
+
+    /// What each `.gitignore` says, by its path.
+    fn git_patterns(&self) -> &FxHashMap<Arc<str>, SourceIgnore> {
+        self.git_patterns.get_or_init(|| {
+            let read = |file: &Arc<File>| {
+                let (directory, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+                let text = self.blob(file).ok().filter(|_| name == ".gitignore")?.text()?;
+                Some((file.path.clone(), SourceIgnore::of_git([(directory, text)])))
+            };
+            self.files.iter().filter(|file| file.path.ends_with(".gitignore")).filter_map(read).collect()
+        })
     }
 
     /// Files in memory beside paths that exist and that git ignores.

@@ -35,7 +35,8 @@ fn is_script(path: &str) -> bool {
         || ["makefile", "justfile", ".justfile", "gnumakefile"].into_iter().any(is)
         || (yaml
             && (memmem::find(path.as_bytes(), b"taskfile").is_some()
-                || path.split('/').any(|part| part == ".mise")))
+                || path.starts_with(".mise/")
+                || memmem::find(path.as_bytes(), b"/.mise/").is_some()))
 }
 
 /// All pushes of a repository.

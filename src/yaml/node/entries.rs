@@ -110,7 +110,30 @@ const MERGE_DEPTH: u32 = 32;
 #[derive(Default)]
 pub(super) struct Merge<'a> {
     pub(super) entries: Vec<EntryRef<'a>>,
+    /// Of more than [`FEW`] entries.
     keys: FxHashSet<Cow<'a, str>>,
+}
+
+/// Entries whose keys are looked through one by one.
+const FEW: usize = 8;
+
+impl<'a> Merge<'a> {
+    /// Take an entry in whose key is not there yet.
+    fn add(&mut self, entry: EntryRef<'a>) {
+        if self.entries.len() < FEW {
+            if self.entries.iter().any(|other| other.key == entry.key) {
+                return;
+            }
+        } else {
+            if self.keys.is_empty() {
+                self.keys.extend(self.entries.iter().map(|entry| entry.key.clone()));
+            }
+            if !self.keys.insert(entry.key.clone()) {
+                return;
+            }
+        }
+        self.entries.push(entry);
+    }
 }
 
 pub(super) fn merge_entries<'a>(source: &'a Arc<Source>, token: u32, out: &mut Merge<'a>, depth: u32) {
@@ -128,8 +151,8 @@ pub(super) fn merge_entries<'a>(source: &'a Arc<Source>, token: u32, out: &mut M
         let Some(entry) = entry else { continue };
         if merge && entry.key == "<<" {
             merges.push(entry.value);
-        } else if out.keys.insert(entry.key.clone()) {
-            out.entries.push(entry);
+        } else {
+            out.add(entry);
         }
     }
     if depth >= MERGE_DEPTH {
