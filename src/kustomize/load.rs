@@ -7,6 +7,7 @@
 use super::OUTPUT_LIMIT;
 use super::error::{BuildError, Class, Result};
 use super::nodes::{self, Kind};
+use crate::yaml::resolve::reads_as_string;
 use crate::yaml::tape::{Soundness, TokenKind};
 use crate::yaml::{Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Sizes, Source, Stream, Via};
 use std::collections::VecDeque;
@@ -405,9 +406,13 @@ impl Inspection {
         let mut keys: Vec<_> = Vec::new();
         for entry in node.entries() {
             let key = entry.key_node;
+            let is_text = matches!(key, NodeRef::Source(source, _) if source.document().tags.is_empty())
+                && reads_as_string(&entry.key);
             // The keys of the root are decoded as text; deeper ones must be strings.
-            let null = nodes::is_null(key);
-            if (depth > 0 || null) && !matches!(key.scalar(Dialect::GoYamlV3), Scalar::Str(_)) {
+            if !is_text
+                && (depth > 0 || nodes::is_null(key))
+                && !matches!(key.scalar(Dialect::GoYamlV3), Scalar::Str(_))
+            {
                 self.fail(format!("the key `{}` is no string", entry.key), key);
             }
             keys.push((entry.key.clone(), key));

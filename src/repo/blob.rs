@@ -2,7 +2,7 @@
 
 use crate::yaml::Stream;
 use rustc_hash::FxHashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Files above this size are not read: 64 MiB.
@@ -146,7 +146,7 @@ const SHARDS: usize = 16;
 #[derive(Debug, Default)]
 pub struct Store {
     /// By a hash that nobody who writes files can foresee.
-    hasher: RandomState,
+    hasher: foldhash::quality::RandomState,
     shards: [Mutex<FxHashMap<u64, Vec<Arc<Blob>>>>; SHARDS],
 }
 

@@ -271,15 +271,20 @@ enum Resolved {
     Value(Scalar<'static>),
 }
 
-/// Whether a scalar without a tag is a string by its first character, in both dialects
-/// and however it is quoted: true is certain, false is not.
+/// Whether a scalar without a tag is a string by its first character and its length, in
+/// both dialects and however it is quoted: true is certain, false is not.
 pub(crate) fn reads_as_string(text: &str) -> bool {
-    !matches!(
-        text.as_bytes().first(),
-        None | Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O')
-            | Some(b'~' | b'.' | b'0'..=b'9' | b'+' | b'-')
-    )
+    match text.as_bytes().first() {
+        None | Some(b'.' | b'0'..=b'9' | b'+' | b'-') => false,
+        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
+            text.len() > LONGEST_WORD
+        }
+        Some(_) => true,
+    }
 }
+
+/// Bytes of the longest word that is no string: `false`.
+const LONGEST_WORD: usize = 5;
 
 /// go-yaml's `resolve` for everything but strings forced by a tag.
 /// `timestamps`: the scalar is untagged or tagged as a timestamp.
@@ -309,8 +314,8 @@ fn classify(text: &str, dialect: Dialect, timestamps: bool) -> Resolved {
 
 /// The words that mean something, in exactly these spellings.
 fn word(text: &str, dialect: Dialect) -> Resolved {
-    // Nothing in the table is longer; prose starts with these letters too.
-    if text.len() > 5 {
+    // Prose starts with these letters too.
+    if text.len() > LONGEST_WORD {
         return Resolved::Str;
     }
     match text {
