@@ -5,7 +5,7 @@ use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
 use super::open::{Allowed, Identity, Root};
 use super::source_ignore::SourceIgnore;
 use super::template::{is_clusterctl_template, is_template};
-use super::tree::{self, Blobs, FileKind, GitBlob, Listing, TreeEntry};
+use super::tree::{self, Blobs, FileKind, GitBlob, Listing, TreeEntry, is_manifest_path};
 use crate::model::Object;
 use crate::model::objects_of;
 use crate::yaml::{Location, Source, Stream};
@@ -86,12 +86,6 @@ pub struct Snapshot {
     end: usize,
     /// Paths that are not UTF-8 and so could not be named.
     pub unnamed: Vec<String>,
-}
-
-/// Whether a path looks like a manifest: by its extension alone.
-pub(crate) fn is_manifest_path(path: &str) -> bool {
-    matches!(path.rsplit_once('.').map(|(_, extension)| extension), Some("yaml" | "yml" | "json"))
-        || path.rsplit('/').next() == Some("Kustomization")
 }
 
 impl Snapshot {

@@ -4,7 +4,6 @@
 use super::blob::SIZE_LIMIT;
 use super::git;
 use super::open::{self, Identity};
-use super::snapshot::is_manifest_path;
 use rayon::prelude::*;
 use sha2::Digest;
 use std::borrow::Cow;
@@ -57,6 +56,12 @@ pub(super) struct Listing {
     pub entries: Vec<TreeEntry>,
     /// Lossy names of what had to be left out: not UTF-8, or no name below a root.
     pub unnamed: Vec<String>,
+}
+
+/// Whether a path looks like a manifest: by its extension alone.
+pub(crate) fn is_manifest_path(path: &str) -> bool {
+    matches!(path.rsplit_once('.').map(|(_, extension)| extension), Some("yaml" | "yml" | "json"))
+        || path.rsplit('/').next() == Some("Kustomization")
 }
 
 /// List the work tree at `root`: tracked files and untracked ones that no

@@ -7,7 +7,6 @@
 
 mod compose;
 pub(crate) mod edit;
-mod embed;
 pub(crate) mod emit;
 pub(crate) mod go_compat;
 mod known;
@@ -22,13 +21,12 @@ mod scan;
 mod size;
 pub(crate) mod tape;
 
-pub(crate) use embed::Embed;
 pub(crate) use known::Holes;
 pub use known::Known;
 pub(crate) use lines::LineIndex;
 pub(crate) use location::Via;
 pub use location::{Location, ViaKind};
-pub(crate) use node::{Built, Entry, Origin, Style};
+pub(crate) use node::{Built, Embed, Entry, Origin, Style};
 pub use node::{EntryRef, Node, NodeKind, NodeRef, Source, Value};
 pub(crate) use parse::SyntaxError;
 pub use parse::SyntaxErrorKind;

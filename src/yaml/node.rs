@@ -3,12 +3,13 @@
 //! and share the rest, so memory follows the number of changes.
 
 mod compare;
+mod embed;
 mod entries;
 
+pub(crate) use embed::Embed;
 pub(super) use entries::Entries;
 
 use super::Stream;
-use super::embed::Embed;
 use super::known::{Holes, Known};
 use super::location::{Location, Via};
 use super::pointer::pointer_segments;

@@ -66,12 +66,14 @@ fn tape_entry<'a>(source: &'a Arc<Source>, at: u32) -> (Option<EntryRef<'a>>, u3
 }
 
 /// Whether the scalar at a token has this text, without making it where it is plain.
+#[inline]
 pub(super) fn is_text(source: &Arc<Source>, token: u32, text: &str) -> bool {
     let written = &source.document().tokens[token as usize];
     match written.kind {
         TokenKind::Scalar(ScalarStyle::Plain) if written.extra == NONE && !written.empty => {
             let range = written.start as usize..written.end as usize;
-            source.stream.text.as_bytes().get(range) == Some(text.as_bytes())
+            // Most texts have another length: that is told without looking at them.
+            range.len() == text.len() && source.stream.text.as_bytes().get(range) == Some(text.as_bytes())
         }
         _ => source_text(source, token).is_some_and(|found| found == text),
     }
@@ -92,7 +94,8 @@ pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<
         let next = tokens.get(value as usize)?.next;
         let is_key = if written.kind == TokenKind::Scalar(ScalarStyle::Plain) && written.extra == NONE {
             // An omitted key has no bytes.
-            text.get(written.start as usize..written.end as usize) == Some(key.as_bytes())
+            let range = written.start as usize..written.end as usize;
+            range.len() == key.len() && text.get(range) == Some(key.as_bytes())
         } else {
             is_text(source, follow(source, at), key)
         };

@@ -1,9 +1,8 @@
 //! Text inside a scalar that is a document of its own: an inline patch.
 
-use super::node::Source;
-use super::resolve::ScalarStyle;
-use super::tape::TokenKind;
-use super::{Node, NodeRef};
+use super::{Node, NodeRef, Source};
+use crate::yaml::resolve::ScalarStyle;
+use crate::yaml::tape::TokenKind;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
