@@ -231,6 +231,8 @@ fn commit(directory: &Path) {
         &["init", "--quiet", "--initial-branch", "main"][..],
         &["add", "--force", "."],
         &["commit", "--quiet", "--message", "base"],
+        // As a clone is.
+        &["gc", "--quiet"],
     ] {
         let mut git = Command::new("git");
         assert!(git.args(author).args(arguments).current_dir(directory).status().unwrap().success());

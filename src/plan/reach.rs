@@ -7,6 +7,7 @@ use crate::world::{Outcome, World};
 use crate::yaml::{Known, Location, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What of a change was followed.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +50,10 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
     let (named_before, named_after) = (Named::of(base), Named::of(head));
     for (here, there, named) in [(base, head, &named_before), (head, base, &named_after)] {
         for file in here.snapshot.files() {
+            // Most files are held once by both.
+            if there.snapshot.file(&file.path).is_some_and(|other| Arc::ptr_eq(file, other)) {
+                continue;
+            }
             let counts = file.is_manifest || is_part(&file.path) || named.has(&file.path);
             if counts && !here.snapshot.has_same_content(&there.snapshot, &file.path) {
                 changed.insert(&file.path);
