@@ -188,6 +188,8 @@ pub struct Pair<'w> {
     pub(crate) before: Objects<'w>,
     /// Its objects after.
     pub(crate) after: Objects<'w>,
+    /// Both, in the order of their identities.
+    sides: Vec<TwoSides<'w>>,
     /// Kustomizations after the change that leave their objects alone.
     standstills: Vec<builds::Standstill<'w>>,
     /// Kustomizations whose builds failed before the change.
@@ -198,25 +200,16 @@ pub struct Pair<'w> {
     dependants: OnceCell<Dependants<'w>>,
 }
 
+/// An identity, and the object of it before and after.
+type TwoSides<'w> = (Key<'w>, Option<Placed<'w>>, Option<Placed<'w>>);
+
 /// An object before and after, where it is there.
 pub(crate) type Sides<'p, 'w> = (&'p Key<'w>, Option<&'p Placed<'w>>, Option<&'p Placed<'w>>);
 
 impl<'w> Pair<'w> {
     /// All objects, in the order of their identities.
     pub(crate) fn sides(&self) -> impl Iterator<Item = Sides<'_, 'w>> {
-        let (mut before, mut after) = (self.before.iter().peekable(), self.after.iter().peekable());
-        std::iter::from_fn(move || {
-            let order = match (before.peek(), after.peek()) {
-                (None, None) => return None,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some((one, _)), Some((other, _))) => one.cmp(other),
-            };
-            let old = if order.is_le() { before.next() } else { None };
-            let new = if order.is_ge() { after.next() } else { None };
-            let key = old.or(new)?.0;
-            Some((key, old.map(|(_, placed)| placed), new.map(|(_, placed)| placed)))
-        })
+        self.sides.iter().map(|(key, before, after)| (key, before.as_ref(), after.as_ref()))
     }
 
     /// Those that are there before and after.
@@ -398,6 +391,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
                 head_world,
                 base,
                 head,
+                sides: both(&before, &after),
                 before,
                 after,
                 standstills,
@@ -425,6 +419,25 @@ pub(crate) struct Placed<'w> {
 
 /// Objects of a cluster by identity.
 pub(crate) type Objects<'w> = BTreeMap<Key<'w>, Placed<'w>>;
+
+/// The objects of both sides, in the order of their identities.
+fn both<'w>(before: &Objects<'w>, after: &Objects<'w>) -> Vec<TwoSides<'w>> {
+    let mut all = Vec::with_capacity(before.len().max(after.len()));
+    let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return all,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((one, _)), Some((other, _))) => one.cmp(other),
+        };
+        let old = if order.is_le() { before.next() } else { None };
+        let new = if order.is_ge() { after.next() } else { None };
+        let placed = |side: Option<(&Key<'w>, &Placed<'w>)>| side.map(|(_, placed)| *placed);
+        let key = old.or(new).map(|(key, _)| *key);
+        all.extend(key.map(|key| (key, placed(old), placed(new))));
+    }
+}
 
 /// Objects of a cluster in order of their identities, those that share one as they are
 /// applied.
