@@ -14,7 +14,7 @@ use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::hooks::simulate::Event;
 use crate::simulate::propagation::{Entry, Keys, Metadata, Source};
-use crate::simulate::references::{Object, Objects, Scope, scopes_of};
+use crate::simulate::references::{Object, Objects, Scope, has_cluster_api, scopes_of};
 use crate::simulate::rollout::field;
 use crate::simulate::rollout::field::Judgement;
 use crate::simulate::rollout::{Effect, kubeadm_config, template};
@@ -49,6 +49,10 @@ pub(crate) fn effects(
     head: &World,
     head_cluster: Option<&FluxCluster>,
 ) -> Vec<Change> {
+    let has = |world, cluster: Option<&FluxCluster>| cluster.is_some_and(|one| has_cluster_api(world, one));
+    if !has(base, base_cluster) && !has(head, head_cluster) {
+        return Vec::new();
+    }
     let before = base_cluster.map(|cluster| scopes_of(base, cluster)).unwrap_or_default();
     let after = head_cluster.map(|cluster| scopes_of(head, cluster)).unwrap_or_default();
     let mut targets: Vec<&ApplyTarget> = before.iter().chain(&after).map(|scope| &scope.target).collect();

@@ -113,6 +113,11 @@ pub fn scopes(world: &World) -> Vec<Scope<'_>> {
     scopes
 }
 
+/// Whether a cluster applies anything of Cluster API.
+pub(crate) fn has_cluster_api(world: &World, cluster: &FluxCluster) -> bool {
+    world.members(cluster).any(|(_, object)| is_cluster_api(object.id.group()))
+}
+
 /// The scopes of one cluster, one for each apply target.
 pub(crate) fn scopes_of<'w>(world: &'w World, cluster: &'w FluxCluster) -> Vec<Scope<'w>> {
     let mut targets: Vec<&ApplyTarget> = cluster.members.iter().map(|member| &member.target).collect();

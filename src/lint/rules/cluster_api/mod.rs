@@ -37,19 +37,17 @@ use crate::config::Feature;
 use crate::lint::metadata::has_hole;
 use crate::lint::title;
 use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
-use crate::simulate::references::{Object, Scope, scopes_of};
+use crate::simulate::references::{Object, Scope, has_cluster_api, scopes_of};
 use crate::world::{ApplyTarget, Lookup, Opener, OpenerCause};
 use crate::yaml::{Location, NodeRef};
-
-/// The group of Cluster, ClusterClass and Machines.
-use crate::model::cluster_api_kinds::CORE;
 
 /// The apply targets of a cluster with their objects; none where nothing is
 /// Cluster API's.
 fn scopes<'a>(view: &ClusterView<'a>) -> Vec<Scope<'a>> {
-    let ours = |group: &str| group == CORE || group.ends_with(".cluster.x-k8s.io");
-    let any = view.members().any(|(_, object)| ours(object.id.group()));
-    if any { scopes_of(view.world(), view.cluster) } else { Vec::new() }
+    match has_cluster_api(view.world(), view.cluster) {
+        true => scopes_of(view.world(), view.cluster),
+        false => Vec::new(),
+    }
 }
 
 /// The scopes of clusters that exist before and after a change, in pairs.
@@ -59,6 +57,9 @@ fn change_scopes<'a>(view: &ChangeView<'a>) -> Vec<(Scope<'a>, Scope<'a>)> {
         let same =
             |c: &&crate::world::Cluster| c.name == after.name && (c.name.is_some() || c.root == after.root);
         let Some(before) = view.base.world.clusters.iter().find(same) else { continue };
+        if !has_cluster_api(view.base.world, before) && !has_cluster_api(view.head.world, after) {
+            continue;
+        }
         let mut old = scopes_of(view.base.world, before);
         for scope in scopes_of(view.head.world, after) {
             if let Some(at) = old.iter().position(|o| o.target == scope.target) {
