@@ -417,6 +417,9 @@ pub(crate) struct Placed<'w> {
     pub applied_by: Option<&'w Applied>,
 }
 
+/// An object and its identity.
+type Keyed<'w> = (Key<'w>, Placed<'w>);
+
 /// Objects of a cluster by identity.
 pub(crate) type Objects<'w> = BTreeMap<Key<'w>, Placed<'w>>;
 
@@ -441,7 +444,7 @@ fn both<'w>(before: &Objects<'w>, after: &Objects<'w>) -> Vec<TwoSides<'w>> {
 
 /// Objects of a cluster in order of their identities, those that share one as they are
 /// applied.
-fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> Vec<(Key<'w>, Placed<'w>)> {
+fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> Vec<Keyed<'w>> {
     let mut all = Vec::new();
     if let Some(cluster) = cluster {
         for (member, object) in world.members(cluster) {
@@ -455,18 +458,15 @@ fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> Vec<(Key<'w>, P
             all.push((key, Placed { object, target: &member.target, applied_by }));
         }
     }
-    all.sort_by(|(one, _), (other, _)| one.cmp(other));
+    all.sort_by_key(|(key, _)| *key);
     all
 }
 
 /// One object for each identity. Of several, those that differ, the last applied
 /// of each side; where all are alike, two that are: files that moved are nothing.
-fn one_each<'w>(
-    before: &[(Key<'w>, Placed<'w>)],
-    after: &[(Key<'w>, Placed<'w>)],
-) -> (Objects<'w>, Objects<'w>) {
-    type Share<'s, 'w> = &'s [(Key<'w>, Placed<'w>)];
-    let is_one = |one: &(Key<'w>, Placed<'w>), other: &(Key<'w>, Placed<'w>)| one.0 == other.0;
+fn one_each<'w>(before: &[Keyed<'w>], after: &[Keyed<'w>]) -> (Objects<'w>, Objects<'w>) {
+    type Share<'s, 'w> = &'s [Keyed<'w>];
+    let is_one = |one: &Keyed<'w>, other: &Keyed<'w>| one.0 == other.0;
     let (mut befores, mut afters) = (before.chunk_by(is_one).peekable(), after.chunk_by(is_one).peekable());
     let (mut old, mut new) = (Vec::with_capacity(before.len()), Vec::with_capacity(after.len()));
     let last = |share: Option<Share<'_, 'w>>| share.and_then(<[_]>::last).copied();
@@ -491,11 +491,8 @@ fn one_each<'w>(
 
 /// Of objects that share an identity, the last of each side that the other side has no
 /// equal of; two that are equal where one side has no such.
-fn different<'w>(
-    before: &[(Key<'w>, Placed<'w>)],
-    after: &[(Key<'w>, Placed<'w>)],
-) -> (Option<(Key<'w>, Placed<'w>)>, Option<(Key<'w>, Placed<'w>)>) {
-    let hash = |(_, placed): &(Key<'w>, Placed<'w>)| placed.object.node.get_ref().value_hash();
+fn different<'w>(before: &[Keyed<'w>], after: &[Keyed<'w>]) -> (Option<Keyed<'w>>, Option<Keyed<'w>>) {
+    let hash = |(_, placed): &Keyed<'w>| placed.object.node.get_ref().value_hash();
     let mut rest: Vec<_> = after.iter().map(|placed| (*placed, hash(placed))).collect();
     let (mut alike, mut own) = (None, None);
     for before in before {
