@@ -75,8 +75,8 @@ fn main() {
 
     let cluster = root.join("cluster");
     write_fleet(&cluster, &["production"], 222);
-    let alone = measure(binaries, &cluster, &one, 1);
-    let both = measure(binaries, &cluster, &two, 1);
+    let alone = measure(binaries, &cluster, &one, 10);
+    let both = measure(binaries, &cluster, &two, 10);
     row("one core to two, 2,000 objects, by the clock", "", [0, 1].map(|n| alone[n].wall / both[n].wall));
 
     for (apps, runs) in [(2_000, RUNS), (20_000, 1)] {

@@ -43,9 +43,10 @@ impl Root {
     /// a symbolic link; anything but a regular file; more than [`SIZE_LIMIT`].
     pub(super) fn read(&self, name: &str, seen: Option<Identity>) -> io::Result<Vec<u8>> {
         let path = self.plain(name)?;
-        match seen {
-            Some(seen) => read_seen(&path, seen),
-            None => read_regular(&path),
+        // An editor that saves puts another file in its place.
+        match seen.map(|seen| read_seen(&path, seen)) {
+            Some(Ok(bytes)) => Ok(bytes),
+            _ => read_regular(&path),
         }
     }
 
@@ -295,6 +296,25 @@ mod tests {
         ] {
             assert!(!is_name(name), "{name:?}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_took_the_place_of_a_listed_file_is_judged_by_itself() {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| scratch.path().join(name);
+        std::fs::write(path("listed"), "old").expect("written");
+        let seen = Identity::of(&path("listed").symlink_metadata().expect("it is there"));
+        let root = Root::new(scratch.path());
+        assert_eq!(root.read("listed", Some(seen)).expect("as it was"), b"old");
+        std::fs::write(path("saved"), "new").expect("written");
+        std::fs::rename(path("saved"), path("listed")).expect("renamed");
+        assert_eq!(root.read("listed", Some(seen)).expect("as it is"), b"new");
+        std::fs::write(path("elsewhere"), "of others").expect("written");
+        std::fs::remove_file(path("listed")).expect("removed");
+        std::os::unix::fs::symlink(path("elsewhere"), path("listed")).expect("linked");
+        let refused = root.read("listed", Some(seen)).expect_err("a link is not followed");
+        assert_eq!(refused.to_string(), "not a regular file");
     }
 
     #[test]

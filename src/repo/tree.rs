@@ -161,7 +161,8 @@ fn stat(root: &Path, name: &str) -> Option<TreeEntry> {
     } else {
         FileKind::Special
     };
-    let seen = is_manifest_path(name).then(|| Identity::of(&metadata));
+    // Elsewhere nothing tells one file from another, so that it is looked at again.
+    let seen = (cfg!(unix) && is_manifest_path(name)).then(|| Identity::of(&metadata));
     Some(TreeEntry { size: metadata.len(), seen, ..TreeEntry::new(name, kind) })
 }
 
