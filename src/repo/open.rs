@@ -10,7 +10,7 @@
 
 use super::blob::SIZE_LIMIT;
 use rustc_hash::FxHashSet;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::RwLock;
@@ -36,18 +36,14 @@ impl Root {
         &self.path
     }
 
-    /// The bytes of a regular file; `seen`: what a listing saw at its name.
+    /// The bytes of a regular file.
     ///
     /// # Errors
     /// What the system says; a name that is none below a root, or leads through
     /// a symbolic link; anything but a regular file; more than [`SIZE_LIMIT`].
-    pub(super) fn read(&self, name: &str, seen: Option<Identity>) -> io::Result<Vec<u8>> {
+    pub(super) fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         let path = self.plain(name)?;
-        // An editor that saves puts another file in its place.
-        match seen.map(|seen| read_seen(&path, seen)) {
-            Some(Ok(bytes)) => Ok(bytes),
-            _ => read_regular(&path),
-        }
+        read_regular(&path)
     }
 
     /// How many bytes a file has as the file system says.
@@ -203,7 +199,11 @@ pub(crate) fn read_named(root: &Path, path: &Path) -> io::Result<String> {
             if inner.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
                 return Err(io::Error::other("it leads into git's own directory"));
             }
-            read_regular(&real)?
+            // What is a device is not even opened.
+            match real.symlink_metadata()?.is_file() {
+                true => read_regular(&real)?,
+                false => return Err(not_regular()),
+            }
         }
         Place::Outside => {
             let file = File::open(path)?;
@@ -218,22 +218,44 @@ pub(crate) fn read_named(root: &Path, path: &Path) -> io::Result<String> {
 
 /// The bytes of the regular file at a path, which is not followed.
 fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe is not even opened: that would wait for its other end.
-    let seen = path.symlink_metadata()?;
-    if !seen.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    read_seen(path, Identity::of(&seen))
-}
-
-/// The bytes of the file that was seen at a path.
-fn read_seen(path: &Path, seen: Identity) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+    let file = open_itself(path)?;
     let opened = file.metadata()?;
-    if !opened.is_file() || Identity::of(&opened) != seen {
-        return Err(io::Error::other("it was replaced while it was opened"));
+    if !opened.is_file() {
+        return Err(not_regular());
     }
     bounded(file, opened.len())
+}
+
+fn not_regular() -> io::Error {
+    io::Error::other("not a regular file")
+}
+
+/// Open what stands at a path: no link is followed, and a pipe is not waited for.
+#[cfg(unix)]
+fn open_itself(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let itself = libc::O_NOFOLLOW | libc::O_NOCTTY;
+    let open = |flags| File::options().read(true).custom_flags(flags).open(path);
+    match open(itself | libc::O_NONBLOCK) {
+        // Somebody holds a lease of it, which whoever waits breaks.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock && path.symlink_metadata()?.is_file() => {
+            open(itself)
+        }
+        // The error of a link differs from system to system.
+        Err(error) => match path.symlink_metadata() {
+            Ok(seen) if !seen.is_file() => Err(not_regular()),
+            _ => Err(error),
+        },
+        Ok(file) => Ok(file),
+    }
+}
+
+#[cfg(not(unix))]
+fn open_itself(path: &Path) -> io::Result<File> {
+    match path.symlink_metadata()?.is_file() {
+        true => File::open(path),
+        false => Err(not_regular()),
+    }
 }
 
 /// The bytes of a file of a size, at most [`SIZE_LIMIT`]; of a file whose size says
@@ -249,28 +271,6 @@ fn bounded(file: File, size: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB"));
     }
     Ok(bytes)
-}
-
-/// What tells a file from any other of the system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
-    #[cfg(unix)]
-    device: u64,
-    #[cfg(unix)]
-    inode: u64,
-}
-
-impl Identity {
-    #[cfg(unix)]
-    pub(super) fn of(metadata: &Metadata) -> Identity {
-        use std::os::unix::fs::MetadataExt;
-        Identity { device: metadata.dev(), inode: metadata.ino() }
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn of(_: &Metadata) -> Identity {
-        Identity {}
-    }
 }
 
 #[cfg(test)]
@@ -300,21 +300,22 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_took_the_place_of_a_listed_file_is_judged_by_itself() {
+    fn what_took_the_place_of_a_file_is_neither_followed_nor_waited_for() {
         let scratch = tempfile::tempdir().expect("a directory");
         let path = |name: &str| scratch.path().join(name);
-        std::fs::write(path("listed"), "old").expect("written");
-        let seen = Identity::of(&path("listed").symlink_metadata().expect("it is there"));
         let root = Root::new(scratch.path());
-        assert_eq!(root.read("listed", Some(seen)).expect("as it was"), b"old");
-        std::fs::write(path("saved"), "new").expect("written");
-        std::fs::rename(path("saved"), path("listed")).expect("renamed");
-        assert_eq!(root.read("listed", Some(seen)).expect("as it is"), b"new");
         std::fs::write(path("elsewhere"), "of others").expect("written");
-        std::fs::remove_file(path("listed")).expect("removed");
-        std::os::unix::fs::symlink(path("elsewhere"), path("listed")).expect("linked");
-        let refused = root.read("listed", Some(seen)).expect_err("a link is not followed");
-        assert_eq!(refused.to_string(), "not a regular file");
+        assert_eq!(root.read("elsewhere").expect("a file"), b"of others");
+        std::os::unix::fs::symlink(path("elsewhere"), path("link")).expect("linked");
+        std::os::unix::fs::symlink(path("nowhere"), path("dangling")).expect("linked");
+        std::fs::create_dir(path("directory")).expect("made");
+        let made = std::process::Command::new("mkfifo").arg(path("pipe")).status().expect("mkfifo runs");
+        assert!(made.success());
+        for name in ["link", "dangling", "directory", "pipe"] {
+            let refused = root.read(name).expect_err(name);
+            assert_eq!(refused.to_string(), "not a regular file", "{name}");
+        }
+        assert_eq!(root.read("gone").expect_err("gone").kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

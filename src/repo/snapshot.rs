@@ -2,7 +2,7 @@
 //! objects of its manifests. Built in parallel, then only read.
 
 use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
-use super::open::{Allowed, Identity, Root};
+use super::open::{Allowed, Root};
 use super::source_ignore::SourceIgnore;
 use super::template::{is_clusterctl_template, is_template};
 use super::tree::{self, Blobs, FileKind, GitBlob, Listing, TreeEntry, is_manifest_path};
@@ -28,7 +28,6 @@ pub struct File {
     pub is_manifest: bool,
     /// Size in bytes of a manifest as the file system says; 0 in a revision.
     pub size: u64,
-    seen: Option<Identity>,
     oid: Option<String>,
     blob: OnceLock<Result<Arc<Blob>, Unreadable>>,
     sources: OnceLock<Vec<Arc<Source>>>,
@@ -195,7 +194,6 @@ impl Snapshot {
                 tracked,
                 is_manifest: is_manifest_path(path),
                 size: bytes.len() as u64,
-                seen: None,
                 oid: None,
                 blob: OnceLock::from(Ok(self.store.intern(bytes))),
                 sources: OnceLock::new(),
@@ -261,7 +259,6 @@ impl Snapshot {
                     kind: entry.kind,
                     tracked: entry.tracked,
                     size: entry.size,
-                    seen: entry.seen,
                     oid: entry.oid,
                     blob: OnceLock::new(),
                     sources: OnceLock::new(),
@@ -517,7 +514,7 @@ impl Snapshot {
         }
         match (&self.origin, &file.oid) {
             (Origin::Directory(root), _) => {
-                let bytes = root.read(&file.path, file.seen).map_err(|error| match error.kind() {
+                let bytes = root.read(&file.path).map_err(|error| match error.kind() {
                     io::ErrorKind::FileTooLarge => {
                         Unreadable::TooLarge(root.size(&file.path).unwrap_or_default())
                     }

@@ -3,7 +3,7 @@
 
 use super::blob::SIZE_LIMIT;
 use super::git;
-use super::open::{self, Identity};
+use super::open;
 use rayon::prelude::*;
 use sha2::Digest;
 use std::borrow::Cow;
@@ -36,15 +36,13 @@ pub(super) struct TreeEntry {
     pub tracked: bool,
     /// Size in bytes of a manifest; 0 where the tree is a revision.
     pub size: u64,
-    /// Which file of the system that is, of a manifest.
-    pub seen: Option<Identity>,
     /// The blob id where the tree is a revision.
     pub oid: Option<String>,
 }
 
 impl TreeEntry {
     pub(super) fn new(path: &str, kind: FileKind) -> TreeEntry {
-        TreeEntry { path: path.to_owned(), kind, tracked: true, size: 0, seen: None, oid: None }
+        TreeEntry { path: path.to_owned(), kind, tracked: true, size: 0, oid: None }
     }
 }
 
@@ -161,9 +159,7 @@ fn stat(root: &Path, name: &str) -> Option<TreeEntry> {
     } else {
         FileKind::Special
     };
-    // Elsewhere nothing tells one file from another, so that it is looked at again.
-    let seen = (cfg!(unix) && is_manifest_path(name)).then(|| Identity::of(&metadata));
-    Some(TreeEntry { size: metadata.len(), seen, ..TreeEntry::new(name, kind) })
+    Some(TreeEntry { size: metadata.len(), ..TreeEntry::new(name, kind) })
 }
 
 /// List the tree of a commit.
