@@ -347,8 +347,7 @@ impl Reference<'_> {
     fn location(&self, old: NodeRef<'_>, at: usize) -> Option<Location> {
         let mut location = old.location()?;
         if let Some(name) = self.candidates.places.get(&at) {
-            location.via.reserve_exact(1);
-            location.via.push(Via { kind: ViaKind::Transformer, location: name.clone() });
+            location.passed(Via { kind: ViaKind::Transformer, location: name.clone() });
         }
         Some(location)
     }

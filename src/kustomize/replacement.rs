@@ -265,8 +265,7 @@ fn write(
 fn value_location(value: &Node, field: &Text) -> Option<Location> {
     let mut location = value.get_ref().location()?;
     if let Some(target) = field.node.get_ref().location() {
-        location.via.reserve_exact(1);
-        location.via.push(Via { kind: ViaKind::Transformer, location: target });
+        location.passed(Via { kind: ViaKind::Transformer, location: target });
     }
     Some(location)
 }

@@ -29,8 +29,7 @@ fn place(node: &Node) -> Option<Arc<Location>> {
 fn through(old: NodeRef<'_>, transformer: Option<&Arc<Location>>) -> Option<Location> {
     let mut location = old.location()?;
     if let Some(transformer) = transformer {
-        location.via.reserve_exact(1);
-        location.via.push(Via { kind: ViaKind::Transformer, location: (**transformer).clone() });
+        location.passed(Via { kind: ViaKind::Transformer, location: (**transformer).clone() });
     }
     Some(location)
 }

@@ -44,6 +44,15 @@ pub enum ViaKind {
     Resource,
 }
 
+impl Location {
+    /// Note one more thing that a value went through. Places are many and are kept, so
+    /// that no room is made for more.
+    pub(crate) fn passed(&mut self, via: Via) {
+        self.via.reserve_exact(1);
+        self.via.push(via);
+    }
+}
+
 impl ViaKind {
     /// The name in the JSON contract.
     pub fn name(self) -> &'static str {

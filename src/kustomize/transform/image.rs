@@ -125,8 +125,7 @@ fn change_location(image: &Image) -> Option<Location> {
     let text = text.or(image.new_name.as_ref());
     let mut location = text.map_or(&image.node, |text| &text.node).get_ref().location()?;
     if let Some(entry) = image.node.get_ref().location() {
-        location.via.reserve_exact(1);
-        location.via.push(Via { kind: ViaKind::Transformer, location: entry });
+        location.passed(Via { kind: ViaKind::Transformer, location: entry });
     }
     Some(location)
 }

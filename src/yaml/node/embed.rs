@@ -27,13 +27,17 @@ impl Embed {
     /// The text in the value of a scalar, after some bytes of it; `None` for what is no
     /// scalar and stands nowhere.
     pub fn of(node: &Node, skipped: u32) -> Option<Embed> {
-        let (Node::Source(source, token), None) = (node, embed_of(node)) else {
-            let location = node.get_ref().location()?;
-            return Some(Embed::at(location.start..location.end));
+        // Of an embedded text in an embedded text, the outermost scalar is the place.
+        let (source, token) = match node {
+            Node::Source(source, token) if source.embed.is_none() => (source, *token),
+            _ => {
+                let location = node.get_ref().location()?;
+                return Some(Embed::at(location.start..location.end));
+            }
         };
-        let written = source.document().tokens.get(*token as usize)?;
+        let written = source.document().tokens.get(token as usize)?;
         let TokenKind::Scalar(_) = written.kind else { return None };
-        let inside = Some((source.clone(), *token, skipped));
+        let inside = Some((source.clone(), token, skipped));
         Some(Embed { whole: written.start..written.end, inside, lines: OnceLock::new() })
     }
 
@@ -70,14 +74,6 @@ impl PartialEq for Embed {
             _ => false,
         };
         self.whole == other.whole && (is_one() || self.lines() == other.lines())
-    }
-}
-
-/// What the document of a node is embedded in itself: only the outermost scalar is a place.
-fn embed_of(node: &Node) -> Option<&Embed> {
-    match node {
-        Node::Source(source, _) => source.embed.as_ref(),
-        Node::Built(_) => None,
     }
 }
 
