@@ -21,6 +21,17 @@ pub mod go {
 pub mod kustomize {
     pub use crate::kustomize::{Build, BuildError, FILE_NAMES, LoadRestriction, Memo, Options, build};
 }
+pub mod lang {
+    pub mod template {
+        pub use crate::lang::template::{
+            Bound, Condition, Data, Engine, Failure, Flow, Limits, OriginId, Output, ParseError, Part, Place,
+            Run, Source, Span, Val, document, page, with_stack,
+        };
+        pub mod helm {
+            pub use crate::lang::template::helm::{execution_error, order, parse_error};
+        }
+    }
+}
 pub mod lint {
     pub use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, Memo, Rule};
     pub mod engine {

@@ -19,6 +19,8 @@ mod text;
 
 mod yaml;
 
+mod lang;
+
 mod model;
 
 mod repo;

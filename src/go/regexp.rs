@@ -35,6 +35,32 @@ pub enum RegexpError {
     Unknown(String),
 }
 
+/// As [`GoRegexp`], telling where it matches: groups capture and laziness counts.
+#[derive(Debug, Clone)]
+pub(crate) struct GoFinder {
+    /// Matches as Go's does, leftmost first.
+    pub(crate) regex: regex::bytes::Regex,
+    /// Names of groups, with their numbers.
+    pub(crate) names: Vec<(String, usize)>,
+}
+
+impl GoFinder {
+    /// Compiles a pattern as Go's `regexp.Compile` would.
+    pub(crate) fn new(pattern: &str) -> Result<GoFinder, RegexpError> {
+        if pattern.len() > MAX_PATTERN {
+            return Err(RegexpError::Unknown(format!("patterns above {MAX_PATTERN} bytes are not judged")));
+        }
+        let mut parser = Parser::new(pattern);
+        parser.finds = true;
+        let (text, names) = parser.parse_named()?;
+        regex::bytes::RegexBuilder::new(&text)
+            .size_limit(MAX_PROGRAM)
+            .build()
+            .map(|regex| GoFinder { regex, names })
+            .map_err(|error| RegexpError::Unknown(format!("not judged: {error}")))
+    }
+}
+
 impl GoRegexp {
     /// Compiles a pattern as Go's `regexp.Compile` would.
     ///
@@ -84,6 +110,7 @@ struct Flags {
     fold_case: bool,
     multi_line: bool,
     dot_matches_newline: bool,
+    lazy: bool,
 }
 
 /// One translated piece of a concatenation.
@@ -123,15 +150,18 @@ impl Group {
 
     /// The whole group as one term; brackets only where they are needed, so
     /// that `((((a))))` does not nest.
-    fn into_term(mut self) -> Term {
-        if self.finished.is_empty()
+    fn into_term(mut self, finds: bool) -> Term {
+        let captures = finds && self.captures;
+        if !captures
+            && self.finished.is_empty()
             && self.terms.len() == 1
             && let Some(term) = self.terms.pop()
         {
             return term;
         }
         self.finish_alternative();
-        Term { text: format!("(?:{})", self.finished.join("|")), atom: true, weight: self.weight.max(1) }
+        let open = if captures { "(" } else { "(?:" };
+        Term { text: format!("{open}{})", self.finished.join("|")), atom: true, weight: self.weight.max(1) }
     }
 }
 
@@ -144,6 +174,10 @@ struct Parser<'p> {
     group: Group,
     capture_depth: usize,
     too_deep: bool,
+    /// Whether groups capture and laziness counts.
+    finds: bool,
+    captures: usize,
+    names: Vec<(String, usize)>,
 }
 
 impl<'p> Parser<'p> {
@@ -156,10 +190,18 @@ impl<'p> Parser<'p> {
             group: Group::default(),
             capture_depth: 0,
             too_deep: false,
+            finds: false,
+            captures: 0,
+            names: Vec::new(),
         }
     }
 
-    fn parse(mut self) -> Result<String, RegexpError> {
+    fn parse(self) -> Result<String, RegexpError> {
+        self.parse_named().map(|(text, _)| text)
+    }
+
+    /// The translated pattern, and the names of its groups.
+    fn parse_named(mut self) -> Result<(String, Vec<(String, usize)>), RegexpError> {
         // Where a repetition operator that was just read began.
         let mut last_repeat: Option<&str> = None;
         while let Some(c) = self.rest.chars().next() {
@@ -228,7 +270,7 @@ impl<'p> Parser<'p> {
         if !self.outer.is_empty() {
             return reject("missing closing )", self.pattern);
         }
-        Ok(self.group.into_term().text)
+        Ok((self.group.into_term(self.finds).text, self.names))
     }
 
     fn open_group(&mut self, outer_flags: Flags, captures: bool) {
@@ -237,6 +279,7 @@ impl<'p> Parser<'p> {
         self.group.outer_flags = outer_flags;
         self.group.captures = captures;
         if captures {
+            self.captures += 1;
             self.capture_depth += 1;
             self.too_deep |= self.capture_depth > MAX_CAPTURE_DEPTH;
         }
@@ -249,7 +292,7 @@ impl<'p> Parser<'p> {
         let inner = std::mem::replace(&mut self.group, outer);
         self.flags = inner.outer_flags;
         self.capture_depth -= usize::from(inner.captures);
-        self.group.terms.push(inner.into_term());
+        self.group.terms.push(inner.into_term(self.finds));
         Ok(())
     }
 
@@ -267,6 +310,7 @@ impl<'p> Parser<'p> {
             }
             self.rest = rest;
             self.open_group(self.flags, true);
+            self.names.push((name.to_owned(), self.captures));
             return Ok(());
         }
         let mut flags = self.flags;
@@ -278,7 +322,7 @@ impl<'p> Parser<'p> {
                 'i' => flags.fold_case = value,
                 'm' => flags.multi_line = value,
                 's' => flags.dot_matches_newline = value,
-                'U' => {}
+                'U' => flags.lazy = value,
                 '-' if value => {
                     value = false;
                     saw_flag = false;
@@ -310,7 +354,9 @@ impl<'p> Parser<'p> {
         before: &str,
         last_repeat: Option<&str>,
     ) -> Result<(), RegexpError> {
-        self.rest = self.rest.strip_prefix('?').unwrap_or(self.rest);
+        let after = self.rest.strip_prefix('?');
+        let lazy = if self.finds && (after.is_some() != self.flags.lazy) { "?" } else { "" };
+        self.rest = after.unwrap_or(self.rest);
         if let Some(last) = last_repeat {
             let both = &last[..last.len() - self.rest.len()];
             return reject("invalid nested repetition operator", both);
@@ -331,9 +377,9 @@ impl<'p> Parser<'p> {
             }
         }
         let text = if term.atom {
-            format!("{}{operator}", term.text)
+            format!("{}{operator}{lazy}", term.text)
         } else {
-            format!("(?:{}){operator}", term.text)
+            format!("(?:{}){operator}{lazy}", term.text)
         };
         self.group.terms.push(Term { text, atom: false, weight });
         Ok(())

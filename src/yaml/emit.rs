@@ -14,6 +14,7 @@ use super::{Location, Value};
 use regex::Regex;
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Why a tree has no text.
@@ -42,17 +43,30 @@ const WIDTH: usize = 80;
 /// A tree as YAML, ending in a line break. An unknown value is written as the
 /// map `{$unknown: WHY}`, a string with holes as `{$holes: […]}`.
 pub fn to_yaml(node: NodeRef<'_>) -> Result<String, EmitError> {
-    let mut emitter = Emitter {
-        out: String::new(),
-        column: 0,
-        indent: -1,
-        whitespace: true,
-        indention: true,
-        stand_in: None,
-    };
+    let mut emitter = Emitter::new();
     emitter.node(node, Context::default(), 0)?;
     emitter.write_indent();
     Ok(emitter.out)
+}
+
+/// Where a scalar or a key was written.
+pub(crate) struct Mark {
+    /// Bytes of the text.
+    pub(crate) bytes: Range<usize>,
+    /// The [`NodeRef::address`] of the scalar, or of the value that the key is of.
+    pub(crate) of: (usize, u32),
+    /// Whether it is the key.
+    pub(crate) is_key: bool,
+}
+
+/// As [`to_yaml`], with the place of every scalar and key, in order. `pretty` is as
+/// go-yaml v3 writes with an indent of two: lists indented, nothing folded, floats as
+/// Go prints them.
+pub(crate) fn to_yaml_marked(node: NodeRef<'_>, pretty: bool) -> Result<(String, Vec<Mark>), EmitError> {
+    let mut emitter = Emitter { marks: Some(Vec::new()), pretty, ..Emitter::new() };
+    emitter.node(node, Context::default(), 0)?;
+    emitter.write_indent();
+    Ok((emitter.out, emitter.marks.unwrap_or_default()))
 }
 
 /// As [`to_yaml`], with what is unknown written as the words that `stand_in`
@@ -61,14 +75,7 @@ pub(crate) fn to_yaml_with(
     node: NodeRef<'_>,
     stand_in: &mut dyn FnMut(NodeRef<'_>) -> String,
 ) -> Result<String, EmitError> {
-    let mut emitter = Emitter {
-        out: String::new(),
-        column: 0,
-        indent: -1,
-        whitespace: true,
-        indention: true,
-        stand_in: Some(stand_in),
-    };
+    let mut emitter = Emitter { stand_in: Some(stand_in), ..Emitter::new() };
     emitter.node(node, Context::default(), 0)?;
     emitter.write_indent();
     Ok(emitter.out)
@@ -266,9 +273,33 @@ struct Emitter<'s> {
     /// Whether the line holds nothing but indentation and `- ` so far.
     indention: bool,
     stand_in: Option<&'s mut dyn FnMut(NodeRef<'_>) -> String>,
+    marks: Option<Vec<Mark>>,
+    /// As go-yaml v3 with an indent of two.
+    pretty: bool,
 }
 
 impl Emitter<'_> {
+    fn new() -> Self {
+        Emitter {
+            out: String::new(),
+            column: 0,
+            indent: -1,
+            whitespace: true,
+            indention: true,
+            stand_in: None,
+            marks: None,
+            pretty: false,
+        }
+    }
+
+    /// Notes what was written since as a scalar or a key.
+    fn mark(&mut self, start: usize, of: NodeRef<'_>, is_key: bool) {
+        if let Some(marks) = &mut self.marks {
+            let blanks = self.out[start..].bytes().take_while(|b| *b == b' ').count();
+            marks.push(Mark { bytes: start + blanks..self.out.len(), of: of.address(), is_key });
+        }
+    }
+
     fn node(&mut self, node: NodeRef<'_>, context: Context, depth: usize) -> Result<(), EmitError> {
         if depth > DEPTH_LIMIT {
             return Err(EmitError::TooDeep);
@@ -281,12 +312,17 @@ impl Emitter<'_> {
             NodeKind::Seq => self.sequence(node.items(), context, depth),
             NodeKind::Scalar | NodeKind::Unknown => {
                 let scalar = node.scalar(Dialect::GoYamlV3);
-                let text = other_scalar(node, &scalar, format_float_yaml)?;
+                let start = self.out.len();
+                let text = match scalar {
+                    Scalar::Float(value) if self.pretty => Cow::Owned(format_float_yaml(value)),
+                    _ => other_scalar(node, &scalar, format_float_yaml)?,
+                };
                 if matches!(scalar, Scalar::Str(_) | Scalar::Timestamp(_)) {
                     self.string(&text, context);
                 } else {
                     self.scalar(&text, ScalarStyle::Plain, context);
                 }
+                self.mark(start, node, false);
                 Ok(())
             }
         }
@@ -312,12 +348,15 @@ impl Emitter<'_> {
         self.increase_indent(false, false);
         for (key, value) in entries {
             self.write_indent();
+            let start = self.out.len();
             if !key.contains(is_break) && key.len() <= 128 {
                 self.string(&key, Context { in_mapping: true, is_key: true });
+                self.mark(start, value, true);
                 self.indicator(":", false, false, false);
             } else {
                 self.indicator("?", true, false, true);
                 self.string(&key, Context { in_mapping: true, is_key: false });
+                self.mark(start, value, true);
                 self.write_indent();
                 self.indicator(":", true, false, true);
             }
@@ -340,7 +379,7 @@ impl Emitter<'_> {
             return Ok(());
         }
         let outer = self.indent;
-        self.increase_indent(false, context.in_mapping && !self.indention);
+        self.increase_indent(false, context.in_mapping && !self.indention && !self.pretty);
         for item in items {
             self.write_indent();
             self.indicator("-", true, false, true);
@@ -357,7 +396,7 @@ impl Emitter<'_> {
     fn scalar(&mut self, text: &str, style: ScalarStyle, context: Context) {
         let outer = self.indent;
         self.increase_indent(true, false);
-        let fold = !context.is_key;
+        let fold = !context.is_key && !self.pretty;
         match style {
             ScalarStyle::Plain => self.plain(text, fold),
             ScalarStyle::SingleQuoted => self.single_quoted(text, fold),

@@ -10,10 +10,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// The rooms, each knowing only those before it.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "go",
     "text",
     "yaml",
+    "lang",
     "model",
     "repo",
     "config",

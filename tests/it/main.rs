@@ -85,6 +85,7 @@ mod simulate_propagation;
 mod simulators;
 mod substitution;
 mod suspend;
+mod template_cases;
 mod transcripts;
 mod unknown_fields;
 mod versions;

@@ -6,6 +6,7 @@ pub(crate) mod editor;
 pub(crate) mod fleet;
 pub(crate) mod generated;
 pub(crate) mod growing;
+pub(crate) mod helm;
 pub(crate) mod kustomize;
 pub(crate) mod mutating;
 pub(crate) mod random;

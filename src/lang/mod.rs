@@ -1,0 +1,3 @@
+//! Languages, with no knowledge of Kubernetes.
+
+pub(crate) mod template;

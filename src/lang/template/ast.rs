@@ -1,0 +1,259 @@
+//! What a template is made of. Every node has the bytes that it stands on.
+
+use std::fmt::{self, Display, Write as _};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Bytes of a template's text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The first.
+    pub start: u32,
+    /// Behind the last.
+    pub end: u32,
+}
+
+impl Span {
+    pub(super) fn new(start: usize, end: usize) -> Span {
+        Span { start: start as u32, end: end as u32 }
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    pub(super) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    pub(super) fn to(self, end: Span) -> Span {
+        Span { start: self.start, end: end.end.max(self.end) }
+    }
+}
+
+/// Where a node stands. `at` is the place that Go's messages give for it, which for
+/// a chain of fields is its second dot.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    pub(super) span: Span,
+    pub(super) at: u32,
+    /// The node's number among those of its text.
+    pub(super) id: u32,
+}
+
+pub(super) type List = Vec<Node>;
+
+/// Text or an action.
+#[derive(Debug)]
+pub(super) enum Node {
+    Text(Place),
+    Action(Place, Pipe),
+    If(Branch),
+    With(Branch),
+    Range(Branch),
+    Template(Place, Rc<str>, Option<Pipe>),
+    Break(Place),
+    Continue(Place),
+}
+
+/// `if`, `with` or `range`.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) place: Place,
+    pub(super) pipe: Pipe,
+    pub(super) list: List,
+    pub(super) otherwise: Option<List>,
+    /// Variables of outside that are assigned in either list: what they are
+    /// afterwards was decided here, even where the assignment did not run.
+    pub(super) assigns: Vec<Rc<str>>,
+}
+
+/// Commands joined by `|`, perhaps declared to variables.
+#[derive(Debug, Default)]
+pub(super) struct Pipe {
+    pub(super) place: Place,
+    pub(super) declares: Vec<Rc<str>>,
+    pub(super) is_assign: bool,
+    pub(super) commands: Vec<Command>,
+}
+
+/// A function, method, field or value with its arguments; never empty.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) place: Place,
+    pub(super) terms: Vec<Term>,
+}
+
+#[derive(Debug)]
+pub(super) struct Term {
+    pub(super) place: Place,
+    pub(super) kind: TermKind,
+}
+
+#[derive(Debug)]
+pub(super) enum TermKind {
+    Bool(bool),
+    Number(Number),
+    /// As written, and what it says.
+    Str(Rc<str>, Rc<[u8]>),
+    Nil,
+    Dot,
+    Field(Vec<Rc<str>>),
+    /// The name with its `$`, then fields.
+    Variable(Vec<Rc<str>>),
+    Chain(Box<Term>, Vec<Rc<str>>),
+    Identifier(Rc<str>),
+    Pipe(Box<Pipe>),
+}
+
+/// A number as Go's untyped constants: all that it can be.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Number {
+    pub(super) text: Rc<str>,
+    pub(super) int: Option<i64>,
+    pub(super) uint: Option<u64>,
+    pub(super) float: Option<f64>,
+    pub(super) complex: Option<(f64, f64)>,
+}
+
+/// The text of one file or value with all templates that it defines.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// What messages call it.
+    pub(super) name: Rc<str>,
+    pub(super) text: Rc<str>,
+    /// Spans of its nodes, by their number.
+    pub(super) spans: Vec<Span>,
+    /// Where its lines begin.
+    pub(super) lines: Vec<u32>,
+}
+
+impl Source {
+    /// `NAME:LINE:COLUMN`, counted as Go does.
+    pub(super) fn location(&self, at: u32) -> String {
+        let line = self.lines.partition_point(|start| *start <= at);
+        let column = at - self.lines[line.max(1) - 1];
+        format!("{}:{}:{}", self.name, line.max(1), column)
+    }
+}
+
+/// A template with a name.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) name: Rc<str>,
+    pub(super) root: List,
+}
+
+/// Whether nothing but white space and comments is in a list.
+pub(super) fn is_empty(list: &List, text: &str) -> bool {
+    list.iter().all(|node| match node {
+        Node::Text(place) => text[place.span.range()].trim_matches(is_white).is_empty(),
+        _ => false,
+    })
+}
+
+fn is_white(c: char) -> bool {
+    c.is_whitespace()
+}
+
+fn joined(out: &mut fmt::Formatter<'_>, fields: &[Rc<str>], before: &str) -> fmt::Result {
+    for field in fields {
+        write!(out, "{before}{field}")?;
+    }
+    Ok(())
+}
+
+impl Display for Term {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            TermKind::Bool(value) => write!(out, "{value}"),
+            TermKind::Number(number) => out.write_str(&number.text),
+            TermKind::Str(written, _) => out.write_str(written),
+            TermKind::Nil => out.write_str("nil"),
+            TermKind::Dot => out.write_char('.'),
+            TermKind::Field(fields) => joined(out, fields, "."),
+            TermKind::Variable(names) => {
+                out.write_str(&names[0])?;
+                joined(out, &names[1..], ".")
+            }
+            TermKind::Chain(first, fields) => {
+                match &first.kind {
+                    TermKind::Pipe(pipe) => write!(out, "({pipe})")?,
+                    _ => write!(out, "{first}")?,
+                }
+                joined(out, fields, ".")
+            }
+            TermKind::Identifier(name) => out.write_str(name),
+            TermKind::Pipe(pipe) => write!(out, "{pipe}"),
+        }
+    }
+}
+
+impl Display for Command {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, term) in self.terms.iter().enumerate() {
+            if index > 0 {
+                out.write_char(' ')?;
+            }
+            match &term.kind {
+                TermKind::Pipe(pipe) => write!(out, "({pipe})")?,
+                _ => write!(out, "{term}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Display for Pipe {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.declares.is_empty() {
+            for (index, name) in self.declares.iter().enumerate() {
+                write!(out, "{}{name}", if index > 0 { ", " } else { "" })?;
+            }
+            out.write_str(if self.is_assign { " = " } else { " := " })?;
+        }
+        for (index, command) in self.commands.iter().enumerate() {
+            write!(out, "{}{command}", if index > 0 { " | " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+/// A list as Go writes it back; of control structures that stand in messages.
+pub(super) struct Shown<'a>(pub(super) &'a Node, pub(super) &'a str);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shown(node, text) = self;
+        match node {
+            Node::Text(place) => out.write_str(&text[place.span.range()]),
+            Node::Action(_, pipe) => write!(out, "{{{{{pipe}}}}}"),
+            Node::If(branch) => show_branch(out, "if", branch, text),
+            Node::With(branch) => show_branch(out, "with", branch, text),
+            Node::Range(branch) => show_branch(out, "range", branch, text),
+            Node::Template(_, name, pipe) => {
+                write!(out, "{{{{template {}", super::quote::go_quote(name.as_bytes()))?;
+                if let Some(pipe) = pipe {
+                    write!(out, " {pipe}")?;
+                }
+                out.write_str("}}")
+            }
+            Node::Break(_) => out.write_str("{{break}}"),
+            Node::Continue(_) => out.write_str("{{continue}}"),
+        }
+    }
+}
+
+fn show_branch(out: &mut fmt::Formatter<'_>, word: &str, branch: &Branch, text: &str) -> fmt::Result {
+    write!(out, "{{{{{word} {}}}}}", branch.pipe)?;
+    for node in &branch.list {
+        write!(out, "{}", Shown(node, text))?;
+    }
+    if let Some(otherwise) = &branch.otherwise {
+        out.write_str("{{else}}")?;
+        for node in otherwise {
+            write!(out, "{}", Shown(node, text))?;
+        }
+    }
+    out.write_str("{{end}}")
+}

@@ -1,0 +1,372 @@
+//! The face of the room: templates are added, values are made, templates are run.
+
+use super::ast::{Source, Tree, is_empty};
+use super::error::Fault;
+use super::exec::{Execution, Set, Template, without_no_value};
+use super::functions;
+use super::lex::Delimiters;
+use super::limits::{Bound, Cx, Limits};
+use super::parse::{ParseError, parse};
+use super::rope::{Builder, Text};
+use super::trace::{CondId, Condition, Flow, OriginId, Place, SetId, Trace};
+use super::value::{Elem, Kind, List, Map, MapType, Struct, Val};
+use crate::yaml::{Dialect, NodeKind, NodeRef, Scalar};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// How an engine is to run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Whether origins are kept. What is unknown is known even without.
+    pub origins: bool,
+    /// What a run may cost.
+    pub limits: Limits,
+    /// What opens and closes an action, if not `{{` and `}}`.
+    pub delimiters: Option<(String, String)>,
+}
+
+/// Why a template did not run to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Go's `Error()` of the error and of all that it wraps, outermost first.
+    pub chain: Vec<String>,
+    /// Whether the template failed, not a call around it.
+    pub is_execution: bool,
+    /// The bound that was met: then it is the engine that gave up, not the template.
+    pub bound: Option<Bound>,
+}
+
+/// What a template wrote.
+#[derive(Clone, Debug)]
+pub struct Output(Text);
+
+impl Output {
+    /// The bytes, with stand-ins where something is unknown.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+/// A part of an output that was written by one action out of the same values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Where it stands in the output.
+    pub bytes: Range<usize>,
+    /// The node of a template that wrote it.
+    pub written_by: Option<Place>,
+    /// What flowed into it or decided on it.
+    pub from: Vec<Flow>,
+    /// Whether its text is unknown: then the bytes are a stand-in.
+    pub is_unknown: bool,
+    /// The conditions that it stands under, outermost first.
+    pub under: Vec<Condition>,
+}
+
+/// A set of templates, and what runs them.
+pub struct Engine {
+    execution: Execution,
+    delimiters: Delimiters,
+    templates: FxHashMap<Rc<str>, Template>,
+}
+
+/// How deep the stack of a run may grow: nested templates are nested calls.
+const STACK: usize = 1 << 30;
+
+/// Runs something that uses an [`Engine`] where the stack is deep enough for it. Gives
+/// nothing where the system has no such thread.
+pub fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run).ok()?;
+        thread.join().ok()
+    })
+}
+
+impl Engine {
+    /// An engine without templates.
+    pub fn new(run: &Run) -> Engine {
+        let delimiters = match &run.delimiters {
+            Some((left, right)) => Delimiters { left: left.clone(), right: right.clone() },
+            None => Delimiters::default(),
+        };
+        let execution = Execution {
+            cx: Cx::new(Trace::new(run.origins), run.limits.clone()),
+            set: Rc::default(),
+            functions: functions::find,
+            parsed: FxHashMap::default(),
+            sources: Vec::new(),
+            included: FxHashMap::default(),
+            out: Builder::default(),
+            under: CondId::default(),
+            depth: 0,
+        };
+        Engine { execution, delimiters, templates: FxHashMap::default() }
+    }
+
+    /// Adds a text and what it defines. Of two templates of one name the later one
+    /// counts, unless nothing is in it. All mistakes of the text, the first as Go
+    /// tells it; then nothing of it is added.
+    pub fn add(&mut self, name: &str, text: &str) -> Vec<ParseError> {
+        let index = self.execution.sources.len() as u32;
+        let is_function = |name: &str| functions::find(name).is_some();
+        let parsed = parse(name, text, &self.delimiters, &is_function);
+        let base = self.execution.cx.trace.add_source(index, &parsed.source.spans);
+        self.execution.sources.push(parsed.source.clone());
+        if !parsed.errors.is_empty() {
+            return parsed.errors;
+        }
+        for tree in &parsed.trees {
+            self.define(tree, &parsed.source, base);
+        }
+        Vec::new()
+    }
+
+    fn define(&mut self, tree: &Rc<Tree>, source: &Rc<Source>, base: u32) {
+        if self.templates.contains_key(&tree.name) && is_empty(&tree.root, &source.text) {
+            return;
+        }
+        let template = Template { tree: tree.clone(), source: source.clone(), base, text: None };
+        self.templates.insert(tree.name.clone(), template);
+    }
+
+    /// The name of a source, as [`Place::source`] counts them.
+    pub fn source_name(&self, source: u32) -> Option<&str> {
+        self.execution.sources.get(source as usize).map(|source| &*source.name)
+    }
+
+    /// The text of a source.
+    pub fn source_text(&self, source: u32) -> Option<&str> {
+        self.execution.sources.get(source as usize).map(|source| &*source.text)
+    }
+
+    /// Makes values for this engine's runs.
+    pub fn data(&mut self) -> Data<'_> {
+        Data { cx: &mut self.execution.cx }
+    }
+
+    /// Runs a template.
+    pub fn run(&mut self, name: &str, data: &Val) -> Result<Output, Failure> {
+        let mut templates = Rc::new(Set::default());
+        if let Some(set) = Rc::get_mut(&mut templates) {
+            set.templates.clone_from(&self.templates);
+        }
+        self.execution.set = templates.clone();
+        let Some(template) = templates.get(name) else {
+            let quoted = super::quote::go_quote(name.as_bytes());
+            let message = format!("template: no template {quoted} associated with template \"gotpl\"");
+            return Err(failure(Fault::new(message)));
+        };
+        self.execution.execute(template, data.clone()).map(Output).map_err(failure)
+    }
+
+    /// An output as Helm leaves it: without Go's words for no value.
+    pub fn without_no_value(&self, output: &Output) -> Output {
+        Output(without_no_value(&output.0))
+    }
+
+    /// The parts of an output, in order.
+    pub fn parts(&self, output: &Output) -> Vec<Part> {
+        let trace = &self.execution.cx.trace;
+        let runs = output.0.runs();
+        runs.map(|(bytes, id)| {
+            let prov = trace.prov(id);
+            Part {
+                bytes,
+                written_by: trace.place(prov.writer),
+                from: trace.flows(prov.from),
+                is_unknown: trace.is_unknown(prov.from),
+                under: trace.conditions(prov.under),
+            }
+        })
+        .collect()
+    }
+
+    /// How many steps the runs took so far.
+    pub fn steps(&self) -> u64 {
+        self.execution.cx.steps
+    }
+}
+
+fn failure(fault: Box<Fault>) -> Failure {
+    Failure {
+        chain: fault.chain.iter().map(ToString::to_string).collect(),
+        is_execution: fault.is_exec,
+        bound: fault.bound,
+    }
+}
+
+/// Makes values.
+pub struct Data<'e> {
+    cx: &'e mut Cx,
+}
+
+/// How deeply a tree may be nested to be a value.
+const NODE_DEPTH: usize = 1000;
+
+impl Data<'_> {
+    fn set(&mut self, origin: Option<OriginId>) -> SetId {
+        origin.map_or(SetId::NONE, |origin| self.cx.trace.origin(origin))
+    }
+
+    /// nil
+    pub fn nil(&mut self, origin: Option<OriginId>) -> Val {
+        let set = self.set(origin);
+        Val::nil().with(set)
+    }
+
+    /// A boolean.
+    pub fn bool(&mut self, value: bool, origin: Option<OriginId>) -> Val {
+        Val::bool(value, self.set(origin))
+    }
+
+    /// An `int`, as a revision is one.
+    pub fn int(&mut self, value: i64, origin: Option<OriginId>) -> Val {
+        Val::int(value, self.set(origin))
+    }
+
+    /// An `int64`, as `--set` makes of digits.
+    pub fn int64(&mut self, value: i64, origin: Option<OriginId>) -> Val {
+        Val::int64(value, self.set(origin))
+    }
+
+    /// A `float64`, as every number of a YAML or JSON file is.
+    pub fn float(&mut self, value: f64, origin: Option<OriginId>) -> Val {
+        Val::float(value, self.set(origin))
+    }
+
+    /// A text.
+    pub fn text(&mut self, text: &str, origin: Option<OriginId>) -> Val {
+        let set = self.set(origin);
+        let prov = self.cx.trace.plain(set);
+        Val::text(Text::new(text.as_bytes(), prov))
+    }
+
+    /// A list.
+    pub fn list(&mut self, items: Vec<Val>, origin: Option<OriginId>) -> Val {
+        let set = self.set(origin);
+        Val::list(List::any(items.into_iter().map(Val::stored).collect())).with(set)
+    }
+
+    /// A named list of texts that has a method `Has`.
+    pub fn version_set(&mut self, items: &[String]) -> Val {
+        let items = items.iter().map(|item| Val::text(Text::new(item.as_bytes(), Default::default())));
+        Val::list(List::new(items.collect(), Elem::VersionSet))
+    }
+
+    /// A map; keys come from where their values come from.
+    pub fn map(&mut self, entries: Vec<(String, Val)>, origin: Option<OriginId>) -> Val {
+        self.map_of(MapType::Any, entries, origin)
+    }
+
+    /// A map with the methods of chart values.
+    pub fn values(&mut self, map: &Val) -> Val {
+        match &map.kind {
+            Kind::Map(of) => {
+                let map_of = Map { ty: MapType::Values, entries: of.entries.clone() };
+                Val::map(map_of).with(map.from)
+            }
+            _ => map.clone(),
+        }
+    }
+
+    fn map_of(&mut self, ty: MapType, entries: Vec<(String, Val)>, origin: Option<OriginId>) -> Val {
+        let set = self.set(origin);
+        let map = Map::new(ty);
+        for (key, val) in entries {
+            let own = super::flow::of(&mut self.cx.trace, &val);
+            map.insert(key.as_bytes(), own, val);
+        }
+        Val::map(map).with(set)
+    }
+
+    /// Files by name.
+    pub fn files(&mut self, files: Vec<(String, Vec<u8>, Option<OriginId>)>) -> Val {
+        let map = Map::new(MapType::Files);
+        for (name, bytes, origin) in files {
+            let set = self.set(origin);
+            let prov = self.cx.trace.plain(set);
+            map.insert(name.as_bytes(), set, Val::new(Kind::Bytes(Text::new(bytes, prov)), SetId::NONE));
+        }
+        Val::map(map)
+    }
+
+    /// A struct of Go's: fields in order, methods without parameters, and what it is
+    /// printed as where Go can take its address.
+    pub fn structure(
+        &mut self,
+        type_name: &str,
+        fields: Vec<(String, Val)>,
+        methods: Vec<(String, Val)>,
+        shown: Option<&str>,
+    ) -> Val {
+        let own =
+            |pairs: Vec<(String, Val)>| pairs.into_iter().map(|(name, val)| (name.into(), val)).collect();
+        let of = Struct {
+            type_name: type_name.to_owned().into(),
+            fields: own(fields),
+            methods: own(methods),
+            shown: shown.map(|shown| Text::new(shown.as_bytes(), Default::default())),
+        };
+        Val::new(Kind::Struct(Rc::new(of)), SetId::NONE)
+    }
+
+    /// A value that is unknown offline. It is used as `stand_in`, and all that it
+    /// flows into knows.
+    pub fn unknown(&mut self, stand_in: Val, why: &str) -> Val {
+        let set = self.cx.trace.unknown(why.to_owned());
+        let from = self.cx.trace.union(stand_in.from, set);
+        stand_in.with(from)
+    }
+
+    /// A tree as JSON would decode it: every number a `float64`. `origin` says where a
+    /// node comes from. Nothing where a part of it is unknown or it is too deep.
+    pub fn node(
+        &mut self,
+        node: NodeRef<'_>,
+        origin: &mut dyn FnMut(NodeRef<'_>) -> Option<OriginId>,
+    ) -> Option<Val> {
+        self.node_at(node, origin, 0)
+    }
+
+    fn node_at(
+        &mut self,
+        node: NodeRef<'_>,
+        origin: &mut dyn FnMut(NodeRef<'_>) -> Option<OriginId>,
+        depth: usize,
+    ) -> Option<Val> {
+        if depth > NODE_DEPTH {
+            return None;
+        }
+        let own = origin(node);
+        Some(match node.kind() {
+            NodeKind::Map => {
+                let map = Map::new(MapType::Any);
+                for entry in node.entries() {
+                    let val = self.node_at(entry.value, origin, depth + 1)?;
+                    let from = super::flow::of(&mut self.cx.trace, &val);
+                    map.insert(entry.key.as_bytes(), from, val);
+                }
+                Val::map(map).with(self.set(own))
+            }
+            NodeKind::Seq => {
+                let mut items = Vec::new();
+                for item in node.items() {
+                    items.push(self.node_at(item, origin, depth + 1)?);
+                }
+                self.list(items, own)
+            }
+            _ => return self.scalar(node, own),
+        })
+    }
+
+    fn scalar(&mut self, node: NodeRef<'_>, own: Option<OriginId>) -> Option<Val> {
+        Some(match node.scalar(Dialect::GoYamlV2) {
+            Scalar::Null => self.nil(own),
+            Scalar::Bool(value) => self.bool(value, own),
+            Scalar::Int(value) => self.float(value as f64, own),
+            Scalar::Uint(value) => self.float(value as f64, own),
+            Scalar::Float(value) => self.float(value, own),
+            Scalar::Timestamp(text) | Scalar::Str(text) => self.text(&text, own),
+        })
+    }
+}

@@ -1,0 +1,318 @@
+//! YAML, as `sigs.k8s.io/yaml` writes and reads it, and as go-yaml v3 writes it.
+
+use super::Native;
+use super::json::{error_list, error_map, typed};
+use crate::lang::template::error::{Fault, Result, fail};
+use crate::lang::template::flow;
+use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::limits::Bound;
+use crate::lang::template::rope::{Builder, Text};
+use crate::lang::template::trace::SetId;
+use crate::lang::template::value::{Kind, List, Map, MapType, Val};
+use crate::yaml::emit::{EmitError, to_yaml_marked};
+use crate::yaml::{Built, Dialect, Entry, Node, NodeKind, NodeRef, Scalar, Value};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+const fn helm(name: &'static str, params: &'static [Ty], flow: Flow, run: Native) -> Function {
+    let (library, purity, run) = (Library::Helm, Purity::Pure, Run::Native(run));
+    Function { name, library, params, is_variadic: false, purity, flow, run }
+}
+
+pub(super) const TABLE: &[Function] = &[
+    helm("toYaml", &[Ty::Any], Flow::Keeps, to_yaml),
+    helm("mustToYaml", &[Ty::Any], Flow::Keeps, must_to_yaml),
+    helm("toYamlPretty", &[Ty::Any], Flow::Keeps, to_yaml_pretty),
+    helm("fromYaml", &[Ty::Str], Flow::Holds, from_yaml),
+    helm("fromYamlArray", &[Ty::Str], Flow::Holds, from_yaml_array),
+];
+
+/// How deeply a value may be nested to be written.
+const DEPTH_LIMIT: usize = 900;
+
+/// What a scalar of the tree is made of: its text and its key.
+struct Part {
+    val: Val,
+    key: SetId,
+}
+
+/// A value as a tree, and what its nodes are made of.
+struct Tree {
+    parts: FxHashMap<(usize, u32), Part>,
+    /// Floats stay floats and structs have the names of go-yaml.
+    pretty: bool,
+}
+
+impl Tree {
+    fn node(&mut self, val: &Val, key: SetId, depth: usize) -> Result<Node> {
+        if depth > DEPTH_LIMIT {
+            return Err(Fault::bound(Bound::Nesting(DEPTH_LIMIT)));
+        }
+        let value = match &val.kind {
+            Kind::Nil | Kind::Null => Value::Null,
+            Kind::Bool(value) => Value::Bool(*value),
+            Kind::Int(value, ty) if ty.is_unsigned() => Value::Uint(*value as u64),
+            Kind::Int(value, _) => Value::Int(*value),
+            Kind::Float(value) if !value.is_finite() && !self.pretty => {
+                let shown = crate::lang::template::print::float_v(*value);
+                return fail(format!("error marshaling into JSON: json: unsupported value: {shown}"));
+            }
+            Kind::Float(value) => Value::Float(*value),
+            Kind::Complex(..) => {
+                return fail("error marshaling into JSON: json: unsupported type: complex128");
+            }
+            Kind::Str(text) => Value::Str(text.str().as_ref().into()),
+            Kind::Bytes(text) => {
+                let encoded =
+                    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text.bytes());
+                Value::Str(encoded.into())
+            }
+            Kind::List(list) if list.is_nil && !self.pretty => Value::Null,
+            Kind::List(list) => {
+                let items: Result<Vec<Node>> =
+                    list.iter().map(|item| self.node(&item, SetId::NONE, depth + 1)).collect();
+                Value::Seq(items?)
+            }
+            Kind::Map(map) => {
+                let entries = map.snapshot();
+                let fields = entries.iter().map(|(key, entry)| (&**key, entry.key, &entry.val));
+                self.fields(fields, depth)?
+            }
+            Kind::Struct(of) => {
+                let exported =
+                    of.fields.iter().filter(|(name, _)| !name.starts_with(|c: char| c.is_lowercase()));
+                if self.pretty {
+                    let lower: Vec<(String, &Val)> =
+                        exported.map(|(name, val)| (name.to_lowercase(), val)).collect();
+                    let fields = lower.iter().map(|(name, val)| (name.as_bytes(), SetId::NONE, *val));
+                    self.fields(fields, depth)?
+                } else {
+                    self.fields(exported.map(|(name, val)| (name.as_bytes(), SetId::NONE, val)), depth)?
+                }
+            }
+            Kind::Time(time) => Value::Str(time.format("2006-01-02T15:04:05.999999999Z07:00").into()),
+            Kind::Version(version) => Value::Str(version.full().into()),
+        };
+        let node = Node::Built(Arc::new(Built { value, origin: None }));
+        self.parts.insert(node.address(), Part { val: val.clone(), key });
+        Ok(node)
+    }
+
+    fn fields<'f>(
+        &mut self,
+        fields: impl Iterator<Item = (&'f [u8], SetId, &'f Val)>,
+        depth: usize,
+    ) -> Result<Value> {
+        let mut entries = Vec::new();
+        for (key, key_from, val) in fields {
+            let value = self.node(val, key_from, depth + 1)?;
+            let key = Node::string(&String::from_utf8_lossy(key), None);
+            entries.push(Entry { key, value });
+        }
+        Ok(Value::Map(entries))
+    }
+}
+
+/// A value as YAML without its last line break; each scalar keeps its origins.
+fn emitted(call: &mut Call<'_>, val: &Val, pretty: bool) -> Result<Val> {
+    let mut tree = Tree { parts: FxHashMap::default(), pretty };
+    let node = tree.node(val, SetId::NONE, 0)?;
+    let parts = tree.parts;
+    let emitted = to_yaml_marked(node.get_ref(), pretty);
+    let (text, marks) = match emitted {
+        Ok(emitted) => emitted,
+        Err(EmitError::TooDeep) => return Err(Fault::bound(Bound::Nesting(DEPTH_LIMIT))),
+        Err(error) => return fail(error.to_string()),
+    };
+    let text = text.strip_suffix('\n').unwrap_or(&text).as_bytes();
+    call.cx.text(text.len())?;
+    call.cx.step(text.len() / 16)?;
+    let own = call.cx.trace.plain(val.from);
+    let mut out = Builder::default();
+    let mut at = 0;
+    for mark in marks {
+        let (start, end) = (mark.bytes.start.min(text.len()), mark.bytes.end.min(text.len()));
+        if start < at || start >= end {
+            continue;
+        }
+        out.push(&text[at..start], own);
+        at = end;
+        let Some(part) = parts.get(&mark.of) else {
+            out.push(&text[start..end], own);
+            continue;
+        };
+        if mark.is_key {
+            let prov = call.cx.trace.plain(part.key);
+            out.push(&text[start..end], prov);
+        } else {
+            scalar(call, &mut out, &part.val, &text[start..end]);
+        }
+    }
+    out.push(&text[at..], own);
+    Ok(Val::text(out.finish()))
+}
+
+/// A scalar as it was written: with the parts of its text where it stands as it is,
+/// else with all that flowed into it.
+fn scalar(call: &mut Call<'_>, out: &mut Builder, val: &Val, written: &[u8]) {
+    if let Kind::Str(text) = &val.kind
+        && text.only_prov().is_none()
+    {
+        let text = flow::also(&mut call.cx.trace, text, val.from);
+        if let Some(at) = memchr::memmem::find(written, text.bytes()) {
+            out.push(&written[..at], text.prov_at(0));
+            out.push_text(&text);
+            out.push(&written[at + text.len()..], text.prov_at(text.len() - 1));
+            return;
+        }
+        lines(call, out, &text, written);
+        return;
+    }
+    let from = flow::of(&mut call.cx.trace, val);
+    // A text of one part keeps who wrote it.
+    let prov = match &val.kind {
+        Kind::Str(text) if text.only_prov().is_some() => {
+            let text = flow::also(&mut call.cx.trace, text, val.from);
+            text.only_prov().unwrap_or_default()
+        }
+        _ => call.cx.trace.plain(from),
+    };
+    out.push(written, prov);
+}
+
+/// A text of several lines: each written line from the part of the text that it is.
+fn lines(call: &mut Call<'_>, out: &mut Builder, text: &Text, written: &[u8]) {
+    let from = flow::of_text(&mut call.cx.trace, text);
+    let whole = call.cx.trace.plain(from);
+    let mut at = 0;
+    for line in written.split_inclusive(|b| *b == b'\n') {
+        let inner = line.trim_ascii();
+        let found = if inner.is_empty() { None } else { memchr::memmem::find(&text.bytes()[at..], inner) };
+        let Some(found) = found else {
+            out.push(line, whole);
+            continue;
+        };
+        let indent = line.len() - line.trim_ascii_start().len();
+        let start = at + found;
+        out.push(&line[..indent], text.prov_at(start));
+        out.push_slice(text, start..start + inner.len());
+        at = start + inner.len();
+        out.push(&line[indent + inner.len()..], text.prov_at(at - 1));
+    }
+}
+
+/// A value as `toYaml` writes it.
+pub(in crate::lang::template) fn yaml_of(call: &mut Call<'_>, val: &Val) -> Result<Val> {
+    match emitted(call, val, false) {
+        Err(fault) if fault.bound.is_none() => call.made(""),
+        result => result,
+    }
+}
+
+fn to_yaml(call: &mut Call<'_>) -> Result<Val> {
+    yaml_of(call, &call.args[0])
+}
+
+fn must_to_yaml(call: &mut Call<'_>) -> Result<Val> {
+    emitted(call, &call.args[0], false)
+}
+
+fn to_yaml_pretty(call: &mut Call<'_>) -> Result<Val> {
+    match emitted(call, &call.args[0], true) {
+        Err(fault) if fault.bound.is_none() => call.made(""),
+        result => result,
+    }
+}
+
+/// The first document of a text, as JSON would decode it.
+fn document(call: &mut Call<'_>, text: &Text) -> std::result::Result<Option<Val>, String> {
+    let shown = text.str();
+    let Some(node) = crate::lang::template::sigs_yaml::document(&shown)? else {
+        return Ok(None);
+    };
+    let exact = shown.len() == text.len();
+    Ok(Some(value(call, node.get_ref(), text, exact, 0)?))
+}
+
+/// A node's value, with the origins of the bytes that it stands on.
+fn value(
+    call: &mut Call<'_>,
+    node: NodeRef<'_>,
+    text: &Text,
+    exact: bool,
+    depth: usize,
+) -> std::result::Result<Val, String> {
+    if depth > DEPTH_LIMIT {
+        return Err(format!("nested more than {DEPTH_LIMIT} deep"));
+    }
+    let place = node.location().map(|at| at.start as usize..at.end as usize).filter(|_| exact);
+    let place = place.filter(|range| range.end <= text.len() && range.start <= range.end);
+    let part = place.map(|range| text.slice(range));
+    let from = match &part {
+        Some(part) => flow::of_text(&mut call.cx.trace, part),
+        None => flow::of_text(&mut call.cx.trace, text),
+    };
+    Ok(match node.kind() {
+        NodeKind::Map => {
+            let map = Map::new(MapType::Any);
+            for entry in node.entries() {
+                let val = value(call, entry.value, text, exact, depth + 1)?;
+                let key = entry.key_location().filter(|_| exact);
+                let key = key.map(|at| text.slice(at.start as usize..(at.end as usize).min(text.len())));
+                let key = key.map_or(from, |key| flow::of_text(&mut call.cx.trace, &key));
+                map.insert(entry.key.as_bytes(), key, val);
+            }
+            Val::map(map).with(from)
+        }
+        NodeKind::Seq => {
+            let mut items = Vec::new();
+            for item in node.items() {
+                items.push(value(call, item, text, exact, depth + 1)?);
+            }
+            Val::list(List::any(items)).with(from)
+        }
+        _ => match node.scalar(Dialect::GoYamlV2) {
+            Scalar::Null => Val::nil().with(from),
+            Scalar::Bool(value) => Val::bool(value, from),
+            Scalar::Int(value) => Val::float(value as f64, from),
+            Scalar::Uint(value) => Val::float(value as f64, from),
+            Scalar::Float(value) => Val::float(value, from),
+            Scalar::Timestamp(value) | Scalar::Str(value) => match part {
+                // A plain scalar keeps the parts of its text.
+                Some(part) if part.bytes() == value.as_bytes() => Val::text(part),
+                _ => {
+                    let prov = call.cx.trace.plain(from);
+                    Val::text(Text::new(value.as_bytes(), prov))
+                }
+            },
+        },
+    })
+}
+
+fn read(call: &mut Call<'_>, wants_map: bool) -> Result<std::result::Result<Option<Val>, String>> {
+    let text = call.text(0);
+    call.cx.step(text.len() / 4)?;
+    Ok(document(call, &text).and_then(|val| {
+        val.map(|val| typed(val, wants_map))
+            .transpose()
+            .map_err(|error| format!("error unmarshaling JSON: while decoding JSON: {error}"))
+    }))
+}
+
+fn from_yaml(call: &mut Call<'_>) -> Result<Val> {
+    let from = call.set(0);
+    Ok(match read(call, true)? {
+        Ok(Some(Val { kind: Kind::Nil, .. }) | None) => Val::map(Map::new(MapType::Any)).with(from),
+        Ok(Some(val)) => val,
+        Err(message) => error_map(call, message, from),
+    })
+}
+
+fn from_yaml_array(call: &mut Call<'_>) -> Result<Val> {
+    let from = call.set(0);
+    Ok(match read(call, false)? {
+        Ok(Some(Val { kind: Kind::Nil, .. }) | None) => Val::list(List::any(Vec::new())).with(from),
+        Ok(Some(val)) => val,
+        Err(message) => error_list(call, message, from),
+    })
+}

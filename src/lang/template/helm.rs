@@ -1,0 +1,100 @@
+//! What Helm makes of templates around Go's: their order, and its words for errors.
+
+use super::engine::Failure;
+use super::parse::ParseError;
+use std::cmp::Ordering;
+
+/// The order in which Helm parses templates and renders them: the deepest path first,
+/// then by name from behind.
+pub fn order(a: &str, b: &str) -> Ordering {
+    let depth = |name: &str| name.matches('/').count();
+    depth(b).cmp(&depth(a)).then_with(|| b.cmp(a))
+}
+
+/// Helm's words for a file that is no template.
+pub fn parse_error(file: &str, error: &ParseError) -> String {
+    let parts: Vec<&str> = error.message.split(": ").collect();
+    match *parts {
+        [] | [_] => format!("parse error in ({file}): {}", error.message),
+        [_, location, .., message] => format!("parse error at ({location}): {message}"),
+        [_, location] => format!("parse error at ({location}): {location}"),
+    }
+}
+
+/// Helm's words for a template that failed.
+pub fn execution_error(file: &str, failure: &Failure) -> String {
+    let message = failure.chain.first().map(String::as_str).unwrap_or_default();
+    if !failure.is_execution {
+        return message.to_owned();
+    }
+    let mut tokens = message.splitn(3, ": ");
+    let (_, location, rest) = (tokens.next(), tokens.next(), tokens.next());
+    let (Some(location), Some(rest)) = (location, rest) else {
+        return format!("execution error in ({file}): {message}");
+    };
+    if let Some((_, warned)) = rest.split_once("HELM_ERR_START")
+        && let Some((warned, _)) = warned.rsplit_once("HELM_ERR_END")
+    {
+        return format!("execution error at ({location}): {warned}");
+    }
+    let mut levels: Vec<Level<'_>> = Vec::new();
+    for text in &failure.chain {
+        let Some(level) = level(text) else {
+            return message.to_owned();
+        };
+        if levels.last() != Some(&level) {
+            levels.push(level);
+        }
+    }
+    let told: String = levels.iter().map(Level::told).collect();
+    told.trim().to_owned()
+}
+
+/// One error of a chain, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+struct Level<'m> {
+    location: &'m str,
+    executed: String,
+    message: &'m str,
+}
+
+impl Level<'_> {
+    fn told(&self) -> String {
+        let mut out = String::new();
+        if !self.location.is_empty() {
+            out.push_str(&format!("{}\n  ", self.location));
+        }
+        if !self.executed.is_empty() {
+            out.push_str(&format!("{}\n    ", self.executed));
+        }
+        if !self.message.is_empty() {
+            out.push_str(&format!("{}\n", self.message));
+        }
+        out
+    }
+}
+
+fn before_next(message: &str) -> &str {
+    message.find(" template:").map_or(message, |at| &message[..at])
+}
+
+fn level(text: &str) -> Option<Level<'_>> {
+    let rest = text.strip_prefix("template: ")?;
+    if rest.starts_with("no template ") {
+        return Some(Level { location: "", executed: String::new(), message: text });
+    }
+    if let Some(level) = executing(rest) {
+        return Some(level);
+    }
+    let at = rest.rfind(": ")?;
+    Some(Level { location: &rest[..at], executed: String::new(), message: before_next(&rest[at + 2..]) })
+}
+
+fn executing(rest: &str) -> Option<Level<'_>> {
+    let (location, after) = rest.split_once(": executing ")?;
+    let after = after.strip_prefix('"')?;
+    let (name, after) = after.split_once('"')?;
+    let (context, message) = after.strip_prefix(" at <")?.split_once(">: ")?;
+    let executed = format!("executing \"{name}\" at <{context}>:");
+    Some(Level { location, executed, message: before_next(message) })
+}

@@ -1,0 +1,125 @@
+//! What a run may cost, and the state that functions share.
+
+use super::error::{Fault, Result};
+use super::trace::Trace;
+use std::fmt;
+
+/// What a run may cost. Each has an error that names it.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Nodes of templates that are run, and elements that functions go over.
+    pub steps: u64,
+    /// Bytes of one output.
+    pub output: usize,
+    /// Templates within templates.
+    pub depth: usize,
+    /// Bytes of any text that a function makes.
+    pub text: usize,
+    /// Elements of any list that a function makes.
+    pub list: usize,
+    /// Bytes of all texts of a run together.
+    pub total: u64,
+    /// Nodes of the graph of origins.
+    pub origins: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            steps: 20_000_000,
+            output: 64 << 20,
+            depth: 1_200,
+            text: 64 << 20,
+            list: 1_000_000,
+            total: 4 << 30,
+            origins: 20_000_000,
+        }
+    }
+}
+
+/// A bound that was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// [`Limits::steps`]
+    Steps(u64),
+    /// [`Limits::output`]
+    Output(usize),
+    /// [`Limits::depth`]
+    Depth(usize),
+    /// [`Limits::text`]
+    Text(usize),
+    /// [`Limits::list`]
+    List(usize),
+    /// [`Limits::total`]
+    Total(u64),
+    /// [`Limits::origins`]
+    Origins(usize),
+    /// A value nested more deeply than functions follow.
+    Nesting(usize),
+    /// Something that this engine does not do.
+    Unsupported(&'static str),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Steps(steps) => write!(out, "{steps} steps"),
+            Bound::Output(bytes) => write!(out, "{bytes} bytes of output"),
+            Bound::Depth(depth) => write!(out, "{depth} templates within templates"),
+            Bound::Text(bytes) => write!(out, "{bytes} bytes of a text"),
+            Bound::List(elements) => write!(out, "{elements} elements of a list"),
+            Bound::Total(bytes) => write!(out, "{bytes} bytes of text in all"),
+            Bound::Origins(nodes) => write!(out, "{nodes} nodes of origins"),
+            Bound::Nesting(depth) => write!(out, "values nested {depth} deep"),
+            Bound::Unsupported(what) => write!(out, "{what} is not done here"),
+        }
+    }
+}
+
+/// What all functions of a run share.
+#[derive(Debug)]
+pub(super) struct Cx {
+    pub(super) trace: Trace,
+    pub(super) limits: Limits,
+    pub(super) steps: u64,
+    total: u64,
+    /// Counts what is made up for the unknown, so that no two are alike.
+    pub(super) made_up: u64,
+}
+
+impl Cx {
+    pub(super) fn new(trace: Trace, limits: Limits) -> Cx {
+        Cx { trace, limits, steps: 0, total: 0, made_up: 0 }
+    }
+
+    pub(super) fn step(&mut self, count: usize) -> Result<()> {
+        self.steps = self.steps.saturating_add(count as u64);
+        if self.steps > self.limits.steps {
+            return Err(Fault::bound(Bound::Steps(self.limits.steps)));
+        }
+        if self.trace.size() > self.limits.origins {
+            return Err(Fault::bound(Bound::Origins(self.limits.origins)));
+        }
+        Ok(())
+    }
+
+    /// Before a text of so many bytes is made.
+    pub(super) fn text(&mut self, bytes: usize) -> Result<()> {
+        if bytes > self.limits.text {
+            return Err(Fault::bound(Bound::Text(self.limits.text)));
+        }
+        self.total = self.total.saturating_add(bytes as u64);
+        if self.total > self.limits.total {
+            return Err(Fault::bound(Bound::Total(self.limits.total)));
+        }
+        Ok(())
+    }
+
+    /// Before a list of so many elements is made.
+    pub(super) fn list(&mut self, elements: usize) -> Result<()> {
+        if elements > self.limits.list {
+            return Err(Fault::bound(Bound::List(self.limits.list)));
+        }
+        self.step(elements)
+    }
+}

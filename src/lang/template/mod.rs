@@ -1,0 +1,42 @@
+//! Go's templates with Sprig's and Helm's functions, and the origin of every byte.
+//!
+//! A text is parsed by [`parse`] to the trees of [`ast`]; [`exec`] runs them over the
+//! values of [`value`], with the functions of [`functions`]. Texts are ropes ([`rope`])
+//! whose parts know by whom they were written and out of which values ([`trace`]).
+//! What nobody can know offline (a clock, chance, the cluster) is a stand-in of the
+//! right shape whose origins say that it is unknown: parts that come from it are
+//! holes, and what was decided by it is assumed.
+
+mod ast;
+mod compare;
+mod engine;
+mod error;
+mod exec;
+mod flow;
+mod function;
+mod functions;
+mod glob;
+pub(crate) mod helm;
+mod lex;
+mod limits;
+mod methods;
+mod number;
+mod parse;
+mod print;
+mod printf;
+mod quote;
+mod rope;
+mod sigs_yaml;
+mod time;
+mod trace;
+mod value;
+mod version;
+
+pub use ast::Span;
+pub use engine::{Data, Engine, Failure, Output, Part, Run, with_stack};
+pub use functions::page;
+pub use limits::{Bound, Limits};
+pub use parse::ParseError;
+pub use sigs_yaml::document;
+pub use trace::{Condition, Flow, OriginId, Place, Source};
+pub use value::Val;

@@ -1,0 +1,233 @@
+//! Texts whose parts know where they come from.
+//!
+//! A text is bytes (Go's strings need not be UTF-8) with runs of provenance, or two
+//! texts joined. Joining costs nothing; the bytes are laid out when somebody reads
+//! them, so a loop that appends to a text is not quadratic unless it reads each time.
+
+use super::trace::ProvId;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A text with the provenance of its bytes. Cloning is a reference count.
+#[derive(Clone, Debug)]
+pub(super) struct Text(Rc<Rope>);
+
+#[derive(Debug)]
+struct Rope {
+    len: usize,
+    flat: OnceCell<Flat>,
+    parts: RefCell<Option<(Text, Text)>>,
+}
+
+/// Laid out.
+#[derive(Debug, Default)]
+struct Flat {
+    bytes: Box<[u8]>,
+    /// Where each run ends.
+    runs: Runs,
+}
+
+#[derive(Debug)]
+enum Runs {
+    One(ProvId),
+    Many(Box<[(u32, ProvId)]>),
+}
+
+impl Default for Runs {
+    fn default() -> Runs {
+        Runs::One(ProvId::default())
+    }
+}
+
+impl Drop for Rope {
+    /// Without recursion: a text that a loop made is as deep as the loop is long.
+    fn drop(&mut self) {
+        let mut todo: Vec<Text> = Vec::new();
+        let mut parts = self.parts.take();
+        loop {
+            if let Some((a, b)) = parts.take() {
+                todo.extend([a, b]);
+            }
+            let Some(text) = todo.pop() else {
+                return;
+            };
+            if let Some(rope) = Rc::into_inner(text.0) {
+                parts = rope.parts.take();
+            }
+        }
+    }
+}
+
+impl Text {
+    /// A text of one origin.
+    pub(super) fn new(bytes: impl Into<Box<[u8]>>, prov: ProvId) -> Text {
+        Text::flat(bytes.into(), Runs::One(prov))
+    }
+
+    pub(super) fn empty() -> Text {
+        Text::new(Vec::new(), ProvId::default())
+    }
+
+    fn flat(bytes: Box<[u8]>, runs: Runs) -> Text {
+        let len = bytes.len();
+        Text(Rc::new(Rope { len, flat: OnceCell::from(Flat { bytes, runs }), parts: RefCell::new(None) }))
+    }
+
+    /// This text, and another behind it.
+    pub(super) fn join(&self, other: &Text) -> Text {
+        if self.is_empty() {
+            return other.clone();
+        }
+        if other.is_empty() {
+            return self.clone();
+        }
+        let parts = RefCell::new(Some((self.clone(), other.clone())));
+        Text(Rc::new(Rope { len: self.len() + other.len(), flat: OnceCell::new(), parts }))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.len == 0
+    }
+
+    fn laid_out(&self) -> &Flat {
+        self.0.flat.get_or_init(|| {
+            let mut out = Builder::default();
+            let mut todo = Vec::new();
+            todo.extend(self.0.parts.take().map(|(a, b)| [b, a]).into_iter().flatten());
+            while let Some(text) = todo.pop() {
+                if text.0.flat.get().is_some() {
+                    out.push_text(&text);
+                } else if let Some((a, b)) = &*text.0.parts.borrow() {
+                    todo.extend([b.clone(), a.clone()]);
+                }
+            }
+            out.into_flat()
+        })
+    }
+
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.laid_out().bytes
+    }
+
+    /// As characters, with what is none replaced.
+    pub(super) fn str(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.bytes())
+    }
+
+    /// Its runs: their bytes and their provenance.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (Range<usize>, ProvId)> + '_ {
+        let flat = self.laid_out();
+        let (one, many) = match &flat.runs {
+            Runs::One(prov) => (Some((0..flat.bytes.len(), *prov)), [].as_slice()),
+            Runs::Many(runs) => (None, &**runs),
+        };
+        let mut start = 0;
+        one.into_iter().filter(|(range, _)| !range.is_empty()).chain(many.iter().map(move |(end, prov)| {
+            let range = start..*end as usize;
+            start = *end as usize;
+            (range, *prov)
+        }))
+    }
+
+    /// The provenance of all of it, where that is one.
+    pub(super) fn only_prov(&self) -> Option<ProvId> {
+        match &self.laid_out().runs {
+            Runs::One(prov) => Some(*prov),
+            Runs::Many(_) => None,
+        }
+    }
+
+    /// The provenance of a byte.
+    pub(super) fn prov_at(&self, at: usize) -> ProvId {
+        match &self.laid_out().runs {
+            Runs::One(prov) => *prov,
+            Runs::Many(runs) => {
+                let index = runs.partition_point(|(end, _)| *end as usize <= at);
+                runs.get(index).map(|(_, prov)| *prov).unwrap_or_default()
+            }
+        }
+    }
+
+    /// A part of it.
+    pub(super) fn slice(&self, range: Range<usize>) -> Text {
+        if range.len() == self.len() {
+            return self.clone();
+        }
+        let mut out = Builder::default();
+        out.push_slice(self, range);
+        out.finish()
+    }
+}
+
+/// A text on its way.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    pub(super) bytes: Vec<u8>,
+    runs: Vec<(u32, ProvId)>,
+}
+
+impl Builder {
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8], prov: ProvId) {
+        if !bytes.is_empty() {
+            self.bytes.extend_from_slice(bytes);
+            self.mark(prov);
+        }
+    }
+
+    /// What was written since is of this provenance.
+    fn mark(&mut self, prov: ProvId) {
+        let end = self.bytes.len() as u32;
+        match self.runs.last_mut() {
+            Some((last, known)) if *known == prov => *last = end,
+            _ => self.runs.push((end, prov)),
+        }
+    }
+
+    pub(super) fn push_text(&mut self, text: &Text) {
+        self.push_slice(text, 0..text.len());
+    }
+
+    pub(super) fn push_slice(&mut self, text: &Text, range: Range<usize>) {
+        let bytes = text.bytes();
+        match &text.laid_out().runs {
+            Runs::One(prov) => self.push(&bytes[range], *prov),
+            Runs::Many(runs) => {
+                let mut start = range.start;
+                let first = runs.partition_point(|(end, _)| *end as usize <= start);
+                for (end, prov) in &runs[first..] {
+                    let end = (*end as usize).min(range.end);
+                    if start >= end {
+                        break;
+                    }
+                    self.push(&bytes[start..end], *prov);
+                    start = end;
+                }
+            }
+        }
+    }
+
+    fn into_flat(self) -> Flat {
+        let runs = match &*self.runs {
+            [] => Runs::default(),
+            [(_, prov)] => Runs::One(*prov),
+            _ => Runs::Many(self.runs.into_boxed_slice()),
+        };
+        Flat { bytes: self.bytes.into_boxed_slice(), runs }
+    }
+
+    pub(super) fn finish(self) -> Text {
+        let Flat { bytes, runs } = self.into_flat();
+        Text::flat(bytes, runs)
+    }
+}

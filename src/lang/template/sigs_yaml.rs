@@ -1,0 +1,84 @@
+//! A YAML text as `sigs.k8s.io/yaml` reads it, with its words for what it refuses.
+
+use crate::yaml::go_compat::{Reader, decode};
+use crate::yaml::{Dialect, Node, NodeRef, Scalar, Source, Stream, SyntaxError};
+use std::sync::Arc;
+
+/// The first document of a text with the types of JSON, or nothing where the text has
+/// none.
+pub fn document(text: &str) -> Result<Option<Node>, String> {
+    let stream = Arc::new(Stream::parse(text));
+    let failed = |message: String| format!("error converting YAML to JSON: {message}");
+    if let Some(error) = stream.errors.iter().find(|error| error.document == 0) {
+        return Err(failed(syntax_error(text, error)));
+    }
+    if stream.documents.first().is_none_or(|document| document.tokens.is_empty()) {
+        return Ok(None);
+    }
+    let source = Arc::new(Source { path: "".into(), stream, index: 0, embed: None, via: Vec::new() });
+    decode(&source, Reader::V2)
+        .map(Some)
+        .map_err(|refusal| failed(refused(&source, &refusal.message, refusal.offset)))
+}
+
+/// go-yaml's line: that before the one where the parser stopped, and that itself where
+/// the scanner did; none in the first.
+fn syntax_error(text: &str, error: &SyntaxError) -> String {
+    let at = (error.offset as usize).min(text.len());
+    let before = &text.as_bytes()[..at];
+    let mut line = before.iter().filter(|b| **b == b'\n').count();
+    // The end of a text counts as a line of its own.
+    if at == text.len() && !before.is_empty() && !before.ends_with(b"\n") {
+        line += 1;
+    }
+    let message = &error.message;
+    let by_parser = message.starts_with("did not find expected")
+        && !message.contains("whitespace")
+        && !message.contains("hexdecimal")
+        && !message.contains("digit");
+    if line > 0 && !by_parser {
+        line += 1;
+    }
+    let anchor = message.starts_with("unknown anchor") || message.starts_with("anchor ");
+    if line == 0 || anchor { format!("yaml: {message}") } else { format!("yaml: line {line}: {message}") }
+}
+
+/// What is no key of JSON, as Go prints it; any other refusal as it is.
+fn refused(source: &Arc<Source>, message: &str, offset: u32) -> String {
+    if !message.starts_with("unsupported map key of type") {
+        let is_json = message.starts_with("json: ");
+        return if is_json { message.to_owned() } else { format!("yaml: {message}") };
+    }
+    let document = source.document();
+    let Some(at) = document.tokens.iter().position(|token| token.start == offset) else {
+        return message.to_owned();
+    };
+    // A key and its value stand side by side; a map may begin at its first key.
+    let is_scalar = |at: usize| matches!(document.tokens[at].kind, crate::yaml::tape::TokenKind::Scalar(_));
+    let at = if is_scalar(at) { at } else { at + 1 };
+    let node = |at: usize| NodeRef::Source(source, at as u32);
+    let (ty, key) = match node(at).scalar(Dialect::GoYamlV2) {
+        Scalar::Uint(value) => ("uint64".to_owned(), format!("{value:#x}")),
+        _ => ("%!s(<nil>)".to_owned(), "<nil>".to_owned()),
+    };
+    let value = if at + 1 < document.tokens.len() { go_syntax(node(at + 1)) } else { "<nil>".to_owned() };
+    format!("unsupported map key of type: {ty}, key: {key}, value: {value}")
+}
+
+/// `%#v`, of scalars.
+fn go_syntax(node: NodeRef<'_>) -> String {
+    if node.is_map() {
+        return "map[interface {}]interface {}{}".to_owned();
+    }
+    if node.is_seq() {
+        return "[]interface {}{}".to_owned();
+    }
+    match node.scalar(Dialect::GoYamlV2) {
+        Scalar::Null => "<nil>".to_owned(),
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::Uint(value) => format!("{value:#x}"),
+        Scalar::Float(value) => super::print::float_v(value),
+        Scalar::Timestamp(text) | Scalar::Str(text) => super::quote::go_quote(text.as_bytes()),
+    }
+}

@@ -1,0 +1,426 @@
+//! Where values come from, who wrote a text, and what decided that it is there.
+//!
+//! Sets of origins are nodes of a graph that only grows: a union of two sets is one
+//! node, made once for a pair, and read when somebody asks. So a loop that adds to a
+//! sum a thousand times costs a thousand nodes.
+
+use super::ast::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// What the caller calls the place of a value; the engine only carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OriginId(pub u32);
+
+/// A set of origins, known to one [`Trace`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct SetId(u32);
+
+impl SetId {
+    /// The set of nothing.
+    pub(super) const NONE: SetId = SetId(0);
+}
+
+/// Who wrote a part of a text, out of which values, under which condition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Prov {
+    pub(super) writer: WriterId,
+    pub(super) from: SetId,
+    pub(super) under: CondId,
+}
+
+/// A [`Prov`] by its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct ProvId(u32);
+
+/// A node of a template, or nobody (0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct WriterId(u32);
+
+impl WriterId {
+    pub(super) const NOBODY: WriterId = WriterId(0);
+}
+
+/// The conditions that hold at a point of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct CondId(u32);
+
+#[derive(Clone, Debug)]
+enum SetNode {
+    Origin(OriginId),
+    /// A key that a map does not have.
+    Absent(SetId, Rc<[u8]>),
+    /// What nobody can know offline: an index into the reasons.
+    Unknown(u32),
+    Union(SetId, SetId),
+    /// These did not flow in; they decided.
+    Decides(SetId),
+}
+
+/// What is in a set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// A value of the caller's.
+    Value(OriginId),
+    /// A key that was asked for and is not there, of maps with these origins.
+    Absent(Vec<OriginId>, String),
+    /// What is unknown offline, and why.
+    Unknown(String),
+}
+
+/// A source, and whether the value came from it or was only chosen by it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flow {
+    /// Where from.
+    pub source: Source,
+    /// Whether it only decided.
+    pub decided: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cond {
+    depth: u32,
+    parents: [CondId; 2],
+    question: SetId,
+    writer: WriterId,
+}
+
+/// A condition that a text was written under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The action that asked.
+    pub asked: Option<Place>,
+    /// What the answer hung on.
+    pub on: Vec<Flow>,
+}
+
+/// A node of a template: the number of its source, and its bytes there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// As the sources were added to the engine.
+    pub source: u32,
+    /// Bytes in the text of that source.
+    pub span: Span,
+}
+
+const IS_UNKNOWN: u8 = 1;
+const IS_ASSUMED: u8 = 2;
+
+/// All of one run.
+#[derive(Debug)]
+pub(super) struct Trace {
+    pub(super) is_on: bool,
+    sets: Vec<(SetNode, u8)>,
+    origins: FxHashMap<OriginId, SetId>,
+    absents: FxHashMap<(SetId, Rc<[u8]>), SetId>,
+    unions: FxHashMap<(SetId, SetId), SetId>,
+    decides: FxHashMap<SetId, SetId>,
+    unknowns: Vec<String>,
+    provs: Vec<Prov>,
+    prov_ids: FxHashMap<Prov, ProvId>,
+    conds: Vec<Cond>,
+    cond_ids: FxHashMap<(CondId, CondId, SetId, WriterId), CondId>,
+    /// The first writer of each source, and the source.
+    sources: Vec<(u32, u32)>,
+    spans: Vec<Span>,
+}
+
+impl Trace {
+    pub(super) fn new(is_on: bool) -> Trace {
+        Trace {
+            is_on,
+            sets: vec![(SetNode::Union(SetId::NONE, SetId::NONE), 0)],
+            origins: FxHashMap::default(),
+            absents: FxHashMap::default(),
+            unions: FxHashMap::default(),
+            decides: FxHashMap::default(),
+            unknowns: Vec::new(),
+            provs: vec![Prov::default()],
+            prov_ids: FxHashMap::from_iter([(Prov::default(), ProvId(0))]),
+            conds: vec![Cond {
+                depth: 0,
+                parents: [CondId(0); 2],
+                question: SetId::NONE,
+                writer: WriterId::NOBODY,
+            }],
+            cond_ids: FxHashMap::default(),
+            sources: Vec::new(),
+            spans: vec![Span::default()],
+        }
+    }
+
+    /// How much is kept, for the bound.
+    pub(super) fn size(&self) -> usize {
+        self.sets.len() + self.provs.len() + self.conds.len() + self.spans.len()
+    }
+
+    /// Makes the nodes of a source known; gives what to add to their numbers.
+    pub(super) fn add_source(&mut self, index: u32, spans: &[Span]) -> u32 {
+        let base = self.spans.len() as u32;
+        self.sources.push((base, index));
+        self.spans.extend_from_slice(spans);
+        base
+    }
+
+    pub(super) fn writer(&self, base: u32, node: u32) -> WriterId {
+        WriterId(base + node)
+    }
+
+    fn node(&mut self, node: SetNode, flags: u8) -> SetId {
+        self.sets.push((node, flags));
+        SetId(self.sets.len() as u32 - 1)
+    }
+
+    fn flags(&self, set: SetId) -> u8 {
+        self.sets[set.0 as usize].1
+    }
+
+    /// The set of one origin.
+    pub(super) fn origin(&mut self, origin: OriginId) -> SetId {
+        if !self.is_on {
+            return SetId::NONE;
+        }
+        if let Some(known) = self.origins.get(&origin) {
+            return *known;
+        }
+        let set = self.node(SetNode::Origin(origin), 0);
+        self.origins.insert(origin, set);
+        set
+    }
+
+    /// That a map has no such key.
+    pub(super) fn absent(&mut self, map: SetId, key: &[u8]) -> SetId {
+        if !self.is_on || map == SetId::NONE {
+            return SetId::NONE;
+        }
+        let key: Rc<[u8]> = key.into();
+        if let Some(known) = self.absents.get(&(map, key.clone())) {
+            return *known;
+        }
+        let flags = self.flags(map);
+        let set = self.node(SetNode::Absent(map, key.clone()), flags);
+        self.absents.insert((map, key), set);
+        set
+    }
+
+    /// Something that is unknown offline.
+    pub(super) fn unknown(&mut self, why: String) -> SetId {
+        self.unknowns.push(why);
+        let index = self.unknowns.len() as u32 - 1;
+        self.node(SetNode::Unknown(index), IS_UNKNOWN | IS_ASSUMED)
+    }
+
+    pub(super) fn union(&mut self, a: SetId, b: SetId) -> SetId {
+        if a == b || b == SetId::NONE {
+            return a;
+        }
+        if a == SetId::NONE {
+            return b;
+        }
+        let pair = if a.0 < b.0 { (a, b) } else { (b, a) };
+        // Already in, at the top of the other.
+        if let SetNode::Union(left, right) = self.sets[pair.1.0 as usize].0
+            && (left == pair.0 || right == pair.0)
+        {
+            return pair.1;
+        }
+        if let Some(known) = self.unions.get(&pair) {
+            return *known;
+        }
+        let flags = self.flags(a) | self.flags(b);
+        let set = self.node(SetNode::Union(pair.0, pair.1), flags);
+        self.unions.insert(pair, set);
+        set
+    }
+
+    pub(super) fn decides(&mut self, set: SetId) -> SetId {
+        if set == SetId::NONE || matches!(self.sets[set.0 as usize].0, SetNode::Decides(_)) {
+            return set;
+        }
+        if let Some(known) = self.decides.get(&set) {
+            return *known;
+        }
+        let flags = self.flags(set) & IS_ASSUMED;
+        let decided = self.node(SetNode::Decides(set), flags);
+        self.decides.insert(set, decided);
+        decided
+    }
+
+    /// Whether a value out of this set is unknown.
+    pub(super) fn is_unknown(&self, set: SetId) -> bool {
+        self.flags(set) & IS_UNKNOWN != 0
+    }
+
+    /// What is in a set, each once, in order.
+    pub(super) fn flows(&self, set: SetId) -> Vec<Flow> {
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![(set, false)];
+        while let Some((set, decided)) = todo.pop() {
+            if set == SetId::NONE || !seen.insert((set, decided)) {
+                continue;
+            }
+            let source = match &self.sets[set.0 as usize].0 {
+                SetNode::Origin(origin) => Source::Value(*origin),
+                SetNode::Absent(map, key) => {
+                    let maps = self.origins_of(*map);
+                    Source::Absent(maps, String::from_utf8_lossy(key).into_owned())
+                }
+                SetNode::Unknown(index) => Source::Unknown(self.unknowns[*index as usize].clone()),
+                SetNode::Union(a, b) => {
+                    todo.push((*a, decided));
+                    todo.push((*b, decided));
+                    continue;
+                }
+                SetNode::Decides(inner) => {
+                    todo.push((*inner, true));
+                    continue;
+                }
+            };
+            found.push(Flow { source, decided });
+        }
+        found.sort();
+        found.dedup();
+        // What flowed in decided nothing more.
+        let values: FxHashSet<Source> =
+            found.iter().filter(|flow| !flow.decided).map(|flow| flow.source.clone()).collect();
+        found.retain(|flow| !flow.decided || !values.contains(&flow.source));
+        found
+    }
+
+    fn origins_of(&self, set: SetId) -> Vec<OriginId> {
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![set];
+        while let Some(set) = todo.pop() {
+            if !seen.insert(set) {
+                continue;
+            }
+            match &self.sets[set.0 as usize].0 {
+                SetNode::Origin(origin) => found.push(*origin),
+                SetNode::Absent(map, _) => todo.push(*map),
+                SetNode::Union(a, b) => todo.extend([*a, *b]),
+                SetNode::Unknown(_) | SetNode::Decides(_) => {}
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    pub(super) fn prov_id(&mut self, prov: Prov) -> ProvId {
+        if !self.is_on {
+            // What is unknown has to be seen even then.
+            if !self.is_unknown(prov.from) {
+                return ProvId(0);
+            }
+        }
+        if let Some(known) = self.prov_ids.get(&prov) {
+            return *known;
+        }
+        self.provs.push(prov);
+        let id = ProvId(self.provs.len() as u32 - 1);
+        self.prov_ids.insert(prov, id);
+        id
+    }
+
+    pub(super) fn prov(&self, id: ProvId) -> Prov {
+        self.provs[id.0 as usize]
+    }
+
+    /// A value's own part of a text: no writer yet, no condition.
+    pub(super) fn plain(&mut self, from: SetId) -> ProvId {
+        if from == SetId::NONE {
+            return ProvId(0);
+        }
+        self.prov_id(Prov { from, ..Prov::default() })
+    }
+
+    /// A condition below another.
+    pub(super) fn cond(&mut self, parent: CondId, question: SetId, writer: WriterId) -> CondId {
+        if !self.is_on && !self.is_unknown(question) {
+            return parent;
+        }
+        self.cond_node([parent, parent], question, writer)
+    }
+
+    fn cond_node(&mut self, parents: [CondId; 2], question: SetId, writer: WriterId) -> CondId {
+        let key = (parents[0], parents[1], question, writer);
+        if let Some(known) = self.cond_ids.get(&key) {
+            return *known;
+        }
+        let depth = 1 + parents.iter().map(|parent| self.conds[parent.0 as usize].depth).max().unwrap_or(0);
+        self.conds.push(Cond { depth, parents, question, writer });
+        let id = CondId(self.conds.len() as u32 - 1);
+        self.cond_ids.insert(key, id);
+        id
+    }
+
+    /// Both conditions.
+    pub(super) fn both(&mut self, a: CondId, b: CondId) -> CondId {
+        if a == b || self.is_below(a, b) {
+            return a;
+        }
+        if self.is_below(b, a) {
+            return b;
+        }
+        self.cond_node([a, b], SetId::NONE, WriterId::NOBODY)
+    }
+
+    /// Whether `below` says all that `above` says, as far as a short look tells.
+    fn is_below(&self, below: CondId, above: CondId) -> bool {
+        if above == CondId(0) {
+            return true;
+        }
+        let depth = self.conds[above.0 as usize].depth;
+        let mut at = below;
+        for _ in 0..64 {
+            if at == above {
+                return true;
+            }
+            let cond = &self.conds[at.0 as usize];
+            if cond.depth <= depth {
+                return false;
+            }
+            at = cond.parents[0];
+        }
+        false
+    }
+
+    /// All that the conditions of a point hung on, as decisions.
+    pub(super) fn question(&mut self, cond: CondId) -> SetId {
+        self.decides(self.conds[cond.0 as usize].question)
+    }
+
+    /// The conditions, outermost first.
+    pub(super) fn conditions(&self, cond: CondId) -> Vec<Condition> {
+        let mut ids = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![cond];
+        while let Some(at) = todo.pop() {
+            if at == CondId(0) || !seen.insert(at) {
+                continue;
+            }
+            let cond = &self.conds[at.0 as usize];
+            todo.extend(cond.parents);
+            if cond.question != SetId::NONE {
+                ids.push((cond.depth, at.0));
+            }
+        }
+        ids.sort_unstable();
+        ids.iter()
+            .map(|(_, at)| {
+                let cond = &self.conds[*at as usize];
+                Condition { asked: self.place(cond.writer), on: self.flows(cond.question) }
+            })
+            .collect()
+    }
+
+    pub(super) fn place(&self, writer: WriterId) -> Option<Place> {
+        if writer == WriterId::NOBODY {
+            return None;
+        }
+        let at = self.sources.partition_point(|(base, _)| *base <= writer.0).checked_sub(1)?;
+        Some(Place { source: self.sources[at].1, span: self.spans[writer.0 as usize] })
+    }
+}

@@ -1,0 +1,359 @@
+//! Values as Go would type them.
+
+use super::rope::Text;
+use super::time::Time;
+use super::trace::SetId;
+use super::version::Version;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A value and the set of what flowed into it. A text's own parts know more.
+#[derive(Clone, Debug)]
+pub struct Val {
+    /// What it is.
+    pub(super) kind: Kind,
+    /// Where it comes from.
+    pub(super) from: SetId,
+    /// Whether Go has it as an `interface {}`: an element of a map or a list.
+    pub(super) boxed: bool,
+}
+
+/// What a value is, by Go's types.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// No value at all: Go's invalid `reflect.Value`.
+    Nil,
+    /// An `interface {}` that holds nothing, as a map or a list gives it.
+    Null,
+    Bool(bool),
+    Int(i64, IntType),
+    Float(f64),
+    Complex(f64, f64),
+    Str(Text),
+    /// `[]uint8`.
+    Bytes(Text),
+    List(List),
+    Map(Map),
+    Struct(Rc<Struct>),
+    Time(Time),
+    Version(Rc<Version>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IntType {
+    Int,
+    Int64,
+    Uint64,
+    Uint8,
+    Uint32,
+    Month,
+    Weekday,
+}
+
+impl IntType {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            IntType::Int => "int",
+            IntType::Int64 => "int64",
+            IntType::Uint64 => "uint64",
+            IntType::Uint8 => "uint8",
+            IntType::Uint32 => "uint32",
+            IntType::Month => "time.Month",
+            IntType::Weekday => "time.Weekday",
+        }
+    }
+
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            IntType::Month | IntType::Weekday => "int",
+            other => other.name(),
+        }
+    }
+
+    pub(super) fn is_unsigned(self) -> bool {
+        matches!(self, IntType::Uint64 | IntType::Uint8 | IntType::Uint32)
+    }
+}
+
+/// What a list holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Elem {
+    Any,
+    Str,
+    Int,
+    /// `[][]interface {}`.
+    Lists,
+    /// A named type with methods: the versions of an API.
+    VersionSet,
+    /// `[]map[string]interface {}`, as TOML's tables in lists.
+    Maps,
+}
+
+/// A list. Nothing changes an element, so lists share what they hold: one that is
+/// longer by what was appended goes on in the same place.
+#[derive(Clone, Debug)]
+pub(super) struct List {
+    pub(super) elem: Elem,
+    items: Rc<RefCell<Vec<Val>>>,
+    start: usize,
+    len: usize,
+    /// Go tells a nil slice and an empty one apart in JSON.
+    pub(super) is_nil: bool,
+}
+
+impl List {
+    pub(super) fn new(items: Vec<Val>, elem: Elem) -> List {
+        let len = items.len();
+        List { elem, items: Rc::new(RefCell::new(items)), start: 0, len, is_nil: false }
+    }
+
+    pub(super) fn any(items: Vec<Val>) -> List {
+        List::new(items, Elem::Any)
+    }
+
+    pub(super) fn nil(elem: Elem) -> List {
+        List { is_nil: true, ..List::new(Vec::new(), elem) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn get(&self, index: usize) -> Val {
+        self.items.borrow()[self.start + index].clone()
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Val> + ExactSizeIterator + '_ {
+        (0..self.len).map(|index| self.get(index))
+    }
+
+    /// As untyped items.
+    pub(super) fn untyped(self) -> List {
+        List { elem: Elem::Any, ..self }
+    }
+
+    pub(super) fn slice(&self, start: usize, end: usize) -> List {
+        List { start: self.start + start, len: end - start, is_nil: false, ..self.clone() }
+    }
+
+    /// With a value behind; as untyped items.
+    pub(super) fn append(&self, val: Val) -> List {
+        let mut items = self.items.borrow_mut();
+        if items.len() == self.start + self.len {
+            items.push(val);
+            drop(items);
+            return List { elem: Elem::Any, len: self.len + 1, is_nil: false, ..self.clone() };
+        }
+        let mut copy = items[self.start..self.start + self.len].to_vec();
+        copy.push(val);
+        List::any(copy)
+    }
+}
+
+/// A map's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MapType {
+    /// `map[string]interface {}`
+    Any,
+    /// Helm's `common.Values`, which has methods.
+    Values,
+    /// Files of a chart by name, which has methods.
+    Files,
+    /// `map[string]string`
+    Strings,
+}
+
+/// A map: shared and changed in place, as in Go.
+#[derive(Clone, Debug)]
+pub(super) struct Map {
+    pub(super) ty: MapType,
+    pub(super) entries: Rc<RefCell<Entries>>,
+}
+
+/// Sorted by the bytes of the keys, as Go ranges and prints.
+pub(super) type Entries = BTreeMap<Rc<[u8]>, Entry>;
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// Where the key comes from.
+    pub(super) key: SetId,
+    pub(super) val: Val,
+}
+
+impl Map {
+    pub(super) fn new(ty: MapType) -> Map {
+        Map { ty, entries: Rc::default() }
+    }
+
+    pub(super) fn of(entries: Entries) -> Map {
+        Map { ty: MapType::Any, entries: Rc::new(RefCell::new(entries)) }
+    }
+
+    pub(super) fn get(&self, key: &[u8]) -> Option<Val> {
+        self.entries.borrow().get(key).map(|entry| entry.val.clone())
+    }
+
+    pub(super) fn insert(&self, key: impl Into<Rc<[u8]>>, from: SetId, val: Val) {
+        self.entries.borrow_mut().insert(key.into(), Entry { key: from, val: val.stored() });
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.borrow().len()
+    }
+
+    /// The entries as they are now.
+    pub(super) fn snapshot(&self) -> Vec<(Rc<[u8]>, Entry)> {
+        self.entries.borrow().iter().map(|(key, entry)| (key.clone(), entry.clone())).collect()
+    }
+
+    /// As `map[string]interface {}`, which is what functions return.
+    pub(super) fn untyped(self) -> Map {
+        Map { ty: MapType::Any, ..self }
+    }
+
+    pub(super) fn is_same(&self, other: &Map) -> bool {
+        Rc::ptr_eq(&self.entries, &other.entries)
+    }
+}
+
+/// A struct of Go's: its fields in order, and methods that take nothing.
+#[derive(Debug)]
+pub(super) struct Struct {
+    /// `*common.Capabilities`
+    pub(super) type_name: Cow<'static, str>,
+    pub(super) fields: Vec<(Rc<str>, Val)>,
+    pub(super) methods: Vec<(Rc<str>, Val)>,
+    /// What its `String` method gives, where it is printed by its address.
+    pub(super) shown: Option<Text>,
+}
+
+impl Val {
+    pub(super) fn new(kind: Kind, from: SetId) -> Val {
+        Val { kind, from, boxed: false }
+    }
+
+    pub(super) fn nil() -> Val {
+        Val::new(Kind::Nil, SetId::NONE)
+    }
+
+    pub(super) fn bool(value: bool, from: SetId) -> Val {
+        Val::new(Kind::Bool(value), from)
+    }
+
+    pub(super) fn int(value: i64, from: SetId) -> Val {
+        Val::new(Kind::Int(value, IntType::Int), from)
+    }
+
+    pub(super) fn int64(value: i64, from: SetId) -> Val {
+        Val::new(Kind::Int(value, IntType::Int64), from)
+    }
+
+    pub(super) fn float(value: f64, from: SetId) -> Val {
+        Val::new(Kind::Float(value), from)
+    }
+
+    pub(super) fn text(text: Text) -> Val {
+        Val::new(Kind::Str(text), SetId::NONE)
+    }
+
+    pub(super) fn list(list: List) -> Val {
+        Val::new(Kind::List(list), SetId::NONE)
+    }
+
+    pub(super) fn map(map: Map) -> Val {
+        Val::new(Kind::Map(map), SetId::NONE)
+    }
+
+    pub(super) fn is_nil(&self) -> bool {
+        matches!(self.kind, Kind::Nil | Kind::Null)
+    }
+
+    /// As an element of a map or a list gives it back.
+    pub(super) fn element(mut self) -> Val {
+        if let Kind::Nil = self.kind {
+            self.kind = Kind::Null;
+        }
+        self.boxed = true;
+        self
+    }
+
+    /// As a map or a list keeps it: one kind of nothing.
+    pub(super) fn stored(mut self) -> Val {
+        if let Kind::Null = self.kind {
+            self.kind = Kind::Nil;
+        }
+        self.boxed = false;
+        self
+    }
+
+    /// With this set of origins.
+    pub(super) fn with(mut self, from: SetId) -> Val {
+        self.from = from;
+        self
+    }
+
+    /// Go's name of its type.
+    pub(super) fn type_name(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match &self.kind {
+            Kind::Nil => "<nil>",
+            Kind::Null => "interface {}",
+            Kind::Bool(_) => "bool",
+            Kind::Int(_, ty) => ty.name(),
+            Kind::Float(_) => "float64",
+            Kind::Complex(..) => "complex128",
+            Kind::Str(_) => "string",
+            Kind::Bytes(_) => "[]uint8",
+            Kind::List(list) => match list.elem {
+                Elem::Any => "[]interface {}",
+                Elem::Str => "[]string",
+                Elem::Int => "[]int",
+                Elem::Lists => "[][]interface {}",
+                Elem::VersionSet => "common.VersionSet",
+                Elem::Maps => "[]map[string]interface {}",
+            },
+            Kind::Map(map) => match map.ty {
+                MapType::Any => "map[string]interface {}",
+                MapType::Values => "common.Values",
+                MapType::Files => "engine.files",
+                MapType::Strings => "map[string]string",
+            },
+            Kind::Struct(of) => return of.type_name.clone(),
+            Kind::Time(_) => "time.Time",
+            Kind::Version(_) => "*semver.Version",
+        })
+    }
+
+    /// Go's name of its kind.
+    pub(super) fn kind_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Nil | Kind::Null => "invalid",
+            Kind::Bool(_) => "bool",
+            Kind::Int(_, ty) => ty.kind(),
+            Kind::Float(_) => "float64",
+            Kind::Complex(..) => "complex128",
+            Kind::Str(_) => "string",
+            Kind::Bytes(_) | Kind::List(_) => "slice",
+            Kind::Map(_) => "map",
+            Kind::Struct(of) if of.type_name.starts_with('*') => "ptr",
+            Kind::Struct(_) | Kind::Time(_) => "struct",
+            Kind::Version(_) => "ptr",
+        }
+    }
+
+    /// Go's truth of a value, which is also sprig's `not empty` but for structs.
+    pub(super) fn truth(&self) -> bool {
+        match &self.kind {
+            Kind::Nil | Kind::Null => false,
+            Kind::Bool(value) => *value,
+            Kind::Int(value, _) => *value != 0,
+            Kind::Float(value) => *value != 0.0,
+            Kind::Complex(real, imaginary) => *real != 0.0 || *imaginary != 0.0,
+            Kind::Str(text) | Kind::Bytes(text) => !text.is_empty(),
+            Kind::List(list) => list.len() > 0,
+            Kind::Map(map) => map.len() > 0,
+            Kind::Struct(_) | Kind::Time(_) | Kind::Version(_) => true,
+        }
+    }
+}
