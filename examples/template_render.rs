@@ -2,7 +2,8 @@
 //! `.ci/template-parity`, which compares the answers with Helm's.
 //!
 //! Reads lines of JSON, each a chart with `templates`, `values`, `files`, `chart` and
-//! `args`; writes a line for each: `{"files": {…}}` or `{"error": "…"}`.
+//! `args`; writes a line for each: `{"files": {…}}` or `{"error": "…"}`. With the
+//! argument `functions`, the table of functions.
 
 #[path = "../tests/it/support/helm.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
@@ -12,6 +13,10 @@ use std::io::{BufRead, Write};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout().lock();
+    if std::env::args().nth(1).as_deref() == Some("functions") {
+        write!(out, "{}", forebay::internals::lang::template::page())?;
+        return Ok(());
+    }
     for line in std::io::stdin().lock().lines() {
         let given: serde_json::Value = serde_json::from_str(&line?)?;
         let map = |name: &str| -> Result<_, serde_json::Error> {

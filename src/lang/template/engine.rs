@@ -1,11 +1,12 @@
 //! The face of the room: templates are added, values are made, templates are run.
 
 use super::ast::{Source, Tree, is_empty};
+use super::bound::Bound;
 use super::error::Fault;
 use super::exec::{Execution, Set, Template, without_no_value};
 use super::functions;
 use super::lex::Delimiters;
-use super::limits::{Bound, Cx, Limits};
+use super::limits::{Cx, Limits};
 use super::parse::{ParseError, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, SetId, Trace};
@@ -187,6 +188,7 @@ impl Engine {
     }
 }
 
+#[allow(clippy::boxed_local, reason = "faults are boxed on their way")]
 fn failure(fault: Box<Fault>) -> Failure {
     Failure {
         chain: fault.chain.iter().map(ToString::to_string).collect(),

@@ -1,6 +1,6 @@
 //! What goes wrong in a run, as Go's chains of errors.
 
-use super::limits::Bound;
+use super::bound::Bound;
 use std::rc::Rc;
 
 /// Why a run stopped. The texts are those that Go's `Error` gives on each level of

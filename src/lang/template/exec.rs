@@ -1,10 +1,11 @@
 //! Runs templates, as Go's `text/template/exec.go` does.
 
 use super::ast::{Branch, Command, List as Nodes, Node, Pipe, Place, Shown, Source, Term, TermKind, Tree};
+use super::bound::Bound;
 use super::error::{Fault, Result};
 use super::flow;
 use super::function::{Call, Function, Run, Ty};
-use super::limits::{Bound, Cx};
+use super::limits::Cx;
 use super::methods;
 use super::print::{Printer, scalar};
 use super::rope::{Builder, Text};
@@ -123,7 +124,7 @@ impl<'t> Frame<'t> {
     }
 
     /// What a function returned, as the error of this place.
-    fn calling(&self, name: &str, cause: Box<Fault>) -> Box<Fault> {
+    fn calling(&self, name: &str, cause: Fault) -> Box<Fault> {
         let mut fault = self.fault(format!("error calling {name}: {}", cause.message()));
         fault.bound = cause.bound;
         fault.chain.extend(cause.chain);
@@ -531,8 +532,9 @@ impl Execution {
                 frame.at = At::Term(term);
                 let text = &*number.text;
                 let is_hex = text.starts_with("0x") || text.starts_with("0X");
+                let is_hex_int = is_hex && !text.contains(['p', 'P']);
                 let is_float = number.float.is_some()
-                    && !(is_hex && !text.contains(['p', 'P']))
+                    && !is_hex_int
                     && !text.starts_with('\'')
                     && text.contains(['.', 'e', 'E', 'p', 'P']);
                 if let Some((real, imaginary)) = number.complex {
@@ -752,7 +754,7 @@ impl Execution {
         };
         result.map_err(|cause| {
             frame.at = at;
-            frame.calling(name, cause)
+            frame.calling(name, *cause)
         })
     }
 

@@ -1,5 +1,6 @@
 //! How origins go from values to texts and back.
 
+use super::quote::quote_step;
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Prov, ProvId, SetId, Trace, WriterId};
 use super::value::{Kind, Val};
@@ -111,4 +112,21 @@ pub(super) fn written(trace: &mut Trace, id: ProvId, from: SetId, writer: Writer
     let from = trace.union(prov.from, from);
     let under = trace.both(under, prov.under);
     trace.prov_id(Prov { writer, from, under })
+}
+
+/// A text as Go's `%q`, each byte with the provenance of what it is made of.
+pub(super) fn push_quoted(out: &mut Builder, text: &Text) {
+    let bytes = text.bytes();
+    let edge = |at: usize| if bytes.is_empty() { ProvId::default() } else { text.prov_at(at) };
+    out.push(b"\"", edge(0));
+    let mut at = 0;
+    let mut piece = Vec::new();
+    for (range, prov) in text.runs() {
+        piece.clear();
+        while at < range.end {
+            at += quote_step(&bytes[at..], '"', false, &mut piece);
+        }
+        out.push(&piece, prov);
+    }
+    out.push(b"\"", edge(bytes.len().saturating_sub(1)));
 }

@@ -446,7 +446,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn bad_number(&mut self) -> Item {
-        let text = super::quote::go_quote(self.text[self.start..self.at].as_bytes());
+        let text = super::quote::go_quote(&self.text.as_bytes()[self.start..self.at]);
         self.error(format!("bad number syntax: {text}"))
     }
 

@@ -1,8 +1,8 @@
 //! What a run may cost, and the state that functions share.
 
+use super::bound::Bound;
 use super::error::{Fault, Result};
 use super::trace::Trace;
-use std::fmt;
 
 /// What a run may cost. Each has an error that names it.
 #[derive(Clone, Debug)]
@@ -33,45 +33,6 @@ impl Default for Limits {
             list: 1_000_000,
             total: 4 << 30,
             origins: 20_000_000,
-        }
-    }
-}
-
-/// A bound that was met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// [`Limits::steps`]
-    Steps(u64),
-    /// [`Limits::output`]
-    Output(usize),
-    /// [`Limits::depth`]
-    Depth(usize),
-    /// [`Limits::text`]
-    Text(usize),
-    /// [`Limits::list`]
-    List(usize),
-    /// [`Limits::total`]
-    Total(u64),
-    /// [`Limits::origins`]
-    Origins(usize),
-    /// A value nested more deeply than functions follow.
-    Nesting(usize),
-    /// Something that this engine does not do.
-    Unsupported(&'static str),
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Bound::Steps(steps) => write!(out, "{steps} steps"),
-            Bound::Output(bytes) => write!(out, "{bytes} bytes of output"),
-            Bound::Depth(depth) => write!(out, "{depth} templates within templates"),
-            Bound::Text(bytes) => write!(out, "{bytes} bytes of a text"),
-            Bound::List(elements) => write!(out, "{elements} elements of a list"),
-            Bound::Total(bytes) => write!(out, "{bytes} bytes of text in all"),
-            Bound::Origins(nodes) => write!(out, "{nodes} nodes of origins"),
-            Bound::Nesting(depth) => write!(out, "values nested {depth} deep"),
-            Bound::Unsupported(what) => write!(out, "{what} is not done here"),
         }
     }
 }

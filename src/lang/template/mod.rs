@@ -8,6 +8,7 @@
 //! holes, and what was decided by it is assumed.
 
 mod ast;
+mod bound;
 mod compare;
 mod engine;
 mod error;
@@ -33,9 +34,10 @@ mod value;
 mod version;
 
 pub use ast::Span;
+pub use bound::Bound;
 pub use engine::{Data, Engine, Failure, Output, Part, Run, with_stack};
 pub use functions::page;
-pub use limits::{Bound, Limits};
+pub use limits::Limits;
 pub use parse::ParseError;
 pub use sigs_yaml::document;
 pub use trace::{Condition, Flow, OriginId, Place, Source};

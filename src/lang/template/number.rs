@@ -55,15 +55,15 @@ pub(super) fn number(text: &str) -> Result<Number, String> {
         number.uint = Some(0);
     }
     number.float = number.int.map(|int| int as f64).or_else(|| number.uint.map(|uint| uint as f64));
-    if number.float.is_none() {
-        if let Some(float) = parse_float(text) {
-            if !text.contains(['.', 'e', 'E', 'p', 'P']) {
-                return Err(format!("integer overflow: {}", go_quote(text.as_bytes())));
-            }
-            number.float = Some(float);
-            number.int = whole(float);
-            number.uint = (float >= 0.0 && float as u64 as f64 == float).then_some(float as u64);
+    if number.float.is_none()
+        && let Some(float) = parse_float(text)
+    {
+        if !text.contains(['.', 'e', 'E', 'p', 'P']) {
+            return Err(format!("integer overflow: {}", go_quote(text.as_bytes())));
         }
+        number.float = Some(float);
+        number.int = whole(float);
+        number.uint = (float >= 0.0 && float as u64 as f64 == float).then_some(float as u64);
     }
     if number.float.is_none() {
         return Err(format!("illegal number syntax: {}", go_quote(text.as_bytes())));

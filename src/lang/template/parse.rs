@@ -101,8 +101,8 @@ struct Parser<'t> {
 }
 
 /// How a list of nodes ended.
-enum End {
-    End,
+enum Ended {
+    Here,
     /// With the token behind, `if` or `with`, that is still to be read.
     Else,
     Eof,
@@ -310,19 +310,19 @@ impl<'t> Parser<'t> {
         self.range_depth = range_depth;
         self.assigns = assigns;
         match listed? {
-            (list, End::End) => Ok(list),
-            (list, End::Else) => {
+            (list, Ended::Here) => Ok(list),
+            (list, Ended::Else) => {
                 let _: Result<()> = self.fail(format!("unexpected {{{{else}}}} in {context}"));
                 self.skip_else();
                 Ok(list)
             }
-            (_, End::Eof) => Err(Failed),
+            (_, Ended::Eof) => Err(Failed),
         }
     }
 
     /// Text and actions up to `end` or `else`. A mistake within is noted, and the
     /// list goes on behind it.
-    fn item_list(&mut self) -> Result<(List, End)> {
+    fn item_list(&mut self) -> Result<(List, Ended)> {
         let mut list = Vec::new();
         self.depth += 1;
         let end = loop {
@@ -338,8 +338,8 @@ impl<'t> Parser<'t> {
             }
             match self.text_or_action() {
                 Ok(Step::Node(node)) => list.push(node),
-                Ok(Step::End) => break Ok(End::End),
-                Ok(Step::Else) => break Ok(End::Else),
+                Ok(Step::End) => break Ok(Ended::Here),
+                Ok(Step::Else) => break Ok(Ended::Else),
                 Err(Failed) if self.errors.len() >= ERROR_LIMIT => break Err(Failed),
                 Err(Failed) => self.recover(),
             }
@@ -348,7 +348,7 @@ impl<'t> Parser<'t> {
         match end {
             Ok(end) => Ok((list, end)),
             // The mistake is noted; what was read still counts.
-            Err(Failed) => Ok((list, End::Eof)),
+            Err(Failed) => Ok((list, Ended::Eof)),
         }
     }
 
@@ -452,9 +452,9 @@ impl<'t> Parser<'t> {
         let (list, end) = listed?;
         let mut branch = Branch { place, pipe, list, otherwise: None, assigns: Vec::new() };
         match end {
-            End::End => {}
-            End::Eof => return Err(Failed),
-            End::Else => branch.otherwise = Some(self.else_list(context)?),
+            Ended::Here => {}
+            Ended::Eof => return Err(Failed),
+            Ended::Else => branch.otherwise = Some(self.else_list(context)?),
         }
         Ok(branch)
     }
@@ -480,9 +480,9 @@ impl<'t> Parser<'t> {
         }
         let (list, end) = self.item_list()?;
         match end {
-            End::End => Ok(list),
-            End::Eof => Err(Failed),
-            End::Else => self.fail("expected end; found {{else}}"),
+            Ended::Here => Ok(list),
+            Ended::Eof => Err(Failed),
+            Ended::Else => self.fail("expected end; found {{else}}"),
         }
     }
 

@@ -381,7 +381,7 @@ impl Formatter<'_> {
             let prov = self.prov(from);
             out.push(&quoted(bytes, '"', true), prov);
         } else {
-            super::quote::push_quoted(&mut out, &text);
+            flow::push_quoted(&mut out, &text);
         }
         let text = out.finish();
         self.padded_text(&text, spec);

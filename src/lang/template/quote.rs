@@ -1,8 +1,5 @@
 //! Go's string literals: `strconv.Quote`, `Unquote`, and what `unicode.IsPrint` prints.
 
-use super::rope::{Builder, Text};
-use super::trace::ProvId;
-
 /// Whether Go prints a character in quotes as it is.
 pub(super) fn is_print(c: char) -> bool {
     if c.is_ascii() {
@@ -155,21 +152,4 @@ pub(super) fn unquote_char(text: &str, quote: char) -> Option<(Unit, &str)> {
         '\'' | '"' if escape == quote => simple(escape),
         _ => None,
     }
-}
-
-/// A text as Go's `%q`, each byte with the provenance of what it is made of.
-pub(super) fn push_quoted(out: &mut Builder, text: &Text) {
-    let bytes = text.bytes();
-    let edge = |at: usize| if bytes.is_empty() { ProvId::default() } else { text.prov_at(at) };
-    out.push(b"\"", edge(0));
-    let mut at = 0;
-    let mut piece = Vec::new();
-    for (range, prov) in text.runs() {
-        piece.clear();
-        while at < range.end {
-            at += quote_step(&bytes[at..], '"', false, &mut piece);
-        }
-        out.push(&piece, prov);
-    }
-    out.push(b"\"", edge(bytes.len().saturating_sub(1)));
 }

@@ -1,11 +1,11 @@
 //! Sprig's functions over maps, and those that choose between values.
 
 use super::{sprig, strval, variadic};
+use crate::lang::template::bound::Bound;
 use crate::lang::template::compare::deep_equal;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Purity, Ty};
-use crate::lang::template::limits::Bound;
 use crate::lang::template::rope::Text;
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Elem, Entry, Kind, List, Map, MapType, Val};
@@ -195,9 +195,7 @@ fn merge_maps(call: &mut Call<'_>, target: &Map, source: &Map, overwrite: bool, 
             continue;
         }
         if let (Kind::Map(new), Some(Val { kind: Kind::Map(old), .. })) = (&entry.val.kind, &old) {
-            if old.ty == new.ty || depth == 0 || old.ty != MapType::Strings {
-                merge_maps(call, old, new, overwrite, depth + 1)?;
-            }
+            merge_maps(call, old, new, overwrite, depth + 1)?;
         }
         let old_is_empty = old.as_ref().is_none_or(is_empty);
         let both = matches!(

@@ -1,10 +1,10 @@
 //! JSON, as Go's `encoding/json` writes and reads it.
 
 use super::Native;
+use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
-use crate::lang::template::limits::Bound;
 use crate::lang::template::print::float_shortest;
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::{ProvId, SetId, Trace};

@@ -2,9 +2,9 @@
 
 use super::sprig;
 use crate::go::regexp::{GoFinder, RegexpError};
+use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::function::{Call, Flow, Function, Ty};
-use crate::lang::template::limits::Bound;
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Elem, List, Val};

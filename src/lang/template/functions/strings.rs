@@ -5,7 +5,7 @@ use super::{sprig, strval, variadic};
 use crate::lang::template::error::{Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Ty};
-use crate::lang::template::quote::{decode, push_quoted};
+use crate::lang::template::quote::decode;
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::ProvId;
 use crate::lang::template::value::{Kind, Val};
@@ -294,7 +294,7 @@ fn quote(call: &mut Call<'_>) -> Result<Val> {
             out.push(b" ", ProvId::default());
         }
         let text = strval(call, val);
-        push_quoted(&mut out, &text);
+        flow::push_quoted(&mut out, &text);
         call.cx.text(out.len())?;
     }
     call.built(out)

@@ -2,9 +2,9 @@
 
 use super::Native;
 use super::json::error_map;
+use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
-use crate::lang::template::limits::Bound;
 use crate::lang::template::print::float_shortest;
 use crate::lang::template::rope::Text;
 use crate::lang::template::time::parse as parse_time;
@@ -16,11 +16,8 @@ const fn helm(name: &'static str, params: &'static [Ty], run: Native) -> Functio
     Function { name, library, params, is_variadic: false, purity, flow, run }
 }
 
-pub(super) const TABLE: &[Function] = &[
-    helm("toToml", &[Ty::Any], to_toml),
-    helm("mustToToml", &[Ty::Any], must_to_toml),
-    helm("fromToml", &[Ty::Str], from_toml),
-];
+pub(super) const TABLE: &[Function] =
+    &[helm("toToml", &[Ty::Any], to_toml), helm("fromToml", &[Ty::Str], from_toml)];
 
 /// How deeply values are written.
 const DEPTH_LIMIT: usize = 200;
@@ -272,13 +269,8 @@ fn to_toml(call: &mut Call<'_>) -> Result<Val> {
     }
 }
 
-fn must_to_toml(call: &mut Call<'_>) -> Result<Val> {
-    let text = written(call)?;
-    call.made(text)
-}
-
 /// A value as the decoder gives it: integers `int64`, dates as moments.
-fn value(call: &mut Call<'_>, found: toml::Value, prov: ProvId, set: SetId) -> Val {
+fn value(found: toml::Value, prov: ProvId, set: SetId) -> Val {
     match found {
         toml::Value::String(text) => Val::text(Text::new(text.into_bytes(), prov)),
         toml::Value::Integer(value) => Val::int64(value, set),
@@ -300,13 +292,13 @@ fn value(call: &mut Call<'_>, found: toml::Value, prov: ProvId, set: SetId) -> V
         }
         toml::Value::Array(items) => {
             let tables = !items.is_empty() && items.iter().all(|item| item.is_table());
-            let items = items.into_iter().map(|item| value(call, item, prov, set)).collect();
+            let items = items.into_iter().map(|item| value(item, prov, set)).collect();
             Val::list(List::new(items, if tables { Elem::Maps } else { Elem::Any })).with(set)
         }
         toml::Value::Table(table) => {
             let map = Map::new(MapType::Any);
             for (key, item) in table {
-                let val = value(call, item, prov, set);
+                let val = value(item, prov, set);
                 map.insert(key.as_bytes(), set, val);
             }
             Val::map(map).with(set)
@@ -334,7 +326,7 @@ fn from_toml(call: &mut Call<'_>) -> Result<Val> {
     let set = call.set(0);
     let prov = call.cx.trace.plain(set);
     match text.parse::<toml::Table>() {
-        Ok(table) => Ok(value(call, toml::Value::Table(table), prov, set)),
+        Ok(table) => Ok(value(toml::Value::Table(table), prov, set)),
         Err(error) => {
             let message = refusal(&text, &error);
             Ok(error_map(call, message, set))

@@ -2,10 +2,10 @@
 
 use super::Native;
 use super::json::{error_list, error_map, typed};
+use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
-use crate::lang::template::limits::Bound;
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
