@@ -317,7 +317,8 @@ impl Emitter<'_> {
                     Scalar::Float(value) if self.pretty => Cow::Owned(format_float_yaml(value)),
                     _ => other_scalar(node, &scalar, format_float_yaml)?,
                 };
-                if matches!(scalar, Scalar::Str(_) | Scalar::Timestamp(_)) {
+                let is_string = matches!(scalar, Scalar::Str(_));
+                if is_string || (matches!(scalar, Scalar::Timestamp(_)) && !self.pretty) {
                     self.string(&text, context);
                 } else {
                     self.scalar(&text, ScalarStyle::Plain, context);

@@ -86,6 +86,7 @@ mod simulators;
 mod substitution;
 mod suspend;
 mod template_cases;
+mod templates;
 mod transcripts;
 mod unknown_fields;
 mod versions;

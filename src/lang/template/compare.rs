@@ -67,13 +67,27 @@ fn eq_one(a: &Val, b: &Val) -> Result<bool> {
         }
         (Some(left), Some(right)) if left == right => Ok(basic_equal(a, b)),
         (Some(_), Some(_)) => incompatible(a, b),
-        (None, None) if a.is_nil() || b.is_nil() => Ok(a.is_nil() && b.is_nil()),
+        (None, None) => eq_others(a, b),
         _ if a.is_nil() || b.is_nil() => Ok(false),
-        (None, None) if !is_comparable(b) => non_comparable(b),
-        (None, None) if !is_comparable(a) => non_comparable(a),
-        (None, None) => Ok(a.type_name() == b.type_name() && deep_equal(a, b)),
         _ => incompatible(a, b),
     }
+}
+
+/// Of values that are no scalars.
+fn eq_others(a: &Val, b: &Val) -> Result<bool> {
+    let is_nil = |val: &Val| val.is_nil() || matches!(&val.kind, Kind::List(list) if list.is_nil);
+    if !a.is_nil() && !b.is_nil() && a.kind_name() != b.kind_name() {
+        let (left, right) = (super::printf::shown_as_text(a), super::print::shown(b));
+        let types = (a.type_name(), b.type_name());
+        return fail(format!("non-comparable types {left}: {}, {}: {right}", types.0, types.1));
+    }
+    if is_nil(a) || is_nil(b) {
+        return Ok(is_nil(a) && is_nil(b));
+    }
+    if !is_comparable(b) {
+        return non_comparable(b);
+    }
+    Ok(a.type_name() == b.type_name() && deep_equal(a, b))
 }
 
 fn basic_equal(a: &Val, b: &Val) -> bool {

@@ -1,6 +1,6 @@
 //! The face of the room: templates are added, values are made, templates are run.
 
-use super::ast::{Source, Tree, is_empty};
+use super::ast::{Shown, Source, Tree, is_empty};
 use super::bound::Bound;
 use super::error::Fault;
 use super::exec::{Execution, Set, Template, without_no_value};
@@ -140,6 +140,13 @@ impl Engine {
         self.execution.sources.get(source as usize).map(|source| &*source.text)
     }
 
+    /// A template as Go writes it back.
+    pub fn shown(&self, name: &str) -> Option<String> {
+        let template = self.templates.get(name)?;
+        let text = &template.source.text;
+        Some(template.tree.root.iter().map(|node| Shown(node, text).to_string()).collect())
+    }
+
     /// Makes values for this engine's runs.
     pub fn data(&mut self) -> Data<'_> {
         Data { cx: &mut self.execution.cx }
@@ -264,7 +271,7 @@ impl Data<'_> {
     pub fn values(&mut self, map: &Val) -> Val {
         match &map.kind {
             Kind::Map(of) => {
-                let map_of = Map { ty: MapType::Values, entries: of.entries.clone() };
+                let map_of = Map { ty: MapType::Values, ..of.clone() };
                 Val::map(map_of).with(map.from)
             }
             _ => map.clone(),

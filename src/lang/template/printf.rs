@@ -209,7 +209,7 @@ impl Formatter<'_> {
         }
         match verb {
             'T' => self.padded(&val.type_name(), val.from, spec),
-            'p' => self.bad(val, verb, 0),
+            'p' => self.bad(val, verb, spec, 0),
             _ => self.value(val, verb, spec, 0),
         }
     }
@@ -232,9 +232,12 @@ impl Formatter<'_> {
     }
 
     /// `%!VERB(TYPE=VALUE)`.
-    fn bad(&mut self, val: &Val, verb: char, depth: usize) {
+    fn bad(&mut self, val: &Val, verb: char, spec: &Spec, depth: usize) {
         self.str(&format!("%!{verb}({}=", val.type_name()));
-        self.value(val, 'v', &Spec::default(), depth + 1);
+        // With the flags of the verb, but those that only `%v` has.
+        let composite = matches!(val.kind, Kind::List(_) | Kind::Map(_) | Kind::Struct(_));
+        let plain = Spec { sharp: false, plus: spec.plus && !composite, ..spec.clone() };
+        self.value(val, 'v', &plain, depth + 1);
         self.str(")");
     }
 
@@ -246,13 +249,13 @@ impl Formatter<'_> {
             Kind::Nil | Kind::Null => self.padded("<nil>", val.from, &Spec::default()),
             Kind::Bool(value) => match verb {
                 't' | 'v' => self.padded(&value.to_string(), val.from, spec),
-                _ => self.bad(val, verb, depth),
+                _ => self.bad(val, verb, spec, depth),
             },
             Kind::Int(value, ty) => self.int(val, *value, *ty, verb, spec, depth),
             Kind::Float(value) => self.float(val, *value, verb, spec, depth),
             Kind::Complex(real, imaginary) => match verb {
                 'v' | 'g' => self.padded(&complex(*real, *imaginary), val.from, spec),
-                _ => self.bad(val, verb, depth),
+                _ => self.bad(val, verb, spec, depth),
             },
             Kind::Str(text) => {
                 let text = flow::also(self.trace, text, val.from);
@@ -359,7 +362,7 @@ impl Formatter<'_> {
                 self.padded(&shown, from, spec);
             }
             'q' => self.quoted(text, spec),
-            _ => self.bad(val, verb, depth),
+            _ => self.bad(val, verb, spec, depth),
         }
     }
 
@@ -442,7 +445,7 @@ impl Formatter<'_> {
                 }
                 return self.padded(&shown, val.from, &Spec { zero: false, ..spec.clone() });
             }
-            _ => return self.bad(val, verb, depth),
+            _ => return self.bad(val, verb, spec, depth),
         };
         let sharp = (spec.sharp && verb != 'd' && verb != 'v') || verb == 'O';
         let shown = signed(negative, &digits, if sharp { prefix } else { "" }, spec);
@@ -464,7 +467,12 @@ impl Formatter<'_> {
                 if verb == 'E' { shown.to_uppercase() } else { shown }
             }
             'f' | 'F' => fixed(value, spec.precision.unwrap_or(6)),
-            _ => return self.bad(val, verb, depth),
+            'x' | 'X' if spec.precision.is_none() => {
+                let shown = hex_float(value);
+                if verb == 'X' { shown.to_uppercase() } else { shown }
+            }
+            'b' => binary_exponent(value),
+            _ => return self.bad(val, verb, spec, depth),
         };
         let (negative, digits) = match shown.strip_prefix('-') {
             Some(rest) => (true, rest.to_owned()),
@@ -533,6 +541,42 @@ fn hex(bytes: &[u8], is_upper: bool, spec: &Spec) -> String {
         out.push_str(&if is_upper { format!("{byte:02X}") } else { format!("{byte:02x}") });
     }
     out
+}
+
+/// `%x` of a float: all its bits.
+fn hex_float(value: f64) -> String {
+    if let Some(special) = special(value) {
+        return special;
+    }
+    let bits = value.to_bits();
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    if value == 0.0 {
+        return format!("{sign}0x0p+00");
+    }
+    let (mut exponent, mut fraction) = ((bits >> 52 & 0x7ff) as i32 - 1023, bits << 12 >> 12);
+    if exponent == -1023 {
+        // Not normal: shifted until it is.
+        let shift = fraction.leading_zeros() - 11;
+        fraction = fraction << shift & ((1 << 52) - 1);
+        exponent = -1022 - shift as i32;
+    }
+    let digits = format!("{fraction:013x}");
+    let digits = digits.trim_end_matches('0');
+    let point = if digits.is_empty() { "" } else { "." };
+    format!("{sign}0x1{point}{digits}p{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+/// `%b` of a float: its mantissa as a whole number, and the power of two.
+fn binary_exponent(value: f64) -> String {
+    if let Some(special) = special(value) {
+        return special;
+    }
+    let bits = value.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits << 12 >> 12);
+    let (exponent, mantissa) = if exponent == 0 { (1, fraction) } else { (exponent, fraction | 1 << 52) };
+    let exponent = exponent - 1075;
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    format!("{sign}{mantissa}p{}{}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
 fn special(value: f64) -> Option<String> {

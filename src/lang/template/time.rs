@@ -289,6 +289,23 @@ fn fraction_length(text: &str) -> Option<usize> {
     (!bytes.get(end).is_some_and(u8::is_ascii_digit)).then_some(end)
 }
 
+/// The quotes of Go's `time`, which escape whatever is no ASCII.
+fn quote(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => {
+                out.push('\\');
+                out.push(char::from(byte));
+            }
+            b' '..=b'~' | 0x7f => out.push(char::from(byte)),
+            _ => out.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    out.push('"');
+    out
+}
+
 #[derive(Default)]
 struct Parts {
     year: Option<i32>,
@@ -309,7 +326,7 @@ pub(super) fn parse(layout: &str, value: &str) -> Result<Time, String> {
     let mut parts = Parts::default();
     let mut rest = value;
     let mut left = layout;
-    let quoted = |text: &str| super::quote::go_quote(text.as_bytes());
+    let quoted = quote;
     loop {
         let (before, chunk, after) = next_chunk(left);
         let element = chunk.map_or("", |chunk| chunk.0);

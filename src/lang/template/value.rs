@@ -170,6 +170,8 @@ pub(super) enum MapType {
 pub(super) struct Map {
     pub(super) ty: MapType,
     pub(super) entries: Rc<RefCell<Entries>>,
+    /// A map that was never made, which JSON writes as `null`.
+    pub(super) is_nil: bool,
 }
 
 /// Sorted by the bytes of the keys, as Go ranges and prints.
@@ -184,11 +186,11 @@ pub(super) struct Entry {
 
 impl Map {
     pub(super) fn new(ty: MapType) -> Map {
-        Map { ty, entries: Rc::default() }
+        Map { ty, entries: Rc::default(), is_nil: false }
     }
 
     pub(super) fn of(entries: Entries) -> Map {
-        Map { ty: MapType::Any, entries: Rc::new(RefCell::new(entries)) }
+        Map { ty: MapType::Any, entries: Rc::new(RefCell::new(entries)), is_nil: false }
     }
 
     pub(super) fn get(&self, key: &[u8]) -> Option<Val> {

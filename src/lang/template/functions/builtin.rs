@@ -212,15 +212,19 @@ fn printf(call: &mut Call<'_>) -> Result<Val> {
 
 /// `template.evalArgs`: a single text as it is, else as `Sprint`; nil is no value.
 fn operands(call: &mut Call<'_>) -> Result<Text> {
-    if let [one] = call.args {
-        if one.is_nil() {
-            return Ok(Text::new(&b"<no value>"[..], ProvId::default()));
-        }
-        if super::strings::is_text(one) {
-            return Ok(call.text(0));
-        }
+    if let [one] = call.args
+        && super::strings::is_text(one)
+    {
+        return Ok(call.text(0));
     }
-    Ok(sprint(call, false)?.finish())
+    let no_value = Val::text(Text::new(&b"<no value>"[..], ProvId::default()));
+    let args: Vec<Val> = call
+        .args
+        .iter()
+        .map(|val| if val.is_nil() { no_value.clone().with(val.from) } else { val.clone() })
+        .collect();
+    let mut shown = Call { cx: &mut *call.cx, args: &args, under: call.under };
+    Ok(sprint(&mut shown, false)?.finish())
 }
 
 /// Writes a text anew, byte by byte or character by character.

@@ -75,7 +75,7 @@ fn get(call: &mut Call<'_>) -> Result<Val> {
 }
 
 fn set(call: &mut Call<'_>) -> Result<Val> {
-    let Some(map) = call.map(0).cloned() else {
+    let Some(map) = call.map(0).filter(|map| !map.is_nil).cloned() else {
         return fail("assignment to entry in nil map");
     };
     let key = call.text(1);

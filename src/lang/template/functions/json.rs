@@ -107,6 +107,7 @@ impl Writer<'_> {
                 self.plain_string(&encoded, from);
             }
             Kind::List(list) if list.is_nil => self.add("null", val.from),
+            Kind::Map(map) if map.is_nil => self.add("null", val.from),
             Kind::List(list) => self.list(list, val.from, depth)?,
             Kind::Map(map) => {
                 let entries = map.snapshot();
@@ -404,7 +405,9 @@ fn from_json(call: &mut Call<'_>) -> Result<Val> {
     call.cx.step(text.len() / 16)?;
     let from = flow::of_text(&mut call.cx.trace, &text);
     match read(call, &text).and_then(|val| typed(val, true)) {
-        Ok(Val { kind: Kind::Nil, .. }) => Ok(Val::nil().with(from)),
+        Ok(Val { kind: Kind::Nil, .. }) => {
+            Ok(Val::map(Map { is_nil: true, ..Map::new(MapType::Any) }).with(from))
+        }
         Ok(val) => Ok(val),
         Err(message) => Ok(error_map(call, message, from)),
     }

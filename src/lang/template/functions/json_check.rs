@@ -36,6 +36,10 @@ fn shown(byte_at: &[u8]) -> String {
 fn invalid<T>(bytes: &[u8], at: usize, context: &str) -> Result<T, String> {
     match bytes.get(at..).filter(|rest| !rest.is_empty()) {
         Some(rest) => Err(format!("invalid character {} {context}", shown(rest))),
+        // At the end Go's scanner looks at one blank more.
+        None if context.starts_with("in ") || context.contains("decimal point") => {
+            Err(format!("invalid character ' ' {context}"))
+        }
         None => Err(END.to_owned()),
     }
 }

@@ -275,11 +275,15 @@ fn chunk(call: &mut Call<'_>) -> Result<Val> {
     let list = items(call, 1, "Cannot chunk type")?;
     let len = list.len() as i64;
     if size <= 0 {
-        // What Go's arithmetic makes of it.
-        let count = if size == 0 { -1 } else { (len - 1).div_euclid(size) + 1 };
-        return match count {
-            0 => Ok(Val::list(List::new(Vec::new(), Elem::Lists))),
-            _ => fail("runtime error: makeslice: len out of range"),
+        // What Go's arithmetic of floats makes of it.
+        let count = if size == 0 { -1.0 } else { ((len - 1) as f64 / size as f64).floor() + 1.0 };
+        if len == 1 && size < -1 {
+            return Ok(Val::list(List::new(vec![Val::list(list.untyped())], Elem::Lists)));
+        }
+        return if count == 0.0 {
+            Ok(Val::list(List::new(Vec::new(), Elem::Lists)))
+        } else {
+            fail("runtime error: makeslice: len out of range")
         };
     }
     let size = size as usize;

@@ -25,14 +25,14 @@ pub(super) const TABLE: &[Function] = &[
     sprig("typeIsLike", NAMED, Flow::Unites, type_is_like),
     sprig("kindOf", ANY, Flow::Unites, kind_of),
     sprig("kindIs", NAMED, Flow::Unites, kind_is),
-    sprig("base", S, Flow::Unites, base),
-    sprig("osBase", S, Flow::Unites, base),
+    sprig("base", S, Flow::Keeps, base),
+    sprig("osBase", S, Flow::Keeps, base),
     sprig("dir", S, Flow::Unites, dir),
     sprig("osDir", S, Flow::Unites, dir),
     sprig("clean", S, Flow::Unites, clean),
     sprig("osClean", S, Flow::Unites, clean),
-    sprig("ext", S, Flow::Unites, ext),
-    sprig("osExt", S, Flow::Unites, ext),
+    sprig("ext", S, Flow::Keeps, ext),
+    sprig("osExt", S, Flow::Keeps, ext),
     sprig("isAbs", S, Flow::Unites, is_abs),
     sprig("osIsAbs", S, Flow::Unites, is_abs),
     sprig("sha1sum", S, Flow::Unites, sha1sum),
@@ -87,21 +87,21 @@ fn kind_is(call: &mut Call<'_>) -> Result<Val> {
 }
 
 /// `path.Clean`.
-fn cleaned(path: &str) -> String {
-    let is_rooted = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
+fn cleaned(path: &[u8]) -> Vec<u8> {
+    let is_rooted = path.starts_with(b"/");
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in path.split(|b| *b == b'/') {
         match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
-            ".." if is_rooted => {}
+            b"" | b"." => {}
+            b".." if parts.last().is_some_and(|last| *last != b"..") => drop(parts.pop()),
+            b".." if is_rooted => {}
             part => parts.push(part),
         }
     }
-    let joined = parts.join("/");
+    let joined = parts.join(&b'/');
     match (is_rooted, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".to_owned(),
+        (true, _) => [b"/", &*joined].concat(),
+        (false, true) => b".".to_vec(),
         (false, false) => joined,
     }
 }
@@ -117,26 +117,29 @@ pub(in crate::lang::template) fn base_name(path: &str) -> &str {
 }
 
 fn base(call: &mut Call<'_>) -> Result<Val> {
-    let path = call.string(0);
-    call.made(base_name(&path))
+    let path = call.bytes(0);
+    let end = path.iter().rposition(|b| *b != b'/').map_or(0, |at| at + 1);
+    if end == 0 {
+        return call.made(if path.is_empty() { "." } else { "/" });
+    }
+    let start = path[..end].iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
+    Ok(Val::text(call.text(0).slice(start..end)))
 }
 
 fn dir(call: &mut Call<'_>) -> Result<Val> {
-    let path = call.string(0);
-    let end = path.rfind('/').map_or(0, |at| at + 1);
+    let path = call.bytes(0);
+    let end = path.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
     call.made(cleaned(&path[..end]))
 }
 
 fn clean(call: &mut Call<'_>) -> Result<Val> {
-    let path = call.string(0);
-    call.made(cleaned(&path))
+    call.made(cleaned(call.bytes(0)))
 }
 
 fn ext(call: &mut Call<'_>) -> Result<Val> {
-    let path = call.string(0);
-    let base = path.rsplit('/').next().unwrap_or_default();
-    let ext = base.rfind('.').map_or("", |at| &base[at..]).to_owned();
-    call.made(ext)
+    let path = call.bytes(0);
+    let found = path.iter().rposition(|b| matches!(b, b'.' | b'/')).filter(|at| path[*at] == b'.');
+    Ok(Val::text(call.text(0).slice(found.unwrap_or(path.len())..path.len())))
 }
 
 fn is_abs(call: &mut Call<'_>) -> Result<Val> {
@@ -296,13 +299,18 @@ fn decode_base32(text: &[u8]) -> std::result::Result<Vec<u8>, usize> {
         let mut ended = false;
         for index in 0..8 {
             let Some(byte) = text.get(at + index) else {
-                return Err(text.len());
+                return Err(text.len() - index);
             };
-            if *byte == b'=' && index >= 2 && at + 8 >= text.len() {
-                if (index..8).any(|rest| text.get(at + rest) != Some(&b'=')) {
-                    return Err(at + index);
+            let behind = text.len() - (at + index + 1);
+            if *byte == b'=' && index >= 2 && behind < 8 {
+                if behind + index < 7 {
+                    return Err(text.len());
                 }
-                if matches!(index, 1 | 3 | 6) {
+                let padding = &text[at + index + 1..];
+                if let Some(other) = padding.iter().take(7 - index).position(|b| *b != b'=') {
+                    return Err(at + index + other);
+                }
+                if matches!(index, 3 | 6) {
                     return Err(at + index);
                 }
                 ended = true;
@@ -392,7 +400,8 @@ enum Class {
     Invalid,
     Number,
     Upper,
-    Other,
+    Letter,
+    Symbol,
     Punct,
     Connector,
 }
@@ -410,11 +419,24 @@ fn class(c: char) -> Class {
         Class::Number
     } else if is_connector(c) {
         Class::Connector
-    } else if c.is_ascii_punctuation() {
+    } else if c.is_alphabetic() {
+        Class::Letter
+    } else if is_punctuation(c) {
         Class::Punct
     } else {
-        Class::Other
+        Class::Symbol
     }
+}
+
+/// Go's `unicode.IsPunct`.
+fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_punctuation() && !matches!(c, '$' | '+' | '<' | '=' | '>' | '^' | '`' | '|' | '~');
+    }
+    static PUNCT: std::sync::OnceLock<Option<regex::Regex>> = std::sync::OnceLock::new();
+    let pattern = PUNCT.get_or_init(|| regex::Regex::new(r"^\p{P}$").ok());
+    let mut buffer = [0; 4];
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(c.encode_utf8(&mut buffer)))
 }
 
 /// `xstrings.ToPascalCase`.
@@ -429,8 +451,12 @@ fn camelcase(call: &mut Call<'_>) -> Result<Val> {
         at += 1;
     }
     if at == chars.len() {
+        // Go writes the last one twice.
+        out.extend(chars.last());
         return call.made(out);
     }
+    // Of several upper case letters in a row only the first stays one.
+    let mut after_upper = chars[at].is_uppercase();
     let mut before = super::strings::upper_of(chars[at]);
     at += 1;
     while at < chars.len() {
@@ -440,10 +466,12 @@ fn camelcase(call: &mut Call<'_>) -> Result<Val> {
             out.push(before);
             before = c;
         } else if is_connector(before) {
+            after_upper = c.is_uppercase();
             before = super::strings::upper_of(c);
         } else {
             out.push(before);
-            before = c;
+            after_upper &= c.is_uppercase();
+            before = if after_upper { super::strings::lower_of(c) } else { c };
         }
     }
     out.push(before);
@@ -474,7 +502,7 @@ fn words(text: &str, connector: char) -> String {
         (kind, word, rest) = next_word(rest);
         match previous {
             Class::Number => {
-                while matches!(kind, Class::Other | Class::Number) {
+                while matches!(kind, Class::Letter | Class::Number) {
                     push_lower(&mut out, word, kind, connector);
                     (kind, word, rest) = next_word(rest);
                 }
@@ -490,7 +518,7 @@ fn words(text: &str, connector: char) -> String {
                 }
                 let number = word;
                 (kind, word, rest) = next_word(rest);
-                if kind != Class::Other {
+                if kind != Class::Letter {
                     push_lower(&mut out, number, Class::Number, connector);
                     if !matches!(kind, Class::Connector | Class::Punct) {
                         out.push(connector);
@@ -499,7 +527,7 @@ fn words(text: &str, connector: char) -> String {
                 }
                 out.push(connector);
                 push_lower(&mut out, number, Class::Number, connector);
-                while matches!(kind, Class::Other | Class::Number) {
+                while matches!(kind, Class::Letter | Class::Number) {
                     push_lower(&mut out, word, kind, connector);
                     (kind, word, rest) = next_word(rest);
                 }
@@ -536,9 +564,9 @@ fn next_word(chars: &[char]) -> (Class, &[char], &[char]) {
             let end = run(1, Class::Upper);
             if end > 1 {
                 // Behind several upper case letters, the last one begins the next word.
-                if chars.get(end).is_some_and(|c| class(*c) == Class::Other) { end - 1 } else { end }
+                if chars.get(end).is_some_and(|c| class(*c) == Class::Letter) { end - 1 } else { end }
             } else {
-                run(1, Class::Other)
+                run(1, Class::Letter)
             }
         }
         Class::Punct | Class::Invalid => 1,

@@ -239,21 +239,33 @@ fn swapcase(call: &mut Call<'_>) -> Result<Val> {
     })
 }
 
+/// As [`by_character`], where Go's library takes each byte for a character.
+fn by_byte(call: &mut Call<'_>, mut keeps: impl FnMut(char) -> bool) -> Result<Val> {
+    let text = call.text(0);
+    let mut out = Builder::default();
+    let mut buffer = [0; 4];
+    for (range, prov) in text.runs() {
+        for byte in &text.bytes()[range] {
+            let c = char::from(*byte);
+            if keeps(c) {
+                out.push(c.encode_utf8(&mut buffer).as_bytes(), prov);
+            }
+        }
+    }
+    call.built(out)
+}
+
 fn nospace(call: &mut Call<'_>) -> Result<Val> {
-    by_character(call, 0, |c, out| {
-        out.push(c);
-        !is_space(c)
-    })
+    by_byte(call, |c| !is_space(c))
 }
 
 fn initials(call: &mut Call<'_>) -> Result<Val> {
     let mut at_start = true;
-    by_character(call, 0, |c, out| {
+    by_byte(call, |c| {
         if is_space(c) {
             at_start = true;
             return false;
         }
-        out.push(c);
         std::mem::take(&mut at_start)
     })
 }
@@ -483,21 +495,20 @@ fn abbrev_both(call: &mut Call<'_>) -> Result<Val> {
 }
 
 fn wrap(call: &mut Call<'_>) -> Result<Val> {
-    let text = wrapped(&call.string(1), call.int(0), "\n", false);
+    let text = wrapped(call.bytes(1), call.int(0), "\n", false);
     call.made(text)
 }
 
 fn wrap_with(call: &mut Call<'_>) -> Result<Val> {
     let separator = call.string(1);
     let separator = if separator.is_empty() { "\n" } else { &separator };
-    let text = wrapped(&call.string(2), call.int(0), separator, true);
+    let text = wrapped(call.bytes(2), call.int(0), separator, true);
     call.made(text)
 }
 
 /// `goutils.WrapCustom`.
-fn wrapped(text: &str, width: i64, separator: &str, long_words: bool) -> String {
+fn wrapped(bytes: &[u8], width: i64, separator: &str, long_words: bool) -> Vec<u8> {
     let width = width.max(1) as usize;
-    let bytes = text.as_bytes();
     let mut out: Vec<u8> = Vec::with_capacity(bytes.len() + 32);
     let mut offset = 0;
     while bytes.len() - offset > width {
@@ -533,7 +544,7 @@ fn wrapped(text: &str, width: i64, separator: &str, long_words: bool) -> String 
         }
     }
     out.extend_from_slice(&bytes[offset.min(bytes.len())..]);
-    String::from_utf8_lossy(&out).into_owned()
+    out
 }
 
 /// Whether a value is a text.

@@ -5,7 +5,7 @@ use super::json::error_map;
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
-use crate::lang::template::print::float_shortest;
+use crate::lang::template::print::float_v;
 use crate::lang::template::rope::Text;
 use crate::lang::template::time::parse as parse_time;
 use crate::lang::template::trace::{ProvId, SetId};
@@ -245,7 +245,7 @@ fn float(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    let shown = float_shortest(value, 21);
+    let shown = float_v(value);
     if shown.contains(['.', 'e']) { shown } else { format!("{shown}.0") }
 }
 
@@ -317,7 +317,19 @@ fn refusal(text: &str, error: &toml::de::Error) -> String {
     {
         return format!("toml: line {line} (last key \"{}\"): unexpected EOF; expected value", name.trim());
     }
-    format!("toml: line {line}: {}", error.message())
+    let is_bare = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    let trimmed = current.trim_start();
+    let rest = trimmed[trimmed.bytes().take_while(|b| is_bare(b)).count()..].trim_start();
+    let is_header = trimmed.starts_with(['[', '"', '\'', '#']);
+    match rest.chars().next() {
+        None if !is_header => {
+            format!("toml: line {line}: unexpected EOF; expected key separator '='")
+        }
+        Some(c) if !is_header && !matches!(c, '=' | '.') => {
+            format!("toml: line {line}: expected '.' or '=', but got '{c}' instead")
+        }
+        _ => format!("toml: line {line}: {}", error.message()),
+    }
 }
 
 fn from_toml(call: &mut Call<'_>) -> Result<Val> {

@@ -68,6 +68,7 @@ impl Tree {
                 Value::Str(encoded.into())
             }
             Kind::List(list) if list.is_nil && !self.pretty => Value::Null,
+            Kind::Map(map) if map.is_nil && !self.pretty => Value::Null,
             Kind::List(list) => {
                 let items: Result<Vec<Node>> =
                     list.iter().map(|item| self.node(&item, SetId::NONE, depth + 1)).collect();
@@ -89,6 +90,9 @@ impl Tree {
                 } else {
                     self.fields(exported.map(|(name, val)| (name.as_bytes(), SetId::NONE, val)), depth)?
                 }
+            }
+            Kind::Time(time) if self.pretty => {
+                Value::Plain(time.format("2006-01-02T15:04:05.999999999Z07:00").into())
             }
             Kind::Time(time) => Value::Str(time.format("2006-01-02T15:04:05.999999999Z07:00").into()),
             Kind::Version(version) => Value::Str(version.full().into()),

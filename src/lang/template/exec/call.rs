@@ -1,0 +1,223 @@
+//! Calls of functions, of those too that run templates.
+
+use super::{At, Execution, Frame, Parsed, Set, Template, without_no_value};
+use crate::lang::template::ast::{Term, Tree};
+use crate::lang::template::error::{Fault, Result};
+use crate::lang::template::flow;
+use crate::lang::template::function::{Call, Flow, Function, Run, Ty};
+use crate::lang::template::rope::Text;
+use crate::lang::template::trace::SetId;
+use crate::lang::template::value::{Kind, Val};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+impl Execution {
+    #[allow(clippy::too_many_arguments, reason = "Go's own shape")]
+    pub(super) fn function<'t>(
+        &mut self,
+        frame: &mut Frame<'t>,
+        dot: &Val,
+        term: &'t Term,
+        name: &str,
+        at: At<'t>,
+        args: &'t [Term],
+        last: Option<Val>,
+    ) -> Result<Val> {
+        frame.at = At::Term(term);
+        let Some(function) = (self.functions)(name) else {
+            let name = crate::lang::template::quote::go_quote(name.as_bytes());
+            return Err(frame.fault(format!("{name} is not a defined function")));
+        };
+        self.call(frame, dot, function, at, args, last, None)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "Go's own shape")]
+    pub(super) fn call<'t>(
+        &mut self,
+        frame: &mut Frame<'t>,
+        dot: &Val,
+        function: &'static Function,
+        at: At<'t>,
+        args: &'t [Term],
+        last: Option<Val>,
+        receiver: Option<Val>,
+    ) -> Result<Val> {
+        let args = args.get(1..).unwrap_or_default();
+        let params = function.params;
+        let count = args.len() + usize::from(last.is_some());
+        let fixed = params.len() - usize::from(function.is_variadic);
+        let name = function.name;
+        if function.is_variadic && count < fixed {
+            let got = args.len();
+            return Err(
+                frame.fault(format!("wrong number of args for {name}: want at least {fixed} got {got}"))
+            );
+        }
+        if !function.is_variadic && count != fixed {
+            return Err(frame.fault(format!("wrong number of args for {name}: want {fixed} got {count}")));
+        }
+        if let Run::And | Run::Or = function.run {
+            return self.and_or(frame, dot, matches!(function.run, Run::Or), args, last);
+        }
+        let ty = |index: usize| params[index.min(params.len() - 1)];
+        let mut values = Vec::with_capacity(count + 1);
+        values.extend(receiver);
+        for (index, arg) in args.iter().enumerate() {
+            values.push(self.arg(frame, dot, Some(ty(index)), arg)?);
+        }
+        if let Some(last) = last {
+            values.push(self.validate(frame, last, ty(args.len()))?);
+        }
+        let result = match function.run {
+            Run::Include => self.include(&values),
+            Run::Tpl => self.tpl(&values),
+            Run::Native(run) => self.native(function, run, &values),
+            Run::And | Run::Or => Ok(Val::nil()),
+        };
+        result.map_err(|cause| {
+            frame.at = at;
+            frame.calling(name, *cause)
+        })
+    }
+
+    pub(super) fn native(
+        &mut self,
+        function: &Function,
+        run: fn(&mut Call<'_>) -> Result<Val>,
+        values: &[Val],
+    ) -> Result<Val> {
+        self.cx.step(1)?;
+        let under = self.cx.trace.question(self.under);
+        let result = run(&mut Call { cx: &mut self.cx, args: values, under })?;
+        let from = match function.flow {
+            Flow::Unites => {
+                let mut from = result.from;
+                for value in values {
+                    let set = flow::deep(&mut self.cx.trace, value);
+                    from = self.cx.trace.union(from, set);
+                }
+                from
+            }
+            _ => result.from,
+        };
+        Ok(result.with(from))
+    }
+
+    /// `and` and `or` evaluate no further than they have to.
+    pub(super) fn and_or<'t>(
+        &mut self,
+        frame: &mut Frame<'t>,
+        dot: &Val,
+        is_or: bool,
+        args: &'t [Term],
+        last: Option<Val>,
+    ) -> Result<Val> {
+        let mut decided = SetId::NONE;
+        let mut value = Val::nil();
+        for (index, arg) in args.iter().enumerate() {
+            value = self.arg(frame, dot, Some(Ty::Value), arg)?;
+            let is_last = index + 1 == args.len() && last.is_none();
+            if value.truth() == is_or || is_last {
+                let from = self.cx.trace.union(value.from, decided);
+                return Ok(value.with(from));
+            }
+            let set = flow::of(&mut self.cx.trace, &value);
+            let set = self.cx.trace.decides(set);
+            decided = self.cx.trace.union(decided, set);
+        }
+        let value = match last {
+            Some(last) => self.validate(frame, last, Ty::Value)?,
+            None => value,
+        };
+        let from = self.cx.trace.union(value.from, decided);
+        Ok(value.with(from))
+    }
+
+    pub(super) fn include(&mut self, values: &[Val]) -> Result<Val> {
+        let [Val { kind: Kind::Str(name), .. }, data] = values else {
+            return Ok(Val::nil());
+        };
+        const NESTED: usize = 1000;
+        let by = flow::of(&mut self.cx.trace, &values[0]);
+        let name: Rc<str> = name.str().into();
+        let count = self.included.get(&name).copied().unwrap_or(0);
+        if count > NESTED {
+            let fault = Fault::new("unable to execute template");
+            return Err(fault.wrapped(&format!("rendering template has a nested reference name: {name}: ")));
+        }
+        let set = self.set.clone();
+        let Some(template) = set.get(&name) else {
+            let quoted = crate::lang::template::quote::go_quote(name.as_bytes());
+            let message = format!("template: no template {quoted} associated with template \"gotpl\"");
+            return Err(Fault::new(message));
+        };
+        self.included.insert(name.clone(), count + 1);
+        let result = self.execute(template, data.clone());
+        self.included.insert(name, count);
+        let text = result?;
+        Ok(flow::decided(&mut self.cx.trace, Val::text(text), by))
+    }
+
+    pub(super) fn tpl(&mut self, values: &[Val]) -> Result<Val> {
+        let [Val { kind: Kind::Str(text), from, .. }, data] = values else {
+            return Ok(Val::nil());
+        };
+        let text = flow::also(&mut self.cx.trace, text, *from);
+        if memchr::memmem::find(text.bytes(), b"{{").is_none() {
+            return Ok(Val::text(without_no_value(&text)));
+        }
+        let quoted = crate::lang::template::quote::go_quote(text.bytes());
+        let (parsed, base) = self.parsed(&text);
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(message) => {
+                return Err(Fault::new(message).wrapped(&format!("cannot parse template {quoted}: ")));
+            }
+        };
+        let mut set = Set { outer: Some(self.set.clone()), templates: FxHashMap::default() };
+        let own = |tree: &Rc<Tree>| Template {
+            tree: tree.clone(),
+            source: parsed.source.clone(),
+            base,
+            text: Some(text.clone()),
+        };
+        for tree in &parsed.trees {
+            let is_known = self.set.get(&tree.name).is_some();
+            if !(is_known && crate::lang::template::ast::is_empty(&tree.root, &parsed.source.text)) {
+                set.templates.insert(tree.name.clone(), own(tree));
+            }
+        }
+        let template = own(&parsed.trees[0]);
+        let outer = std::mem::replace(&mut self.set, Rc::new(set));
+        let result = self.execute(&template, data.clone());
+        self.set = outer;
+        let text = result
+            .map_err(|fault| fault.wrapped(&format!("error during tpl function execution for {quoted}: ")))?;
+        Ok(Val::text(without_no_value(&text)))
+    }
+
+    /// The text of a `tpl`, parsed once for each text.
+    pub(super) fn parsed(&mut self, text: &Text) -> (Parsed, u32) {
+        let key: Rc<[u8]> = text.bytes().into();
+        if let Some(known) = self.parsed.get(&key) {
+            return known.clone();
+        }
+        let index = self.sources.len() as u32;
+        let functions = self.functions;
+        let is_function = move |name: &str| functions(name).is_some();
+        let parsed = crate::lang::template::parse::parse(
+            "gotpl",
+            &text.str(),
+            &crate::lang::template::lex::Delimiters::default(),
+            &is_function,
+        );
+        let base = self.cx.trace.add_source(index, &parsed.source.spans);
+        self.sources.push(parsed.source.clone());
+        let parsed = match parsed.errors.first() {
+            Some(error) => Err(Rc::from(&*error.message)),
+            None => Ok(Rc::new(parsed)),
+        };
+        self.parsed.insert(key, (parsed.clone(), base));
+        (parsed, base)
+    }
+}

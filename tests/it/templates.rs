@@ -1,0 +1,373 @@
+//! Templates beyond what Helm can say: where bytes come from, what is unknown, what is
+//! bounded, and all mistakes of a text.
+
+use crate::support::generated;
+use crate::support::recordings;
+use forebay::internals::lang::template::{
+    Bound, Data, Engine, Failure, Flow, Limits, OriginId, Part, Run, Source, Val, page, with_stack,
+};
+
+/// A map of texts, the first with origin 1, the next with 2, and so on.
+fn texts(data: &mut Data<'_>, pairs: &[(&str, &str)]) -> Val {
+    let entries = pairs
+        .iter()
+        .enumerate()
+        .map(|(index, (key, text))| ((*key).to_owned(), data.text(text, Some(OriginId(index as u32 + 1)))))
+        .collect();
+    data.map(entries, Some(OriginId(0)))
+}
+
+/// What a text writes with these values: each part's bytes, and what flowed in.
+fn parts(text: &str, pairs: &[(&str, &str)]) -> Vec<(String, Vec<u32>, Part)> {
+    with_stack(|| {
+        let mut engine = Engine::new(&Run { origins: true, ..Run::default() });
+        assert_eq!(engine.add("t", text), [], "{text}");
+        let values = texts(&mut engine.data(), pairs);
+        let output = engine.run("t", &values).unwrap_or_else(|failure| panic!("{text}: {failure:?}"));
+        let bytes = output.bytes().to_vec();
+        let parts = engine.parts(&output);
+        let covered: usize = parts.iter().map(|part| part.bytes.len()).sum();
+        assert_eq!(covered, bytes.len(), "{text}: every byte is of a part");
+        parts
+            .into_iter()
+            .map(|part| {
+                let shown = String::from_utf8_lossy(&bytes[part.bytes.clone()]).into_owned();
+                (shown, flowed(&part.from, false), part)
+            })
+            .collect()
+    })
+    .expect("a thread")
+}
+
+/// The origins among flows: those of values, or those that decided.
+fn flowed(flows: &[Flow], decided: bool) -> Vec<u32> {
+    let of = |flow: &Flow| match &flow.source {
+        Source::Value(origin) => Some(origin.0),
+        _ => None,
+    };
+    flows.iter().filter(|flow| flow.decided == decided).filter_map(of).collect()
+}
+
+/// Bytes and origins of what is not of the template alone.
+fn origins(text: &str, pairs: &[(&str, &str)]) -> Vec<(String, Vec<u32>)> {
+    let parts = parts(text, pairs);
+    let mut merged: Vec<(String, Vec<u32>)> = Vec::new();
+    for (shown, from, _) in parts {
+        match merged.last_mut() {
+            Some((text, known)) if *known == from => text.push_str(&shown),
+            _ => merged.push((shown, from)),
+        }
+    }
+    merged.retain(|(_, from)| !from.is_empty());
+    merged
+}
+
+#[test]
+fn equal_values_at_two_keys_have_different_origins() {
+    let same = [("a", "same"), ("b", "same")];
+    let of = |text: &str| origins(text, &same);
+    let both = |a: &str, b: &str| vec![(a.to_owned(), vec![1]), (b.to_owned(), vec![2])];
+    assert_eq!(of("{{ .a }}-{{ .b }}"), both("same", "same"));
+    assert_eq!(of("{{ printf \"%s-%s\" .a .b }}"), both("same", "same"));
+    assert_eq!(of("{{ quote .a .b }}"), both("\"same\"", "\"same\""));
+    assert_eq!(of("{{ upper .a }} {{ .b | trunc 2 }}"), both("SAME", "sa"));
+    assert_eq!(of("{{ list .a .b | join \",\" }}"), both("same", "same"));
+    assert_eq!(of("{{ dict \"x\" .a \"y\" .b | toYaml }}"), both("same", "same"));
+    assert_eq!(of("{{ dict \"x\" .a \"y\" .b | toJson }}"), both("\"same\"", "\"same\""));
+    assert_eq!(of("{{ range $k, $v := . }}{{ $v }};{{ end }}"), both("same", "same"));
+    assert_eq!(
+        of("{{ $d := dict }}{{ $_ := set $d \"k\" .b }}{{ $d.k }}"),
+        vec![("same".to_owned(), vec![2])]
+    );
+    assert_eq!(of("{{ (fromYaml (printf \"x: %s\\nz: %s\" .a .b)).z }}"), vec![("same".to_owned(), vec![2])]);
+    assert_eq!(of("{{ sha256sum (print .a .b) | len }}"), vec![("64".to_owned(), vec![1, 2])]);
+    assert_eq!(of("{{ tpl \"{{ .b }}\" . }}"), vec![("same".to_owned(), vec![2])]);
+    assert_eq!(
+        of("{{ define \"d\" }}<{{ . }}>{{ end }}{{ include \"d\" .a | indent 1 }}"),
+        vec![("same".to_owned(), vec![1])]
+    );
+    assert_eq!(
+        of("{{ replace \"m\" .b .a }}"),
+        vec![("sa".to_owned(), vec![1]), ("same".to_owned(), vec![2]), ("e".to_owned(), vec![1]),]
+    );
+}
+
+#[test]
+fn a_default_says_which_value_was_empty() {
+    let values = [("a", ""), ("b", "other")];
+    let parts = parts("{{ .a | default .b }}{{ .missing | default \"x\" }}", &values);
+    let (shown, from, first) = &parts[0];
+    assert_eq!((&**shown, &**from), ("other", &[2][..]));
+    assert_eq!(flowed(&first.from, true), [1]);
+    let (shown, from, second) = &parts[1];
+    assert_eq!((&**shown, &**from), ("x", &[][..]));
+    let absent = Source::Absent(vec![OriginId(0)], "missing".to_owned());
+    assert!(second.from.iter().any(|flow| flow.decided && flow.source == absent), "{second:?}");
+}
+
+#[test]
+fn a_part_says_who_wrote_it_and_under_which_condition() {
+    let text = "{{ define \"d\" }}[{{ .a }}]{{ end }}{{ if .b }}{{ include \"d\" . }}{{ end }}";
+    let parts = parts(text, &[("a", "x"), ("b", "y")]);
+    let (_, _, value) = parts.iter().find(|(shown, ..)| shown == "x").expect("the value");
+    let place = value.written_by.expect("a node wrote it");
+    assert_eq!(&text[place.span.start as usize..place.span.end as usize], "{{ .a }}");
+    let [condition] = &*value.under else { panic!("one condition: {:?}", value.under) };
+    let asked = condition.asked.expect("a node asked");
+    assert_eq!(&text[asked.span.start as usize..asked.span.end as usize], "{{ if .b }}");
+    assert_eq!(flowed(&condition.on, false), [2]);
+}
+
+#[test]
+fn a_variable_knows_the_condition_that_assigned_it_and_the_one_that_did_not() {
+    for (value, shown) in [("yes", "two"), ("", "one")] {
+        let text = "{{ $x := \"one\" }}{{ if .a }}{{ $x = \"two\" }}{{ end }}{{ $x }}";
+        let parts = parts(text, &[("a", value)]);
+        let [(written, _, part)] = &*parts else { panic!("{parts:?}") };
+        assert_eq!(written, shown);
+        assert_eq!(flowed(&part.from, true), [1], "{part:?}");
+    }
+}
+
+#[test]
+fn what_is_unknown_is_a_hole_and_what_it_decides_is_assumed() {
+    let parts = parts(
+        "a-{{ randAlphaNum 5 | quote }}-{{ if lookup \"v1\" \"Secret\" \"n\" .a }}x{{ else }}y{{ end }}",
+        &[("a", "s")],
+    );
+    let holes: Vec<&str> =
+        parts.iter().filter(|(.., part)| part.is_unknown).map(|(shown, ..)| &**shown).collect();
+    assert_eq!(holes.concat().len(), 7, "{holes:?}");
+    let (_, _, last) = parts.last().expect("parts");
+    assert!(!last.is_unknown);
+    let [condition] = &*last.under else { panic!("{last:?}") };
+    let why =
+        |flow: &Flow| matches!(&flow.source, Source::Unknown(why) if why.contains("lookup v1 Secret n s"));
+    assert!(condition.on.iter().any(why), "{condition:?}");
+    // Stand-ins are the same on every run, with and without origins.
+    let twice = |origins: bool| {
+        with_stack(move || {
+            let mut engine = Engine::new(&Run { origins, ..Run::default() });
+            assert_eq!(engine.add("t", "{{ uuidv4 }} {{ randNumeric 4 }} {{ now }} {{ genCA \"c\" 1 }}"), []);
+            let nil = engine.data().nil(None);
+            engine.run("t", &nil).expect("a text").bytes().to_vec()
+        })
+        .expect("a thread")
+    };
+    assert_eq!(twice(true), twice(false));
+}
+
+/// Runs a text within limits, with a number as data.
+fn within(text: &str, limits: Limits, data: i64) -> Result<usize, Failure> {
+    with_stack(|| {
+        let mut engine = Engine::new(&Run { origins: true, limits, ..Run::default() });
+        assert_eq!(engine.add("t", text), [], "{text}");
+        let data = engine.data().int(data, Some(OriginId(1)));
+        engine.run("t", &data).map(|output| output.bytes().len())
+    })
+    .expect("a thread")
+}
+
+#[test]
+fn each_bound_is_named() {
+    let limits = Limits {
+        steps: 100_000,
+        output: 10_000,
+        text: 20_000,
+        list: 5_000,
+        total: 1 << 24,
+        ..Limits::default()
+    };
+    for (text, bound) in [
+        ("{{ range until 5000 }}{{ range until 5000 }}{{ end }}{{ end }}", "steps"),
+        ("{{ repeat 1000000000 \"x\" }}", "a text"),
+        ("{{ repeat 100 (repeat 100 (repeat 100 \"x\")) }}", "a text"),
+        ("{{ until 1000000000 }}", "of a list"),
+        ("{{ untilStep 0 9223372036854775807 1 }}", "of a list"),
+        ("{{ seq 1 1000000000 }}", "of a list"),
+        ("{{ range until 3000 }}xxxxxxxxxx{{ end }}", "of output"),
+        ("{{ nindent 1000000000 \"a\" }}", "a text"),
+        ("{{ printf \"%1000000d\" . }}", "a text"),
+        (
+            "{{ define \"r\" }}{{ template \"r\" . }}{{ end }}{{ template \"r\" . }}",
+            "templates within templates",
+        ),
+        ("{{ $x := dict }}{{ $_ := set $x \"x\" $x }}{{ toJson $x }}", "nested"),
+        ("{{ $x := dict }}{{ $_ := set $x \"x\" $x }}{{ toYaml $x }}", "nested"),
+        ("{{ $x := dict }}{{ $_ := set $x \"x\" $x }}{{ $x }}", "nested"),
+        ("{{ $x := dict }}{{ $_ := set $x \"x\" $x }}{{ deepCopy $x }}", "nested"),
+    ] {
+        let failure = within(text, limits.clone(), 1).expect_err(text);
+        assert!(failure.bound.is_some(), "{text}: {failure:?}");
+        assert!(failure.chain[0].contains(bound), "{text}: {failure:?}");
+    }
+    let deep = "{{ if . }}".repeat(10_000) + &"{{ end }}".repeat(10_000);
+    let parens = format!("{{{{ {}1{} }}}}", "(".repeat(10_000), ")".repeat(10_000));
+    for text in [deep, parens] {
+        let errors = with_stack(|| Engine::new(&Run::default()).add("t", &text)).expect("a thread");
+        assert!(errors[0].message.contains("nested more than"), "{}", errors[0].message);
+    }
+}
+
+#[test]
+fn a_bound_that_is_not_met_changes_nothing() {
+    assert_eq!(within("{{ range until 100 }}x{{ end }}", Limits::default(), 1), Ok(100));
+    assert!(matches!(
+        within("{{ range until 100 }}x{{ end }}", Limits { steps: 50, ..Limits::default() }, 1),
+        Err(Failure { bound: Some(Bound::Steps(50)), .. })
+    ));
+}
+
+/// Bytes that are allocated while a text is run over so many elements.
+fn allocated(text: &str, count: i64) -> u64 {
+    let info = allocation_counter::measure(|| {
+        let mut engine = Engine::new(&Run { origins: true, ..Run::default() });
+        assert_eq!(engine.add("t", text), [], "{text}");
+        let data = engine.data().int(count, Some(OriginId(1)));
+        engine.run("t", &data).unwrap_or_else(|failure| panic!("{text}: {failure:?}"));
+    });
+    info.bytes_total
+}
+
+#[test]
+fn twice_the_elements_are_not_much_more_than_twice_the_work() {
+    for text in [
+        "{{ $x := \"\" }}{{ range $i := until . }}{{ $x = printf \"%s%s\" $x \"abc\" }}{{ end }}{{ len $x }}",
+        "{{ $x := list }}{{ range $i := until . }}{{ $x = append $x $i }}{{ end }}{{ len $x }}",
+        "{{ $x := dict }}{{ range $i := until . }}{{ $_ := set $x (print $i) $i }}{{ end }}{{ len $x }}",
+        "{{ $x := dict }}{{ range $i := until . }}{{ $x = merge $x (dict (print $i) 1) }}{{ end }}{{ len $x }}",
+        "{{ range $i := until . }}{{ dict \"a\" $i | toYaml | nindent 2 }}{{ end }}",
+        "{{ range $i := until . }}{{ tpl \"{{ . }}\" $i }}{{ end }}",
+        "{{ define \"d\" }}{{ if . }}{{ . }}{{ end }}{{ end }}{{ range $i := until . }}{{ include \"d\" $i }}{{ end }}",
+        "{{ $n := 0 }}{{ range $i := until . }}{{ $n = add $n $i }}{{ end }}{{ $n }}",
+        "{{ until . | uniq | toStrings | sortAlpha | join \",\" | splitList \",\" | len }}",
+        "{{ $x := list }}{{ range $i := until . }}{{ $x = append $x $i }}{{ end }}{{ toYaml $x }}{{ toJson $x }}",
+    ] {
+        let work = [250, 500, 1000].map(|count| allocated(text, count));
+        let (first, second) = (work[1] - work[0], work[2] - work[1]);
+        assert!(second * 10 <= first * 23, "{text}: {work:?}");
+    }
+}
+
+#[test]
+fn all_mistakes_of_a_text_are_told() {
+    let text =
+        "{{ nope }}\n{{ if .a | }}{{ .b- }}{{ end }}\n{{ $y }}\n{{ range }}x{{ end }}\n{{ end }}\n{{ .ok }}";
+    let mut engine = Engine::new(&Run::default());
+    let errors = engine.add("t", text);
+    let told: Vec<(&str, &str)> = errors
+        .iter()
+        .map(|error| (&*error.message, &text[error.span.start as usize..error.span.end as usize]))
+        .collect();
+    let lines: Vec<usize> =
+        errors.iter().map(|error| 1 + text[..error.span.start as usize].matches('\n').count()).collect();
+    assert_eq!(lines, [1, 2, 3, 4, 5], "{told:?}");
+    assert_eq!(told[0].0, "template: t:1: function \"nope\" not defined");
+    assert!(told[3].0.contains("missing value for range"), "{told:?}");
+    assert!(told[4].0.contains("unexpected {{end}}"), "{told:?}");
+}
+
+#[test]
+fn other_delimiters_and_spans() {
+    let mut engine = Engine::new(&Run {
+        origins: true,
+        delimiters: Some(("<<".to_owned(), ">>".to_owned())),
+        ..Run::default()
+    });
+    assert_eq!(engine.add("v", "{{ b }} <<- .x ->>  c"), []);
+    let values = texts(&mut engine.data(), &[("x", "X")]);
+    let output = engine.run("v", &values).expect("a text");
+    assert_eq!(output.bytes(), b"{{ b }}Xc");
+}
+
+#[test]
+fn the_table_of_functions_is_that_of_the_code() {
+    generated::check("docs/template-functions.md", "functions", &page());
+}
+
+#[derive(serde::Deserialize)]
+struct Parsed {
+    name: String,
+    input: String,
+    ok: bool,
+    shown: String,
+}
+
+/// Go's own limit is set to 3 in its test; ours is another.
+const OTHER_LIMIT: &str = "exceeds limit";
+
+#[test]
+fn gos_own_table_of_parsing() {
+    let cases: Vec<Parsed> =
+        serde_json::from_value(recordings::json("go-template-parse.json")).expect("cases");
+    let mut wrong = Vec::new();
+    for case in cases.iter().filter(|case| !case.name.ends_with(OTHER_LIMIT)) {
+        let mut engine = Engine::new(&Run::default());
+        let errors = engine.add("test", &case.input);
+        let shown = engine.shown("test").unwrap_or_default();
+        if errors.is_empty() != case.ok || (case.ok && shown != case.shown) {
+            wrong.push(format!("{}: {:?} {errors:?} {shown:?}", case.name, case.input));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), cases.len());
+}
+
+#[derive(serde::Deserialize)]
+struct Executed {
+    data: serde_json::Value,
+    cases: Vec<ExecutedCase>,
+}
+
+#[derive(serde::Deserialize)]
+struct ExecutedCase {
+    name: String,
+    input: String,
+    output: String,
+    ok: bool,
+}
+
+/// JSON as Go's test has it: whole numbers are `int`.
+fn typed(data: &mut Data<'_>, value: &serde_json::Value) -> Val {
+    match value {
+        serde_json::Value::Null => data.nil(None),
+        serde_json::Value::Bool(value) => data.bool(*value, None),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(int) => data.int(int, None),
+            None => data.float(number.as_f64().expect("a float"), None),
+        },
+        serde_json::Value::String(text) => data.text(text, None),
+        serde_json::Value::Array(items) => {
+            let items = items.iter().map(|item| typed(data, item)).collect();
+            data.list(items, None)
+        }
+        serde_json::Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, item)| (key.clone(), typed(data, item))).collect();
+            data.map(entries, None)
+        }
+    }
+}
+
+#[test]
+fn gos_own_table_of_execution() {
+    let Executed { data, cases } =
+        serde_json::from_value(recordings::json("go-template-exec.json")).expect("cases");
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let answer = with_stack(|| {
+            let mut engine = Engine::new(&Run::default());
+            if let Some(error) = engine.add("t", &case.input).first() {
+                return Err(error.message.clone());
+            }
+            let data = typed(&mut engine.data(), &data);
+            let output = engine.run("t", &data).map_err(|failure| failure.chain[0].clone())?;
+            Ok(String::from_utf8_lossy(output.bytes()).into_owned())
+        })
+        .expect("a thread");
+        match &answer {
+            Ok(text) if case.ok && *text == case.output => {}
+            Err(_) if !case.ok => {}
+            _ => wrong.push(format!("{}: {:?} {answer:?}", case.name, case.input)),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), cases.len());
+}
