@@ -13,6 +13,8 @@ struct Spec {
     sharp: bool,
     zero: bool,
     plus: bool,
+    /// `%+v`: fields with their names, no sign of numbers.
+    names: bool,
     minus: bool,
     space: bool,
     width: Option<usize>,
@@ -210,6 +212,10 @@ impl Formatter<'_> {
         match verb {
             'T' => self.padded(&val.type_name(), val.from, spec),
             'p' => self.bad(val, verb, spec, 0),
+            'v' if spec.plus => {
+                let spec = Spec { plus: false, names: true, ..spec.clone() };
+                self.value(val, verb, &spec, 0);
+            }
             _ => self.value(val, verb, spec, 0),
         }
     }
@@ -235,8 +241,7 @@ impl Formatter<'_> {
     fn bad(&mut self, val: &Val, verb: char, spec: &Spec, depth: usize) {
         self.str(&format!("%!{verb}({}=", val.type_name()));
         // With the flags of the verb, but those that only `%v` has.
-        let composite = matches!(val.kind, Kind::List(_) | Kind::Map(_) | Kind::Struct(_));
-        let plain = Spec { sharp: false, plus: spec.plus && !composite, ..spec.clone() };
+        let plain = Spec { sharp: false, ..spec.clone() };
         self.value(val, 'v', &plain, depth + 1);
         self.str(")");
     }
@@ -273,7 +278,7 @@ impl Formatter<'_> {
             _ if verb == 'v' && !spec.sharp && spec.width.is_none() => {
                 let left = self.limit.saturating_sub(self.out.len());
                 let mut printer = Printer::new(self.trace, left);
-                printer.value(val, spec.plus, depth);
+                printer.value(val, spec.names, depth);
                 let text = printer.out.finish();
                 self.out.push_text(&text);
             }

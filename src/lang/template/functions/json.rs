@@ -69,8 +69,14 @@ impl Writer<'_> {
         let mut piece = String::new();
         for (range, prov) in text.runs() {
             piece.clear();
-            for c in String::from_utf8_lossy(&bytes[range]).chars() {
-                escape(c, self.escapes_html, &mut piece);
+            let mut rest = &bytes[range];
+            while !rest.is_empty() {
+                let (c, length) = crate::lang::template::quote::decode(rest);
+                match c {
+                    Some(c) => escape(c, self.escapes_html, &mut piece),
+                    None => piece.push_str("\\ufffd"),
+                }
+                rest = &rest[length..];
             }
             self.out.push(piece.as_bytes(), prov);
         }

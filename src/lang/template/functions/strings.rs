@@ -256,6 +256,9 @@ fn by_byte(call: &mut Call<'_>, mut keeps: impl FnMut(char) -> bool) -> Result<V
 }
 
 fn nospace(call: &mut Call<'_>) -> Result<Val> {
+    if !call.bytes(0).iter().any(|byte| is_space(char::from(*byte))) {
+        return Ok(call.args[0].clone());
+    }
     by_byte(call, |c| !is_space(c))
 }
 
