@@ -322,8 +322,11 @@ fn refusal(text: &str, error: &toml::de::Error) -> String {
     let rest = trimmed[trimmed.bytes().take_while(|b| is_bare(b)).count()..].trim_start();
     let is_header = trimmed.starts_with(['[', '"', '\'', '#']);
     match rest.chars().next() {
-        None if !is_header => {
+        None if !is_header && text.lines().count() == line && !text.ends_with('\n') => {
             format!("toml: line {line}: unexpected EOF; expected key separator '='")
+        }
+        None if !is_header => {
+            format!("toml: line {line}: expected '.' or '=', but got '\\n' instead")
         }
         Some(c) if !is_header && !matches!(c, '=' | '.') => {
             format!("toml: line {line}: expected '.' or '=', but got '{c}' instead")
