@@ -8,9 +8,9 @@
 mod corpus;
 
 use corpus::Corpus;
-use forebay::internals::kustomize::{self, FILE_NAMES, Memo, Options};
-use forebay::internals::repo::{FileTree, Snapshot, Store};
-use forebay::internals::yaml::emit;
+use forebay::internals::build::kustomize::{self, FILE_NAMES, Memo, Options};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::emit;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::hint::black_box;

@@ -22,10 +22,10 @@
 //! at 2026-06-01T00:00:00Z.
 
 use forebay::internals::config::{self, Config};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::lint::rules::RULES;
 use forebay::internals::lint::{Applicability, Check, FixAvailability, Rule};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::rewrite::fix;
 use forebay::internals::world::World;
 use libtest_mimic::{Arguments, Failed, Trial};

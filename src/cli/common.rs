@@ -2,7 +2,7 @@
 
 use super::{Failure, Status};
 use crate::config::Level;
-use crate::repo::{Place, Snapshot, place};
+use crate::files::{Place, Snapshot, place};
 use crate::report::secrets::Values;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;

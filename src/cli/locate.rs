@@ -5,9 +5,9 @@ use super::output;
 use super::selector::Selector;
 use super::session::{Session, one_object};
 use super::{Answer, Failure, Status};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::engine::NotChecked;
 use crate::report::{self, objects, parts};
-use crate::yaml::{NodeRef, pointer_join};
 use serde_json::json;
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");

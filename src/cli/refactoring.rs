@@ -5,15 +5,15 @@ use super::output::{self, formats};
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status, rewriting};
+use crate::files::{Snapshot, git};
+use crate::lang::text::{clean, counted};
 use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
-use crate::repo::{Snapshot, git};
 use crate::report::{self, json, steps};
 use crate::rewrite::refactor::rename::clusters_of;
 use crate::rewrite::refactor::{Refused, Series, changed};
 use crate::rewrite::subject::{Subject, Text, home, manifest_of};
 use crate::rewrite::write;
-use crate::text::{clean, counted};
 use crate::world::{ApplyTarget, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -237,7 +237,7 @@ pub(crate) fn subjects<'w>(
         return Err(Failure::Usage(format!(
             "{} texts state {}; nothing was written{}\nhelp: {help}",
             texts.len(),
-            crate::text::with_article(&clean(&id.to_string())),
+            crate::lang::text::with_article(&clean(&id.to_string())),
             lines.into_iter().collect::<String>(),
         )));
     }

@@ -4,13 +4,13 @@
 use super::common::Common;
 use super::session::{Session, cluster_filter};
 use super::{Failure, Status, output, why};
+use crate::lang::text::{clean, counted, line_start, with_article};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::ObjectId;
 use crate::report;
 use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, prove};
 use crate::rewrite::{self, FileChange, Wanted};
-use crate::text::{clean, counted, line_start, with_article};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::{Location, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;

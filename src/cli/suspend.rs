@@ -6,6 +6,8 @@ use super::selector::Selector;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
+use crate::lang::text::clean;
+use crate::lang::yaml::edit::Operation;
 use crate::model::ObjectId;
 use crate::rewrite::Wanted;
 use crate::rewrite::patch;
@@ -13,9 +15,7 @@ use crate::rewrite::subject::Subject;
 use crate::rewrite::subject::Via;
 use crate::rewrite::suspend::{self, Aim, NoText, is_suspendable, is_suspended_by_field};
 use crate::simulate::suspend::{ANNOTATION, suspension};
-use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::edit::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 

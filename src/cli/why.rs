@@ -5,12 +5,12 @@ use super::output;
 use super::selector::Selector;
 use super::session::{Found, Session, one_object};
 use super::{Answer, Status};
+use crate::files::{Snapshot, join};
+use crate::lang::text::clean;
+use crate::lang::yaml::{Location, Node, NodeRef, Via, ViaKind};
 use crate::lint::engine::NotChecked;
-use crate::repo::{Snapshot, join};
 use crate::report::{self, objects, parts};
-use crate::text::clean;
 use crate::world::{Applied, ApplyTarget, Effective};
-use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -125,7 +125,7 @@ fn patch_file(snapshot: &Snapshot, entry: &Location, value: Option<&Location>) -
 }
 
 fn visit<'a>(node: NodeRef<'a>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>)) {
-    if depth > crate::yaml::emit::DEPTH_LIMIT {
+    if depth > crate::lang::yaml::emit::DEPTH_LIMIT {
         return;
     }
     found(node);

@@ -1,6 +1,6 @@
 //! Globs over paths of the repository.
 
-use crate::yaml::Location;
+use crate::lang::yaml::Location;
 use globset::{GlobBuilder, GlobMatcher};
 
 /// A glob over paths relative to the root. `*` stays within a directory, `**`

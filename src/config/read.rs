@@ -4,10 +4,10 @@ use super::{
     Cluster, Config, Extension, Feature, FluxSource, Handler, Injected, KubeConfig, Level, Override, Pattern,
     RuleLevel, SourceTree, Target, Written,
 };
+use crate::files::join;
+use crate::lang::text::suggest;
+use crate::lang::yaml::{EntryRef, Location, NodeRef, Stream, parse_nodes};
 use crate::model::{CLUSTER_API, FLUX, Version};
-use crate::repo::join;
-use crate::text::suggest;
-use crate::yaml::{EntryRef, Location, NodeRef, Stream, parse_nodes};
 use std::ops::RangeInclusive;
 
 /// Something wrong in the configuration.

@@ -8,13 +8,13 @@ use super::{
     Suppressions, fingerprint, patches, shared,
 };
 use crate::config::{Config, RuleLevel};
+use crate::files::{Content, File, Snapshot, Unreadable};
+use crate::lang::text::suggest;
+use crate::lang::yaml::Location;
 use crate::model::kinds;
 use crate::model::{Certainty, Unchecked};
-use crate::repo::{Content, File, Snapshot, Unreadable};
-use crate::text::suggest;
 use crate::world::entry::{is_archive, is_leftover};
 use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
-use crate::yaml::Location;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -502,7 +502,7 @@ pub(crate) fn sort(findings: &mut [Finding]) {
 /// Why a manifest file is not looked at, when it isn't. Undecodable and oversized files
 /// are findings, not skips.
 fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<Unchecked> {
-    use crate::repo::FileKind;
+    use crate::files::FileKind;
     match &file.kind {
         FileKind::Symlink(_) => return Some(Unchecked::Symlink),
         FileKind::Submodule => return Some(Unchecked::Submodule),

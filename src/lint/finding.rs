@@ -1,9 +1,9 @@
 //! A finding and what it carries: places, reasons, fixes, a fingerprint.
 
 use super::{Level, Rule};
+use crate::lang::yaml::edit::{self, Operation, Wanted};
+use crate::lang::yaml::{Location, NodeRef, Source};
 use crate::model::ObjectId;
-use crate::yaml::edit::{self, Operation, Wanted};
-use crate::yaml::{Location, NodeRef, Source};
 use std::sync::Arc;
 
 /// A reported defect.

@@ -24,8 +24,8 @@
 use super::view::Looks;
 use super::{Context, Finding, Reporter, Rule};
 use crate::config::Config;
+use crate::files::{File, join};
 use crate::model::{ObjectId, Unchecked};
-use crate::repo::{File, join};
 use crate::world::same::is_same_applied;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use rustc_hash::FxHashMap;

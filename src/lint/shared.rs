@@ -3,10 +3,10 @@
 //! one mistake is one finding.
 
 use super::{Finding, Group, Level};
+use crate::lang::text::counted;
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::ObjectId;
-use crate::text::counted;
 use crate::world::{Effective, World};
-use crate::yaml::{Location, NodeRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 //! the head of a block; `# forebay: ignore-file[rule-id] reason`; the object
 //! annotation `forebay.dev/ignore: "rule-id: reason; …"`.
 
-use crate::repo::{File, Snapshot};
-use crate::yaml::Location;
-use crate::yaml::tape::Document;
+use crate::files::{File, Snapshot};
+use crate::lang::yaml::Location;
+use crate::lang::yaml::tape::Document;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -181,7 +181,7 @@ fn covered(document: &Document, text: &str, comment: u32) -> Range<u32> {
         let key = first.max(1);
         // A line's first token may be a collection that starts with the key.
         let key = (key..tokens.len())
-            .find(|index| matches!(tokens[*index].kind, crate::yaml::tape::TokenKind::Scalar(_)))?;
+            .find(|index| matches!(tokens[*index].kind, crate::lang::yaml::tape::TokenKind::Scalar(_)))?;
         tokens
             .get(tokens[key].next as usize)
             .filter(|value| value.start >= tokens[key].end)

@@ -3,12 +3,12 @@
 
 use super::naming::named_by;
 use super::place::{Spot, memberships, seen};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::cluster_api_kinds::CORE;
 use crate::rewrite::refactor::class::Part;
 use crate::rewrite::refactor::{parts, template};
-use crate::simulate::propagation::WorkerKind;
+use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::world::{Cluster, Effective, World};
-use crate::yaml::{Location, NodeRef};
 
 /// A part of a class that a text names.
 #[derive(Clone)]

@@ -8,24 +8,24 @@ use super::naming::named_by;
 use super::place::{directory, memberships};
 use super::position::Ruler;
 use super::state::State;
+use crate::build::kustomize::FILE_NAMES;
 use crate::config::Feature;
-use crate::kustomize::FILE_NAMES;
+use crate::files::join;
+use crate::lang::text::clean;
+use crate::lang::yaml::edit::pointer_of;
+use crate::lang::yaml::{NodeRef, Source, Stream, pointer_segments};
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::keys::{FLUX, Grammar, Shape};
 use crate::model::kinds::is_kustomization;
 use crate::model::references::{group_of, references};
 use crate::model::{ObjectId, keys};
-use crate::repo::join;
 use crate::rewrite::refactor::class::Part;
 use crate::rewrite::subject::home;
 use crate::schema::explain::{at, fields, type_of};
 use crate::schema::{Schema, table};
-use crate::text::clean;
 use crate::world::schemas::Found;
 use crate::world::{ApplyTarget, Cluster, Effective};
-use crate::yaml::edit::pointer_of;
-use crate::yaml::{NodeRef, Source, Stream, pointer_segments};
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, Range,
     TextDocumentPositionParams, TextEdit,

@@ -2,9 +2,9 @@
 
 use super::state::{Found, State};
 use crate::config::{FILE_NAME, Level};
+use crate::lang::text::clean;
 use crate::lint::Finding;
 use crate::report::rule_url;
-use crate::text::clean;
 use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag,
     DocumentDiagnosticParams, DocumentDiagnosticReport, DocumentDiagnosticReportResult,

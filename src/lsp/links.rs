@@ -7,13 +7,13 @@ use super::place::{
     Spot, directory, is_kustomization_file, kustomization_in, memberships, objects_of, seen, visit,
 };
 use super::state::State;
+use crate::build::substitute::{Definition, Variables, parse};
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::ObjectId;
 use crate::model::kinds::is_kustomization;
-use crate::repo::{Snapshot, join};
 use crate::rewrite::subject::home;
-use crate::world::substitution::{Definition, Variables, parse};
 use crate::world::{Cluster, Effective, World};
-use crate::yaml::{Location, NodeRef};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,15 +1,15 @@
 //! What stands at a place of a text, and which effective objects it is a part of.
 
 use super::state::State;
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::edit::pointer_of;
+use crate::lang::yaml::emit::DEPTH_LIMIT;
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{Location, NodeRef, Source, pointer_join};
 use crate::model::ObjectId;
-use crate::repo::{Snapshot, join};
 use crate::rewrite::subject::home;
 use crate::world::{Cluster, Effective, Member, World};
-use crate::yaml::edit::pointer_of;
-use crate::yaml::emit::DEPTH_LIMIT;
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{Location, NodeRef, Source, pointer_join};
 use lsp_types::TextDocumentPositionParams;
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ impl<'s> Spot<'s> {
 
     /// The last part of the pointer, as it is written.
     pub(super) fn name(&self) -> String {
-        crate::yaml::pointer_segments(&self.pointer).last().unwrap_or_default().into_owned()
+        crate::lang::yaml::pointer_segments(&self.pointer).last().unwrap_or_default().into_owned()
     }
 
     /// The object that the document states, an item of a list included: its node, and

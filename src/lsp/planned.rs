@@ -4,10 +4,10 @@
 
 use super::Host;
 use crate::config::Config;
+use crate::files::Snapshot;
+use crate::lang::text::{clean, counted};
 use crate::model::{ObjectId, Severity};
 use crate::plan;
-use crate::repo::Snapshot;
-use crate::text::{clean, counted};
 use crate::world::World;
 use lsp_server::{ErrorCode, Message, RequestId, Response};
 use lsp_types::CodeLens;

@@ -11,14 +11,14 @@ use super::position::{Encoding, Mapping, Ruler, path_of, uri_of};
 use super::settings::Settings;
 use super::{Failure, Host};
 use crate::config::{self, Config};
+use crate::files::{Snapshot, Store, git, is_manifest_path, read_named};
+use crate::lang::yaml::{Location, Node};
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options};
 use crate::lint::{Finding, Group, Memo};
-use crate::repo::{Snapshot, Store, git, is_manifest_path, read_named};
 use crate::report::objects::{self, Masks};
 use crate::world::schemas::Schemas;
 use crate::world::{Effective, World};
-use crate::yaml::{Location, Node};
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -531,7 +531,7 @@ fn is_broken(snapshot: &Snapshot, path: &str, before: &Snapshot) -> bool {
 
 /// Whether a file is no part of the repository, though it lies in its directory.
 fn is_outside(root: &Path, disk: &Snapshot, path: &str) -> bool {
-    use crate::repo::FileKind;
+    use crate::files::FileKind;
     match disk.file(path) {
         Some(file) => file.kind != FileKind::Regular,
         None => {

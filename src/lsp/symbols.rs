@@ -1,9 +1,9 @@
 //! Outlines: the objects of a file, and those of the repository.
 
 use super::state::State;
+use crate::lang::text::clean;
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::{Object, ObjectId};
-use crate::text::clean;
-use crate::yaml::{Location, NodeRef};
 use lsp_types::{DocumentSymbol, SymbolInformation, SymbolKind};
 
 /// The objects of a file, with the parts of each.

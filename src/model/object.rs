@@ -1,7 +1,7 @@
 //! Objects of the source view: documents with apiVersion and kind, items of
 //! lists included.
 
-use crate::yaml::{Node, NodeRef, Source};
+use crate::lang::yaml::{Node, NodeRef, Source};
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -2,7 +2,7 @@
 //! words, and what would let each go away.
 
 use super::named::named;
-use crate::text::counted;
+use crate::lang::text::counted;
 
 named! {
     /// A reason of *not checked*, in the order in which they are listed.

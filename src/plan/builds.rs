@@ -7,13 +7,13 @@
 //! returns before it applies or prunes when the build fails.
 
 use super::{Effect, Key, Objects, Pair, Side, waits};
+use crate::build::kustomize::Class;
+use crate::build::substitute::{BadVariable, ProblemKind};
 use crate::config::Feature;
-use crate::kustomize::Class;
+use crate::lang::yaml::Location;
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::world::build::{BuildFailure, FailureKind};
-use crate::world::substitution::{BadVariable, ProblemKind};
 use crate::world::{Applied, Cluster, Effective, Outcome, World};
-use crate::yaml::Location;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,9 +3,9 @@
 //! through.
 
 use super::{Cause, Effect, Pair, Side};
+use crate::lang::yaml::{Location, Via, ViaKind};
 use crate::model::{EffectKind, ObjectId};
 use crate::world::{Applied, Cluster, World};
-use crate::yaml::{Location, Via, ViaKind};
 use rustc_hash::FxHashMap;
 use similar::{ChangeTag, TextDiff};
 use std::collections::BTreeSet;

@@ -5,10 +5,10 @@
 
 use super::fields::compare;
 use super::{Pair, Placed};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::suspend::suspension;
 use crate::world::{Applied, ApplyTarget, Cluster};
-use crate::yaml::{NodeRef, pointer_join};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

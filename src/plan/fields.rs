@@ -1,8 +1,8 @@
 //! What differs between two nodes: every field by path, lists by merge key or
 //! name and not by index.
 
+use crate::lang::yaml::{Dialect, Known, Location, NodeRef, Scalar, pointer_join};
 use crate::model::ObjectId;
-use crate::yaml::{Dialect, Known, Location, NodeRef, Scalar, pointer_join};
 use serde_json::{Value, json};
 
 /// One field that differs.
@@ -154,7 +154,7 @@ pub(crate) fn json(node: NodeRef<'_>, depth: usize) -> Value {
         Scalar::Uint(value) => json!(value),
         Scalar::Float(value) => json!(value),
         Scalar::Timestamp(text) => {
-            let printed = crate::yaml::resolve::timestamp_rfc3339(&text);
+            let printed = crate::lang::yaml::resolve::timestamp_rfc3339(&text);
             json!(printed.unwrap_or_else(|| text.into_owned()))
         }
         Scalar::Str(text) => json!(text),
@@ -183,7 +183,7 @@ pub(super) fn masked(secret: bool, path: &str, value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::parse_nodes;
+    use crate::lang::yaml::parse_nodes;
 
     #[test]
     fn fields_are_named_by_identity() {

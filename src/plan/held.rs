@@ -69,7 +69,7 @@ fn drop_further(refused: &[usize], effects: &mut Vec<Effect>) {
         .iter()
         .map(|index| (effects[*index].object.clone(), effects[*index].target.clone()))
         .collect();
-    let places: Vec<crate::yaml::Location> = refused
+    let places: Vec<crate::lang::yaml::Location> = refused
         .iter()
         .filter(|index| effects[**index].effect == EffectKind::Refused)
         .flat_map(|index| &effects[*index].causes)

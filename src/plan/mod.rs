@@ -4,7 +4,7 @@
 //! over resolved content: reformatting, moving files and comments are nothing.
 //! Each room of effects has a file: `builds`, `objects`, `suspend`,
 //! `gates`, `events`, `waits`; Machines and hooks come from
-//! [`crate::simulate::machines`].
+//! [`crate::simulate::cluster_api::machines`].
 
 mod builds;
 mod causes;
@@ -32,12 +32,12 @@ pub(crate) use reach::Reach;
 pub use reach::reach;
 pub(crate) use removal::counted_kinds;
 
+use crate::lang::yaml::{Known, Location};
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
 use crate::model::{Category, EffectKind, ObjectId, Severity};
 use crate::simulate::suspend::Dependants;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
-use crate::yaml::{Known, Location};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::cell::OnceCell;
@@ -513,6 +513,6 @@ fn different<'w>(before: &[Keyed<'w>], after: &[Keyed<'w>]) -> (Option<Keyed<'w>
 }
 
 /// The values that an effect shows of a node, for JSON.
-pub(crate) fn json_of(node: Option<crate::yaml::NodeRef<'_>>) -> Value {
+pub(crate) fn json_of(node: Option<crate::lang::yaml::NodeRef<'_>>) -> Value {
     node.map_or(Value::Null, |node| fields::json(node, 0))
 }

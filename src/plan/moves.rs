@@ -4,6 +4,7 @@
 use super::fate::{builds_alike, is_suspended, protected, prunes, text_at};
 use super::removal::what_goes;
 use super::{Effect, Pair, Placed, Side, pairs};
+use crate::lang::yaml::NodeRef;
 use crate::model::references::{Role as Reference, has_ready_expression, references};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::simulate::takeover::helm::Release;
@@ -12,7 +13,6 @@ use crate::simulate::takeover::{
     Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Marks, Role, Settings, Ssa, State,
 };
 use crate::world::{Applied, ApplyTarget, Cluster, World};
-use crate::yaml::NodeRef;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -7,9 +7,9 @@
 use super::fate::{Fate, fate, text_at};
 use super::removal::inventory;
 use super::{Effect, Key, Pair, Placed, Side};
+use crate::lang::yaml::NodeRef;
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::world::ApplyTarget;
-use crate::yaml::NodeRef;
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -2,9 +2,9 @@
 //! that the change touches is read by something that was built, and built whole.
 
 use super::{Effect, builds};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::lang::yaml::{Known, Location, Node};
 use crate::world::{Outcome, World};
-use crate::yaml::{Known, Location, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;

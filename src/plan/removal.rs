@@ -3,10 +3,10 @@
 use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected};
 use super::fields::{compare, fields};
 use super::{Effect, Key, Pair, Placed, Side};
+use crate::lang::yaml::{Known, NodeRef};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::world::{Applied, ApplyTarget};
-use crate::yaml::{Known, NodeRef};
 use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,10 +1,10 @@
 //! Objects suspended and resumed.
 
 use super::{Effect, Pair, Side};
+use crate::lang::yaml::NodeRef;
 use crate::model::{EffectKind, Severity, kinds};
 use crate::simulate::suspend::{consequences, suspension};
 use crate::world::ApplyTarget;
-use crate::yaml::NodeRef;
 use serde_json::json;
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {

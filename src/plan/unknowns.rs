@@ -2,10 +2,10 @@
 //! Kustomizations substitute from has another content, which only the cluster reads.
 
 use super::{Effect, Pair, Placed, Side, fields::compare};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::references::{Role, references};
 use crate::model::{EffectKind, ObjectId};
 use crate::world::ApplyTarget;
-use crate::yaml::{Location, NodeRef};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -6,13 +6,13 @@
 use super::fate::{forces, prunes};
 use super::removal::what_goes;
 use super::{Effect, Pair, Placed, Side};
+use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::lint::rules::schema::dotted;
 use crate::lint::rules::schema::malformed_field_value::{is_filled, is_placeholder};
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::schema::{Fault, Malformed, Options, Product, Schema, TableKind, Violation};
 use crate::world::schemas::{Basis, Found, Judge, is_stated, is_whole_build};
 use crate::world::{Cluster, Outcome, World};
-use crate::yaml::{Known, Location, NodeRef};
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -2,9 +2,9 @@
 //! Source: kustomize-controller `checkDependencies` (the revision rule).
 
 use super::{Effect, Pair, Side};
+use crate::lang::yaml::Known;
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::simulate::suspend::Dependants;
-use crate::yaml::Known;
 use serde_json::json;
 use std::collections::BTreeSet;
 

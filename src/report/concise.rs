@@ -2,7 +2,7 @@
 
 use super::entries::{self, by_place};
 use super::{Lint, place, summary};
-use crate::text::{clean, counted, line_start};
+use crate::lang::text::{clean, counted, line_start};
 use std::io::{self, Write};
 
 /// Write `path:line:column: level[rule] title`; without line and column where

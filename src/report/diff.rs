@@ -2,10 +2,10 @@
 
 use super::mask::Masks;
 use super::summary::fixable;
-use crate::repo::Snapshot;
+use crate::files::Snapshot;
+use crate::lang::text::{clean, counted, is_hostile, line_start};
 use crate::rewrite::fix::Outcome;
 use crate::rewrite::{FileChange, Refusal};
-use crate::text::{clean, counted, is_hostile, line_start};
 use similar::{ChangeTag, TextDiff};
 use std::io::{self, Write};
 use std::ops::Range;

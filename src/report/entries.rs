@@ -3,8 +3,8 @@
 
 use super::{Lint, place};
 use crate::config::Level;
+use crate::lang::text::counted;
 use crate::lint::Finding;
-use crate::text::counted;
 use std::collections::HashMap;
 
 /// From so many places on, the same sentence is one entry with a list of places.

@@ -3,7 +3,7 @@
 use super::entries::{self, Entry, by_place, by_text};
 use super::{Lint, place};
 use crate::config::Level;
-use crate::text::{clean, counted};
+use crate::lang::text::{clean, counted};
 use std::io::{self, Write};
 
 /// GitHub shows at most ten annotations of a level for each step.

@@ -3,11 +3,11 @@
 
 use super::Lint;
 use super::parts::{location, object};
+use crate::files::Snapshot;
+use crate::lang::text::{clean, is_hostile};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::Unchecked;
-use crate::repo::Snapshot;
-use crate::text::{clean, is_hostile};
 use crate::world::World;
 use crate::world::versions::{Setting, Settings};
 use jiff::Timestamp;

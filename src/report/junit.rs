@@ -1,8 +1,8 @@
 //! `junit`: a suite for each file, a failed case for each finding.
 
 use super::{Lint, place};
+use crate::lang::text::clean;
 use crate::lint::Finding;
-use crate::text::clean;
 use std::io::{self, Write};
 
 /// Write the report. Without findings it holds one case that passes, so that

@@ -1,8 +1,8 @@
 //! Values of Secrets, which no output shows.
 
 use super::secrets::{Values, may_be_secret};
-use crate::repo::{Snapshot, is_manifest_path};
-use crate::yaml::{NodeRef, Stream};
+use crate::files::{Snapshot, is_manifest_path};
+use crate::lang::yaml::{NodeRef, Stream};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ fn names_secret(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
     use std::sync::Arc;
 
     #[test]

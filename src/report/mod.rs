@@ -37,11 +37,11 @@ pub(crate) mod suspend;
 pub(crate) mod unchecked;
 
 use crate::config::Level;
+use crate::files::{Content, Snapshot};
+use crate::lang::yaml::Location;
 use crate::lint::engine::Outcome;
 use crate::lint::{Applicability, Finding, Rule};
-use crate::repo::{Content, Snapshot};
 use crate::world::World;
-use crate::yaml::Location;
 use jiff::Timestamp;
 use secrets::Values;
 use std::collections::HashMap;
@@ -207,7 +207,7 @@ pub(crate) fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
     use std::sync::Arc;
 
     #[test]

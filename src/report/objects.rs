@@ -4,11 +4,11 @@
 use super::lines::{Shape, is_complete_command, line_of};
 pub(crate) use super::mask::Masks;
 use super::parts;
+use crate::files::Snapshot;
+use crate::lang::text::clean;
+use crate::lang::yaml::emit::{self, EmitError};
+use crate::lang::yaml::{Holes, Location, Node, NodeRef, pointer_join};
 use crate::model::text::Text;
-use crate::repo::Snapshot;
-use crate::text::clean;
-use crate::yaml::emit::{self, EmitError};
-use crate::yaml::{Holes, Location, Node, NodeRef, pointer_join};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -138,8 +138,9 @@ fn as_written(node: NodeRef<'_>, snapshot: &Snapshot) -> String {
     const HOLE: &str = "${…}";
     let written = node.location().and_then(|location| {
         let file = snapshot.file(&location.path)?;
-        let is_it =
-            |token: &&crate::yaml::tape::Token| token.start == location.start && token.end == location.end;
+        let is_it = |token: &&crate::lang::yaml::tape::Token| {
+            token.start == location.start && token.end == location.end
+        };
         snapshot.sources(file).iter().find_map(|source| {
             let tokens = &source.document().tokens;
             let at = tokens.iter().rposition(|token| is_it(&token))?;
@@ -290,7 +291,7 @@ fn comment_origins(object: NodeRef<'_>, snapshot: &Snapshot, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
     use std::sync::Arc;
 
     #[test]

@@ -9,11 +9,11 @@ use std::hash::Hash;
 use serde_json::{Value, json};
 
 use super::place;
+use crate::files::Snapshot;
+use crate::lang::text::clean;
+use crate::lang::yaml::Location;
 use crate::model::ObjectId;
 use crate::model::text::Text;
-use crate::repo::Snapshot;
-use crate::text::clean;
-use crate::yaml::Location;
 
 /// Columns of a drawing where nobody says how many there are.
 const DRAWN: usize = 80;

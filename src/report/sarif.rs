@@ -2,10 +2,10 @@
 
 use super::{Lint, docs, place, rule_url, uri};
 use crate::config::Level;
+use crate::lang::text::clean;
+use crate::lang::yaml::Location;
 use crate::lint::rules::RULES;
 use crate::lint::{Applicability, Finding, Fix, Rule};
-use crate::text::clean;
-use crate::yaml::Location;
 use serde_json::{Value, json};
 use std::io;
 

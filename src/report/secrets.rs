@@ -3,10 +3,10 @@
 //! as the logs of CI are masked; what is too short or too plain to be told from
 //! other words is masked at its own place only.
 
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{NodeRef, parse_nodes};
 use crate::lint::rules::RULES;
 use crate::model::kinds;
-use crate::repo::{Snapshot, join};
-use crate::yaml::{NodeRef, parse_nodes};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use base64::Engine;
 use regex::Regex;
@@ -353,7 +353,7 @@ fn patch(node: NodeRef<'_>, of_secret_kind: bool, texts: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
     use std::sync::Arc;
 
     #[test]

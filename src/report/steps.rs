@@ -2,10 +2,10 @@
 
 use super::diff;
 use super::parts::{location, object, paragraph};
-use crate::repo::Snapshot;
+use crate::files::Snapshot;
+use crate::lang::text::{clean, counted};
 use crate::rewrite::FileChange;
 use crate::rewrite::refactor::{Refused, Series, Step};
-use crate::text::{clean, counted};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;

@@ -2,8 +2,8 @@
 
 use super::Lint;
 use crate::config::Level;
+use crate::lang::text::{clean, counted};
 use crate::lint::{Applicability, Finding};
-use crate::text::{clean, counted};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 

@@ -6,9 +6,9 @@
 
 use super::{FileChange, Refusal, Wanted, plan_file, policy};
 use crate::config::Config;
+use crate::files::{Blob, Snapshot};
 use crate::lint::engine::{self, Options};
 use crate::lint::{Applicability, Finding, Fix};
-use crate::repo::{Blob, Snapshot};
 use crate::world::World;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;

@@ -2,9 +2,9 @@
 //! else changed.
 
 use super::{FileChange, Refusal, policy};
-use crate::repo::Snapshot;
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{Known, Location, NodeRef, Source, Stream};
+use crate::files::Snapshot;
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{Known, Location, NodeRef, Source, Stream};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ fn proven(path: &Arc<str>, before: &Arc<Stream>, after: &str, count: usize) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
 
     fn added(path: &str, text: &str, marks: &[&str]) -> Result<String, String> {
         let snapshot = Snapshot::memory([(path, text.as_bytes().to_vec())], Arc::new(Store::default()));

@@ -14,10 +14,10 @@ pub(crate) mod subject;
 pub(crate) mod suspend;
 pub(crate) mod write;
 
-use crate::repo::{Blob, Snapshot};
-use crate::yaml::edit;
+use crate::files::{Blob, Snapshot};
+use crate::lang::yaml::edit;
 
-pub(crate) use crate::yaml::edit::Wanted;
+pub(crate) use crate::lang::yaml::edit::Wanted;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

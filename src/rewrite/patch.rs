@@ -4,13 +4,13 @@
 
 use super::Wanted;
 use super::subject::{Subject, Text, Via, home, overlay};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::Snapshot;
+use crate::lang::yaml::edit::{Content, Operation, Place, Prune, pointer_of};
+use crate::lang::yaml::{NodeRef, Source};
 use crate::model::ObjectId;
-use crate::repo::Snapshot;
 use crate::simulate::suspend::ANNOTATION;
 use crate::world::World;
-use crate::yaml::edit::{Content, Operation, Place, Prune, pointer_of};
-use crate::yaml::{NodeRef, Source};
 use std::sync::Arc;
 
 /// The ways to write such a patch, the most precise first; which of them reaches

@@ -1,9 +1,9 @@
 //! Which files and documents may be changed.
 
 use super::{Refusal, Wanted};
-use crate::repo::{Blob, Content, FileKind, Snapshot, Unreadable};
-use crate::yaml::edit::Operation;
-use crate::yaml::{Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join};
+use crate::files::{Blob, Content, FileKind, Snapshot, Unreadable};
+use crate::lang::yaml::edit::Operation;
+use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join};
 use std::sync::Arc;
 
 /// The content of a file that may be changed.

@@ -6,13 +6,13 @@
 //! that overrides it, a base that feeds another cluster and a list of common
 //! annotations all show there, whatever way they take.
 
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::Snapshot;
+use crate::lang::yaml::edit::pointer_of;
+use crate::lang::yaml::{Location, NodeRef, Source};
 use crate::model::ObjectId;
 use crate::plan;
-use crate::repo::Snapshot;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::edit::pointer_of;
-use crate::yaml::{Location, NodeRef, Source};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;

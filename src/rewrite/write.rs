@@ -12,7 +12,7 @@
 //! laws.
 
 use super::{FileChange, Refusal};
-use crate::repo::{Place, place};
+use crate::files::{Place, place};
 use rustc_hash::FxHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

@@ -3,8 +3,8 @@
 
 use super::crd::{self, Defined};
 use super::tree::{Dialect, Written};
-use crate::repo::{File, FileTree, Snapshot};
-use crate::yaml::{Node, Source, Stream};
+use crate::files::{File, FileTree, Snapshot};
+use crate::lang::yaml::{Node, Source, Stream};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -100,7 +100,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
 
     #[test]
     fn the_layouts_of_catalogues_are_known() {

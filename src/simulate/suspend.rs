@@ -4,15 +4,15 @@
 //! proposal of an annotation, which no released controller reads.
 
 use crate::config::Feature;
+use crate::files::Snapshot;
+use crate::lang::text::counted;
+use crate::lang::yaml::{EntryRef, Known, Location, NodeRef};
 use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::kinds::SuspendBy;
 use crate::model::references::{Role, has_ready_expression, references};
-use crate::repo::Snapshot;
-use crate::text::counted;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::{EntryRef, Known, Location, NodeRef};
 use rustc_hash::FxHashMap;
 
 /// The proposed annotation: present with any value means suspended.

@@ -1,8 +1,8 @@
 //! The file tree that an ArtifactGenerator composes.
 //! Source: source-watcher `internal/builder`, `Build`, `applyCopyOperation`.
 
-use crate::repo::{FileTree, PathKind, Snapshot, join};
-use crate::yaml::NodeRef;
+use crate::files::{FileTree, PathKind, Snapshot, join};
+use crate::lang::yaml::NodeRef;
 use globset::{GlobBuilder, GlobMatcher};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -179,8 +179,8 @@ fn apply(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
-    use crate::yaml::parse_nodes;
+    use crate::files::Store;
+    use crate::lang::yaml::parse_nodes;
 
     fn composed(copies: &str) -> Result<Vec<String>, String> {
         let files = ["d/a.yaml", "d/e/b.yaml", "d/e/c.png", "f.yaml", "g/h/i.yaml"];

@@ -2,8 +2,8 @@
 //! were followed, and why the others were not.
 
 use super::{Outcome, World};
+use crate::lang::yaml::Location;
 use crate::model::{Certainty, ObjectId, kinds};
-use crate::yaml::Location;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

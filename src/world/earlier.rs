@@ -2,10 +2,10 @@
 //! looks at two states that differ in a few files.
 
 use super::{Outcome, World};
-use crate::repo::{FileTree, Snapshot};
+use crate::build::substitute::Variables;
+use crate::files::{FileTree, Snapshot};
+use crate::lang::yaml::{Known, Node, NodeRef};
 use crate::world::build::{BuildFailure, FailureKind, FluxBuild};
-use crate::world::substitution::Variables;
-use crate::yaml::{Known, Node, NodeRef};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

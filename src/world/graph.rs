@@ -1,9 +1,9 @@
 //! Who applies whom, from which source, after what.
 
+use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::world::{Applied, ApplyTarget, Cluster, Member, Outcome, World};
-use crate::yaml::NodeRef;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

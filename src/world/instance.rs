@@ -5,11 +5,11 @@
 
 use super::entry_point::{Entry, Form, path_of, source_of};
 use super::source::{normalise, reference};
-use crate::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
+use crate::build::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
+use crate::files::{FileTree, Snapshot, Store};
+use crate::lang::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
 use crate::model::{Object, ObjectId};
-use crate::repo::{FileTree, Snapshot, Store};
 use crate::world::build::{Memo, build_overlay};
-use crate::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
 use std::sync::Arc;
 
 /// The fields of an instance, from several texts of which the first wins.

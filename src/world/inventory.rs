@@ -1,11 +1,11 @@
 //! Whether an object that nothing here creates could exist all the same.
 
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, entry};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{Holes, Location, NodeRef};
 use crate::model::{Object, ObjectId, Unchecked};
 use crate::model::{kinds, references};
-use crate::repo::{Snapshot, join};
-use crate::yaml::{Holes, Location, NodeRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 

@@ -24,7 +24,6 @@ mod resource_set;
 pub(crate) mod same;
 pub(crate) mod schemas;
 mod source;
-pub(crate) mod substitution;
 mod unreached;
 pub(crate) mod versions;
 
@@ -33,16 +32,16 @@ pub(crate) use entry_point::{Form, Unsettled, source_of};
 pub(crate) use inventory::{Lookup, Opener, OpenerCause};
 pub(crate) use source::TreeOf;
 
-use crate::config::Config;
-use crate::kustomize::Warning;
-use crate::model::{Certainty, Object, ObjectId, Unchecked};
-use crate::repo::{FileTree, Snapshot};
-use crate::world::build::BuildFailure;
-use crate::world::substitution::{
+use crate::build::kustomize::Warning;
+use crate::build::substitute::{
     BadVariable, MissingSource, Problem, Provided, Variables, config_map_keys, secret_keys,
 };
+use crate::config::Config;
+use crate::files::{FileTree, Snapshot};
+use crate::lang::yaml::{Location, Node, NodeRef};
+use crate::model::{Certainty, Object, ObjectId, Unchecked};
+use crate::world::build::BuildFailure;
 use crate::world::versions::Settings;
-use crate::yaml::{Location, Node, NodeRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 

@@ -7,11 +7,11 @@
 //! that keep a text a text; a value that needs more is unknown, and a
 //! ResourceSet of which it isn't certain what it makes is not expanded at all.
 
+use crate::build::substitute::{fits, reread};
+use crate::lang::yaml::emit::{DEPTH_LIMIT, style_of};
+use crate::lang::yaml::{Dialect, Embed, Known, Node, NodeRef, Scalar, ScalarStyle, Source, Stream, Value};
 use crate::model::ObjectId;
 use crate::world::build::{BuiltObject, set_common_metadata};
-use crate::world::substitution::{fits, reread};
-use crate::yaml::emit::{DEPTH_LIMIT, style_of};
-use crate::yaml::{Dialect, Embed, Known, Node, NodeRef, Scalar, ScalarStyle, Source, Stream, Value};
 use std::sync::Arc;
 
 /// Objects that one ResourceSet may make.
@@ -337,7 +337,7 @@ fn look_up(path: &str, inputs: &Inputs<'_>) -> Result<String, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::parse_nodes;
+    use crate::lang::yaml::parse_nodes;
 
     fn text_of(template: &str, inputs: &str) -> String {
         let values = parse_nodes("i.yaml", inputs).remove(0);

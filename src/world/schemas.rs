@@ -4,10 +4,10 @@
 
 use super::{Applied, ApplyTarget, Cluster, Member, Outcome, World};
 use crate::config::Config;
+use crate::files::{Allowed, FileTree, Snapshot, join};
+use crate::lang::yaml::NodeRef;
 use crate::model::{Certainty, ObjectId};
-use crate::repo::{Allowed, FileTree, Snapshot, join};
 use crate::schema::{self, Catalogue, Defined, Options, Product, Report, Schema, TableKind, Written, table};
-use crate::yaml::NodeRef;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 

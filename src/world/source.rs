@@ -4,11 +4,11 @@ use super::entry_point::Entry;
 use super::pushes::{self, Push};
 use super::{ApplyTarget, artifact};
 use crate::config::{Config, SourceTree};
+use crate::files::{Allowed, FileTree, Snapshot, SourceIgnore};
+use crate::lang::yaml::{Node, NodeRef};
 use crate::model::ObjectId;
 use crate::model::kinds::{EXTENSIONS, SOURCE};
-use crate::repo::{Allowed, FileTree, Snapshot, SourceIgnore};
 use crate::world::build::Memo;
-use crate::yaml::{Node, NodeRef};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -5,11 +5,11 @@ use super::earlier::{Built, Identity, Inputs};
 use super::fixpoint::{Grown, Placed, Repository, built_outcome};
 use super::overlays::Overlays;
 use super::{Applied, ApplyTarget, Outcome};
+use crate::build::substitute::Variables;
+use crate::files::FileTree;
+use crate::lang::yaml::Node;
 use crate::model::{Certainty, ObjectId};
-use crate::repo::FileTree;
 use crate::world::build::{self, BuiltObject};
-use crate::world::substitution::Variables;
-use crate::yaml::Node;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) fn clusters(
     let tree = FileTree::root(snapshot.clone());
     let is_used = |leaf: &&String| {
         let file = |name: &&str| if leaf.is_empty() { (*name).to_owned() } else { format!("{leaf}/{name}") };
-        crate::kustomize::FILE_NAMES.iter().any(|name| used.contains(&*file(name)))
+        crate::build::kustomize::FILE_NAMES.iter().any(|name| used.contains(&*file(name)))
     };
     let leaves: Vec<&String> = overlays.leaves().filter(|leaf| !is_used(leaf)).collect();
     let mut all: Vec<Grown> =

@@ -2,7 +2,7 @@
 
 use crate::support::scratch::Scratch;
 use forebay::internals::config::Config;
-use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::world::World;
 use serde_json::{Value, json};
 use std::sync::Arc;

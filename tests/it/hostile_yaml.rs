@@ -1,8 +1,8 @@
 //! Input made to hurt: every text is read, or refused, within bounded time,
 //! memory and stack.
 
-use forebay::internals::yaml::go_compat::{Reader, decode};
-use forebay::internals::yaml::{Node, Stream, parse_nodes};
+use forebay::internals::lang::yaml::go_compat::{Reader, decode};
+use forebay::internals::lang::yaml::{Node, Stream, parse_nodes};
 
 /// Parse and decode everything; the number of errors of any kind.
 fn read(text: &str) -> usize {

@@ -1,9 +1,9 @@
 //! Builds against the recorded outputs of kustomize 5.8.1.
 
 use crate::support::recordings;
-use forebay::internals::kustomize::{self, LoadRestriction, Memo, Options};
-use forebay::internals::repo::{FileTree, Snapshot, Store};
-use forebay::internals::yaml::emit;
+use forebay::internals::build::kustomize::{self, LoadRestriction, Memo, Options};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::emit;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Every value of a build knows the bytes that it came from.
 
-use forebay::internals::kustomize::{self, Build, BuildError, Memo, Options};
-use forebay::internals::repo::{FileTree, Snapshot, Store};
-use forebay::internals::yaml::Location;
+use forebay::internals::build::kustomize::{self, Build, BuildError, Memo, Options};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::Location;
 use std::sync::Arc;
 
 fn tree(files: &[(&str, &str)]) -> FileTree {

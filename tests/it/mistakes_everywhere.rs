@@ -3,8 +3,8 @@
 //! None of them claims that something isn't there.
 
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::World;
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Where effective values come from, to the byte.
 
-use forebay::internals::repo::{FileTree, Snapshot, Store};
+use forebay::internals::build::substitute::{Provided, Variables};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::{Location, NodeRef, ViaKind, parse_nodes};
 use forebay::internals::world::build::Memo;
 use forebay::internals::world::build::{FluxBuild, build};
-use forebay::internals::world::substitution::{Provided, Variables};
-use forebay::internals::yaml::{Location, NodeRef, ViaKind, parse_nodes};
 use std::sync::Arc;
 
 struct Case {

@@ -14,10 +14,10 @@
 //! `# not checked: [reason]` asks for what is counted as not checked.
 
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::lint::rules::RULES;
 use forebay::internals::lint::{Check, Finding, Group};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -8,9 +8,9 @@
 use crate::support::corpus::{Corpus, Files, children};
 use crate::support::skip::corpus_or_skip;
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::model::ObjectId;
 use forebay::internals::model::kinds;
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::rewrite::refactor::files;
 use forebay::internals::rewrite::refactor::moves::Moves;
 use forebay::internals::rewrite::refactor::objects::Handover;
@@ -49,7 +49,7 @@ fn world(files: &Files) -> World {
 }
 
 fn bytes_of(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Vec<u8>> {
-    let read = |file: &Arc<forebay::internals::repo::File>| {
+    let read = |file: &Arc<forebay::internals::files::File>| {
         (file.path.clone(), snapshot.blob(file).map(|blob| blob.bytes().to_vec()).unwrap_or_default())
     };
     snapshot.files().iter().map(read).collect()

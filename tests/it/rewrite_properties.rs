@@ -5,15 +5,15 @@
 
 use crate::support::corpus::manifests;
 use crate::support::skip::corpus_or_skip;
-use forebay::internals::repo::{Snapshot, Store};
-use forebay::internals::report::diff::{self, Look};
-use forebay::internals::rewrite::FileChange;
-use forebay::internals::yaml::edit::verify::{second_witness, splice, verify};
-use forebay::internals::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
-use forebay::internals::yaml::tape::TokenKind;
-use forebay::internals::yaml::{
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::edit::verify::{second_witness, splice, verify};
+use forebay::internals::lang::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
+use forebay::internals::lang::yaml::tape::TokenKind;
+use forebay::internals::lang::yaml::{
     Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join, pointer_segments,
 };
+use forebay::internals::report::diff::{self, Look};
+use forebay::internals::rewrite::FileChange;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};

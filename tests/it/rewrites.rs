@@ -3,7 +3,7 @@
 
 use crate::support::scratch::{Scratch, forebay};
 use crate::support::skip::skip;
-use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::report::diff::{self, Look};
 use forebay::internals::rewrite::FileChange;
 use forebay::internals::rewrite::write::write;

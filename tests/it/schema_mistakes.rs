@@ -2,9 +2,9 @@
 //! misspelled, one at a time, and the same verdicts as a JSON Schema validator has.
 
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::lint::{Finding, Group};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::schema::{self, json_schema, table};
 use forebay::internals::world::World;
 use serde_json::Value;

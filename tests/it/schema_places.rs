@@ -3,9 +3,9 @@
 
 use crate::plan_acts::{Files, blocks, edit, joined};
 use forebay::internals::config::{self, Config};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::Group;
 use forebay::internals::lint::engine::{self, Options};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

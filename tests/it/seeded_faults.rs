@@ -8,12 +8,12 @@
 
 use crate::support::skip::corpus_or_skip;
 use forebay::internals::config::{Config, Level};
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::NodeRef;
 use forebay::internals::lint::Finding;
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::model::references::{Role, references};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::{ApplyTarget, World};
-use forebay::internals::yaml::NodeRef;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

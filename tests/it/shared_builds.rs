@@ -8,13 +8,13 @@
 use crate::support::corpus::{Files, children};
 use crate::support::random::Random;
 use crate::support::skip::corpus_or_skip;
+use forebay::internals::build::kustomize::FILE_NAMES;
 use forebay::internals::config::Config;
-use forebay::internals::kustomize::FILE_NAMES;
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::{Dialect, Node, NodeRef};
 use forebay::internals::lint::Memo;
 use forebay::internals::lint::engine::{self, Options, Outcome as Found};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::{Effective, Outcome, World};
-use forebay::internals::yaml::{Dialect, Node, NodeRef};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;

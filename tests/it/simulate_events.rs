@@ -1,7 +1,7 @@
 //! Upstream's cases and recorded runs through `forebay simulate events`: as
 //! manifests where they can be written as such, and as given events.
 
-use forebay::internals::simulate::alerts::{OPERATOR_SOURCE_KINDS, SOURCE_KINDS};
+use forebay::internals::simulate::notify::alerts::{OPERATOR_SOURCE_KINDS, SOURCE_KINDS};
 use std::path::Path;
 use std::process::Command;
 

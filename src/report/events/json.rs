@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Cluster, View};
+use crate::lang::yaml::Known;
 use crate::report::parts::{location, object, text, unknown};
-use crate::simulate::events::Metadata;
-use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict};
-use crate::simulate::events::delivery::Delivery;
-use crate::simulate::events::objects::Value as Sourced;
-use crate::simulate::events::simulate::{Considered, Notification};
-use crate::yaml::Known;
+use crate::simulate::notify::Metadata;
+use crate::simulate::notify::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict};
+use crate::simulate::notify::delivery::Delivery;
+use crate::simulate::notify::objects::Value as Sourced;
+use crate::simulate::notify::simulate::{Considered, Notification};
 
 /// The array `objects`.
 pub(crate) fn body(view: &View<'_>) -> Value {

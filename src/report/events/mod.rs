@@ -3,10 +3,10 @@
 pub(crate) mod json;
 pub(crate) mod text;
 
+use crate::files::Snapshot;
 use crate::model::ObjectId;
-use crate::repo::Snapshot;
 use crate::report::stated::Stated;
-use crate::simulate::events::simulate::Simulation;
+use crate::simulate::notify::simulate::Simulation;
 
 /// One simulated event.
 pub(crate) struct Answer<'a> {

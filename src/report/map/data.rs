@@ -4,6 +4,8 @@
 
 use super::Map;
 use crate::config::Level;
+use crate::lang::text::clean;
+use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::lint::Finding;
 use crate::model::Severity;
 use crate::model::kinds::NOTIFICATION;
@@ -11,14 +13,12 @@ use crate::model::{ObjectId, cluster_api_kinds};
 use crate::plan::{Effect, Side};
 use crate::report::layout::{Area, Size, layered, shelves};
 use crate::report::plan::sentence;
-use crate::simulate::alerts::{Alert, selects};
-use crate::simulate::events::objects::{involved_object, labels_of};
-use crate::simulate::gates::timeline::{State, SubjectKind};
+use crate::simulate::gating::timeline::{State, SubjectKind};
+use crate::simulate::notify::alerts::{Alert, selects};
+use crate::simulate::notify::objects::{involved_object, labels_of};
 use crate::simulate::suspend::suspension;
-use crate::text::clean;
 use crate::world::graph::{EdgeKind, Graph, GraphNode};
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Outcome};
-use crate::yaml::{Known, Location, NodeRef};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -638,7 +638,7 @@ impl<'a> Drawing<'_, 'a> {
 
     fn summary(&self) -> String {
         let count = |level: Level| self.map.outcome.findings.iter().filter(|f| f.level == level).count();
-        let plural = |count: usize, one: &str| crate::text::counted(count, one);
+        let plural = |count: usize, one: &str| crate::lang::text::counted(count, one);
         let mut text = format!(
             "{}, {}; {}, {}",
             plural(self.clusters.len(), "cluster"),

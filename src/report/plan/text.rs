@@ -3,9 +3,9 @@
 
 use super::groups::{Entry, sections};
 use super::{Plan, consequences, not_followed, phrases, places, tally, verb};
+use crate::lang::text::clean;
 use crate::model::Severity;
 use crate::report::parts::{paragraph, width};
-use crate::text::clean;
 use std::fmt::Write as _;
 
 /// Column at which the text of an effect begins.

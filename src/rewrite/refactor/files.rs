@@ -4,15 +4,15 @@ use super::moves::Moves;
 use super::rename::is_root;
 use super::same::{Difference, same_moved};
 use super::{Proof, Rebuild, Refused, Series, apply, changed, ignores};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{FileKind, Snapshot, join};
+use crate::lang::yaml::edit::{Content, Operation, pointer_of};
+use crate::lang::yaml::{Location, NodeRef, pointer_join};
 use crate::model::{ObjectId, kinds};
 use crate::plan;
-use crate::repo::{FileKind, Snapshot, join};
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::text_of;
 use crate::world::{Applied, ApplyTarget, Cluster, World};
-use crate::yaml::edit::{Content, Operation, pointer_of};
-use crate::yaml::{Location, NodeRef, pointer_join};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
             to.rsplit_once('/').map_or(".", |(to, _)| to)
         ),
     };
-    let objects = crate::text::counted(compared, "object");
+    let objects = crate::lang::text::counted(compared, "object");
     let mut notes = vec![format!("{objects} compared before and after: the same in every cluster")];
     let late: BTreeSet<&str> =
         paths.iter().filter(|path| path.1 == "/spec/path").map(|path| &*path.0.name).collect();

@@ -4,7 +4,7 @@
 
 use super::Refused;
 use super::moves::Moves;
-use crate::repo::{Snapshot, is_manifest_path, join};
+use crate::files::{Snapshot, is_manifest_path, join};
 use crate::rewrite::FileChange;
 use crate::world::World;
 

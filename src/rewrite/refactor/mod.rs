@@ -24,10 +24,10 @@ pub(crate) mod variable;
 
 use super::subject::Subject;
 use super::{FileChange, Refusal};
+use crate::files::{FileKind, Snapshot};
+use crate::lang::yaml::Location;
 use crate::model::ObjectId;
-use crate::repo::{FileKind, Snapshot};
 use crate::world::World;
-use crate::yaml::Location;
 use std::sync::Arc;
 
 /// Builds the world of another snapshot of the repository.

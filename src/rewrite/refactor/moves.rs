@@ -1,7 +1,7 @@
 //! Which files go where.
 
 use super::{Refused, files_at};
-use crate::repo::{FileKind, Snapshot, join};
+use crate::files::{FileKind, Snapshot, join};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

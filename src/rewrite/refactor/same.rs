@@ -2,10 +2,10 @@
 
 use super::Refused;
 use super::mentions::mentions;
+use crate::lang::yaml::{Known, NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::rewrite::subject::Subject;
 use crate::world::{ApplyTarget, Cluster, Effective, Outcome, World};
-use crate::yaml::{Known, NodeRef, pointer_join};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;

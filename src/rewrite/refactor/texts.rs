@@ -2,15 +2,15 @@
 
 use super::Refused;
 use super::mentions::mentions;
-use crate::kustomize::{FILE_NAMES, documents_in};
+use crate::build::kustomize::{FILE_NAMES, documents_in};
+use crate::files::markers::ImagePolicyMarker;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::edit::{Content, Operation};
+use crate::lang::yaml::{Location, NodeRef, Source, ViaKind};
 use crate::model::{ObjectId, kinds};
-use crate::repo::markers::ImagePolicyMarker;
-use crate::repo::{Snapshot, join};
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::{Subject, text_of};
 use crate::world::{Applied, Effective, World};
-use crate::yaml::edit::{Content, Operation};
-use crate::yaml::{Location, NodeRef, Source, ViaKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -82,9 +82,9 @@ pub(crate) fn renaming(
 }
 
 /// The root of a document.
-pub(crate) fn root_of(snapshot: &Snapshot, path: &str, document: u32) -> Option<crate::yaml::Node> {
+pub(crate) fn root_of(snapshot: &Snapshot, path: &str, document: u32) -> Option<crate::lang::yaml::Node> {
     let source = sources(snapshot, path).find(|source| source.index == document)?;
-    Some(crate::yaml::Node::Source(source.clone(), 0))
+    Some(crate::lang::yaml::Node::Source(source.clone(), 0))
 }
 
 fn sources<'s>(snapshot: &'s Snapshot, path: &str) -> impl Iterator<Item = &'s Arc<Source>> {
@@ -244,7 +244,7 @@ enum Text<'s> {
     /// A map of `kind`, `name`, `namespace`.
     Selector(NodeRef<'s>),
     /// A partial object.
-    Partial(crate::yaml::Node),
+    Partial(crate::lang::yaml::Node),
 }
 
 impl Text<'_> {
@@ -291,7 +291,7 @@ fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, path: &str) -> Vec<T
     };
     let partial = |file: &str| -> Vec<Text<'s>> {
         let found = documents(file).into_iter();
-        found.map(|source| Text::Partial(crate::yaml::Node::Source(source.clone(), 0))).collect()
+        found.map(|source| Text::Partial(crate::lang::yaml::Node::Source(source.clone(), 0))).collect()
     };
     let mut out = Vec::new();
     for list in ["/patches", "/patchesJson6902"] {
@@ -417,6 +417,6 @@ fn visit<'a>(node: NodeRef<'a>, pointer: &str, depth: usize, found: &mut dyn FnM
         visit(item, &format!("{pointer}/{at}"), depth + 1, found);
     }
     for entry in node.entries() {
-        visit(entry.value, &crate::yaml::pointer_join(pointer, &entry.key), depth + 1, found);
+        visit(entry.value, &crate::lang::yaml::pointer_join(pointer, &entry.key), depth + 1, found);
     }
 }

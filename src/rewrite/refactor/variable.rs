@@ -9,18 +9,18 @@
 
 use super::same::{Difference, same};
 use super::{Proof, Rebuild, Refused, Series, apply, changed};
+use crate::build::substitute::is_variable_name;
+use crate::files::{Snapshot, is_manifest_path};
+use crate::lang::text::counted;
+use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::model::references::{Role, references};
-use crate::repo::{Snapshot, is_manifest_path};
 use crate::rewrite::subject::text_of;
 use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::suspend::comment_after;
-use crate::text::counted;
-use crate::world::substitution::is_variable_name;
 use crate::world::{Applied, ApplyTarget, Cluster, Outcome, World};
-use crate::yaml::edit::{Content, Operation, Place, Prune};
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{NodeRef, pointer_join};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 //! only unknown offline ends the same way.
 
 use super::parse::Expression;
-use crate::go::duration::GoDuration;
+use crate::lang::go::duration::GoDuration;
+use crate::lang::yaml::{Dialect, NodeRef, Scalar};
 use crate::schema::crd::json;
 use crate::schema::tree::Schema;
 use crate::schema::validate::{is_placeholder, matches};
-use crate::yaml::{Dialect, NodeRef, Scalar};
 use serde_json::Value as Json;
 use std::cmp::Ordering;
 
@@ -408,8 +408,8 @@ fn equal(one: &Value<'_, '_>, two: &Value<'_, '_>) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lang::yaml::parse_nodes;
     use crate::schema::cel::expression;
-    use crate::yaml::parse_nodes;
 
     #[test]
     fn expressions_come_to_what_they_say() {

@@ -5,12 +5,12 @@
 
 use super::leftovers::is_leftover;
 use super::{Entry, Form, path_of, source_of};
+use crate::files::{FileTree, Snapshot};
+use crate::lang::yaml::{Known, Node};
 use crate::model::{Certainty, Object, ObjectId, kinds};
-use crate::repo::{FileTree, Snapshot};
 use crate::world::build::{Memo, build_overlay};
 use crate::world::overlays::Overlays;
 use crate::world::source::{normalise, reference};
-use crate::yaml::{Known, Node};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;

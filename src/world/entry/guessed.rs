@@ -4,9 +4,9 @@
 use super::holes::has_holes;
 use super::leftovers::is_leftover;
 use super::{Entry, source_of};
+use crate::files::{FileTree, Snapshot, join};
 use crate::model::Object;
 use crate::model::kinds;
-use crate::repo::{FileTree, Snapshot, join};
 use crate::world::build::{Memo, build_overlay};
 use crate::world::overlays::Overlays;
 use rustc_hash::{FxHashMap, FxHashSet};

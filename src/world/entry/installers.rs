@@ -6,10 +6,10 @@
 
 use super::leftovers::is_leftover;
 use super::{Entry, Form, by_path, clean_path, path_of, source_of};
+use crate::files::Snapshot;
+use crate::lang::yaml::{Known, Location, NodeRef, parse_nodes};
 use crate::model::{Object, ObjectId, kinds};
-use crate::repo::Snapshot;
 use crate::world::source::normalise;
-use crate::yaml::{Known, Location, NodeRef, parse_nodes};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! applied by hand and applies itself since.
 
 use super::{Entry, Form, clean_path};
+use crate::files::{Snapshot, join};
 use crate::model::{Certainty, kinds};
-use crate::repo::{Snapshot, join};
 use crate::world::overlays::Overlays;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;

@@ -2,11 +2,11 @@
 //! will fill in.
 
 use super::{Entry, Form, by_path, clean_path, source_of};
+use crate::files::Snapshot;
+use crate::lang::yaml::Location;
 use crate::model::Object;
 use crate::model::kinds;
-use crate::repo::Snapshot;
 use crate::world::source::{normalise, reference};
-use crate::yaml::Location;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 

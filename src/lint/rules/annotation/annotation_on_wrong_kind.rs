@@ -2,11 +2,11 @@
 //! Source: the readers named in `flux/keys` and `capi/keys`.
 
 use super::{has_own_place_rule, is_known_kind, is_setting, known_entries, named, reading};
+use crate::lang::text::with_article;
 use crate::lint::metadata::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::keys::Reading;
-use crate::text::with_article;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -3,7 +3,7 @@
 //! `sigs.k8s.io/yaml` `Unmarshal` and writes it anew; kustomize `api/types/kustomization.go`
 //! (`Unmarshal`) refuses the field.
 
-use crate::kustomize::WarningKind;
+use crate::build::kustomize::WarningKind;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use std::collections::BTreeMap;

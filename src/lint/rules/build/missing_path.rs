@@ -3,10 +3,10 @@
 //! condition reason `ArtifactFailed`.
 
 use super::title;
+use crate::files::FileTree;
+use crate::lang::text::suggest;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::repo::FileTree;
-use crate::text::suggest;
 use crate::world::entry::{clean_path, is_leftover};
 use crate::world::{Applied, Cluster, Form, Outcome, Unsettled};
 use rustc_hash::FxHashMap;

@@ -3,10 +3,10 @@
 //! `artifact/storage/archive.go`, which leaves links out.
 
 use super::{Matter, entry_path, failures, report_failure};
+use crate::files::Snapshot;
+use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::repo::Snapshot;
-use crate::text::suggest;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -18,15 +18,15 @@ pub(crate) mod unsubstituted_variable;
 pub(crate) mod untracked_resource;
 
 use super::reference::listed;
-use crate::kustomize::Class;
+use crate::build::kustomize::Class;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::Location;
 use crate::lint::title;
 use crate::lint::{ClusterView, Finding, Level, ObjectView, Reporter};
 use crate::model::kinds;
-use crate::repo::{Snapshot, join};
 use crate::world::build::{BuildFailure, FailureKind, has_kustomization};
 use crate::world::entry::is_leftover;
 use crate::world::{Applied, Cluster};
-use crate::yaml::Location;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //! Source: kustomize-controller `build`: `LoadVariables` runs before `apply`.
 
 use super::title;
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::world::ApplyTarget;
-use crate::yaml::NodeRef;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -3,11 +3,11 @@
 //! selects nothing is no error, a patch that names its object is one.
 
 use super::{Matter, failures, report_failure};
-use crate::kustomize::WarningKind;
+use crate::build::kustomize::WarningKind;
+use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::world::{Applied, Outcome};
-use crate::yaml::Location;
 use std::collections::BTreeMap;
 
 /// See the module.

@@ -4,11 +4,11 @@
 //! without `substituteStrategy: Always` the text stays as it is.
 
 use super::{post_build, title};
+use crate::build::substitute::{Variables, opts_out, parse, part_location};
+use crate::lang::yaml::{Dialect, NodeRef, Scalar, Trail, emit};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::world::OpenerCause;
-use crate::world::substitution::{Variables, opts_out, parse, part_location};
-use crate::yaml::{Dialect, NodeRef, Scalar, Trail, emit};
 use std::collections::BTreeSet;
 
 /// See the module.

@@ -7,10 +7,10 @@ use crate::lint::metadata::has_hole;
 use crate::lint::{ChangeView, Check, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::kubernetes_version::Version;
-use crate::simulate::hooks::simulate::VersionUpdate;
-use crate::simulate::references::Object;
-use crate::simulate::topology::class::has_chained_upgrades;
-use crate::simulate::topology::{Cluster, text_at};
+use crate::simulate::cluster_api::hooks::simulate::VersionUpdate;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
+use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -4,11 +4,11 @@
 //! `eventMatchesAlertSources`.
 
 use super::{Scene, is_glob, title};
+use crate::lang::yaml::{Known, NodeRef};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::simulate::alerts::{Alert, EventSource, SOURCE_KINDS};
-use crate::simulate::events::controllers::EMITTERS;
-use crate::yaml::{Known, NodeRef};
+use crate::simulate::notify::alerts::{Alert, EventSource, SOURCE_KINDS};
+use crate::simulate::notify::controllers::EMITTERS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

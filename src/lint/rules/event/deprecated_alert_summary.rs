@@ -3,9 +3,9 @@
 //! `combineEventMetadata`; RFC-0008, "Reasoning".
 
 use super::{is_alert, title};
+use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::edit::{Operation, Prune, pointer_of};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::yaml::NodeRef;
-use crate::yaml::edit::{Operation, Prune, pointer_of};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

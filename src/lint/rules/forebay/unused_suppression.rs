@@ -1,9 +1,9 @@
 //! `unused-suppression`: a suppression of what is not there.
 //! Source: our own suppressions.
 
+use crate::lang::yaml::edit::Operation;
+use crate::lang::yaml::{Location, Source};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
-use crate::yaml::edit::Operation;
-use crate::yaml::{Location, Source};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

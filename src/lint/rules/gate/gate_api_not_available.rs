@@ -4,9 +4,9 @@
 
 use super::{gates, local, waits};
 use crate::config::Feature;
+use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::gates::objects::is_gateable;
-use crate::yaml::Location;
+use crate::simulate::gating::objects::is_gateable;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

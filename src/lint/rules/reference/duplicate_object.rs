@@ -4,11 +4,11 @@
 //! and those are of the one that applied last.
 
 use super::listed;
+use crate::lang::text::counted;
+use crate::lang::yaml::{Known, NodeRef, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::text::counted;
 use crate::world::{Applied, Effective};
-use crate::yaml::{Known, NodeRef, pointer_join};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 

@@ -1,11 +1,11 @@
 //! `removed-api-version`: a version that the cluster's Flux no longer serves.
 //! Source: CHANGELOG of each controller; the table in `flux/kinds`.
 
+use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::edit::{Content, Operation};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::kinds::FluxKind;
-use crate::yaml::NodeRef;
-use crate::yaml::edit::{Content, Operation};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

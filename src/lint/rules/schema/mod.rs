@@ -7,13 +7,13 @@ pub(crate) mod missing_field;
 pub(crate) mod rejected_by_rule;
 pub(crate) mod unknown_field;
 
+use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, pointer_join, pointer_segments};
 use crate::lint::metadata::map_of;
 use crate::lint::validity::{Judged, Verdict};
 use crate::lint::{Level, ObjectView};
 use crate::model::{ObjectId, kinds};
 use crate::schema::{Additional, Product, Schema, Types, schema_at, validate_value};
 use crate::world::schemas::Basis;
-use crate::yaml::{Dialect, Location, NodeRef, Scalar, pointer_join, pointer_segments};
 
 /// A JSON Pointer as people write fields: `spec.dependsOn[0].name`.
 pub(crate) fn dotted(pointer: &str) -> String {
@@ -176,8 +176,8 @@ pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str> + Clo
     if let (Some(only), None) = (same.next(), same.next()) {
         return Some(only);
     }
-    let near = crate::text::suggest(word, names.clone())?;
-    let distance = |name: &str| crate::text::edit_distance(word, name, 2);
+    let near = crate::lang::text::suggest(word, names.clone())?;
+    let distance = |name: &str| crate::lang::text::edit_distance(word, name, 2);
     let least = distance(near)?;
     let mut nearest = names.filter(|name| distance(name) == Some(least));
     nearest.next().filter(|_| nearest.next().is_none())

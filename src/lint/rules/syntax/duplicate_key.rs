@@ -3,12 +3,12 @@
 //! (so `1` and `"1"` are one, `yes` and `true` are two); sigs.k8s.io/yaml
 //! `convertToJSONableObject` makes strings of go-yaml v2's keys, the last one wins.
 
+use crate::lang::yaml::resolve::{json_key, reads_as_string};
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{Dialect, Node, NodeRef, Scalar, Source};
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::yaml::resolve::{json_key, reads_as_string};
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{Dialect, Node, NodeRef, Scalar, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 //! Source: go-yaml's reader (`readerc.go`) takes UTF-8, and UTF-16 with a byte
 //! order mark; kustomize fails the whole build on anything else.
 
+use crate::files::{Content, DOCUMENT_LIMIT, SIZE_LIMIT, Unreadable};
+use crate::lang::text::counted;
+use crate::lang::yaml::Location;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::{Content, DOCUMENT_LIMIT, SIZE_LIMIT, Unreadable};
-use crate::text::counted;
-use crate::yaml::Location;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

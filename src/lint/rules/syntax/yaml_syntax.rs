@@ -2,13 +2,13 @@
 //! Source: kustomize `api/resource/factory.go` (MalformedYAMLError), which fails
 //! the whole build of a directory.
 
+use crate::lang::text::counted;
+use crate::lang::yaml::{Location, Stream, SyntaxErrorKind};
 use crate::lint::rules::build::held_back;
 use crate::lint::rules::reference::listed;
 use crate::lint::{Check, ClusterView, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
-use crate::text::counted;
 use crate::world::Applied;
-use crate::yaml::{Location, Stream, SyntaxErrorKind};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
