@@ -20,8 +20,9 @@ pub mod lang {
     }
     pub mod yaml {
         pub use crate::lang::yaml::{
-            Dialect, EntryRef, Known, Location, Node, NodeKind, NodeRef, Scalar, ScalarStyle, Source, Stream,
-            SyntaxErrorKind, Value, ViaKind, parse_nodes, pointer_join, pointer_segments,
+            Dialect, EntryRef, FilePath, Known, Location, Node, NodeKind, NodeRef, Scalar, ScalarStyle,
+            Source, Stream, SyntaxErrorKind, Tree, Value, ViaKind, WorkPath, parse_nodes, pointer_join,
+            pointer_segments,
         };
         pub mod edit {
             pub use crate::lang::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};

@@ -101,7 +101,7 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
     let show = common.show();
     for finding in outcome.left.findings.iter().filter(|finding| finding.level >= show) {
         let ((line, column), _) = snapshot.positions(&finding.location);
-        let path = clean(&finding.location.path);
+        let path = clean(finding.location.file.shown());
         let (level, rule) = (finding.level.name(), finding.rule.id);
         let _ = writeln!(stderr, "{path}:{line}:{column}: {level}: {} [{rule}]", clean(&finding.title));
     }

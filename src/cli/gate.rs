@@ -102,7 +102,7 @@ fn chosen<'w>(
                 "no cluster applies {}, which stands in {}; nothing was written\n\
                  help: if one does, name it in .forebay.yaml (`clusters: [{{name: NAME, path: DIRECTORY}}]`)",
                 clean(&orphan.id.to_string()),
-                clean(&orphan.source.path)
+                clean(orphan.path())
             )));
         }
         let gates = world.objects.iter().filter(|object| is_gate(&object.id));

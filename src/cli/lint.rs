@@ -10,7 +10,7 @@ use super::{Answer, Failure};
 use crate::config::{Config, Level, Written};
 use crate::files::git;
 use crate::lang::text::clean;
-use crate::lang::yaml::Location;
+use crate::lang::yaml::{FilePath, Location};
 use crate::lint::Rule;
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options, Outcome, UnknownRule};
@@ -190,7 +190,7 @@ fn baseline(arguments: &Arguments, session: &mut Session) -> Result<Option<PathB
     };
     // One outside of the root is no file of the repository anyway.
     if let Ok(value) = session.inside(file) {
-        let location = Location { path: "--baseline".into(), start: 0, end: 0, via: Vec::new() };
+        let location = Location { file: FilePath::in_root("--baseline"), start: 0, end: 0, via: Vec::new() };
         session.config.baseline = Some(Written { value, location });
     }
     Ok(Some(file.clone()))
@@ -309,7 +309,7 @@ fn open(common: &Common, arguments: &Arguments) -> Result<Session, Failure> {
 fn refusal(session: &Session, unknown: &UnknownRule) -> String {
     let place = unknown.location.as_ref().map_or_else(String::new, |location| {
         let ((line, column), _) = session.snapshot.positions(location);
-        format!("{}:{line}:{column}: ", clean(&location.path))
+        format!("{}:{line}:{column}: ", clean(location.file.shown()))
     });
     let help = match unknown.suggestion {
         Some(near) => format!("did you mean `{near}`?"),

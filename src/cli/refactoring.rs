@@ -224,7 +224,7 @@ pub(crate) fn subjects<'w>(
         let mut lines = BTreeSet::new();
         for subject in &meant {
             let place = home(subject.object).map_or("in no file".to_owned(), |place| {
-                format!("{}:{}", clean(&place.path), session.snapshot.positions(place).0.0)
+                format!("{}:{}", clean(place.file.shown()), session.snapshot.positions(place).0.0)
             });
             let name = subject.cluster.name.as_deref().unwrap_or(&subject.cluster.root);
             lines.insert(format!("\n  {}  {place}", clean(if name.is_empty() { "-" } else { name })));
@@ -293,7 +293,7 @@ fn nothing(
         return Failure::Usage(format!(
             "{}: no cluster applies {}; nothing was written",
             clean(&orphan.id.to_string()),
-            clean(&orphan.source.path),
+            clean(orphan.path()),
         ));
     }
     selector.not_found(world.objects.iter().map(|object| &object.id))

@@ -166,7 +166,7 @@ fn ambiguous(session: &Session, id: &ObjectId, same: &[Subject<'_>]) -> Option<S
 }
 
 fn line_of(session: &Session, place: &Location) -> String {
-    format!("{}:{}", clean(&place.path), session.snapshot.positions(place).0.0)
+    format!("{}:{}", clean(place.file.shown()), session.snapshot.positions(place).0.0)
 }
 
 /// What a command is to do, and to which objects.

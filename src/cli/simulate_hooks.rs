@@ -186,7 +186,7 @@ fn find<'s, 'w>(
     }
     let mut message = format!("{} objects are called {text}; name one, or a --cluster", found.len() + 1);
     for (scope, cluster) in found.into_iter().chain([last]) {
-        let path = cluster.object.node.location().map_or_else(String::new, |at| at.path.to_string());
+        let path = cluster.object.node.location().map_or_else(String::new, |at| at.file.to_string());
         let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
         let name = name.map_or_else(String::new, |name| format!("cluster {name}  "));
         message.push_str(&format!("\n  {}  {name}{path}", cluster.object.id));

@@ -7,7 +7,7 @@ use super::session::{Found, Session, one_object};
 use super::{Answer, Status};
 use crate::files::{Snapshot, join};
 use crate::lang::text::clean;
-use crate::lang::yaml::{Location, Node, NodeRef, Via, ViaKind};
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Via, ViaKind};
 use crate::lint::engine::NotChecked;
 use crate::report::{self, objects, parts};
 use crate::world::{Applied, ApplyTarget, Effective};
@@ -97,7 +97,7 @@ pub(super) fn files(object: &Effective, snapshot: &Snapshot) -> Vec<(&'static st
 /// The document of a patch that an entry of a kustomization names by its path:
 /// the one with a value of the object, else the first.
 fn patch_file(snapshot: &Snapshot, entry: &Location, value: Option<&Location>) -> Option<Location> {
-    let sources = snapshot.sources(snapshot.file(&entry.path)?);
+    let sources = snapshot.sources(snapshot.find(&entry.file)?);
     let mut written = None;
     for source in sources.iter().filter(|source| !source.document().tokens.is_empty()) {
         visit(Node::Source(source.clone(), 0).get_ref(), 0, &mut |node| {
@@ -108,17 +108,17 @@ fn patch_file(snapshot: &Snapshot, entry: &Location, value: Option<&Location>) -
             }
         });
     }
-    let directory = entry.path.rsplit_once('/').map_or("", |(directory, _)| directory);
-    let path = match value.filter(|value| value.path != entry.path) {
-        Some(value) => value.path.to_string(),
-        None => join(directory, &written?)?,
+    let directory = entry.file.shown().rsplit_once('/').map_or("", |(directory, _)| directory);
+    let path = match value.filter(|value| value.file != entry.file) {
+        Some(value) => value.file.clone(),
+        None => FilePath::new(entry.file.tree().clone(), join(directory, &written?)?),
     };
-    let roots = snapshot.sources(snapshot.file(&path)?).iter();
+    let roots = snapshot.sources(snapshot.find(&path)?).iter();
     let mut roots = roots.filter_map(|source| {
         let filled = !source.document().tokens.is_empty();
         filled.then(|| Node::Source(source.clone(), 0)).and_then(|root| root.get_ref().location())
     });
-    match value.filter(|value| *value.path == *path) {
+    match value.filter(|value| value.file == path) {
         Some(value) => roots.find(|root| root.start <= value.start && value.end <= root.end),
         None => roots.next(),
     }

@@ -39,9 +39,10 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lang::yaml::FilePath;
 
     fn pattern(text: &str) -> Result<Pattern, String> {
-        Pattern::new(text, Location { path: "".into(), start: 0, end: 0, via: Vec::new() })
+        Pattern::new(text, Location { file: FilePath::in_root(""), start: 0, end: 0, via: Vec::new() })
     }
 
     #[test]

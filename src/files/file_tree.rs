@@ -1,16 +1,20 @@
 //! A file tree: what a Flux source resolves to. `spec.path` and everything that
 //! a kustomization names is resolved inside it; origins stay at the real files.
 
+use super::forest::{Named, Outside};
+use super::open::Allowed;
 use super::snapshot::{File, Snapshot};
 use super::source_ignore::SourceIgnore;
+use crate::lang::yaml::{FilePath, Tree};
 use sha2::Digest;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Paths of a tree and the repository files behind them. Cheap to clone.
+/// Paths of a tree and the files behind them. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct FileTree {
+    /// The root's files, which know the trees beside them.
     snapshot: Arc<Snapshot>,
     layout: Layout,
     ignore: Option<Arc<SourceIgnore>>,
@@ -18,17 +22,18 @@ pub struct FileTree {
 
 #[derive(Clone, Debug)]
 enum Layout {
-    /// A directory of the repository; `""` is its root.
+    /// A directory of the root's tree; `""` is the root.
     Directory(Arc<str>),
-    /// Paths of the tree to paths of the repository: an artifact composed by an
-    /// ArtifactGenerator.
+    /// A directory beside it.
+    Outside(Arc<Outside<Snapshot>>),
+    /// Paths of the tree to files: an artifact composed by an ArtifactGenerator.
     Composed(Arc<Composed>),
 }
 
 #[derive(Debug)]
 struct Composed {
     key: String,
-    files: BTreeMap<Arc<str>, Arc<str>>,
+    files: BTreeMap<Arc<str>, FilePath>,
 }
 
 /// What stands at a path of a tree.
@@ -55,16 +60,36 @@ impl FileTree {
         FileTree { snapshot, layout: Layout::Directory(directory.into()), ignore: None }
     }
 
-    /// A tree of chosen files: (path in the tree, path in the repository).
+    /// The directory that the configuration names: absolute, or relative to the root.
+    ///
+    /// # Errors
+    /// It can't be listed or may not be read.
+    pub(crate) fn named(
+        snapshot: &Arc<Snapshot>,
+        written: &str,
+        allowed: &Allowed,
+    ) -> Result<FileTree, String> {
+        Ok(match snapshot.named(written, allowed)? {
+            Named::OfRoot(directory) => FileTree::directory(snapshot.clone(), &directory),
+            Named::Outside(outside) => {
+                FileTree { snapshot: snapshot.clone(), layout: Layout::Outside(outside), ignore: None }
+            }
+        })
+    }
+
+    /// A tree of chosen files: (path in the tree, file).
     pub fn composed(
         snapshot: Arc<Snapshot>,
-        files: impl IntoIterator<Item = (Arc<str>, Arc<str>)>,
+        files: impl IntoIterator<Item = (Arc<str>, FilePath)>,
     ) -> FileTree {
-        let files: BTreeMap<Arc<str>, Arc<str>> = files.into_iter().collect();
+        let files: BTreeMap<Arc<str>, FilePath> = files.into_iter().collect();
         let mut hasher = sha2::Sha256::new();
-        for part in files.iter().flat_map(|(path, real)| [path, real]) {
-            hasher.update((part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
+        for (path, real) in &files {
+            for part in [path, real.shown()] {
+                hasher.update((part.len() as u64).to_le_bytes());
+                hasher.update(part.as_bytes());
+            }
+            hasher.update([u8::from(real.of_root().is_some())]);
         }
         let key = hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         FileTree { snapshot, layout: Layout::Composed(Arc::new(Composed { key, files })), ignore: None }
@@ -77,12 +102,12 @@ impl FileTree {
         self
     }
 
-    /// The directory of the repository that the tree is, `None` for a composed
-    /// one.
+    /// The directory of the root's tree that this tree is, `None` for a composed one and
+    /// one that lies elsewhere.
     pub fn as_directory(&self) -> Option<&str> {
         match &self.layout {
             Layout::Directory(directory) => Some(directory),
-            Layout::Composed(_) => None,
+            Layout::Outside(_) | Layout::Composed(_) => None,
         }
     }
 
@@ -90,22 +115,22 @@ impl FileTree {
         self.ignore.as_ref().is_none_or(|ignore| !ignore.excludes(path))
     }
 
-    /// What leaves a file or directory of the repository out of this tree, in
-    /// words; `None` where nothing is there, or nothing leaves it out.
-    pub fn left_out(&self, repository_path: &str) -> Option<String> {
+    /// What leaves a file or directory of the root's tree out of this one, in words;
+    /// `None` where nothing is there, or nothing leaves it out.
+    pub fn left_out(&self, root_path: &str) -> Option<String> {
         let (ignore, root) = (self.ignore.as_ref()?, self.as_directory()?);
         let inner = |path: &str| match root {
             "" => Some(path.to_owned()),
             _ => path.strip_prefix(root)?.strip_prefix('/').map(str::to_owned),
         };
-        let file = match self.snapshot.file(repository_path) {
+        let file = match self.snapshot.file(root_path) {
             Some(file) => file,
-            None => self.snapshot.files_below(repository_path).first()?,
+            None => self.snapshot.files_below(root_path).first()?,
         };
         ignore.reason(&inner(&file.path)?)
     }
 
-    /// The snapshot that holds the files.
+    /// The root's files; they read those of every tree of the forest.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
     }
@@ -117,6 +142,7 @@ impl FileTree {
         let ignore = self.ignore.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
         match &self.layout {
             Layout::Directory(directory) => format!("{snapshot:p} {ignore:p} directory {directory}"),
+            Layout::Outside(outside) => format!("{snapshot:p} {ignore:p} outside {}", outside.directory),
             Layout::Composed(composed) => format!("{snapshot:p} {ignore:p} composed {}", composed.key),
         }
     }
@@ -126,6 +152,7 @@ impl FileTree {
     pub fn is_laid_out_as(&self, other: &FileTree) -> bool {
         let same_place = match (&self.layout, &other.layout) {
             (Layout::Directory(one), Layout::Directory(two)) => one == two,
+            (Layout::Outside(one), Layout::Outside(two)) => Arc::ptr_eq(one, two),
             (Layout::Composed(one), Layout::Composed(two)) => one.key == two.key,
             _ => false,
         };
@@ -137,21 +164,32 @@ impl FileTree {
             }
     }
 
-    /// The path in the repository of a path of this tree, whether or not
-    /// anything is there; `None` where a composed tree has no such file.
-    pub fn repository_path(&self, path: &str) -> Option<Arc<str>> {
+    /// The file behind a path of this tree, whether or not anything is there; `None`
+    /// where a composed tree has no such file.
+    pub fn real(&self, path: &str) -> Option<FilePath> {
         match &self.layout {
-            Layout::Directory(directory) if directory.is_empty() => Some(path.into()),
-            Layout::Directory(directory) => Some(format!("{directory}/{path}").into()),
+            Layout::Directory(directory) => Some(FilePath::in_root(joined(directory, path))),
+            Layout::Outside(outside) => Some(match outside.of_root(path) {
+                Some(rest) => FilePath::in_root(rest),
+                None => FilePath::new(Tree::Outside, joined(&outside.directory, path)),
+            }),
             Layout::Composed(composed) => composed.files.get(path).cloned(),
         }
+    }
+
+    /// [`FileTree::real`], where that is a path of the root's tree.
+    pub fn root_path(&self, path: &str) -> Option<Arc<str>> {
+        self.real(path)?.of_root().cloned()
     }
 
     /// The file (or link) at a clean path of the tree.
     pub fn file(&self, path: &str) -> Option<&Arc<File>> {
         let file = match &self.layout {
             Layout::Directory(directory) if directory.is_empty() => self.snapshot.file(path),
-            _ => self.snapshot.file(&self.repository_path(path)?),
+            Layout::Outside(outside) if outside.of_root(path).is_none() => {
+                outside.files.file(&joined(&outside.directory, path))
+            }
+            _ => self.snapshot.find(&self.real(path)?),
         };
         file.filter(|_| self.holds(path))
     }
@@ -177,20 +215,37 @@ impl FileTree {
     /// All files below a clean directory path (`""` is the root): their paths in
     /// the tree, in order of bytes.
     pub fn walk<'t>(&'t self, directory: &str) -> Box<dyn Iterator<Item = (Arc<str>, &'t Arc<File>)> + 't> {
+        let within = |snapshot: &'t Snapshot, root: &'t str, directory: &str| {
+            let full = match (root.is_empty(), directory.is_empty()) {
+                (_, true) => root.to_owned(),
+                (true, false) => directory.to_owned(),
+                (false, false) => format!("{root}/{directory}"),
+            };
+            let cut = if root.is_empty() { 0 } else { root.len() + 1 };
+            snapshot.files_below(&full).iter().map(move |file| {
+                let path: Arc<str> = if cut == 0 { file.path.clone() } else { file.path[cut..].into() };
+                (path, file)
+            })
+        };
         match &self.layout {
             Layout::Directory(root) => {
-                let full = match (root.is_empty(), directory.is_empty()) {
-                    (true, _) => directory.to_owned(),
-                    (false, true) => root.to_string(),
-                    (false, false) => format!("{root}/{directory}"),
+                Box::new(within(&self.snapshot, root, directory).filter(|(path, _)| self.holds(path)))
+            }
+            Layout::Outside(outside) => {
+                let own = within(&outside.files, &outside.directory, directory);
+                let Some(root) = &outside.root_below else {
+                    return Box::new(own.filter(|(path, _)| self.holds(path)));
                 };
-                let cut = if root.is_empty() { 0 } else { root.len() + 1 };
-                let files = self.snapshot.files_below(&full);
-                let all = files.iter().map(move |file| {
-                    let path: Arc<str> = if cut == 0 { file.path.clone() } else { file.path[cut..].into() };
-                    (path, file)
-                });
-                Box::new(all.filter(|(path, _)| self.holds(path)))
+                let of_root =
+                    self.snapshot.files().iter().map(|file| (joined(root, &file.path).into(), file));
+                let below = |path: &Arc<str>| {
+                    directory.is_empty()
+                        || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+                };
+                let mut all: Vec<(Arc<str>, &Arc<File>)> =
+                    own.chain(of_root.filter(|(path, _)| below(path))).collect();
+                all.sort_by(|(one, _), (other, _)| one.cmp(other));
+                Box::new(all.into_iter().filter(|(path, _)| self.holds(path)))
             }
             Layout::Composed(composed) => {
                 let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
@@ -200,7 +255,7 @@ impl FileTree {
                     range
                         .take_while(move |(path, _)| path.starts_with(&prefix))
                         .filter(|(path, _)| self.holds(path))
-                        .filter_map(|(path, real)| Some((path.clone(), self.snapshot.file(real)?))),
+                        .filter_map(|(path, real)| Some((path.clone(), self.snapshot.find(real)?))),
                 )
             }
         }
@@ -224,5 +279,22 @@ impl FileTree {
         names.sort();
         names.dedup();
         names
+    }
+}
+
+impl Outside<Snapshot> {
+    /// The path relative to the root of a path of this tree that lies in the root.
+    fn of_root<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let rest = path.strip_prefix(&**self.root_below.as_ref()?)?;
+        if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
+    }
+}
+
+/// A path below a directory, either of which may be empty.
+fn joined(directory: &str, path: &str) -> String {
+    match (directory.is_empty(), path.is_empty()) {
+        (true, _) => path.to_owned(),
+        (_, true) => directory.to_owned(),
+        _ => format!("{directory}/{path}"),
     }
 }

@@ -43,7 +43,7 @@ impl ImagePolicyMarker {
     /// the scalar as written; a build drops comments, so ask for the place that
     /// the value came from.
     pub(crate) fn at(snapshot: &Snapshot, location: &Location) -> Option<ImagePolicyMarker> {
-        let file = snapshot.file(&location.path)?;
+        let file = snapshot.find(&location.file)?;
         let sources = snapshot.sources(file);
         let document = sources
             .iter()

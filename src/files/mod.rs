@@ -3,6 +3,7 @@
 
 mod blob;
 mod file_tree;
+mod forest;
 pub(crate) mod git;
 pub(crate) mod markers;
 mod open;

@@ -2,11 +2,12 @@
 //! objects of its manifests. Built in parallel, then only read.
 
 use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
+use super::forest::{Forest, Named, Wanted};
 use super::open::{Allowed, Root};
 use super::source_ignore::SourceIgnore;
 use super::template::{is_clusterctl_template, is_template};
 use super::tree::{self, Blobs, FileKind, GitBlob, Listing, TreeEntry, is_manifest_path};
-use crate::lang::yaml::{Location, Source, Stream};
+use crate::lang::yaml::{FilePath, Location, Source, Stream, Tree, WorkPath};
 use crate::model::Object;
 use crate::model::objects_of;
 use rayon::prelude::*;
@@ -18,8 +19,10 @@ use std::sync::{Arc, OnceLock};
 /// A file of a snapshot.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Relative to the root, with `/`.
+    /// As seen from the root, with `/`.
     pub path: Arc<str>,
+    /// The tree that holds it.
+    pub tree: Tree,
     /// What is there.
     pub kind: FileKind,
     /// Whether git tracks it.
@@ -35,6 +38,13 @@ pub struct File {
     objects: OnceLock<Vec<Object>>,
     template: OnceLock<bool>,
     generated: OnceLock<bool>,
+}
+
+impl File {
+    /// The tree that holds it, and its path.
+    pub fn name(&self) -> FilePath {
+        FilePath::new(self.tree.clone(), self.path.clone())
+    }
 }
 
 /// Why a file has no content here.
@@ -63,6 +73,8 @@ pub(crate) const DOCUMENTS_LIMIT: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 enum Origin {
     Directory(Arc<Root>),
+    /// A directory outside of the root's tree, and what the paths of its files begin with.
+    Outside(Arc<Root>, Arc<str>),
     Revision(Arc<Blobs>),
     Memory,
 }
@@ -72,6 +84,9 @@ enum Origin {
 pub struct Snapshot {
     origin: Origin,
     store: Arc<Store>,
+    /// The trees beside this one, and the directory that they are seen from.
+    forest: Arc<Forest<Snapshot>>,
+    base: Option<Arc<Path>>,
     files: Vec<Arc<File>>,
     index: FxHashMap<Arc<str>, u32>,
     /// Directories that hold a Chart.yaml, each with the `/` at its end.
@@ -98,6 +113,19 @@ impl Snapshot {
     pub fn directory(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
         let listing = tree::directory(root)?;
         Ok(Snapshot::build(Origin::Directory(Root::new(root).into()), listing, store))
+    }
+
+    /// A directory outside of the root's tree, with no regard to git.
+    fn outside(wanted: Wanted<'_>, store: Arc<Store>) -> io::Result<Snapshot> {
+        let Wanted { path, lead, without } = wanted;
+        let mut listing = tree::directory(path)?;
+        if let Some(without) = without {
+            let below = |path: &str| path.strip_prefix(without).is_some_and(|rest| rest.starts_with('/'));
+            listing.entries.retain(|entry| !below(&entry.path));
+        }
+        listing.entries.iter_mut().for_each(|entry| entry.path = format!("{lead}/{}", entry.path));
+        let lead = format!("{lead}/").into();
+        Ok(Snapshot::build(Origin::Outside(Root::new(path).into(), lead), listing, store))
     }
 
     /// The tree of a commit of the repository at `root`; files that are as they
@@ -137,6 +165,8 @@ impl Snapshot {
                 && one.kind == other.kind
                 && matches!(blobs, (Some(Ok(one)), Some(Ok(other))) if Arc::ptr_eq(one, other))
         };
+        self.forest = like.forest.clone();
+        self.base.clone_from(&like.base);
         // Whether a file is a template depends on the charts around it.
         if self.chart_roots == like.chart_roots {
             for file in &mut self.files {
@@ -190,6 +220,7 @@ impl Snapshot {
             let tracked = position.is_ok_and(|at| files[at].tracked);
             let file = Arc::new(File {
                 path: path.into(),
+                tree: Tree::Root,
                 kind: FileKind::Regular,
                 tracked,
                 is_manifest: is_manifest_path(path),
@@ -206,8 +237,7 @@ impl Snapshot {
                 Err(at) => files.insert(at, file),
             }
         }
-        let mut after =
-            Snapshot::from_files(self.origin.clone(), files, self.unnamed.clone(), self.store.clone());
+        let mut after = self.with_listed(files);
         if after.chart_roots != self.chart_roots {
             // What is a template, and what is vendored, is another question now.
             for file in &mut after.files {
@@ -226,7 +256,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// A file that is not there, or that can't be read.
-    pub fn with_moved(&self, moves: &[(Arc<str>, Arc<str>)]) -> Result<Snapshot, Unreadable> {
+    pub fn with_moved(&self, moves: &[(WorkPath, WorkPath)]) -> Result<Snapshot, Unreadable> {
         let mut bytes: Vec<(&str, Vec<u8>)> = Vec::new();
         for (from, to) in moves {
             let file = self.file(from).ok_or(Unreadable::NotAFile)?;
@@ -240,8 +270,14 @@ impl Snapshot {
     }
 
     fn clone_tree(&self) -> Snapshot {
-        let files = self.files.clone();
-        Snapshot::from_files(self.origin.clone(), files, self.unnamed.clone(), self.store.clone())
+        self.with_listed(self.files.clone())
+    }
+
+    /// Other files of the same origin, in the same forest.
+    fn with_listed(&self, files: Vec<Arc<File>>) -> Snapshot {
+        let (unnamed, store) = (self.unnamed.clone(), self.store.clone());
+        let after = Snapshot::from_files(self.origin.clone(), files, unnamed, store);
+        Snapshot { forest: self.forest.clone(), base: self.base.clone(), ..after }
     }
 
     fn build(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {
@@ -249,6 +285,10 @@ impl Snapshot {
     }
 
     fn build_files(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {
+        let tree = match origin {
+            Origin::Outside(..) => Tree::Outside,
+            Origin::Directory(_) | Origin::Revision(_) | Origin::Memory => Tree::Root,
+        };
         let files = listing
             .entries
             .into_iter()
@@ -256,6 +296,7 @@ impl Snapshot {
                 Arc::new(File {
                     is_manifest: is_manifest_path(&entry.path),
                     path: entry.path.into(),
+                    tree: tree.clone(),
                     kind: entry.kind,
                     tracked: entry.tracked,
                     size: entry.size,
@@ -286,9 +327,15 @@ impl Snapshot {
                 _ => None,
             })
             .collect();
+        let base = match &origin {
+            Origin::Directory(root) => Some(root.path().into()),
+            Origin::Outside(..) | Origin::Revision(_) | Origin::Memory => None,
+        };
         Snapshot {
             origin,
             store,
+            forest: Arc::default(),
+            base,
             files,
             index,
             chart_roots,
@@ -335,16 +382,46 @@ impl Snapshot {
         }
     }
 
-    /// Another local directory as a snapshot with the same store: absolute, or
-    /// relative to this one's root.
+    /// What a directory is that the configuration names: absolute, or relative to the
+    /// root. A tree beside the root's is the same for all snapshots of one repository.
     ///
     /// # Errors
-    /// It can't be listed or may not be read, or this snapshot has no directory.
-    pub fn other_directory(&self, path: &str, allowed: &Allowed) -> io::Result<Arc<Snapshot>> {
-        let base =
-            self.directory_path().ok_or_else(|| io::Error::other("a revision has no other directories"))?;
-        let path = allowed.directory(base, path)?;
-        Snapshot::directory(&path, self.store.clone()).map(Arc::new)
+    /// It can't be listed or may not be read, or these files have no directory.
+    pub(super) fn named(&self, written: &str, allowed: &Allowed) -> Result<Named<Snapshot>, String> {
+        let has = |directory: &str| self.has_directory(directory);
+        let read = |wanted: Wanted<'_>| Snapshot::outside(wanted, self.store.clone());
+        match &self.base {
+            Some(base) => self.forest.named(base, written, allowed, has, read),
+            None => Err(format!("{written}: these files lie in no directory")),
+        }
+    }
+
+    /// The trees beside this one that were read so far.
+    pub(crate) fn beside(&self) -> impl Iterator<Item = &Snapshot> {
+        self.forest.opened().map(|outside| &outside.files)
+    }
+
+    /// The directories of the trees beside this one, as seen from the root, in order.
+    pub(crate) fn directories_beside(&self) -> Vec<&str> {
+        let mut directories: Vec<&str> = self.forest.opened().map(|outside| &*outside.directory).collect();
+        directories.sort_unstable();
+        directories
+    }
+
+    /// A file of any tree of the forest.
+    pub(crate) fn find(&self, name: &FilePath) -> Option<&Arc<File>> {
+        match name.of_root() {
+            Some(path) => self.file(path),
+            None => self.beside().find_map(|tree| tree.file(name.shown())),
+        }
+    }
+
+    /// The snapshot of the forest that a file is of.
+    fn holder(&self, file: &File) -> &Snapshot {
+        match file.tree {
+            Tree::Root => self,
+            Tree::Outside => self.beside().find(|tree| tree.file(&file.path).is_some()).unwrap_or(self),
+        }
     }
 
     /// Whether a path that this snapshot lacks exists on disk all the same: git
@@ -354,6 +431,9 @@ impl Snapshot {
         missing
             && match &self.origin {
                 Origin::Directory(root) => root.exists(path),
+                Origin::Outside(root, lead) => {
+                    path.strip_prefix(&**lead).is_some_and(|path| root.exists(path))
+                }
                 _ => self.ignored.iter().any(|ignored| ignored == path),
             }
     }
@@ -436,6 +516,15 @@ impl Snapshot {
         paths
     }
 
+    /// Whether two snapshots hold the same bytes of a file. Of a tree beside them that
+    /// is so where they share it.
+    pub fn holds_same(&self, other: &Snapshot, file: &FilePath) -> bool {
+        match file.of_root() {
+            Some(path) => self.has_same_content(other, path),
+            None => Arc::ptr_eq(&self.forest, &other.forest) && self.find(file).is_some(),
+        }
+    }
+
     /// Whether two snapshots hold the same bytes at a path.
     pub fn has_same_content(&self, other: &Snapshot, path: &str) -> bool {
         match (self.file(path), other.file(path)) {
@@ -469,6 +558,12 @@ impl Snapshot {
 
     /// A file's content, read on first use.
     pub fn blob<'s>(&'s self, file: &'s File) -> Result<&'s Arc<Blob>, &'s Unreadable> {
+        if file.tree != Tree::Root && !matches!(self.origin, Origin::Outside(..)) {
+            let holder = self.holder(file);
+            if !std::ptr::eq(holder, self) {
+                return holder.blob(file);
+            }
+        }
         if self.end < self.files.len() && file.is_manifest && file.path >= self.files[self.end].path {
             return Err(&Unreadable::BeyondTotal);
         }
@@ -512,16 +607,19 @@ impl Snapshot {
         if file.size > SIZE_LIMIT {
             return Err(Unreadable::TooLarge(file.size));
         }
+        let in_directory = |root: &Root, path: &str| {
+            let bytes = root.read(path).map_err(|error| match error.kind() {
+                io::ErrorKind::FileTooLarge => Unreadable::TooLarge(root.size(path).unwrap_or_default()),
+                _ => Unreadable::Io(error.to_string()),
+            });
+            bytes.map(|bytes| self.store.intern(bytes))
+        };
         match (&self.origin, &file.oid) {
-            (Origin::Directory(root), _) => {
-                let bytes = root.read(&file.path).map_err(|error| match error.kind() {
-                    io::ErrorKind::FileTooLarge => {
-                        Unreadable::TooLarge(root.size(&file.path).unwrap_or_default())
-                    }
-                    _ => Unreadable::Io(error.to_string()),
-                });
-                bytes.map(|bytes| self.store.intern(bytes))
-            }
+            (Origin::Directory(root), _) => in_directory(root, &file.path),
+            (Origin::Outside(root, lead), _) => match file.path.strip_prefix(&**lead) {
+                Some(path) => in_directory(root, path),
+                None => Err(Unreadable::NotAFile),
+            },
             (Origin::Revision(blobs), Some(oid)) => match blobs.read(&[oid.as_str()]) {
                 Ok(mut found) => self.content(found.pop().unwrap_or(GitBlob::Missing)),
                 Err(error) => Err(Unreadable::Io(error.to_string())),
@@ -541,7 +639,7 @@ impl Snapshot {
             Ok(Content::Text(stream)) => (0..stream.documents.len() as u32)
                 .map(|index| {
                     Arc::new(Source {
-                        path: file.path.clone(),
+                        file: file.name(),
                         stream: stream.clone(),
                         index,
                         embed: None,
@@ -564,10 +662,11 @@ impl Snapshot {
     /// below a Chart.yaml, or by its content.
     pub fn is_template(&self, file: &File) -> bool {
         *file.template.get_or_init(|| {
+            let holder = self.holder(file);
             let is_in = |rest: &str| rest.starts_with("templates/") || rest.contains("/templates/");
-            let by_place = is_in(&file.path) && self.within_charts(&file.path).any(is_in);
+            let by_place = is_in(&file.path) && holder.within_charts(&file.path).any(is_in);
             by_place
-                || self
+                || holder
                     .stream(file)
                     .is_some_and(|stream| is_template(stream) || is_clusterctl_template(&file.path, stream))
         })
@@ -579,7 +678,7 @@ impl Snapshot {
     /// a vendored chart. What `flux` writes to be applied (`gotk-sync.yaml`) is the
     /// team's to change.
     pub fn is_generated(&self, file: &File) -> bool {
-        *file.generated.get_or_init(|| self.looks_generated(file))
+        *file.generated.get_or_init(|| self.holder(file).looks_generated(file))
     }
 
     fn looks_generated(&self, file: &File) -> bool {
@@ -621,20 +720,25 @@ impl Snapshot {
         }
     }
 
-    /// Objects of a file, in order.
+    /// Objects of a file of any tree of the forest, in order.
+    pub(crate) fn objects_of(&self, file: &File) -> &[Object] {
+        self.holder(file).objects_in(&file.path)
+    }
+
+    /// Objects of a file of this tree, in order.
     pub fn objects_in(&self, path: &str) -> &[Object] {
         self.objects_where(path, |path, wanted| path == wanted)
     }
 
     fn objects_where(&self, lead: &str, is_one: impl Fn(&str, &str) -> bool) -> &[Object] {
-        let start = self.objects.partition_point(|object| &*object.source.path < lead);
-        let count = self.objects[start..].partition_point(|object| is_one(&object.source.path, lead));
+        let start = self.objects.partition_point(|object| **object.source.file.shown() < *lead);
+        let count = self.objects[start..].partition_point(|object| is_one(object.source.file.shown(), lead));
         &self.objects[start..start + count]
     }
 
     /// 1-based lines and columns of a location: start and end.
     pub fn positions(&self, location: &Location) -> ((u32, u32), (u32, u32)) {
-        match self.file(&location.path).and_then(|file| self.stream(file)) {
+        match self.find(&location.file).and_then(|file| self.stream(file)) {
             Some(stream) => {
                 let lines = stream.lines();
                 (lines.position(&stream.text, location.start), lines.position(&stream.text, location.end))
@@ -660,7 +764,8 @@ mod tests {
         assert_eq!(told(&before), (false, false));
         let chart = before.with_files([("a/Chart.yaml", b"name: a\n".to_vec())]);
         assert_eq!(told(&chart), (true, true));
-        let gone = chart.with_moved(&[("a/Chart.yaml".into(), "c/Chart.yaml".into())]).expect("it moves");
+        let [from, to] = ["a/Chart.yaml", "c/Chart.yaml"].map(|path| WorkPath::new(path).expect("a path"));
+        let gone = chart.with_moved(&[(from, to)]).expect("it moves");
         assert_eq!(told(&gone), (false, false));
         assert_eq!(told(&before), (false, false));
     }

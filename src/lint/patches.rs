@@ -3,14 +3,13 @@
 
 use crate::build::kustomize::{FILE_NAMES, documents_in};
 use crate::files::join;
-use crate::lang::yaml::{Location, Node, NodeRef, Value, pointer_segments};
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Value, pointer_segments};
 use crate::model::{ObjectId, kinds};
 use crate::schema::explain::kinds_of;
 use crate::schema::{Options, TableKind, Types, schema_at, table};
 use crate::world::World;
 use crate::world::schemas::Found;
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
 
 /// Items of a list that an operation of a JSON patch may name.
 const ITEMS: usize = 64;
@@ -75,8 +74,8 @@ struct Collected<'w> {
 impl Collected<'_> {
     fn of_files(&mut self) {
         let snapshot = &*self.world.snapshot;
-        let place = |location: &Location| (location.path.clone(), location.start);
-        let used: FxHashSet<(Arc<str>, u32)> = self
+        let place = |location: &Location| (location.file.clone(), location.start);
+        let used: FxHashSet<(FilePath, u32)> = self
             .world
             .objects
             .iter()

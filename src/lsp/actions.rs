@@ -74,7 +74,7 @@ pub(super) fn actions(state: &State<'_>, parameters: &CodeActionParams, later: b
     let mut actions = Vec::new();
     let at_range = |found: &&Found| {
         let place = &found.finding.location;
-        *place.path == *path
+        place.file.is_at(&path)
             && state.range(&found.snapshot, place).is_some_and(|range| touches(range, parameters.range))
     };
     for found in state.findings().iter().filter(at_range) {

@@ -169,7 +169,7 @@ impl Named<'_> {
             return is_it.then_some(place).into_iter().collect();
         }
         let snapshot = &world.snapshot;
-        let stream = snapshot.file(&place.path).and_then(|file| snapshot.stream(file));
+        let stream = snapshot.find(&place.file).and_then(|file| snapshot.stream(file));
         let written = stream.and_then(|stream| stream.text.get(place.start as usize..place.end as usize));
         let starts = written.and_then(|written| template::places(written, &self.name).ok());
         let at = |start: usize| {

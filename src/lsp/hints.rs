@@ -194,7 +194,7 @@ fn subject(state: &State<'_>, data: &Data) -> Option<Subject> {
     let path = state.path(&data.uri)?;
     let spot = documents(state, &path).into_iter().nth(data.document)?;
     let world = state.world();
-    let kustomization = spot.is_kustomization().then(|| spot.source.path.clone());
+    let kustomization = spot.is_kustomization().then(|| spot.source.file.shown().clone());
     let objects = objects_of(world, &spot).into_iter().flat_map(|object| {
         memberships(world, object).map(|(cluster, _)| (cluster.name.clone(), object.id.clone()))
     });

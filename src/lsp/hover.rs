@@ -308,7 +308,7 @@ fn effective(state: &State<'_>, spot: &Spot<'_>) -> Option<(usize, String)> {
             None => "*not there*".to_owned(),
         };
         let origin =
-            node.and_then(NodeRef::location).filter(|at| *at.path != *spot.path() || !at.via.is_empty());
+            node.and_then(NodeRef::location).filter(|at| !at.file.is_at(spot.path()) || !at.via.is_empty());
         let origin = origin.map(|at| format!(", from {}", place(state.snapshot(), &at))).unwrap_or_default();
         let line = format!("{value}{origin}");
         match values.iter_mut().find(|(known, _)| *known == line) {

@@ -164,7 +164,7 @@ fn work_out(base: ReadBase, sides: &Sides) -> Planned {
         cluster: effect.cluster,
         object: effect.object,
         severity: effect.severity,
-        causes: effect.causes.into_iter().map(|cause| cause.location.path).collect(),
+        causes: effect.causes.into_iter().map(|cause| cause.location.file.shown().clone()).collect(),
     });
     Ok((label, effects.collect()))
 }

@@ -167,7 +167,7 @@ fn refusals(state: &State<'_>, refused: &[Refused]) -> String {
     let lines = refused.iter().map(|one| {
         let place = one.location.as_ref().map(|place| {
             let ((line, _), _) = state.snapshot().positions(place);
-            format!("{}:{line}: ", place.path)
+            format!("{}:{line}: ", place.file)
         });
         let help = if one.help.is_empty() { String::new() } else { format!("; {}", one.help) };
         clean(&format!("{}{}{help}", place.unwrap_or_default(), one.why)).into_owned()

@@ -112,7 +112,7 @@ pub(super) fn of_workspace(state: &State<'_>, query: &str) -> Vec<SymbolInformat
             tags: None,
             deprecated: None,
             location: state.location(&place)?,
-            container_name: Some(clean(&object.source.path).into_owned()),
+            container_name: Some(clean(object.path()).into_owned()),
         })
     });
     symbols.take(LIMIT).collect()

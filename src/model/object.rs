@@ -23,6 +23,13 @@ pub struct ObjectId {
     pub name: Arc<str>,
 }
 
+impl Object {
+    /// The path of its file, as seen from the root.
+    pub fn path(&self) -> &Arc<str> {
+        self.source.file.shown()
+    }
+}
+
 impl ObjectId {
     /// The identity that a node states, when it has apiVersion and kind.
     pub fn of(node: NodeRef<'_>) -> Option<ObjectId> {

@@ -43,6 +43,8 @@ named! {
         MissingGitObject = "missing-git-object",
         /// An object of Flux that no cluster applies.
         OrphanObject = "orphan-object",
+        /// A file tree beside the root's, which is the same on both sides of a plan.
+        OtherTree = "other-tree",
         /// Something that a build left out.
         PartialBuild = "partial-build",
         /// A file whose name is not UTF-8.
@@ -142,6 +144,7 @@ impl Unchecked {
             Unchecked::KustomizePlugin => ("kustomize plugin", ""),
             Unchecked::MissingGitObject => ("missing Git object", ""),
             Unchecked::OrphanObject => ("orphan object", ""),
+            Unchecked::OtherTree => ("other file tree", ""),
             Unchecked::PartialBuild => ("partial build", ""),
             Unchecked::PathNotUtf8 => ("path", " outside UTF-8"),
             Unchecked::Placeholder => ("placeholder", ""),
@@ -205,6 +208,9 @@ impl Unchecked {
             Unchecked::OrphanObject => {
                 "let a Kustomization of a cluster apply it, or name its cluster under `clusters` \
                             in .forebay.yaml"
+            }
+            Unchecked::OtherTree => {
+                "plan its changes in its own repository; here it is the same on both sides"
             }
             Unchecked::PathNotUtf8 => "give the file a name in UTF-8",
             Unchecked::Placeholder => {

@@ -89,7 +89,7 @@ fn drop_further(refused: &[usize], effects: &mut Vec<Effect>) {
             let through = effect.category() == Category::Machines
                 && effect.causes.iter().any(|cause| {
                     places.iter().any(|place| {
-                        place.path == cause.location.path
+                        place.file == cause.location.file
                             && place.start < cause.location.end
                             && cause.location.start < place.end
                     })

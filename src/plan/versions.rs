@@ -127,7 +127,7 @@ fn states<'w>(pair: &Pair<'w>, from: &Location) -> Option<&'w ObjectId> {
     let holds = |placed: &&Placed<'w>| {
         let place = placed.object.node.get_ref().location();
         place.is_some_and(|place| {
-            place.path == from.path && place.start <= from.start && from.end <= place.end
+            place.file == from.file && place.start <= from.start && from.end <= place.end
         })
     };
     pair.after.values().find(holds).map(|placed| &placed.object.id)

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     for entry in by_place(lint) {
         let finding = entry.first;
-        write!(out, "{}", line_start(&finding.location.path))?;
+        write!(out, "{}", line_start(finding.location.file.shown()))?;
         if let Some(place) = place(lint.snapshot(), &finding.location) {
             write!(out, ":{}:{}", place.from.0, place.from.1)?;
         }

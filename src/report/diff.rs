@@ -4,6 +4,7 @@ use super::mask::Masks;
 use super::summary::fixable;
 use crate::files::Snapshot;
 use crate::lang::text::{clean, counted, is_hostile, line_start};
+use crate::lang::yaml::FilePath;
 use crate::rewrite::fix::Outcome;
 use crate::rewrite::{FileChange, Refusal};
 use similar::{ChangeTag, TextDiff};
@@ -38,7 +39,14 @@ pub fn write(
         let Some(old) = change.before.text() else { continue };
         let new = &*change.after;
         let lines = |text: &str, snapshot: &Snapshot, masks: &mut Masks| {
-            shown_lines(text, if look.secrets { &[] } else { masks.of(snapshot, &change.path) })
+            shown_lines(
+                text,
+                if look.secrets {
+                    &[]
+                } else {
+                    masks.of(snapshot, &FilePath::in_root(change.path.as_arc().clone()))
+                },
+            )
         };
         let olds = lines(old, before, &mut old_masks);
         let news = lines(new, after, &mut new_masks);

@@ -35,7 +35,7 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
 
 fn annotation(out: &mut dyn Write, lint: &Lint<'_>, entry: &Entry<'_>, command: &str) -> io::Result<()> {
     let finding = entry.first;
-    write!(out, "::{command} file={}", property(&lint.in_repository(&finding.location.path)))?;
+    write!(out, "::{command} file={}", property(&lint.in_repository(finding.location.file.shown())))?;
     if let Some(place) = place(lint.snapshot(), &finding.location) {
         write!(out, ",line={},endLine={}", place.from.0, place.to.0)?;
         // Columns are refused where a region spans lines.

@@ -31,7 +31,7 @@ pub fn report(lint: &Lint<'_>) -> Value {
                 Level::Info | Level::Off => "info",
             },
             "location": {
-                "path": lint.in_repository(&finding.location.path),
+                "path": lint.in_repository(finding.location.file.shown()),
                 "lines": {"begin": begin, "end": end},
             },
         })

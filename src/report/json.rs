@@ -136,7 +136,7 @@ pub(crate) fn unstated() -> Value {
 /// `path:line` of a setting.
 pub(crate) fn from<T>(snapshot: &Snapshot, setting: &Setting<T>) -> Option<String> {
     let location = setting.from.as_ref()?;
-    Some(format!("{}:{}", location.path, snapshot.positions(location).0.0))
+    Some(format!("{}:{}", location.file, snapshot.positions(location).0.0))
 }
 
 /// An answer: the header and what the command says.

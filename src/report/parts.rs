@@ -63,7 +63,7 @@ pub(crate) fn location(snapshot: &Snapshot, location: Option<&Location>) -> Valu
         |via| json!({"kind": via.kind.name(), "location": self::location(snapshot, Some(&via.location))}),
     );
     json!({
-        "path": &*found.path,
+        "path": &**found.file.shown(),
         "line": place.from.0,
         "column": place.from.1,
         "endLine": place.to.0,

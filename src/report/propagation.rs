@@ -181,6 +181,6 @@ fn wrap(out: &mut String, text: &str, indent: &str) {
 fn place(snapshot: &Snapshot, location: Option<&Location>) -> String {
     location.map_or_else(String::new, |at| {
         let ((line, _), _) = snapshot.positions(at);
-        format!("{}:{line}", clean(&at.path))
+        format!("{}:{line}", clean(at.file.shown()))
     })
 }

@@ -41,11 +41,12 @@ pub struct Values {
 }
 
 impl Values {
-    /// What the Secrets, generators and patches of trees hold.
+    /// What the Secrets, generators and patches of trees hold, and of those beside them.
     pub(crate) fn of<'s>(trees: impl IntoIterator<Item = &'s Snapshot>) -> Values {
         let mut known: BTreeSet<String> = BTreeSet::new();
         for snapshot in trees {
             add_of(snapshot, &mut known);
+            snapshot.beside().for_each(|other| add_of(other, &mut known));
         }
         let known: Vec<Box<str>> = known.into_iter().take(LIMIT).map(String::into_boxed_str).collect();
         let is_many = known.iter().map(|value| value.len().min(START)).sum::<usize>() > MANY;

@@ -333,7 +333,7 @@ impl Row {
         let job = state.scheduled.as_ref().and_then(|subject| subject.timeline.changes.first());
         let spot = state.suspension.location().or_else(|| job?.location.clone()).and_then(|location| {
             let line = place(snapshot, &location)?.from.0;
-            Some(format!("{}:{line}", location.path))
+            Some(format!("{}:{line}", location.file))
         });
         Row {
             object: clean(&state.object.id.to_string()).into_owned(),

@@ -97,7 +97,7 @@ impl Suspension<'_> {
 
 /// The comment that stands on the line after a location.
 pub(crate) fn comment_after(snapshot: &Snapshot, location: &Location) -> Option<String> {
-    let text = &snapshot.stream(snapshot.file(&location.path)?)?.text;
+    let text = &snapshot.stream(snapshot.find(&location.file)?)?.text;
     let rest = text.get(location.end as usize..)?.lines().next()?;
     let comment = rest.trim_start().strip_prefix('#')?.trim();
     (!comment.is_empty()).then(|| comment.to_owned())

@@ -162,7 +162,7 @@ impl Entry {
     pub(super) fn file(&self) -> &str {
         match (&self.stated_by, &self.location) {
             (Some((_, _, file)), _) => file,
-            (None, Some(location)) => &location.path,
+            (None, Some(location)) => location.file.shown(),
             (None, None) => "",
         }
     }

@@ -10,7 +10,7 @@ use super::{Applied, ApplyTarget, Outcome, target_of};
 use crate::build::substitute::{Provided, Variables, config_map_keys, secret_keys};
 use crate::config::{Config, Feature, Injected};
 use crate::files::{FileTree, Snapshot};
-use crate::lang::yaml::{Known, Location, Node, NodeRef};
+use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef, Tree};
 use crate::model::kinds;
 use crate::model::{Certainty, ObjectId, Unchecked};
 use crate::world::build;
@@ -41,7 +41,7 @@ pub(super) fn grow_placed(repository: &Repository<'_>, entry: &Entry, name: Arc<
     let Some((kind, object, file)) = entry.stated_by.as_ref().filter(|_| entry.owned) else { return grown };
     let placed = grown.objects.iter().find(|(id, built, target, _)| {
         let is_it = id.kind == *kind && id.name == *object && *target == ApplyTarget::Local;
-        is_it && built.node.get_ref().location().is_some_and(|location| location.path == *file)
+        is_it && built.node.get_ref().location().is_some_and(|location| location.file.is_at(file))
     });
     let namespace = placed.and_then(|(id, built, _, _)| {
         let target =
@@ -143,7 +143,7 @@ pub(super) struct Grown {
     pub(super) applied: Vec<Applied>,
     pub(super) generated: Vec<ObjectId>,
     /// Paths of the files that its builds read.
-    pub(super) read: FxHashSet<Arc<str>>,
+    pub(super) read: FxHashSet<FilePath>,
     pub(super) certainty: Certainty,
     pub(super) form: Option<entry_point::Form>,
     pub(super) location: Option<Location>,
@@ -273,7 +273,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
 /// sources that come with the installation.
 fn openers_of(snapshot: &Snapshot, entry: &Entry) -> Vec<Opener> {
     let other = |(id, files): &(ObjectId, FxHashSet<Arc<str>>)| {
-        let objects = snapshot.objects().iter().filter(|object| files.contains(&object.source.path));
+        let objects = snapshot.objects().iter().filter(|object| files.contains(object.path()));
         Written::of(objects).opener(OpenerCause::OtherRoot, format!("{id}, which may be the root"))
     };
     let mut openers: Vec<Opener> = entry.other_roots.iter().filter_map(other).collect();
@@ -301,21 +301,23 @@ fn key_of(id: &ObjectId) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
 /// taken to be applied by hand.
 fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &Grown) -> Vec<Placed> {
     let mut placed = Vec::new();
-    let directory =
-        |path: &str| path.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned());
-    let roots: FxHashSet<String> = entry
+    let directory = |file: &FilePath| {
+        let above = file.shown().rsplit_once('/').map_or("", |(directory, _)| directory);
+        (file.tree().clone(), above.to_owned())
+    };
+    let roots: FxHashSet<(Tree, String)> = entry
         .kustomizations
         .iter()
         .filter_map(|(_, node)| node.get_ref().location())
-        .map(|location| directory(&location.path))
+        .map(|location| directory(&location.file))
         .collect();
-    let built: FxHashSet<Arc<str>> = grown
+    let built: FxHashSet<FilePath> = grown
         .objects
         .iter()
-        .flat_map(|(_, object, _, _)| object.files.iter().map(|(_, location)| location.path.clone()))
+        .flat_map(|(_, object, _, _)| object.files.iter().map(|(_, location)| location.file.clone()))
         .collect();
     for object in snapshot.objects() {
-        let beside = roots.contains(&directory(&object.source.path)) && !built.contains(&object.source.path);
+        let beside = roots.contains(&directory(&object.source.file)) && !built.contains(&object.source.file);
         if !beside || object.id.group() == "kustomize.config.k8s.io" {
             continue;
         }
@@ -340,7 +342,7 @@ fn relevant(id: &ObjectId) -> bool {
 struct Round {
     objects: Vec<(ObjectId, Arc<BuiltObject>, ApplyTarget, Option<u32>)>,
     applied: Vec<Applied>,
-    read: FxHashSet<Arc<str>>,
+    read: FxHashSet<FilePath>,
     /// ResourceSets of which everything that they make is among the objects.
     expanded: Vec<ObjectId>,
 }
@@ -600,7 +602,7 @@ fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<Ar
 
 fn identity_of(id: &ObjectId, node: NodeRef<'_>) -> Identity {
     match node.location().filter(|_| id.is_unknown()) {
-        Some(place) => (None, format!("? {}:{}", place.path, place.start).into()),
+        Some(place) => (None, format!("? {}:{}", place.file, place.start).into()),
         None => (id.namespace.clone(), id.name.clone()),
     }
 }
@@ -632,7 +634,7 @@ fn too_large(node: NodeRef<'_>) -> BuildFailure {
             SIZE_LIMIT >> 20
         ),
         location: node.location_at("/spec/path"),
-        related: Vec::new(),
+        related: Box::default(),
         looked_into: Arc::default(),
     }
 }
@@ -642,7 +644,7 @@ fn endless(node: NodeRef<'_>) -> BuildFailure {
         kind: FailureKind::Endless,
         message: "this Kustomization applies itself again and again, each time under a new name".to_owned(),
         location: node.location_at("/spec/path"),
-        related: Vec::new(),
+        related: Box::default(),
         looked_into: Arc::default(),
     }
 }

@@ -32,17 +32,19 @@ pub(crate) use entry_point::{Form, Unsettled, source_of};
 pub(crate) use inventory::{Lookup, Opener, OpenerCause};
 pub(crate) use source::TreeOf;
 
+use crate::build::kustomize::FILE_NAMES;
 use crate::build::kustomize::Warning;
 use crate::build::substitute::{
     BadVariable, MissingSource, Problem, Provided, Variables, config_map_keys, secret_keys,
 };
 use crate::config::Config;
-use crate::files::{FileTree, Snapshot};
-use crate::lang::yaml::{Location, Node, NodeRef};
+use crate::files::{File, FileTree, Snapshot};
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
 use crate::model::{Certainty, Object, ObjectId, Unchecked};
 use crate::world::build::BuildFailure;
 use crate::world::versions::Settings;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All clusters of a repository and their objects.
@@ -65,7 +67,7 @@ pub struct World {
     /// Paths of the files that only generators of kustomizations read, as bytes.
     pub inputs: FxHashSet<Arc<str>>,
     /// Paths of the files that the clusters read.
-    read: FxHashSet<Arc<str>>,
+    read: FxHashSet<FilePath>,
     /// Paths of the files that the configuration excludes.
     excluded: FxHashSet<Arc<str>>,
     /// What was built, for a world like this one.
@@ -177,7 +179,7 @@ pub struct Applied {
     /// [`Cluster::applied`].
     pub applied_by: Option<u32>,
     /// Paths of the files that its build read, sorted.
-    pub files_read: Vec<Arc<str>>,
+    pub files_read: Vec<FilePath>,
 }
 
 /// What came of building a Flux Kustomization.
@@ -247,31 +249,51 @@ impl World {
     /// Whether a cluster is made of more than what the configuration excludes:
     /// fixtures are nobody's fleet.
     pub fn counts(&self, cluster: &Cluster) -> bool {
-        let is_excluded = |path: &Arc<str>| self.excluded.contains(path);
-        let stated = cluster.location.as_ref().is_none_or(|location| is_excluded(&location.path));
+        let is_excluded = |file: &FilePath| self.is_excluded(file);
+        let stated = cluster.location.as_ref().is_none_or(|location| is_excluded(&location.file));
         let mut read = cluster.applied.iter().flat_map(|applied| &applied.files_read).peekable();
         self.excluded.is_empty() || !stated || (read.peek().is_some() && !read.all(is_excluded))
     }
 
     /// Whether the configuration excludes a file.
-    pub fn is_excluded(&self, path: &str) -> bool {
-        self.excluded.contains(path)
+    pub fn is_excluded(&self, file: &FilePath) -> bool {
+        file.of_root().is_some_and(|path| self.excluded.contains(path))
     }
 
     /// Whether a file is neither read by a cluster of an entry point nor lies where
     /// one applies a directory.
-    pub fn is_outside(&self, path: &str) -> bool {
+    pub fn is_outside(&self, file: &FilePath) -> bool {
+        let Some(path) = file.of_root() else { return !self.read.contains(file) };
         let below = |directory: &str| {
             directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
         };
         let is_of = |cluster: &Cluster| {
             let applies = |applied: &Applied| {
-                let real = applied.tree.as_ref().and_then(|tree| tree.repository_path(&applied.path));
+                let real = applied.tree.as_ref().and_then(|tree| tree.root_path(&applied.path));
                 real.is_some_and(|real| below(&real))
             };
             below(&cluster.root) || cluster.applied.iter().any(applies)
         };
-        !self.read.contains(path) && !self.clusters.iter().filter(|cluster| cluster.name.is_some()).any(is_of)
+        !self.read.contains(file) && !self.clusters.iter().filter(|cluster| cluster.name.is_some()).any(is_of)
+    }
+
+    /// The files beside the root's tree that the clusters take objects and kustomizations
+    /// from, in order: of a tree of others only what is applied here is judged.
+    pub(crate) fn files_beside(&self) -> Vec<&Arc<File>> {
+        if self.snapshot.beside().next().is_none() {
+            return Vec::new();
+        }
+        let made = self.objects.iter().flat_map(|object| &object.files);
+        let made = made.filter(|(role, _)| *role != "generator").map(|(_, place)| &place.file);
+        let applied = || self.clusters.iter().flat_map(|cluster| &cluster.applied);
+        let failures = applied().flat_map(|applied| applied.outcome.failures());
+        let failed = failures.filter_map(|failure| Some(&failure.location.as_ref()?.file));
+        let is_kustomization =
+            |file: &&FilePath| FILE_NAMES.contains(&file.shown().rsplit('/').next().unwrap_or_default());
+        let kustomizations = applied().flat_map(|applied| &applied.files_read).filter(is_kustomization);
+        let all = made.chain(failed).chain(kustomizations).filter(|file| file.of_root().is_none());
+        let all: BTreeSet<&FilePath> = all.collect();
+        all.into_iter().filter_map(|file| self.snapshot.find(file)).filter(|file| file.is_manifest).collect()
     }
 
     /// An object by its index.
@@ -292,7 +314,7 @@ impl World {
     /// Those in files of a directory; its empty name is the repository.
     pub fn orphans_below(&self, directory: &str) -> impl Iterator<Item = &Object> {
         let objects = self.snapshot.objects();
-        let path = |index: &u32| &*objects[*index as usize].source.path;
+        let path = |index: &u32| &**objects[*index as usize].path();
         let lead = if directory.is_empty() { String::new() } else { format!("{directory}/") };
         // Objects are in the order of their paths.
         let begin = self.orphans.partition_point(|index| path(index) < lead.as_str());

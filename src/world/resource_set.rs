@@ -154,8 +154,8 @@ fn from_template(template: NodeRef<'_>, inputs: &Inputs<'_>) -> Option<Vec<Node>
         .filter(|index| !stream.documents[*index as usize].tokens.first().is_none_or(|root| root.empty));
     let node = |index: u32| {
         let embed = Some(Embed::at(place.start..place.end));
-        let (path, via) = (place.path.clone(), place.via.clone());
-        let source = Source { path, stream: stream.clone(), index, embed, via };
+        let (file, via) = (place.file.clone(), place.via.clone());
+        let source = Source { file, stream: stream.clone(), index, embed, via };
         Node::Source(Arc::new(source), 0)
     };
     Some(documents.map(node).collect())

@@ -242,8 +242,8 @@ fn add_directory(catalogue: &mut Catalogue, snapshot: &Arc<Snapshot>, directory:
     let within = join("", directory);
     let tree = match within.filter(|path| path.is_empty() || snapshot.has_directory(path)) {
         Some(path) => FileTree::directory(snapshot.clone(), &path),
-        None => match snapshot.other_directory(directory, allowed) {
-            Ok(other) => FileTree::root(other),
+        None => match FileTree::named(snapshot, directory, allowed) {
+            Ok(tree) => tree,
             Err(_) => return,
         },
     };

@@ -7,7 +7,7 @@ use super::overlays::Overlays;
 use super::{Applied, ApplyTarget, Outcome};
 use crate::build::substitute::Variables;
 use crate::files::FileTree;
-use crate::lang::yaml::Node;
+use crate::lang::yaml::{FilePath, Node};
 use crate::model::{Certainty, ObjectId};
 use crate::world::build::{self, BuiltObject};
 use rayon::prelude::*;
@@ -20,13 +20,13 @@ use std::sync::Arc;
 pub(super) fn clusters(
     repository: &Repository<'_>,
     overlays: &Overlays,
-    mut used: FxHashSet<Arc<str>>,
+    mut used: FxHashSet<FilePath>,
 ) -> Vec<Grown> {
     let snapshot = repository.snapshot;
     let tree = FileTree::root(snapshot.clone());
     let is_used = |leaf: &&String| {
         let file = |name: &&str| if leaf.is_empty() { (*name).to_owned() } else { format!("{leaf}/{name}") };
-        crate::build::kustomize::FILE_NAMES.iter().any(|name| used.contains(&*file(name)))
+        crate::build::kustomize::FILE_NAMES.iter().any(|name| used.contains(&FilePath::in_root(file(name))))
     };
     let leaves: Vec<&String> = overlays.leaves().filter(|leaf| !is_used(leaf)).collect();
     let mut all: Vec<Grown> =
@@ -38,7 +38,7 @@ pub(super) fn clusters(
         .objects()
         .iter()
         .filter(|object| {
-            !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+            !used.contains(&object.source.file) && object.id.group() != "kustomize.config.k8s.io"
         })
         .map(|object| {
             let files = object.node.get_ref().location().map(|location| ("resource", location));

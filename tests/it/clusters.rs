@@ -417,9 +417,9 @@ fn orphans_are_found_below_a_directory() {
         let is_below = |path: &str| {
             directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
         };
-        let all = world.orphans().map(|object| object.source.path.clone());
+        let all = world.orphans().map(|object| object.path().clone());
         let expected: Vec<_> = all.filter(|path| is_below(path)).collect();
-        let found: Vec<_> = world.orphans_below(directory).map(|object| object.source.path.clone()).collect();
+        let found: Vec<_> = world.orphans_below(directory).map(|object| object.path().clone()).collect();
         assert_eq!(found, expected, "{directory}");
     }
     assert_eq!(world.orphans_below("lost/web").count(), 2);

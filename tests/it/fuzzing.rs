@@ -80,7 +80,8 @@ fn require_places(snapshot: &Snapshot, outcome: &Outcome) {
         let places =
             std::iter::once(&finding.location).chain(finding.related.iter().map(|one| &one.location));
         for place in places {
-            let Some(stream) = snapshot.file(&place.path).and_then(|file| snapshot.stream(file)) else {
+            let Some(stream) = snapshot.file(place.file.shown()).and_then(|file| snapshot.stream(file))
+            else {
                 continue;
             };
             let (start, end) = (place.start as usize, place.end as usize);

@@ -86,5 +86,6 @@ mod simulators;
 mod substitution;
 mod suspend;
 mod transcripts;
+mod two_trees;
 mod unknown_fields;
 mod versions;

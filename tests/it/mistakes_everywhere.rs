@@ -100,7 +100,7 @@ fn found(files: &[(&str, &str)], path: &str) -> Vec<&'static str> {
     let world = World::new(&snapshot, &Config::default(), &[]);
     assert!(world.clusters.iter().any(|cluster| cluster.name.as_deref() == Some("prod")));
     let findings = engine::run(&world, &Config::default(), &Options::default()).findings;
-    let here = findings.iter().filter(|finding| *finding.location.path == *path);
+    let here = findings.iter().filter(|finding| finding.location.file.is_at(path));
     here.map(|finding| finding.rule.id).filter(|rule| *rule != "orphan-object").collect()
 }
 

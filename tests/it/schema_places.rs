@@ -40,8 +40,8 @@ fn found(files: &Files, config: &Config) -> Found {
     of_group
         .map(|finding| {
             let place = &finding.location;
-            let line = line(&place.path, place.start);
-            (finding.level.name().to_owned(), finding.rule.id.to_owned(), place.path.to_string(), line)
+            let line = line(place.file.shown(), place.start);
+            (finding.level.name().to_owned(), finding.rule.id.to_owned(), place.file.to_string(), line)
         })
         .collect()
 }

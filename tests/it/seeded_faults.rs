@@ -54,7 +54,7 @@ fn lint(world: &World) -> Vec<Finding> {
 }
 
 fn place(world: &World, finding: &Finding) -> (String, u32) {
-    (finding.location.path.to_string(), world.snapshot.positions(&finding.location).0.0)
+    (finding.location.file.to_string(), world.snapshot.positions(&finding.location).0.0)
 }
 
 /// Faults that the repository offers places for.
@@ -73,15 +73,15 @@ fn faults(world: &World, files: &Files) -> Vec<Fault> {
             let mut add = |node: NodeRef<'_>, text: String, rule: &'static str| {
                 if let Some(location) = node.location() {
                     let written = node.token().is_some_and(|token| {
-                        files.get(&*location.path).is_some_and(|file| {
+                        files.get(&**location.file.shown()).is_some_and(|file| {
                             node.text().is_some_and(|value| {
                                 file.get(token.start as usize..token.end as usize) == Some(&value)
                             })
                         })
                     });
-                    if written && seen.insert((location.path.to_string(), location.start, rule)) {
+                    if written && seen.insert((location.file.to_string(), location.start, rule)) {
                         faults.push(Fault {
-                            path: location.path.to_string(),
+                            path: location.file.to_string(),
                             start: location.start as usize,
                             end: location.end as usize,
                             text,

@@ -15,7 +15,7 @@ use super::schema::Schemas;
 use super::tree::{Found, Links, TreeFile, find};
 use super::{OUTPUT_LIMIT, Warning, WarningKind, trace};
 use crate::files::{self, FileTree};
-use crate::lang::yaml::{Location, Node, NodeRef, Stream, Via};
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Stream, Via};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,7 +63,7 @@ pub(super) type Base = std::result::Result<Arc<Accumulated>, Arc<Refused>>;
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) error: BuildError,
-    pub(super) read: BTreeSet<Arc<str>>,
+    pub(super) read: BTreeSet<FilePath>,
 }
 
 /// What a base brings up, finished.
@@ -126,9 +126,9 @@ impl Index {
 pub(super) struct Record {
     /// Directories gone through, for the test for circles.
     pub(super) directories: BTreeSet<Arc<str>>,
-    pub(super) files: BTreeSet<Arc<str>>,
+    pub(super) files: BTreeSet<FilePath>,
     /// Files that were read for bases that are refused.
-    pub(super) refused: BTreeSet<Arc<str>>,
+    pub(super) refused: BTreeSet<FilePath>,
     /// Whether a file may hold characters that change on their way out.
     pub(super) unusual: bool,
     pub(super) partial: Vec<Partial>,
@@ -139,12 +139,12 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn read(&mut self, file: &TreeFile) {
-        self.files.insert(file.file.path.clone());
+        self.files.insert(file.file.name());
         self.unusual |= file.snapshot.blob(&file.file).is_ok_and(|blob| load::is_unusual(blob.bytes()));
     }
 
     /// All files that were read.
-    pub(super) fn all_files(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(super) fn all_files(&self) -> impl Iterator<Item = &FilePath> {
         self.files.iter().chain(&self.refused)
     }
 
@@ -399,7 +399,7 @@ impl Builder<'_> {
     pub(super) fn inline_objects(&mut self, level: &Level, entry: &Text) -> Result<Vec<Resource>> {
         let stream = Arc::new(Stream::parse(&entry.value));
         let place = Place { inside: Some(entry.node.clone()), via: level.via.clone(), ..Place::default() };
-        let path = load::path_of(entry.node.get_ref());
+        let path = load::file_of(entry.node.get_ref());
         let loaded = load::objects(load::documents(&path, &stream, &place)?)?;
         Ok(self.resources_of(loaded, level, level.origin_of(level.file.file_name)))
     }
@@ -534,7 +534,7 @@ pub(super) enum Target {
 /// The documents of a file that kustomize reads.
 pub(super) fn documents_of(file: &TreeFile, place: &Place) -> Result<Vec<Node>> {
     match file.snapshot.stream(&file.file) {
-        Some(stream) => load::documents(&file.file.path, stream, place),
+        Some(stream) => load::documents(&file.file.name(), stream, place),
         None => {
             let message = "this file can't be read as text";
             Err(BuildError::new(Class::Yaml, message, Some(start_of(file))))
@@ -544,7 +544,7 @@ pub(super) fn documents_of(file: &TreeFile, place: &Place) -> Result<Vec<Node>> 
 
 /// The beginning of a file.
 pub(super) fn start_of(file: &TreeFile) -> Location {
-    Location { path: file.file.path.clone(), start: 0, end: 0, via: Vec::new() }
+    Location { file: file.file.name(), start: 0, end: 0, via: Vec::new() }
 }
 
 /// Whether kustomize would look for a path on another host.

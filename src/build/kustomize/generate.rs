@@ -286,7 +286,7 @@ fn env_pairs(bytes: &[u8], file: &Location, pairs: &mut Vec<Pair>) -> Result<()>
             break;
         }
         let place = |from: usize, to: usize| Location {
-            path: file.path.clone(),
+            file: file.file.clone(),
             start: (start + from) as u32,
             end: (start + to) as u32,
             via: Vec::new(),
@@ -465,6 +465,7 @@ fn overlay(old: Option<Node>, new: Option<Node>) -> Option<Node> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lang::yaml::FilePath;
 
     #[test]
     fn long_base64_is_broken_into_lines() {
@@ -477,7 +478,7 @@ mod tests {
     #[test]
     fn env_files_are_read_line_by_line() {
         let text = "\u{feff}A=1\r\n  B = two \n# no\n\nC\nD=\"q\"\n";
-        let file = Location { path: "e.env".into(), start: 0, end: 0, via: Vec::new() };
+        let file = Location { file: FilePath::in_root("e.env"), start: 0, end: 0, via: Vec::new() };
         let mut pairs = Vec::new();
         env_pairs(text.as_bytes(), &file, &mut pairs).expect("a valid file");
         let found: Vec<(String, String)> = pairs

@@ -10,7 +10,7 @@ use super::nodes::{self, Kind};
 use crate::lang::yaml::resolve::reads_as_string;
 use crate::lang::yaml::tape::{Soundness, TokenKind};
 use crate::lang::yaml::{
-    Dialect, Embed, Location, Node, NodeRef, Scalar, ScalarStyle, Sizes, Source, Stream, Via,
+    Dialect, Embed, FilePath, Location, Node, NodeRef, Scalar, ScalarStyle, Sizes, Source, Stream, Via,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ const DEPTH_LIMIT: u32 = 600;
 
 /// The documents of a stream that kustomize reads: of each part between
 /// separators the first. An error where a part is malformed.
-pub(super) fn documents(path: &Arc<str>, stream: &Arc<Stream>, place: &Place) -> Result<Vec<Node>> {
+pub(super) fn documents(file: &FilePath, stream: &Arc<Stream>, place: &Place) -> Result<Vec<Node>> {
     if let Some(start) = directive(&stream.text) {
         let message = "kustomize splits files at `---` before it parses, so a directive ends in an error; \
                        remove this line";
-        return Err(BuildError::new(Class::Yaml, message, Some(place.location(path, start, start))));
+        return Err(BuildError::new(Class::Yaml, message, Some(place.location(file, start, start))));
     }
     let parts = parts(stream).map_err(|range| {
         let line = stream.text[range.0 as usize..range.1 as usize].trim_end();
         BuildError::new(
             Class::Yaml,
             format!("kustomize takes only a comment after a document separator, not `{line}`"),
-            Some(place.location(path, range.0, range.1)),
+            Some(place.location(file, range.0, range.1)),
         )
     })?;
     let part_of = |offset: u32| parts.partition_point(|start| *start <= offset);
@@ -51,7 +51,7 @@ pub(super) fn documents(path: &Arc<str>, stream: &Arc<Stream>, place: &Place) ->
             return Err(BuildError::new(
                 Class::Yaml,
                 format!("not valid YAML: {reason}"),
-                Some(place.location(path, offset, offset)),
+                Some(place.location(file, offset, offset)),
             ));
         }
         let Some(root) = document.tokens.first() else { continue };
@@ -60,7 +60,7 @@ pub(super) fn documents(path: &Arc<str>, stream: &Arc<Stream>, place: &Place) ->
             continue;
         }
         last_part = part;
-        found.push(place.node(path, stream, index as u32));
+        found.push(place.node(file, stream, index as u32));
     }
     Ok(found)
 }
@@ -118,32 +118,32 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn location(&self, path: &Arc<str>, start: u32, end: u32) -> Location {
+    fn location(&self, file: &FilePath, start: u32, end: u32) -> Location {
         match &self.inside {
-            None => Location { path: path.clone(), start, end, via: self.via.clone() },
+            None => Location { file: file.clone(), start, end, via: self.via.clone() },
             Some(node) => {
                 let embed = Embed::of(node, self.skipped);
                 let whole = embed.as_ref().map_or(0..0, |embed| embed.whole.clone());
                 let range = embed.map_or(whole, |embed| embed.outer(start..end));
-                Location { path: path.clone(), start: range.start, end: range.end, via: self.via.clone() }
+                Location { file: file.clone(), start: range.start, end: range.end, via: self.via.clone() }
             }
         }
     }
 
     /// The root of a document of the text.
-    pub(super) fn node(&self, path: &Arc<str>, stream: &Arc<Stream>, index: u32) -> Node {
+    pub(super) fn node(&self, file: &FilePath, stream: &Arc<Stream>, index: u32) -> Node {
         let embed = self.inside.as_ref().and_then(|node| Embed::of(node, self.skipped));
         let source =
-            Source { path: path.clone(), stream: stream.clone(), index, embed, via: self.via.clone() };
+            Source { file: file.clone(), stream: stream.clone(), index, embed, via: self.via.clone() };
         Node::Source(Arc::new(source), 0)
     }
 }
 
-/// The path of the file that a node stands in.
-pub(super) fn path_of(node: NodeRef<'_>) -> Arc<str> {
+/// The file that a node stands in; one without a name for what no text says.
+pub(super) fn file_of(node: NodeRef<'_>) -> FilePath {
     match node {
-        NodeRef::Source(source, _) => source.path.clone(),
-        NodeRef::Built(_) => node.location().map_or_else(|| "".into(), |location| location.path),
+        NodeRef::Source(source, _) => source.file.clone(),
+        NodeRef::Built(_) => node.location().map_or_else(|| FilePath::in_root(""), |location| location.file),
     }
 }
 
@@ -510,8 +510,8 @@ mod tests {
 
     fn names(text: &str) -> std::result::Result<Vec<String>, String> {
         let stream = Arc::new(Stream::parse(text));
-        let path: Arc<str> = "f.yaml".into();
-        let documents = documents(&path, &stream, &Place::default()).map_err(|error| error.message)?;
+        let file = FilePath::in_root("f.yaml");
+        let documents = documents(&file, &stream, &Place::default()).map_err(|error| error.message)?;
         let loaded = objects(documents).map_err(|error| error.message)?;
         Ok(loaded
             .iter()
@@ -555,7 +555,8 @@ mod tests {
         ] {
             let stream = Arc::new(Stream::parse(&text));
             let read = || {
-                let documents = documents(&"f.yaml".into(), &stream, &Place::default()).expect(&text);
+                let documents =
+                    documents(&FilePath::in_root("f.yaml"), &stream, &Place::default()).expect(&text);
                 objects(documents).expect(&text).remove(0)
             };
             for time in ["the first time", "again"] {

@@ -54,7 +54,7 @@ pub(crate) use target::{Rewrite, RootFile};
 pub(crate) use tree::Links;
 
 use crate::files::FileTree;
-use crate::lang::yaml::{Location, Node, NodeRef, Stream};
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Stream};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ pub struct Build {
     /// What is missing from them.
     pub partial: Vec<Partial>,
     /// Paths of the files that were read, sorted.
-    pub files_read: Vec<Arc<str>>,
+    pub files_read: Vec<FilePath>,
     /// What kustomize accepts silently though it does nothing.
     pub warnings: Vec<Warning>,
     /// About how many bytes the objects take when they are written, at most
@@ -129,7 +129,7 @@ pub(crate) fn build_noting(
     dir: &str,
     options: &Options,
     memo: &Memo,
-    read: &mut BTreeSet<Arc<str>>,
+    read: &mut BTreeSet<FilePath>,
 ) -> Result<Build, BuildError> {
     target::build(tree, dir, options, memo, read).map_err(|error| *error)
 }
@@ -140,7 +140,7 @@ pub(crate) fn documents_in(scalar: NodeRef<'_>) -> Vec<Node> {
     let Some(text) = scalar.as_str() else { return Vec::new() };
     let place = load::Place { inside: Some(scalar.to_node()), ..load::Place::default() };
     let stream = Arc::new(Stream::parse(&text));
-    load::documents(&load::path_of(scalar), &stream, &place).unwrap_or_default()
+    load::documents(&load::file_of(scalar), &stream, &place).unwrap_or_default()
 }
 
 /// The fields of objects of a type that hold names of objects of another kind, by
@@ -172,7 +172,7 @@ pub(crate) fn check_resource(
     dir: &str,
     path: &str,
     memo: &Memo,
-    read: &mut BTreeSet<Arc<str>>,
+    read: &mut BTreeSet<FilePath>,
 ) -> Result<(), BuildError> {
     target::check_resource(tree, dir, path, memo, read).map_err(|error| *error)
 }

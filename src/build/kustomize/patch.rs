@@ -18,7 +18,7 @@ use super::resource::{FileUse, Resource, Role, is_internal, text_pairs};
 use super::schema::Schemas;
 use super::selector::Compiled;
 use super::{WarningKind, builder};
-use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
+use crate::lang::yaml::{Dialect, FilePath, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -570,7 +570,7 @@ fn patch_use(node: &Node) -> Option<FileUse> {
 
 /// The text of a patch, in a file or in the kustomization.
 struct PatchText {
-    path: Arc<str>,
+    file: FilePath,
     stream: Arc<Stream>,
     place: Place,
     /// Where errors without a place of their own are shown.
@@ -608,7 +608,7 @@ impl PatchText {
             return Err(BuildError::at(Class::PatchConfig, message, path.node.get_ref()));
         };
         Ok(PatchText {
-            path: file.file.path.clone(),
+            file: file.file.name(),
             stream: stream.clone(),
             place: Place { inside: None, skipped: 0, via: via_of(entry, level) },
             entry: path.node.clone(),
@@ -623,7 +623,7 @@ impl PatchText {
         let blanks = text.value.len() - text.value.trim_start().len();
         let skipped = if used.len() < text.value.len() { blanks } else { 0 };
         PatchText {
-            path: load::path_of(text.node.get_ref()),
+            file: load::file_of(text.node.get_ref()),
             stream: memo.stream(used),
             place: Place {
                 inside: Some(text.node.clone()),
@@ -642,7 +642,7 @@ impl PatchText {
 
     /// The text as strategic merge patches.
     fn objects(&self) -> Result<Vec<Loaded>> {
-        load::objects(load::documents(&self.path, &self.stream, &self.place)?)
+        load::objects(load::documents(&self.file, &self.stream, &self.place)?)
     }
 
     /// The text as JSON patch operations: the first document, `None` without
@@ -659,7 +659,7 @@ impl PatchText {
             let whole = Node::string("", self.place().location());
             let place = Place { inside: Some(whole), ..self.place.clone() };
             let root =
-                place.node(&load::path_of(self.place()), &Arc::new(Stream::parse(&json.to_string())), 0);
+                place.node(&load::file_of(self.place()), &Arc::new(Stream::parse(&json.to_string())), 0);
             return JsonPatch::decode(root.get_ref()).map(Some).map_err(fail);
         }
         if self.json && serde_json::from_str::<serde::de::IgnoredAny>(&self.stream.text).is_err() {
@@ -669,7 +669,7 @@ impl PatchText {
         }
         let first = self.stream.documents.iter().position(|document| !document.tokens.is_empty());
         let Some(first) = first else { return Ok(None) };
-        let root = self.place.node(&self.path, &self.stream, first as u32);
+        let root = self.place.node(&self.file, &self.stream, first as u32);
         JsonPatch::decode(root.get_ref()).map(Some).map_err(fail)
     }
 }

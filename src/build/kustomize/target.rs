@@ -22,7 +22,7 @@ use super::{
     transform, vars,
 };
 use crate::files::{self, FileTree};
-use crate::lang::yaml::{Location, Node, Sizes, Via, ViaKind};
+use crate::lang::yaml::{FilePath, Location, Node, Sizes, Via, ViaKind};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
@@ -117,7 +117,7 @@ pub(super) fn build(
     dir: &str,
     options: &Options,
     memo: &Memo,
-    read: &mut BTreeSet<Arc<str>>,
+    read: &mut BTreeSet<FilePath>,
 ) -> Result<Build> {
     let mut builder = Builder {
         tree,
@@ -200,7 +200,7 @@ pub(super) fn check_resource(
     directory: &str,
     path: &str,
     memo: &Memo,
-    read: &mut BTreeSet<Arc<str>>,
+    read: &mut BTreeSet<FilePath>,
 ) -> Result<()> {
     let mut builder = Builder {
         tree,
@@ -217,7 +217,7 @@ pub(super) fn check_resource(
     };
     match files::join(directory, path).map(|full| find(tree, Links::Absent, &full)) {
         Some(Found::File(file)) => {
-            read.insert(file.file.path.clone());
+            read.insert(file.file.name());
             load::objects(documents_of(&file, &Place::default())?).map(drop)
         }
         Some(Found::Directory(inner)) => {
@@ -311,8 +311,9 @@ impl Builder<'_> {
         let mut file = match &rewrite.generated {
             None => self.root_file(directory)?,
             Some(entries) => {
-                let path: Arc<str> = files::join(directory, FILE_NAMES[0]).unwrap_or_default().into();
-                let location = Location { path, start: 0, end: 0, via: Vec::new() };
+                let path = files::join(directory, FILE_NAMES[0]).unwrap_or_default();
+                let file = self.tree.real(&path).unwrap_or_else(|| FilePath::in_root(path));
+                let location = Location { file, start: 0, end: 0, via: Vec::new() };
                 let mut file = Kustomization::empty(location.clone(), FILE_NAMES[0]);
                 file.resources = entries
                     .iter()

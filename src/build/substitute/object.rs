@@ -911,7 +911,7 @@ mod tests {
             assert_eq!(&text[location.start as usize..location.end as usize], "x-${A}");
             let via = &location.via[0].location;
             assert_eq!(
-                (&*via.path, &KUSTOMIZATION[via.start as usize..via.end as usize]),
+                (&**via.file.shown(), &KUSTOMIZATION[via.start as usize..via.end as usize]),
                 ("ks.yaml", "app")
             );
             assert!(

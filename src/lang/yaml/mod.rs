@@ -25,7 +25,7 @@ pub(crate) use known::Holes;
 pub use known::Known;
 pub(crate) use lines::LineIndex;
 pub(crate) use location::Via;
-pub use location::{Location, ViaKind};
+pub use location::{FilePath, Location, Tree, ViaKind, WorkPath};
 pub(crate) use node::{Built, Embed, Entry, Origin, Style};
 pub use node::{EntryRef, Node, NodeKind, NodeRef, Source, Value};
 pub(crate) use parse::SyntaxError;
@@ -74,12 +74,12 @@ impl Stream {
 /// recorded case) and give its documents as nodes.
 pub fn parse_nodes(path: &str, text: &str) -> Vec<Node> {
     let stream = Arc::new(Stream::parse(text));
-    let path: Arc<str> = path.into();
+    let file = FilePath::in_root(path);
     (0..stream.documents.len() as u32)
         .filter(|index| !stream.documents[*index as usize].tokens.is_empty())
         .map(|index| {
             let source =
-                Source { path: path.clone(), stream: stream.clone(), index, embed: None, via: Vec::new() };
+                Source { file: file.clone(), stream: stream.clone(), index, embed: None, via: Vec::new() };
             Node::Source(Arc::new(source), 0)
         })
         .collect()

@@ -349,7 +349,7 @@ fn render_notification(
     columns(&table, out);
     let values = found.combined.entries.values().flatten();
     let files: BTreeSet<&str> =
-        values.filter_map(|(_, value)| Some(&*value.location.as_ref()?.path)).collect();
+        values.filter_map(|(_, value)| Some(&**value.location.as_ref()?.file.shown())).collect();
     if !files.is_empty() {
         let files: Vec<&str> = files.into_iter().collect();
         let _ = writeln!(out, "  ({})", clean(&files.join(", ")));
@@ -445,6 +445,6 @@ fn shown_up_to(text: &Text, width: usize) -> String {
 /// The file's own name and the line.
 fn place(view: &View<'_>, location: &Location) -> String {
     let ((line, _), _) = view.snapshot.positions(location);
-    let name = location.path.rsplit('/').next().unwrap_or_default();
+    let name = location.file.shown().rsplit('/').next().unwrap_or_default();
     format!("{}:{line}", clean(name))
 }

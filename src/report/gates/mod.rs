@@ -51,7 +51,7 @@ impl View<'_> {
     fn place(&self, location: Option<&Location>) -> String {
         location.map_or(String::new(), |location| {
             let ((line, _), _) = self.snapshot.positions(location);
-            format!("{}:{line}", clean(&location.path))
+            format!("{}:{line}", clean(location.file.shown()))
         })
     }
 

@@ -266,7 +266,7 @@ impl<'a> Drawing<'_, 'a> {
     }
 
     fn file(&self, location: &Location, role: &str) -> Value {
-        json!([clean(&location.path), self.map.world.snapshot.positions(location).0.0, role])
+        json!([clean(location.file.shown()), self.map.world.snapshot.positions(location).0.0, role])
     }
 
     /// Clusters of Cluster API are no objects of Flux, but worth a row.
@@ -609,7 +609,7 @@ impl<'a> Drawing<'_, 'a> {
         let findings: Vec<Value> = findings
             .iter()
             .map(|finding| {
-                json!({"l": finding.level.name(), "r": finding.rule.id, "m": clean(&finding.title), "w": clean(&finding.why), "h": clean(&finding.help), "p": clean(&finding.location.path), "n": snapshot.positions(&finding.location).0.0})
+                json!({"l": finding.level.name(), "r": finding.rule.id, "m": clean(&finding.title), "w": clean(&finding.why), "h": clean(&finding.help), "p": clean(finding.location.file.shown()), "n": snapshot.positions(&finding.location).0.0})
             })
             .collect();
         let effects: Vec<Value> = effects.iter().map(|effect| self.effect_json(effect)).collect();
@@ -630,7 +630,10 @@ impl<'a> Drawing<'_, 'a> {
         let place = effect.causes.first().and_then(|cause| {
             let base = self.map.change.as_ref()?.base_world;
             let world = if cause.side == Side::Base { base } else { self.map.world };
-            Some((clean(&cause.location.path).into_owned(), world.snapshot.positions(&cause.location).0.0))
+            Some((
+                clean(cause.location.file.shown()).into_owned(),
+                world.snapshot.positions(&cause.location).0.0,
+            ))
         });
         let consequences: Vec<_> = effect.consequences.iter().map(|text| clean(text)).collect();
         json!({"s": effect.severity.name(), "w": verb, "m": clean(&phrase), "q": consequences, "f": place.as_ref().map(|(path, _)| path), "n": place.as_ref().map(|(_, line)| line)})

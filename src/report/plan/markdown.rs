@@ -105,7 +105,7 @@ pub fn render(plan: &Plan<'_>) -> String {
             let text = format!(
                 "- {title}: `{}` at {}: {}\n",
                 finding.rule.id,
-                code(&format!("{}:{line}", finding.location.path)),
+                code(&format!("{}:{line}", finding.location.file)),
                 escape(&finding.title)
             );
             if out.len() + text.len() > LIMIT {

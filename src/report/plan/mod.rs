@@ -93,9 +93,9 @@ impl Plan<'_> {
         let side = if cause.side == Side::Base { " (base)" } else { "" };
         let through = cause.location.via.iter().find(|via| via.kind == ViaKind::Resource).map(|via| {
             let line = world.snapshot.positions(&via.location).0.0;
-            format!(", through {}:{line}", via.location.path)
+            format!(", through {}:{line}", via.location.file)
         });
-        format!("{}:{line}{side}{}", cause.location.path, through.unwrap_or_default())
+        format!("{}:{line}{side}{}", cause.location.file, through.unwrap_or_default())
     }
 
     /// The counts that matter: Machines replaced, objects deleted and what is lost

@@ -47,7 +47,8 @@ pub fn render(plan: &Plan<'_>) -> String {
         let _ = writeln!(out, "\n{} new {word}{names}, {fixed} fixed", new.len());
         for finding in plan.shown(&plan.new_findings) {
             let line = plan.head_world.snapshot.positions(&finding.location).0.0;
-            let _ = writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(&finding.location.path));
+            let _ =
+                writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(finding.location.file.shown()));
         }
     }
     if !plan.not_checked.is_empty() && !plan.effects.is_empty() {

@@ -515,7 +515,7 @@ impl PartOfClass<'_> {
             }
             let text = text_at(world, node)?;
             let raw = node.location().and_then(|place| {
-                let stream = snapshot.stream(snapshot.file(&place.path)?)?;
+                let stream = snapshot.stream(snapshot.find(&place.file)?)?;
                 Some((place.start, stream.text.get(place.start as usize..place.end as usize)?))
             });
             let places: Vec<(u32, u32)> = raw

@@ -87,7 +87,7 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
     let read = |_| vec![Refused::at(None, "a file of them can't be read", "make it readable")];
     let moved = Arc::new(snapshot.with_moved(&moves.files).map_err(read)?);
     for one in &mut wanted {
-        one.path = moves.path(&one.path).into();
+        one.path = moves.new_path(&one.path);
     }
     let mut changes = apply(&moved, &wanted)?;
     changes.extend(ignores::rewritten(snapshot, moves)?);
@@ -239,7 +239,14 @@ fn set(node: NodeRef<'_>, new: &str) -> Result<Option<Wanted>, Refused> {
         return Err(Refused::at(node.location(), "this path is part of a text", "move it by hand"));
     };
     let operation = Operation::Set { pointer, value: Content::str(new), comment: None };
-    Ok(Some(Wanted { path: source.path.clone(), document: source.index, operation }))
+    let Some(path) = source.file.writable() else {
+        return Err(Refused::at(
+            node.location(),
+            "this path is written in another file tree",
+            "change it there",
+        ));
+    };
+    Ok(Some(Wanted { path, document: source.index, operation }))
 }
 
 /// Paths that an object may state afterwards: object, pointer, old and new text.
@@ -293,7 +300,8 @@ fn stated(
 ) -> Result<Option<Wanted>, Refused> {
     let id = &applied.id;
     let own = applied.node.get_ref().location();
-    let is_inside = own.as_ref().is_some_and(|own| moves.is_moved(&own.path));
+    let is_inside =
+        own.as_ref().is_some_and(|own| own.file.of_root().is_some_and(|path| moves.is_moved(path)));
     let applies_itself = applied
         .applied_by
         .and_then(|by| cluster.applied.get(by as usize))
@@ -491,7 +499,7 @@ fn said(before: &Snapshot, moves: &Moves, after: &Snapshot) -> Vec<(Location, St
             });
             if let Some((at, _)) = left {
                 let (start, end) = (at as u32, (at + from.len()) as u32);
-                let place = Location { path: file.path.clone(), start, end, via: Vec::new() };
+                let place = Location { file: file.name(), start, end, via: Vec::new() };
                 found.push((place, from.clone()));
             }
         }

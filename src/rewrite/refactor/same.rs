@@ -69,7 +69,7 @@ pub(crate) fn same_moved(
                 let place = name(object);
                 let is_shared = but.renamed.is_some_and(|(subjects, ..)| {
                     let same = |one: &Subject<'_>| name(one.object).zip(place.clone());
-                    subjects.iter().filter_map(same).any(|(a, b)| (a.path, a.start) == (b.path, b.start))
+                    subjects.iter().filter_map(same).any(|(a, b)| (a.file, a.start) == (b.file, b.start))
                 });
                 if is_shared {
                     let why = format!("{} in {label} takes its name from the same text", object.id);

@@ -103,7 +103,7 @@ fn describe(node: NodeRef<'_>, out: &mut String) {
 }
 
 fn place(location: &Location, out: &mut String) {
-    let _ = write!(out, "{:?}:{}-{} ", location.path, location.start, location.end);
+    let _ = write!(out, "{:?}:{}-{} ", location.file, location.start, location.end);
     for via in &location.via {
         out.push_str(via.kind.name());
         place(&via.location, out);

@@ -19,7 +19,7 @@ use crate::build::kustomize::{
 use crate::build::substitute;
 use crate::build::substitute::{BadVariable, MissingSource, Problem, Variables};
 use crate::files::{FileTree, join};
-use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Scalar, Sizes, Value, Via, ViaKind};
+use crate::lang::yaml::{Dialect, FilePath, Location, Node, NodeRef, Scalar, Sizes, Value, Via, ViaKind};
 use crate::model::{ObjectId, Unchecked};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -45,10 +45,10 @@ pub struct FluxBuild {
     /// What kustomize accepts though it does nothing.
     pub warnings: Vec<Warning>,
     /// Paths of the files that were read, sorted.
-    pub files_read: Vec<Arc<str>>,
+    pub files_read: Vec<FilePath>,
     /// Paths of all files that were looked into, sorted: also those of parts that are
     /// refused.
-    pub looked_into: Arc<[Arc<str>]>,
+    pub looked_into: Arc<[FilePath]>,
     /// About how many bytes the objects take when they are written, at most
     /// [`kustomize::OUTPUT_LIMIT`].
     pub size: u64,
@@ -85,9 +85,9 @@ pub struct BuildFailure {
     /// Where.
     pub location: Option<Location>,
     /// Other places that matter, each with what is there.
-    pub related: Vec<(String, Location)>,
+    pub related: Box<[(String, Location)]>,
     /// Paths of the files that were looked into until then, sorted.
-    pub looked_into: Arc<[Arc<str>]>,
+    pub looked_into: Arc<[FilePath]>,
 }
 
 impl From<BuildError> for BuildFailure {
@@ -96,7 +96,7 @@ impl From<BuildError> for BuildFailure {
             kind: FailureKind::Unbuildable(error.class),
             message: error.message,
             location: error.location,
-            related: error.related,
+            related: error.related.into(),
             looked_into: Arc::default(),
         }
     }
@@ -156,7 +156,7 @@ pub fn build(
                                 kustomize::OUTPUT_LIMIT >> 20
                             ),
                             location: object.node.get_ref().location(),
-                            related: Vec::new(),
+                            related: Box::default(),
                             looked_into: build.looked_into,
                         });
                     }
@@ -170,7 +170,7 @@ pub fn build(
                         kind: FailureKind::Unbuildable(Class::Output),
                         message: error.to_string(),
                         location: object.node.get_ref().location(),
-                        related: Vec::new(),
+                        related: Box::default(),
                         looked_into: build.looked_into,
                     });
                 }
@@ -219,7 +219,7 @@ pub(crate) fn directory(tree: &FileTree, kustomization: NodeRef<'_>) -> Result<S
         kind: FailureKind::MissingPath,
         message: format!("the source holds no directory {directory}"),
         location: kustomization.location_at("/spec/path"),
-        related: Vec::new(),
+        related: Box::default(),
         looked_into: Arc::default(),
     })
 }
@@ -239,7 +239,7 @@ fn accumulate(
 /// A result with what was read for it.
 fn noted(
     result: Result<FluxBuild, BuildFailure>,
-    read: RefCell<BTreeSet<Arc<str>>>,
+    read: RefCell<BTreeSet<FilePath>>,
 ) -> Result<FluxBuild, BuildFailure> {
     let looked_into = read.into_inner().into_iter().collect();
     match result {
@@ -254,7 +254,7 @@ fn accumulate_noting(
     directory: &str,
     mut rewrite: Rewrite,
     bases: &kustomize::Memo,
-    read: &RefCell<BTreeSet<Arc<str>>>,
+    read: &RefCell<BTreeSet<FilePath>>,
 ) -> Result<FluxBuild, BuildFailure> {
     let mut out = FluxBuild::default();
     if !has_kustomization(tree, directory) {
@@ -373,7 +373,7 @@ impl FluxBuild {
                     kind: FailureKind::Unbuildable(Class::NotAnObject),
                     message: format!("an object has no {field}"),
                     location: node.location(),
-                    related: Vec::new(),
+                    related: Box::default(),
                     looked_into: Arc::default(),
                 });
                 continue;
@@ -569,7 +569,10 @@ mod tests {
         let expected = r#"{"apiVersion":"v1","data":{"k":"x"},"kind":"ConfigMap","metadata":{"annotations":{"note":"n"},"labels":{"app":"${A}","own":"x"},"name":"a"}}"#;
         assert_eq!(crate::lang::yaml::emit::to_json(object).as_deref(), Ok(expected));
         let label = object.at("/metadata/labels/app").and_then(NodeRef::location).expect("a place");
-        assert_eq!((&*label.path, &text[label.start as usize..label.end as usize]), ("ks.yaml", "\"${A}\""));
+        assert_eq!(
+            (&**label.file.shown(), &text[label.start as usize..label.end as usize]),
+            ("ks.yaml", "\"${A}\"")
+        );
         assert_eq!(label.via[0].kind, ViaKind::CommonMetadata);
     }
 

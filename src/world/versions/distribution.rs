@@ -401,12 +401,8 @@ pub(super) fn head(snapshot: &Snapshot, path: &str) -> Option<Stated> {
     let at = text[..end].find("# Flux Version:")?;
     let line = text[at..].lines().next()?;
     let version = Version::parse(line.rsplit(':').next()?.trim())?;
-    let from = Location {
-        path: file.path.clone(),
-        start: at as u32,
-        end: (at + line.len()) as u32,
-        via: Vec::new(),
-    };
+    let from =
+        Location { file: file.name(), start: at as u32, end: (at + line.len()) as u32, via: Vec::new() };
     Some(Stated { version, from: Some(from) })
 }
 

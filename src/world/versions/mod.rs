@@ -189,7 +189,7 @@ impl Settings {
             return;
         };
         let header = node.location().and_then(|location| {
-            let file = snapshot.file(&location.path)?;
+            let file = snapshot.find(&location.file)?;
             let text = &snapshot.stream(file)?.text;
             let at = text.get(..4096.min(text.len()))?.find("# Flux Version:")?;
             let line = text[at..].lines().next()?;
@@ -197,7 +197,7 @@ impl Settings {
             Some((
                 version,
                 Location {
-                    path: location.path,
+                    file: location.file,
                     start: at as u32,
                     end: (at + line.len()) as u32,
                     via: Vec::new(),

@@ -16,11 +16,10 @@ mod within;
 
 use super::resolve::{Dialect, Scalar, resolve_plain};
 use super::tape::{Document, Token, TokenKind};
-use super::{NodeRef, ScalarStyle, Source, Stream, pointer_join, pointer_segments};
+use super::{NodeRef, ScalarStyle, Source, Stream, WorkPath, pointer_join, pointer_segments};
 use render::Habits;
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// One replacement of bytes of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,8 +153,8 @@ pub enum Operation {
 /// A wanted change of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
-    /// The file, relative to the root.
-    pub path: Arc<str>,
+    /// The file.
+    pub path: WorkPath,
     /// Index of the document in the file.
     pub document: u32,
     /// What to do.

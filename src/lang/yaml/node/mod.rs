@@ -11,7 +11,7 @@ pub(super) use entries::Entries;
 
 use super::Stream;
 use super::known::{Holes, Known};
-use super::location::{Location, Via};
+use super::location::{FilePath, Location, Via};
 use super::pointer::pointer_segments;
 use super::resolve::{Dialect, Scalar, ScalarStyle, resolve_plain, resolve_tagged};
 use super::tape::{Document, NONE, Token, TokenKind};
@@ -23,8 +23,8 @@ use std::sync::Arc;
 /// One document at its place in the repository.
 #[derive(Debug)]
 pub struct Source {
-    /// Path relative to the root, with `/`.
-    pub path: Arc<str>,
+    /// The file.
+    pub file: FilePath,
     /// The parsed text.
     pub stream: Arc<Stream>,
     /// Index of the document in the stream.
@@ -45,7 +45,7 @@ impl Source {
     /// Whether both are one document at one place, perhaps read twice.
     fn is_same(&self, other: &Source) -> bool {
         let same_text = || Arc::ptr_eq(&self.stream, &other.stream) || self.stream.text == other.stream.text;
-        self.path == other.path
+        self.file == other.file
             && self.index == other.index
             && self.via == other.via
             && self.embed == other.embed
@@ -58,7 +58,7 @@ impl Source {
             None => range,
             Some(embed) => embed.outer(range),
         };
-        Location { path: self.path.clone(), start: range.start, end: range.end, via: self.via.clone() }
+        Location { file: self.file.clone(), start: range.start, end: range.end, via: self.via.clone() }
     }
 }
 

@@ -78,7 +78,7 @@ const PARENT_ONLY: &str = "kustomize.toolkit.fluxcd.io/reconcile";
 /// The entry point's own Kustomization where its path does not hold it. Of other
 /// orphans nobody knows whether something outside the repository applies them.
 fn is_surely_unapplied(view: &ObjectView<'_>) -> bool {
-    let entry_point = view.node.location().is_some_and(|at| at.path.ends_with("gotk-sync.yaml"));
+    let entry_point = view.node.location().is_some_and(|at| at.file.shown().ends_with("gotk-sync.yaml"));
     // The root of a cluster is one of its objects, also where no Kustomization applies it.
     entry_point && view.memberships().all(|(_, member)| member.applied_by.is_none())
 }

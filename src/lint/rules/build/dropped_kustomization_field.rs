@@ -30,7 +30,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
                 applied.outcome.warnings().iter().filter(|one| one.kind == WarningKind::DroppedField)
             {
                 let Some(location) = &warning.location else { continue };
-                let (_, _, clusters) = dropped.entry((location.path.clone(), location.start)).or_insert((
+                let (_, _, clusters) = dropped.entry((location.file.clone(), location.start)).or_insert((
                     applied,
                     warning,
                     Vec::new(),

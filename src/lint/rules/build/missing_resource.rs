@@ -31,7 +31,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             report.not_checked(Unchecked::GeneratedResource, format!("{path} ({why})"));
             continue;
         }
-        if !applies && failed.location.path.split('/').any(|segment| TEST_DIRECTORIES.contains(&segment)) {
+        if !applies
+            && failed.location.file.shown().split('/').any(|segment| TEST_DIRECTORIES.contains(&segment))
+        {
             report.not_checked(
                 Unchecked::GeneratedResource,
                 format!("{} (a test may make it)", failed.failure.message),

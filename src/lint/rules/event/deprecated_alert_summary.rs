@@ -70,6 +70,6 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 /// Whether both values are written in one document. From another one, such as
 /// an overlay, the other summary would win after the move.
 fn in_one_document(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
-    let source = |node| pointer_of(node).map(|(source, _)| (source.path.clone(), source.index));
+    let source = |node| pointer_of(node).map(|(source, _)| (source.file.clone(), source.index));
     source(one).is_some_and(|place| source(other) == Some(place))
 }

@@ -34,7 +34,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         Some((spec.key_location()?, &object.id))
     });
     let mut uses: Vec<(Location, _)> = gates.chain(waiting).collect();
-    uses.sort_by(|(a, _), (b, _)| (&a.path, a.start).cmp(&(&b.path, b.start)));
+    uses.sort_by(|(a, _), (b, _)| (&a.file, a.start).cmp(&(&b.file, b.start)));
     let Some((first, id)) = uses.first() else { return };
     let (level, why) = match setting.value {
         Some(false) => (Level::Error, "target.features.gates is disabled: nothing is held back"),

@@ -129,7 +129,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         } else if let Some((id, Some(place))) = by_hand(&openers, reference, name) {
             finding.why.push_str(&format!(
                 "; {} is written in {}, and no cluster applies that file",
-                id, place.path
+                id, place.file
             ));
             finding.help(
                 "list that file in a kustomization of the cluster; if somebody applies it by hand, \

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
-    let whole = Location { path: view.file.path.clone(), start: 0, end: 0, via: Vec::new() };
+    let whole = Location { file: view.file.name(), start: 0, end: 0, via: Vec::new() };
     match view.blob().map(|blob| blob.content()) {
         Ok(Content::Undecodable(fault)) => {
             let start = fault.offset as u32;

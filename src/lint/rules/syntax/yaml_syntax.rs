@@ -37,7 +37,7 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
         let is_object = broken.is_some() || looks_like_an_object(stream, error.document);
         let end = stream.text[error.offset as usize..].chars().next().map_or(0, char::len_utf8);
         let location = Location {
-            path: view.file.path.clone(),
+            file: view.file.name(),
             start: error.offset,
             end: error.offset + end as u32,
             via: Vec::new(),
@@ -93,7 +93,7 @@ fn broken_builds(view: &DocumentView<'_>) -> Option<String> {
     for cluster in &context.world.clusters {
         let fails = |applied: &Applied| {
             applied.outcome.failures().iter().any(|failure| {
-                failure.location.as_ref().is_some_and(|location| location.path == view.file.path)
+                failure.location.as_ref().is_some_and(|location| location.file == view.file.name())
             })
         };
         let failing = cluster.applied.iter().enumerate().filter(|(_, applied)| fails(applied));

@@ -20,7 +20,7 @@ pub(crate) fn forebay(files: &Files) -> Result<String, (String, String)> {
     let snapshot = Arc::new(Snapshot::memory(bytes, Arc::new(Store::default())));
     let tree = FileTree::root(snapshot.clone());
     let place = |location: Option<&forebay::internals::lang::yaml::Location>| match location {
-        Some(location) => format!("{}:{}", location.path, snapshot.positions(location).0.0),
+        Some(location) => format!("{}:{}", location.file, snapshot.positions(location).0.0),
         None => "nowhere".to_owned(),
     };
     let build = kustomize::build(&tree, "", &Options::command_line(), &Memo::default())
