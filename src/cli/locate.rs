@@ -53,10 +53,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("locate", None, Some(&world), &NotChecked::default());
-            let body = json!({
+            let mut body = json!({
                 "location": parts::location(&session.snapshot, location.as_ref()),
                 "value": objects::json(value).unwrap_or(serde_json::Value::Null),
             });
+            if let Some(origins) = parts::origins(&session.snapshot, location.as_ref()) {
+                body["origins"] = origins.into();
+            }
             report::json::write(out, &report::json::answer(header, body))
         }
         Format::Text => match &location {

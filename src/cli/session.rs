@@ -165,7 +165,7 @@ fn several(found: &[Found<'_>]) -> String {
     let ids: BTreeSet<_> = found.iter().map(|found| &found.object.id).collect();
     let names: BTreeSet<_> = found.iter().filter_map(|found| found.cluster.name.as_deref()).collect();
     fn applied<'w>(found: &Found<'w>) -> Option<&'w ObjectId> {
-        Some(&found.cluster.applied[found.member.applied_by? as usize].id)
+        Some(&found.cluster.applied[found.member.maker.kustomization()? as usize].id)
     }
     let help = match (ids.len(), names.len()) {
         (2.., _) => "several objects are called so; name one of them, with its namespace".to_owned(),

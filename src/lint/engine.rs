@@ -479,7 +479,9 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
             }
         }
         for (_, object) in world.members(cluster) {
-            if object.id.is(kinds::OPERATOR, "ResourceSet") && !cluster.expanded.contains(&object.id) {
+            if object.id.is(kinds::OPERATOR, "ResourceSet")
+                && !cluster.sets.iter().any(|set| set.id == object.id)
+            {
                 not_checked.add(Unchecked::ResourceSet, object.id.to_string());
             }
         }

@@ -82,7 +82,7 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
     for (index, member) in &effective.members {
         let cluster = &context.world.clusters[*index as usize];
         let member = &cluster.members[*member as usize];
-        let is_applied = is_stated(cluster) && member.applied_by.is_some();
+        let is_applied = is_stated(cluster) && member.maker.kustomization().is_some();
         match context.world.schemas.of_member(context.world, *index as usize, &member.target, view.id) {
             Found::Judge(judge) => {
                 let level = if is_applied { level_of(&judge) } else { Level::Warning };

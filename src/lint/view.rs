@@ -278,15 +278,15 @@ impl<'a> ObjectView<'a> {
 
     /// The Flux Kustomizations that apply it; none for orphans, loose objects
     /// and overlays of a repository without entry points.
-    pub fn applied_by(&self) -> impl Iterator<Item = (&'a Cluster, &'a Applied)> {
-        self.memberships()
-            .filter(|(cluster, _)| cluster.name.is_some())
-            .filter_map(|(cluster, member)| Some((cluster, &cluster.applied[member.applied_by? as usize])))
+    pub fn appliers(&self) -> impl Iterator<Item = (&'a Cluster, &'a Applied)> {
+        self.memberships().filter(|(cluster, _)| cluster.name.is_some()).filter_map(|(cluster, member)| {
+            Some((cluster, &cluster.applied[member.maker.kustomization()? as usize]))
+        })
     }
 
     /// Whether it reaches a cluster through a build (kustomize re-emits values).
     pub fn is_built(&self) -> bool {
-        self.memberships().any(|(_, member)| member.applied_by.is_some())
+        self.memberships().any(|(_, member)| member.maker.kustomization().is_some())
     }
 
     /// Settings of the clusters that hold it; rules that depend on a version

@@ -126,7 +126,7 @@ pub(super) fn lenses(state: &State<'_>, path: &str) -> Vec<CodeLens> {
         }
         if !spot.is_kustomization() {
             let objects = objects_of(state.world(), &spot);
-            if settings.applied_by {
+            if settings.appliers {
                 found.push((place.clone(), Ok(applied(state, &objects))));
             }
             if settings.alerts {
@@ -209,7 +209,7 @@ fn applied(state: &State<'_>, objects: &[&Effective]) -> String {
         .flat_map(|object| memberships(world, object))
         .filter(|(cluster, _)| cluster.name.is_some())
         .filter_map(|(cluster, member)| {
-            let id = &cluster.applied[member.applied_by? as usize].id;
+            let id = &cluster.applied[member.maker.kustomization()? as usize].id;
             Some(match &id.namespace {
                 Some(namespace) => format!("{namespace}/{}", id.name),
                 None => id.name.to_string(),

@@ -156,7 +156,7 @@ pub(super) fn about(state: &State<'_>, object: &Effective) -> String {
     out.push('\n');
     let lines = memberships(world, object).map(|(cluster, member)| {
         let mut line = cluster_name(cluster);
-        let by = member.applied_by.filter(|_| cluster.name.is_some());
+        let by = member.maker.kustomization().filter(|_| cluster.name.is_some());
         match by {
             Some(index) => {
                 let _ =

@@ -142,7 +142,7 @@ pub(super) fn definitions<'w>(world: &'w World, spot: &Spot<'_>, name: &str) -> 
     let mut known: Vec<(*const Cluster, u32)> = Vec::new();
     for object in objects_of(world, spot) {
         for (cluster, member) in memberships(world, object).filter(|(cluster, _)| cluster.name.is_some()) {
-            let Some(index) = member.applied_by else { continue };
+            let Some(index) = member.maker.kustomization() else { continue };
             if known.contains(&(std::ptr::from_ref(cluster), index)) {
                 continue;
             }
@@ -164,7 +164,9 @@ pub(super) fn definitions<'w>(world: &'w World, spot: &Spot<'_>, name: &str) -> 
 pub(super) fn variables_at(world: &World, objects: &[&Effective]) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     for (cluster, member) in objects.iter().flat_map(|object| memberships(world, object)) {
-        let Some(applied) = member.applied_by.and_then(|index| cluster.applied.get(index as usize)) else {
+        let Some(applied) =
+            member.maker.kustomization().and_then(|index| cluster.applied.get(index as usize))
+        else {
             continue;
         };
         let variables: Option<Variables> = world.variables(cluster, &applied.id, applied.node.get_ref());
@@ -322,7 +324,9 @@ fn uses_of(world: &World, spot: &Spot<'_>, name: &str, defines: bool) -> Vec<Loc
             if !is_wanted(&variables.definition(name).and_then(|one| one.location.clone())) {
                 continue;
             }
-            let own = world.members(cluster).filter(|(member, _)| member.applied_by == Some(index as u32));
+            let own = world
+                .members(cluster)
+                .filter(|(member, _)| member.maker.kustomization() == Some(index as u32));
             files.extend(own.flat_map(|(_, object)| object.files.iter().map(|(_, place)| place)));
         }
     }

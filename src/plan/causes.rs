@@ -192,7 +192,7 @@ fn around(
     for (side, cluster, placed) in sides {
         let Some(cluster) = cluster else { continue };
         let of_itself = is_own.then(|| own(cluster, id)).flatten();
-        let mut by = of_itself.or_else(|| placed.and_then(|placed| placed.applied_by));
+        let mut by = of_itself.or_else(|| placed.and_then(|placed| placed.kustomization));
         for _ in 0..64 {
             let Some(applied) = by else { break };
             let at = (side, std::ptr::from_ref(applied) as usize);
@@ -200,7 +200,7 @@ fn around(
             if !found.is_empty() {
                 return found.clone();
             }
-            let parent = applied.applied_by.and_then(|index| cluster.applied.get(index as usize));
+            let parent = applied.parent.and_then(|index| cluster.applied.get(index as usize));
             by = parent.filter(|parent| parent.id != applied.id);
         }
     }

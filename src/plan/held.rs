@@ -105,5 +105,5 @@ fn applier<'w>(pair: &Pair<'w>, effect: &Effect) -> Option<&'w Applied> {
     let id = &effect.object;
     let key: Key<'_> = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
     let placed = pair.after.get(&key).or_else(|| pair.before.get(&key))?;
-    placed.applied_by.filter(|by| kinds::is_kustomization(&by.id))
+    placed.kustomization.filter(|by| kinds::is_kustomization(&by.id))
 }

@@ -39,7 +39,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             let objects: Vec<String> = pair
                 .after
                 .values()
-                .filter(|placed| placed.applied_by.is_some_and(|by| by.id == applied.id))
+                .filter(|placed| placed.kustomization.is_some_and(|by| by.id == applied.id))
                 .filter(|placed| has_unknown(placed.object.node.get_ref(), 0))
                 .map(|placed| placed.object.id.to_string())
                 .collect();

@@ -2,7 +2,7 @@
 //! `schemas/`.
 
 use super::Lint;
-use super::parts::{location, object};
+use super::parts::{location, object, origins};
 use crate::files::Snapshot;
 use crate::lang::text::{clean, is_hostile};
 use crate::lint::Finding;
@@ -183,7 +183,7 @@ pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
             "edits": edits.collect::<Value>(),
         })
     });
-    json!({
+    let mut told = json!({
         "rule": finding.rule.id,
         "group": finding.rule.group.name(),
         "level": finding.level.name(),
@@ -198,5 +198,9 @@ pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
         "clusters": finding.clusters.iter().map(|name| &**name).collect::<Vec<_>>(),
         "fixes": fixes.collect::<Value>(),
         "fingerprint": finding.fingerprint,
-    })
+    });
+    if let Some(origins) = origins(snapshot, Some(&finding.location)) {
+        told["origins"] = origins.into();
+    }
+    told
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::place;
 use crate::files::Snapshot;
 use crate::lang::text::clean;
-use crate::lang::yaml::Location;
+use crate::lang::yaml::{Location, Via, ViaKind};
 use crate::model::ObjectId;
 use crate::model::text::Text;
 
@@ -72,6 +72,16 @@ pub(crate) fn location(snapshot: &Snapshot, location: Option<&Location>) -> Valu
         "end": place.end,
         "via": via.collect::<Vec<_>>(),
     })
+}
+
+/// All places of a value that several have made, the strongest first; none where one
+/// place is all.
+pub(crate) fn origins(snapshot: &Snapshot, location: Option<&Location>) -> Option<Vec<Value>> {
+    let place = location?;
+    let flowed = |via: &&Via| matches!(via.kind, ViaKind::Template | ViaKind::Input);
+    let others: Vec<&Location> = place.via.iter().filter(flowed).map(|via| &via.location).collect();
+    let all = std::iter::once(place).chain(others.iter().copied());
+    (!others.is_empty()).then(|| all.map(|place| self::location(snapshot, Some(place))).collect())
 }
 
 /// An unknown value of a contract.

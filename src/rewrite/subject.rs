@@ -174,7 +174,7 @@ fn by_identity<'w>(world: &'w World, cluster: &'w Cluster) -> ByIdentity<'w> {
 pub(crate) fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) -> Option<Text> {
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
-    let applied = &subject.cluster.applied[member.applied_by? as usize];
+    let applied = &subject.cluster.applied[member.maker.kustomization()? as usize];
     let directory = match &*applied.path {
         "" | "." => String::new(),
         path => format!("{}/", path.trim_start_matches("./")),

@@ -119,7 +119,7 @@ pub(crate) fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId)
     let appliers = cluster.appliers(id.namespace.as_deref(), &id.name);
     world
         .members(cluster)
-        .filter(|(member, _)| member.applied_by.is_some_and(|by| appliers.contains(&by)))
+        .filter(|(member, _)| member.maker.kustomization().is_some_and(|by| appliers.contains(&by)))
         .map(|(_, object)| object)
         .filter(|object| object.id != *id)
         .collect()

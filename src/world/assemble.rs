@@ -188,7 +188,7 @@ impl Joined<'_> {
             members: Vec::new(),
             applied: one.applied,
             openers: one.openers,
-            expanded: one.expanded,
+            sets: one.sets,
             generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
             index: Index::default(),
             applied_index: FxHashMap::default(),
@@ -210,7 +210,7 @@ impl Joined<'_> {
         }
         used.extend(one.read);
         let number = world.clusters.len() as u32;
-        for (id, built, target, applied_by) in one.objects {
+        for (id, built, target, maker) in one.objects {
             used.extend(built.files.iter().map(|(_, location)| location.file.clone()));
             let identity = match &built.node {
                 Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
@@ -227,7 +227,7 @@ impl Joined<'_> {
                 world.objects.push(effective);
                 world.objects.len() as u32 - 1
             });
-            let member = cluster.add(&id, Member { object, target, applied_by });
+            let member = cluster.add(&id, Member { object, target, maker });
             world.objects[object as usize].members.push((number, member));
         }
         super::inventory::fill(&mut cluster, &world.objects, snapshot);

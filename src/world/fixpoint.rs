@@ -6,13 +6,13 @@ use super::entry_point::{self, Entry, source_of};
 use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause, Written};
 use super::source::{Objects, Shared, SourceState, Sources, is_source};
-use super::{Applied, ApplyTarget, Outcome, target_of};
+use super::{Applied, ApplyTarget, Outcome, ResourceSet, target_of};
 use crate::build::substitute::{Provided, Variables, config_map_keys, secret_keys};
 use crate::config::{Config, Feature, Injected};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef, Tree};
 use crate::model::kinds;
-use crate::model::{Certainty, ObjectId, Unchecked};
+use crate::model::{Certainty, Maker, ObjectId, Unchecked};
 use crate::world::build;
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
 use crate::world::resource_set;
@@ -20,6 +20,9 @@ use crate::world::versions::{Installs, Settings};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+
+/// Depth to which ResourceSets may make ResourceSets.
+const SET_DEPTH: u32 = 8;
 
 /// Rounds after which a cluster that keeps changing is taken as it is.
 const ROUNDS: usize = 8;
@@ -132,8 +135,8 @@ pub(super) struct Repository<'a> {
     pub(super) earlier: Option<Earlier<'a>>,
 }
 
-/// An object of a cluster, where it goes and what applies it.
-pub(super) type Placed = (ObjectId, Arc<BuiltObject>, ApplyTarget, Option<u32>);
+/// An object of a cluster, where it goes and what makes it.
+pub(super) type Placed = (ObjectId, Arc<BuiltObject>, ApplyTarget, Maker);
 
 /// A cluster with its objects still at hand.
 pub(super) struct Grown {
@@ -150,7 +153,7 @@ pub(super) struct Grown {
     pub(super) tree: String,
     pub(super) source: Option<(String, Option<String>, String)>,
     pub(super) is_sent: bool,
-    pub(super) expanded: Vec<ObjectId>,
+    pub(super) sets: Vec<ResourceSet>,
     pub(super) builds: FxHashMap<Identity, Built>,
     /// What may have applied more: other roots.
     pub(super) openers: Vec<Opener>,
@@ -195,7 +198,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         tree: entry.tree.clone(),
         source: entry.source.clone(),
         is_sent: entry.is_sent,
-        expanded: Vec::new(),
+        sets: Vec::new(),
         builds: FxHashMap::default(),
         openers: openers_of(snapshot, entry),
     };
@@ -207,7 +210,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
             grown.objects = next.objects;
             grown.applied = next.applied;
             grown.read = next.read;
-            grown.expanded = next.expanded;
+            grown.sets = next.sets;
             // What a root applies by hand gives variables as what it builds does.
             let beside = match entry.certainty == Certainty::Guessed && entry.name.is_none() {
                 true => by_hand(snapshot, entry, &grown),
@@ -253,13 +256,13 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
             let files =
                 node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
             let built = Arc::new(BuiltObject::new(node.clone(), files));
-            grown.objects.insert(at, (id.clone(), built, ApplyTarget::Local, None));
+            grown.objects.insert(at, (id.clone(), built, ApplyTarget::Local, Maker::Entry));
         }
         grown.generated.clear();
     }
     for object in &entry.overlay {
         if let Some(id) = object.id.clone() {
-            grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
+            grown.objects.push((id, object.clone(), ApplyTarget::Local, Maker::Entry));
         }
     }
     if entry.certainty == Certainty::Guessed && entry.name.is_none() {
@@ -324,7 +327,7 @@ fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &Grown) -> Vec<Placed> {
         let files =
             object.node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
         let built = Arc::new(BuiltObject::new(object.node.clone(), files));
-        placed.push((object.id.clone(), built, ApplyTarget::Local, None));
+        placed.push((object.id.clone(), built, ApplyTarget::Local, Maker::Entry));
     }
     placed
 }
@@ -340,11 +343,11 @@ fn relevant(id: &ObjectId) -> bool {
 }
 
 struct Round {
-    objects: Vec<(ObjectId, Arc<BuiltObject>, ApplyTarget, Option<u32>)>,
+    objects: Vec<Placed>,
     applied: Vec<Applied>,
     read: FxHashSet<FilePath>,
     /// ResourceSets of which everything that they make is among the objects.
-    expanded: Vec<ObjectId>,
+    sets: Vec<ResourceSet>,
 }
 
 /// What the builds of one round start from.
@@ -359,8 +362,15 @@ struct Start<'a> {
     injects: bool,
 }
 
-/// A Flux Kustomization that is due, and the one that applies it.
-type Due = (ObjectId, Node, Option<u32>);
+/// A Flux Kustomization that is due.
+#[derive(Clone)]
+struct Due {
+    id: ObjectId,
+    node: Node,
+    /// See [`Applied::parent`].
+    parent: Option<u32>,
+    maker: Maker,
+}
 
 /// What was found out about one that is due.
 struct Step {
@@ -377,7 +387,7 @@ struct Step {
 fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: bool) -> (Round, bool) {
     let (entry, objects) = (start.entry, &start.objects);
     let mut out =
-        Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), expanded: Vec::new() };
+        Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), sets: Vec::new() };
     let mut changed = false;
     let mut seen: FxHashSet<Identity> = FxHashSet::default();
     let mut queue: Vec<Due> = Vec::new();
@@ -386,7 +396,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
             // From the second round on, the root is what it applies of itself.
             let own = objects.get(&key_of(id));
             let node = own.map_or_else(|| node.clone(), |(_, node)| node.clone());
-            queue.push((id.clone(), node, None));
+            queue.push(Due { id: id.clone(), node, parent: None, maker: Maker::Entry });
         }
     }
     let (mut at, mut size) = (0, 0u64);
@@ -400,7 +410,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
         // One by one: the last of a batch is waited for.
         let steps = due.par_iter().with_max_len(1);
         let steps: Vec<Step> = steps.map(|due| start.step(due, known, &out.applied, &paths)).collect();
-        for ((id, node, parent), step) in due.into_iter().zip(steps) {
+        for (Due { id, node, parent, maker }, step) in due.into_iter().zip(steps) {
             let view = node.get_ref();
             let Step { identity, path, tree, state, built } = step;
             if let Some(mut built) = built {
@@ -442,33 +452,34 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
                 outcome,
                 assumed: state == SourceState::Assumed,
                 later: state == SourceState::Later,
-                applied_by: parent,
+                parent,
+                maker,
                 files_read,
             });
             let Ok(build) = &built.result else { continue };
             out.read.extend(build.files_read.iter().cloned());
             for object in &build.objects {
-                let Some(id) = object.id.clone() else { continue };
                 let local = target == ApplyTarget::Local;
-                let made = if local && id.is(kinds::OPERATOR, "ResourceSet") {
-                    made_by(objects, &id, object.node.get_ref())
-                } else {
-                    None
-                };
-                if made.is_some() {
-                    out.expanded.push(id.clone());
-                }
-                // What a ResourceSet makes, the operator applies.
-                let made =
-                    made.into_iter().flatten().filter_map(|object| Some((object.id.clone()?, object, None)));
-                for (id, object, by) in std::iter::once((id, object.clone(), Some(index))).chain(made) {
+                let mut made = vec![(object.clone(), Maker::Kustomization(index), 0)];
+                while let Some((object, maker, depth)) = made.pop() {
+                    let Some(id) = object.id.clone() else { continue };
+                    if local
+                        && depth < SET_DEPTH
+                        && id.is(kinds::OPERATOR, "ResourceSet")
+                        && let Some(inner) = made_by(objects, &id, object.node.get_ref())
+                    {
+                        let of_set = Maker::ResourceSet(out.sets.len() as u32);
+                        out.sets.push(ResourceSet { id: id.clone(), node: object.node.clone(), maker });
+                        made.extend(inner.into_iter().rev().map(|object| (object, of_set, depth + 1)));
+                    }
                     if follows
                         && local
                         && kinds::is_kustomization(&id)
                         && seen.insert(identity_of(&id, object.node.get_ref()))
                     {
                         if queue.len() < LIMIT {
-                            queue.push((id.clone(), object.node.clone(), Some(index)));
+                            let node = object.node.clone();
+                            queue.push(Due { id: id.clone(), node, parent: Some(index), maker });
                         } else if let Outcome::Built { partial, .. } =
                             &mut out.applied[index as usize].outcome
                         {
@@ -476,7 +487,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
                             partial.push((Unchecked::TooManyKustomizations, id.to_string(), location));
                         }
                     }
-                    out.objects.push((id, object, target.clone(), by));
+                    out.objects.push((id, object, target.clone(), maker));
                 }
             }
         }
@@ -505,7 +516,7 @@ impl Start<'_> {
         applied: &[Applied],
         paths: &FxHashMap<String, usize>,
     ) -> Step {
-        let (id, node, parent) = due;
+        let Due { id, node, parent, .. } = due;
         let (sources, objects) = (&self.sources, &self.objects);
         let view = node.get_ref();
         let identity = identity_of(id, view);
@@ -615,7 +626,7 @@ const REPEATS: usize = 4;
 /// applies its own definition never ends.
 fn is_endless(applied: &[Applied], parent: Option<u32>, tree: &FileTree, path: &str) -> bool {
     let key = tree.key();
-    std::iter::successors(parent, |index| applied[*index as usize].applied_by)
+    std::iter::successors(parent, |index| applied[*index as usize].parent)
         .map(|index| &applied[index as usize])
         .filter(|above| above.path == path && above.tree.as_ref().is_some_and(|tree| tree.key() == key))
         .nth(REPEATS - 1)

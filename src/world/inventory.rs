@@ -330,7 +330,7 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
             let namespace = id.namespace.clone().filter(|namespace| !namespace.contains('?'));
             open(OpenerCause::UnknownName, kinds, namespace, Some(pattern(&id.name)));
         }
-        if id.is(kinds::OPERATOR, "ResourceSet") && !cluster.expanded.contains(id) {
+        if id.is(kinds::OPERATOR, "ResourceSet") && !cluster.sets.iter().any(|set| set.id == *id) {
             let (kinds, namespace) = resource_set(node);
             open(OpenerCause::ResourceSet, kinds, namespace, None);
         }

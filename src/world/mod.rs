@@ -40,7 +40,7 @@ use crate::build::substitute::{
 use crate::config::Config;
 use crate::files::{File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
-use crate::model::{Certainty, Object, ObjectId, Unchecked};
+use crate::model::{Certainty, Maker, Object, ObjectId, Unchecked};
 use crate::world::build::BuildFailure;
 use crate::world::versions::Settings;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -116,8 +116,8 @@ pub struct Cluster {
     pub applied: Vec<Applied>,
     /// What could hold more objects.
     pub openers: Vec<Opener>,
-    /// ResourceSets of which everything that they make is among the members.
-    pub expanded: Vec<ObjectId>,
+    /// Its ResourceSets that could be expanded.
+    pub sets: Vec<ResourceSet>,
     /// Objects that controllers make of others (ExternalArtifacts, HelmCharts,
     /// the pair of a FluxInstance), and of what.
     pub generated: Vec<(ObjectId, String)>,
@@ -126,6 +126,10 @@ pub struct Cluster {
     /// Places of Flux Kustomizations by their name.
     applied_index: FxHashMap<Arc<str>, Vec<u32>>,
 }
+
+/// Makers above an object that are told: Kustomizations that apply each other in a circle
+/// have no end.
+const MAKERS: usize = 64;
 
 /// Where an object is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -151,9 +155,20 @@ pub struct Member {
     pub object: u32,
     /// Where it is applied.
     pub target: ApplyTarget,
-    /// The Flux Kustomization that applies it, an index of [`Cluster::applied`];
-    /// `None` for what the entry point or a user creates.
-    pub applied_by: Option<u32>,
+    /// What makes it: a Kustomization of [`Cluster::applied`], a ResourceSet of
+    /// [`Cluster::sets`].
+    pub maker: Maker,
+}
+
+/// A ResourceSet of which everything that it makes is among the members.
+#[derive(Debug)]
+pub struct ResourceSet {
+    /// Its identity.
+    pub id: ObjectId,
+    /// The effective ResourceSet.
+    pub node: Node,
+    /// What makes it itself.
+    pub maker: Maker,
 }
 
 /// A Flux Kustomization of a cluster and what it builds.
@@ -175,9 +190,11 @@ pub struct Applied {
     pub assumed: bool,
     /// Its source tracks another ref of this repository.
     pub later: bool,
-    /// The Kustomization that applies this one, an index of
-    /// [`Cluster::applied`].
-    pub applied_by: Option<u32>,
+    /// The Kustomization of [`Cluster::applied`] that it comes from, by itself or
+    /// through a ResourceSet.
+    pub parent: Option<u32>,
+    /// What makes it.
+    pub maker: Maker,
     /// Paths of the files that its build read, sorted.
     pub files_read: Vec<FilePath>,
 }
@@ -347,6 +364,39 @@ impl World {
 }
 
 impl Cluster {
+    /// What made an object, and what made that, up to the entry point.
+    pub fn makers(&self, member: &Member) -> Vec<Maker> {
+        let above = |maker: &Maker| match *maker {
+            Maker::Entry => None,
+            Maker::Kustomization(index) => {
+                let above = self.applied[index as usize].maker;
+                // A root that applies its own definition ends the chain.
+                Some(if above.kustomization().is_some_and(|above| above >= index) {
+                    Maker::Entry
+                } else {
+                    above
+                })
+            }
+            Maker::ResourceSet(index) => Some(self.sets[index as usize].maker),
+        };
+        std::iter::successors(Some(member.maker), above).take(MAKERS).collect()
+    }
+
+    /// The object of a maker; `None` for the entry point.
+    pub fn made_by(&self, maker: Maker) -> Option<(&ObjectId, &Node)> {
+        match maker {
+            Maker::Entry => None,
+            Maker::Kustomization(index) => {
+                let applied = &self.applied[index as usize];
+                Some((&applied.id, &applied.node))
+            }
+            Maker::ResourceSet(index) => {
+                let set = &self.sets[index as usize];
+                Some((&set.id, &set.node))
+            }
+        }
+    }
+
     /// The name in messages: `cluster production`, or `this repository`.
     pub fn label(&self) -> String {
         match &self.name {
@@ -375,7 +425,7 @@ impl Cluster {
     }
 
     /// The places in [`Cluster::applied`] of what has this name: what
-    /// [`Member::applied_by`] says of the objects that it applies.
+    /// [`Member::maker`] says of the objects that it applies.
     pub(crate) fn appliers(&self, namespace: Option<&str>, name: &str) -> Vec<u32> {
         let named = self.applied_index.get(name).into_iter().flatten().copied();
         named.filter(|at| self.applied[*at as usize].id.namespace.as_deref() == namespace).collect()

@@ -291,7 +291,7 @@ pub(crate) fn is_stated(cluster: &Cluster) -> bool {
 /// Whether what applies an object was built without a part left out: what isn't
 /// there is missing then.
 pub(crate) fn is_whole(cluster: &Cluster, member: &Member) -> bool {
-    is_whole_build(cluster, member.applied_by.map(|applied| &cluster.applied[applied as usize]))
+    is_whole_build(cluster, member.maker.kustomization().map(|applied| &cluster.applied[applied as usize]))
 }
 
 /// The same of what applies an object; nothing where it is applied by hand.

@@ -8,7 +8,7 @@ use super::{Applied, ApplyTarget, Outcome};
 use crate::build::substitute::Variables;
 use crate::files::FileTree;
 use crate::lang::yaml::{FilePath, Node};
-use crate::model::{Certainty, ObjectId};
+use crate::model::{Certainty, Maker, ObjectId};
 use crate::world::build::{self, BuiltObject};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -44,7 +44,7 @@ pub(super) fn clusters(
             let files = object.node.get_ref().location().map(|location| ("resource", location));
             let files = files.into_iter().collect();
             let built = Arc::new(BuiltObject::new(object.node.clone(), files));
-            (object.id.clone(), built, ApplyTarget::Local, None)
+            (object.id.clone(), built, ApplyTarget::Local, Maker::Entry)
         })
         .collect();
     if !loose.is_empty() {
@@ -78,7 +78,7 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
     };
     let objects = objects
         .into_iter()
-        .filter_map(|object| Some((object.id.clone()?, object, ApplyTarget::Local, Some(0))))
+        .filter_map(|object| Some((object.id.clone()?, object, ApplyTarget::Local, Maker::Kustomization(0))))
         .collect();
     let built = Built {
         node: node.clone(),
@@ -103,7 +103,8 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
         outcome,
         assumed: false,
         later: false,
-        applied_by: None,
+        parent: None,
+        maker: Maker::Entry,
         files_read,
     };
     nameless(directory.to_owned(), objects, vec![applied], FxHashMap::from_iter([(identity, built)]))
@@ -129,7 +130,7 @@ fn nameless(
         tree: String::new(),
         source: None,
         is_sent: false,
-        expanded: Vec::new(),
+        sets: Vec::new(),
         builds,
         openers: Vec::new(),
     }

@@ -285,7 +285,8 @@ fn resource_sets_with_static_inputs_are_expanded() {
     let locate = scratch.forebay(&["locate", "ConfigMap/shop/red", "/data/k", "--format", "json"]).json();
     assert_eq!(locate["value"], "tier 1");
     let locate = scratch.forebay(&["locate", "Kustomization/flux-system/blue", "/spec/path"]).out;
-    assert_eq!(locate, "clusters/main/set.yaml:15:15\n");
+    // The line of the template, and the input that flowed into it.
+    assert_eq!(locate, "clusters/main/set.yaml:15:15 (via input clusters/main/set.yaml:5:45)\n");
     // The template's path is wrong for one of the inputs.
     scratch.write("clusters/main/set.yaml", set(own, "./tenant/<< inputs.tenant >>").as_bytes());
     let (found, _) = lint(&scratch);

@@ -55,6 +55,7 @@ mod lsp_class;
 mod lsp_plan;
 mod lsp_random;
 mod lsp_views;
+mod makers;
 mod map;
 mod migrate_alert_summary;
 mod mistakes_everywhere;

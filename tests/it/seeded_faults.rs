@@ -66,7 +66,7 @@ fn faults(world: &World, files: &Files) -> Vec<Fault> {
             if member.target != ApplyTarget::Local {
                 continue;
             }
-            let by = member.applied_by.map(|index| &cluster.applied[index as usize]);
+            let by = member.maker.kustomization().map(|index| &cluster.applied[index as usize]);
             let composed =
                 by.is_some_and(|by| by.tree.as_ref().is_some_and(|tree| tree.key().contains(" composed ")));
             let node = object.node.get_ref();

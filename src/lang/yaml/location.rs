@@ -139,6 +139,10 @@ pub enum ViaKind {
     Substitution,
     /// `spec.commonMetadata`.
     CommonMetadata,
+    /// A template that the value was put into.
+    Template,
+    /// A value that was put into the template.
+    Input,
     /// The line of a resource that stays as it is, of a change elsewhere.
     Resource,
 }
@@ -162,6 +166,8 @@ impl ViaKind {
             ViaKind::Generator => "generator",
             ViaKind::Substitution => "substitution",
             ViaKind::CommonMetadata => "common-metadata",
+            ViaKind::Template => "template",
+            ViaKind::Input => "input",
             ViaKind::Resource => "resource",
         }
     }

@@ -305,7 +305,7 @@ impl<'a> Drawing<'_, 'a> {
         let cluster = &self.map.world.clusters[self.map.clusters[number]];
         for (member, object) in self.map.world.members(cluster) {
             if let (Some(index), Some(by_index)) =
-                (self.places.get(&(number, object.id.clone())), member.applied_by)
+                (self.places.get(&(number, object.id.clone())), member.maker.kustomization())
             {
                 let applier = &cluster.applied[by_index as usize].id;
                 if let Some(box_index) = self.places.get(&(number, applier.clone())) {
@@ -348,7 +348,7 @@ impl<'a> Drawing<'_, 'a> {
             if self.places.contains_key(&key) {
                 continue;
             }
-            let applier = member.applied_by.map(|by| cluster.applied[by as usize].id.clone());
+            let applier = member.maker.kustomization().map(|by| cluster.applied[by as usize].id.clone());
             let within = applier.and_then(|id| self.places.get(&(number, id)).copied());
             let within = match within {
                 Some(within) => within,
@@ -466,7 +466,7 @@ impl<'a> Drawing<'_, 'a> {
         let base = self.map.change.as_ref()?.base_world;
         let cluster = base.clusters.iter().find(|cluster| cluster.name == effect.cluster)?;
         let (member, _) = base.members(cluster).find(|(_, object)| object.id == effect.object)?;
-        let applier = &cluster.applied[member.applied_by? as usize].id;
+        let applier = &cluster.applied[member.maker.kustomization()? as usize].id;
         let index = *self.places.get(&(number, applier.clone()))?;
         (*applier != effect.object && self.items[index].within.is_none()).then_some(index)
     }

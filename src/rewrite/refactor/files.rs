@@ -302,10 +302,8 @@ fn stated(
     let own = applied.node.get_ref().location();
     let is_inside =
         own.as_ref().is_some_and(|own| own.file.of_root().is_some_and(|path| moves.is_moved(path)));
-    let applies_itself = applied
-        .applied_by
-        .and_then(|by| cluster.applied.get(by as usize))
-        .is_some_and(|by| by.id == applied.id);
+    let applies_itself =
+        applied.parent.and_then(|by| cluster.applied.get(by as usize)).is_some_and(|by| by.id == applied.id);
     if applies_itself || (is_root(cluster, id) && is_inside) {
         let why =
             format!("{id} is applied from there by itself: the cluster would go on to look at the old path");

@@ -378,7 +378,7 @@ const PINS: [&str; 5] = [
 /// Whether an object is the root of a cluster, or the source of it.
 pub(crate) fn is_root(cluster: &Cluster, id: &ObjectId) -> bool {
     let root = cluster.applied.first().filter(|_| cluster.name.is_some());
-    let is_applied = root.is_some_and(|root| root.id == *id && root.applied_by.is_none_or(|by| by == 0));
+    let is_applied = root.is_some_and(|root| root.id == *id && root.parent.is_none_or(|by| by == 0));
     let is_source = cluster.source.as_ref().is_some_and(|(kind, namespace, name)| {
         *kind == *id.kind && namespace.as_deref() == id.namespace.as_deref() && **name == *id.name
     });

@@ -76,7 +76,7 @@ pub(crate) fn same_moved(
                     let help = "give one of them a text of its own first, such as a patch of its overlay";
                     return Err(Refused::at(place, why, help));
                 }
-                if let Some(refused) = unfollowed(cluster, now, member.applied_by) {
+                if let Some(refused) = unfollowed(cluster, now, member.maker.kustomization()) {
                     return Err(refused);
                 }
                 let why = format!("{} would be gone from {label}", object.id);

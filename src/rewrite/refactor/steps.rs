@@ -524,7 +524,7 @@ fn suspended_above(world: &World, subject: &Subject<'_>) -> Option<ObjectId> {
             return Some(applied.id.clone());
         }
         by = applied
-            .applied_by
+            .parent
             .and_then(|by| subject.cluster.applied.get(by as usize))
             .filter(|by| by.id != applied.id);
     }

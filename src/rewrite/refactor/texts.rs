@@ -188,7 +188,7 @@ pub(crate) fn naming<'w>(world: &'w World, subjects: &[Subject<'w>]) -> Vec<&'w 
 pub(crate) fn applier<'w>(world: &'w World, subject: &Subject<'w>) -> Option<&'w Applied> {
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
-    Some(&subject.cluster.applied[member.applied_by? as usize])
+    Some(&subject.cluster.applied[member.maker.kustomization()? as usize])
 }
 
 /// How kustomizations and Flux Kustomizations select an object to patch it, to count

@@ -24,6 +24,12 @@ impl Embed {
         Embed { whole, inside: None, lines: OnceLock::new() }
     }
 
+    /// A text that is made of a part of a file: (offset in the text, offset in the file)
+    /// where a run of its bytes begins, in order.
+    pub fn made_of(whole: Range<u32>, runs: Vec<(u32, u32)>) -> Embed {
+        Embed { whole, inside: None, lines: OnceLock::from(runs) }
+    }
+
     /// The text in the value of a scalar, after some bytes of it; `None` for what is no
     /// scalar and stands nowhere.
     pub fn of(node: &Node, skipped: u32) -> Option<Embed> {

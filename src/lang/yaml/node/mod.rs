@@ -90,6 +90,9 @@ pub enum Origin {
     /// A place in a text, of a value that is written in another style than there:
     /// in that of the value that it replaced.
     Styled(Arc<Location>, Style),
+    /// Several places, of a value that a template made: the one to change, then the
+    /// others in the order of their influence.
+    Several(Arc<[Location]>),
 }
 
 /// How kustomize writes a node on its way. Other scalars can come out of it than
@@ -117,6 +120,16 @@ impl Origin {
                 source.location(token.start..token.end)
             }
             Origin::Text(location) | Origin::Styled(location, _) => (**location).clone(),
+            Origin::Several(locations) => locations[0].clone(),
+        }
+    }
+
+    /// All places that a value comes from, the one to change first.
+    pub fn of_all(mut locations: Vec<Location>) -> Option<Origin> {
+        match locations.len() {
+            0 => None,
+            1 => locations.pop().map(Origin::from),
+            _ => Some(Origin::Several(locations.into())),
         }
     }
 }
@@ -660,8 +673,22 @@ impl<'a> NodeRef<'a> {
         self.at(pointer).into_iter().flat_map(NodeRef::entries)
     }
 
+    /// All places that it comes from, the one to change first: several for a value that a
+    /// template made of others.
+    pub fn origins(self) -> Vec<Location> {
+        match self {
+            NodeRef::Built(built) => match &built.origin {
+                Some(Origin::Several(locations)) => locations.to_vec(),
+                Some(origin) => vec![origin.location()],
+                None => Vec::new(),
+            },
+            NodeRef::Source(..) => self.location().into_iter().collect(),
+        }
+    }
+
     /// Where it is written: for a source token its own bytes (of a collection,
-    /// from its first to its last child), for a built node its origin.
+    /// from its first to its last child), for a built node its origin, of several the
+    /// one to change.
     pub fn location(self) -> Option<Location> {
         match self {
             NodeRef::Source(source, token) => {

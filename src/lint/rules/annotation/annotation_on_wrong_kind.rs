@@ -80,7 +80,7 @@ const PARENT_ONLY: &str = "kustomize.toolkit.fluxcd.io/reconcile";
 fn is_surely_unapplied(view: &ObjectView<'_>) -> bool {
     let entry_point = view.node.location().is_some_and(|at| at.file.shown().ends_with("gotk-sync.yaml"));
     // The root of a cluster is one of its objects, also where no Kustomization applies it.
-    entry_point && view.memberships().all(|(_, member)| member.applied_by.is_none())
+    entry_point && view.memberships().all(|(_, member)| member.maker.kustomization().is_none())
 }
 
 fn is_suspendable(id: &ObjectId) -> bool {

@@ -41,7 +41,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         let is_resource = world.objects.iter().any(|other| {
             let built = other.members.iter().any(|(cluster, member)| {
                 let member = &world.clusters[*cluster as usize].members[*member as usize];
-                member.applied_by.is_some()
+                member.maker.kustomization().is_some()
             });
             built && other.files.iter().any(|(_, file)| file.file.is_at(path))
         });

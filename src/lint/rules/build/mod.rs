@@ -33,7 +33,7 @@ use std::collections::hash_map::Entry;
 /// The Kustomizations that apply an object, without repetition.
 fn appliers<'a>(view: &ObjectView<'a>) -> Vec<(&'a Cluster, &'a Applied)> {
     let mut found: Vec<(&Cluster, &Applied)> = Vec::new();
-    for (cluster, applied) in view.applied_by() {
+    for (cluster, applied) in view.appliers() {
         if !found.iter().any(|(_, known)| known.id == applied.id) {
             found.push((cluster, applied));
         }
@@ -148,9 +148,11 @@ pub(in crate::lint::rules) fn held_back(view: &ClusterView<'_>, indices: &[usize
     }
     // Whoever applies one stands before it.
     for index in 0..applied.len() {
-        holds[index] |= applied[index].applied_by.is_some_and(|by| holds[by as usize]);
+        holds[index] |= applied[index].parent.is_some_and(|by| holds[by as usize]);
     }
-    view.members().filter(|(member, _)| member.applied_by.is_some_and(|by| holds[by as usize])).count()
+    view.members()
+        .filter(|(member, _)| member.maker.kustomization().is_some_and(|by| holds[by as usize]))
+        .count()
 }
 
 fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Matter {

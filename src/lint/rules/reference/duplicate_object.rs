@@ -32,7 +32,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
     let mut by_identity: FxHashMap<_, Vec<(&Applied, &Effective)>> = FxHashMap::default();
     for (member, object) in view.members() {
-        let Some(index) = member.applied_by else { continue };
+        let Some(index) = member.maker.kustomization() else { continue };
         if object.id.name.is_empty() || object.id.is_unknown() || member.target.is_unknown() {
             continue;
         }

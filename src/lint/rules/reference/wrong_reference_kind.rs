@@ -91,7 +91,7 @@ fn help(view: &ClusterView<'_>, other: &Effective, id: &ObjectId) -> String {
     let applying = view
         .members()
         .find(|(_, object)| std::ptr::eq(*object, other))
-        .and_then(|(member, _)| member.applied_by)
+        .and_then(|(member, _)| member.maker.kustomization())
         .map(|index| &view.cluster.applied[index as usize].id);
     match applying {
         Some(applying) if &*id.kind == "Kustomization" && applying != id => {

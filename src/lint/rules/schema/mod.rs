@@ -90,7 +90,7 @@ fn refusal(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
 /// `, and Kustomization ns/name fails with it`, where one applies the object.
 fn consequence(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
     let applied =
-        view.applied_by().find(|(cluster, _)| fault.cluster.is_none_or(|own| std::ptr::eq(own, *cluster)));
+        view.appliers().find(|(cluster, _)| fault.cluster.is_none_or(|own| std::ptr::eq(own, *cluster)));
     match applied.filter(|(_, applied)| kinds::is_kustomization(&applied.id)) {
         Some((_, applied)) => format!(", and the apply of {} fails with it", applied.id),
         None => String::new(),
