@@ -154,7 +154,7 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) ->
             .collect(),
         ignoring: ignoring(&target.extensions),
         handlers: handlers(&target.extensions),
-        minor: version.map(|version| u64::from(version.minor)),
+        minor: version.map(|version| u64::from(version.minor_in(1))),
         runtime_sdk: match gate {
             Some(true) => RuntimeSdk::On,
             // What follows from a version is no statement.

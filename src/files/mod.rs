@@ -9,6 +9,7 @@ pub(crate) mod markers;
 mod open;
 mod snapshot;
 mod source_ignore;
+mod suite;
 mod template;
 mod tree;
 

@@ -5,6 +5,7 @@ use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
 use super::forest::{Forest, Named, Wanted};
 use super::open::{Allowed, Root};
 use super::source_ignore::SourceIgnore;
+use super::suite::{self, Marker};
 use super::template::{is_clusterctl_template, is_template};
 use super::tree::{self, Blobs, FileKind, GitBlob, Listing, TreeEntry, is_manifest_path};
 use crate::lang::yaml::{FilePath, Location, Source, Stream, Tree, WorkPath};
@@ -98,6 +99,7 @@ pub struct Snapshot {
     /// Manifests from this place of the files on are not read: those before it are
     /// all that one run can hold.
     end: usize,
+    suites: OnceLock<FxHashSet<String>>,
     /// Paths that are not UTF-8 and so could not be named.
     pub unnamed: Vec<String>,
 }
@@ -343,6 +345,7 @@ impl Snapshot {
             ignored: Vec::new(),
             git_patterns: OnceLock::new(),
             end: usize::MAX,
+            suites: OnceLock::new(),
             unnamed,
         }
     }
@@ -360,7 +363,7 @@ impl Snapshot {
             .files
             .par_iter()
             .with_min_len(16)
-            .map(|file| match file.is_manifest && !self.is_template(file) {
+            .map(|file| match file.is_manifest && !self.is_template(file) && !self.is_test(file) {
                 true => file.objects.get_or_init(|| stated(file)).as_slice(),
                 false => &[],
             })
@@ -670,6 +673,27 @@ impl Snapshot {
                     .stream(file)
                     .is_some_and(|stream| is_template(stream) || is_clusterctl_template(&file.path, stream))
         })
+    }
+
+    /// Whether a file is part of a test suite of another tool: it lies in or below a
+    /// directory that a file marks as one.
+    pub fn is_test(&self, file: &File) -> bool {
+        let suites = self.suites.get_or_init(|| self.suites());
+        let ends = memchr::memchr_iter(b'/', file.path.as_bytes()).map(|at| at + 1);
+        !suites.is_empty() && ends.into_iter().any(|end| suites.contains(&file.path[..end]))
+    }
+
+    /// The directories of test suites, each with its `/`.
+    fn suites(&self) -> FxHashSet<String> {
+        let marked = self.files.iter().filter_map(|file| {
+            let (directory, name) = file.path.rsplit_once('/')?;
+            let is_suite = match suite::marker(name)? {
+                Marker::Test | Marker::Configuration => true,
+                Marker::Named => self.stream(file).is_some_and(|stream| suite::is_gator_suite(&stream.text)),
+            };
+            is_suite.then(|| format!("{directory}/"))
+        });
+        marked.chain(suite::by_names(self.files.iter().map(|file| &*file.path))).collect()
     }
 
     /// Whether a file is made by a program and not to be edited, by its head and

@@ -18,7 +18,7 @@ pub(super) fn is_template(stream: &Stream) -> bool {
         return false;
     }
     let braces = memchr::memmem::find(text.as_bytes(), b"{{").is_some();
-    if braces && !stream.errors.is_empty() {
+    if braces && (!stream.errors.is_empty() || has_braces_for_value(stream)) {
         return true;
     }
     // Of an action that begins a line; few texts have many, and some have many lines.
@@ -31,6 +31,16 @@ pub(super) fn is_template(stream: &Stream) -> bool {
     };
     let all = |word: &'static str| memchr::memmem::find_iter(text.as_bytes(), word);
     all("{{").chain(all("{%")).any(begins)
+}
+
+/// Whether a value is `{{ … }}` without quotes: YAML reads a map whose key is a map,
+/// which no object can hold.
+fn has_braces_for_value(stream: &Stream) -> bool {
+    let is_map = |token: &Token| token.kind == TokenKind::Mapping;
+    let opens = |pair: &[Token]| {
+        is_map(&pair[0]) && is_map(&pair[1]) && stream.text[pair[0].start as usize..].starts_with("{{")
+    };
+    stream.documents.iter().any(|document| document.tokens.windows(2).any(opens))
 }
 
 /// Whether a file is a clusterctl template that is no YAML yet: clusterctl
@@ -96,6 +106,8 @@ mod tests {
             ("a:\n  {{ include \"x\" . }}\n", true),
             ("{% if x %}\na: 1\n{% endif %}\n", true),
             ("a: {{ .Values.x }}\nb: {{ .Values.y }} c\n", true),
+            ("a: {{ .Values.x }}\n", true),
+            ("a: {b: {c: d}}\n", false),
             ("annotations:\n  summary: 'x {{ $labels.pod }}'\n", false),
             ("data: |\n  {{ range .x }}\n  {{ end }}\n", false),
             ("url: \"{{ .url }}\"\n", false),

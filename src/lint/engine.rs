@@ -258,7 +258,10 @@ fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotCheck
         if is_baseline || scope.excluded(&file.path) {
             continue;
         }
-        match skip_reason(snapshot, file) {
+        let is_test = || snapshot.is_test(file) && !world.is_applied(&file.path);
+        match skip_reason(snapshot, file).or_else(|| is_test().then_some(Unchecked::TestSuite)) {
+            // What a generator takes as bytes is nobody's manifest.
+            Some(Unchecked::Template) if world.inputs.contains(&*file.path) => {}
             Some(reason) => not_checked.add(reason, file.path.to_string()),
             None => files.push(file),
         }

@@ -41,6 +41,8 @@ pub struct Judged<'a> {
     pub cluster: Option<&'a Cluster>,
     /// Releases that take it, where the cluster's own doesn't.
     pub taken: Option<Taken>,
+    /// The file with the definition, where nothing here applies it.
+    pub file: Option<&'a Arc<str>>,
 }
 
 /// Releases that take what the cluster's own doesn't.
@@ -167,6 +169,7 @@ fn take_in<'a>(
                 clusters,
                 cluster,
                 taken,
+                file: judge.file,
             }),
         }
     }

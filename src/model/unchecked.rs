@@ -85,6 +85,8 @@ named! {
         Template = "template",
         /// A template that a ClusterClass names and that is not in the repository.
         TemplateNotHere = "template-not-here",
+        /// A file of a test suite of another tool.
+        TestSuite = "test-suite",
         /// A Kustomization beyond the number that are followed.
         TooManyKustomizations = "too-many-kustomizations",
         /// A field with an unknown part, on which it depends what is applied.
@@ -165,6 +167,7 @@ impl Unchecked {
             Unchecked::Symlink => ("symlink", ""),
             Unchecked::Template => ("template", ""),
             Unchecked::TemplateNotHere => ("template", " not here"),
+            Unchecked::TestSuite => ("file", " of test suites"),
             Unchecked::TooManyKustomizations => ("too many kustomizations", ""),
             Unchecked::UnknownField => ("unknown field", ""),
             Unchecked::UnknownKind => ("unknown kind", ""),
@@ -233,6 +236,9 @@ impl Unchecked {
             Unchecked::SpecialFile => "put a plain file in its place",
             Unchecked::Submodule => "lint the submodule by itself: `--root DIRECTORY`",
             Unchecked::Symlink => "put a plain file in its place: artifacts of Flux hold no links",
+            Unchecked::TestSuite => {
+                "nothing: patterns of chainsaw, kuttl or gator and data of Go tests are no objects"
+            }
             Unchecked::Template => "lint what the template makes, such as the output of `helm template`",
             Unchecked::TooManyKustomizations => {
                 "look at fewer at a time: `--root`, or fewer `clusters` in .forebay.yaml"

@@ -58,6 +58,13 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             .field("", "unmatched target");
         if kinds::is_kustomization(&applied.id) {
             finding.object(&applied.id);
+            finding.clusters = context
+                .world
+                .clusters
+                .iter()
+                .filter(|cluster| cluster.applied.iter().any(|other| reads(other, location)))
+                .filter_map(|cluster| cluster.name.clone())
+                .collect();
         }
     }
 }

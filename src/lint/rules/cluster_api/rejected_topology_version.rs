@@ -27,7 +27,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let minor = scope
             .cluster
             .and_then(|cluster| cluster.settings.cluster_api.value)
-            .map(|version| u64::from(version.minor));
+            .map(|version| u64::from(version.minor_in(1)));
         for cluster in Cluster::all(&scope.objects) {
             let written = text_at(cluster.object.node, &[POINTER]);
             let Some(version) = known(cluster.version()).filter(|_| known(written).is_some()) else {

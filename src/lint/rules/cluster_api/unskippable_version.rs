@@ -39,7 +39,8 @@ fn check(view: &ChangeView<'_>, report: &mut Reporter<'_>) {
             }
             let class = cluster.class(&after.objects);
             let settings = after.cluster.map(|cluster| &cluster.settings);
-            let minor = settings.and_then(|s| s.cluster_api.value).map(|version| u64::from(version.minor));
+            let minor =
+                settings.and_then(|s| s.cluster_api.value).map(|version| u64::from(version.minor_in(1)));
             let listed = class.as_ref().map(|c| c.kubernetes_versions(minor)).unwrap_or_default();
             let update = VersionUpdate {
                 from: &from,

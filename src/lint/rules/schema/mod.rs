@@ -7,6 +7,7 @@ pub(crate) mod missing_field;
 pub(crate) mod rejected_by_rule;
 pub(crate) mod unknown_field;
 
+use crate::lang::text::clean;
 use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, pointer_join, pointer_segments};
 use crate::lint::metadata::map_of;
 use crate::lint::validity::{Judged, Verdict};
@@ -74,14 +75,18 @@ fn level(fault: &Judged<'_>) -> Level {
 fn refusal(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
     let who = match fault.basis {
         Basis::Cluster => "by the definition that this cluster applies, ".to_owned(),
-        Basis::Repository => "by the definition in this repository, ".to_owned(),
+        Basis::Repository => {
+            let file = fault.file.map_or("this repository", |file| &**file);
+            format!("by the definition in {}, ", clean(file))
+        }
         Basis::Catalogue => "by the configured schemas, ".to_owned(),
         Basis::Version { product, release } => {
             format!("with {} {}, ", product.name(), product.releases()[release])
         }
         Basis::Any(_) => String::new(),
     };
-    match view.is_built() {
+    // A definition that nothing here applies may not be the one that is served.
+    match view.is_built() && fault.basis != Basis::Repository {
         true => format!("{who}the API server refuses the object{}", consequence(view, fault)),
         false => format!("{who}the API server would refuse the object"),
     }

@@ -86,7 +86,7 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// What fails in which builds because of the file, in words.
-fn broken_builds(view: &DocumentView<'_>) -> Option<String> {
+pub(super) fn broken_builds(view: &DocumentView<'_>) -> Option<String> {
     let context = view.beyond();
     let mut names: Vec<String> = Vec::new();
     let mut held = 0;

@@ -101,7 +101,7 @@ fn conditions(scope: &Scope<'_>) -> Conditions {
             _ => extension,
         },
         extensions: settings.map(|s| s.extensions.clone()).unwrap_or_default(),
-        minor: version.map(|version| u64::from(version.minor)),
+        minor: version.map(|version| u64::from(version.minor_in(1))),
     }
 }
 
