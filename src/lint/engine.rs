@@ -258,7 +258,7 @@ fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotCheck
         if is_baseline || scope.excluded(&file.path) {
             continue;
         }
-        let is_test = || snapshot.is_test(file) && !world.is_applied(&file.path);
+        let is_test = || snapshot.is_test(file) && !world.is_applied(file);
         match skip_reason(snapshot, file).or_else(|| is_test().then_some(Unchecked::TestSuite)) {
             // What a generator takes as bytes is nobody's manifest.
             Some(Unchecked::Template) if world.inputs.contains(&*file.path) => {}

@@ -278,12 +278,8 @@ impl World {
     }
 
     /// Whether a cluster of an entry point reads a file.
-    pub fn is_applied(&self, path: &str) -> bool {
-        let reads = |applied: &Applied| {
-            applied.files_read.iter().any(|read| read.of_root().is_some_and(|read| **read == *path))
-        };
-        let named = self.clusters.iter().filter(|cluster| cluster.name.is_some());
-        named.flat_map(|cluster| &cluster.applied).any(reads)
+    pub fn is_applied(&self, file: &File) -> bool {
+        self.read.contains(&file.name())
     }
 
     /// Whether a file is neither read by a cluster of an entry point nor lies where
