@@ -68,18 +68,21 @@ impl Root {
     }
 
     fn check(&self, directory: &str) -> io::Result<()> {
-        if self.plain.read().is_ok_and(|plain| plain.contains(directory)) {
-            return Ok(());
+        let is_known = |directory: &str| self.plain.read().is_ok_and(|plain| plain.contains(directory));
+        let mut unknown = Vec::new();
+        let mut next = Some(directory);
+        while let Some(directory) = next.filter(|directory| !is_known(directory)) {
+            unknown.push(directory);
+            next = directory.rsplit_once('/').map(|(above, _)| above);
         }
-        if let Some((above, _)) = directory.rsplit_once('/') {
-            self.check(above)?;
-        }
-        let metadata = self.path.join(directory).symlink_metadata()?;
-        if !metadata.is_dir() {
-            return Err(io::Error::other("a directory of its path is a symbolic link"));
-        }
-        if let Ok(mut plain) = self.plain.write() {
-            plain.insert(directory.into());
+        for directory in unknown.into_iter().rev() {
+            let metadata = self.path.join(directory).symlink_metadata()?;
+            if !metadata.is_dir() {
+                return Err(io::Error::other("a directory of its path is a symbolic link"));
+            }
+            if let Ok(mut plain) = self.plain.write() {
+                plain.insert(directory.into());
+            }
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ mod growth;
 #[cfg(unix)]
 mod hook;
 mod hostile_builds;
+mod hostile_stack;
 #[cfg(unix)]
 mod hostile_text;
 #[cfg(unix)]

@@ -6,6 +6,7 @@
 use super::decode::{Decoder, Dropped, Spanned, Text, TextMap, is_null};
 use super::error::{BuildError, Class, Result};
 use super::fieldspec::FieldSpec;
+use super::path::STEP_LIMIT;
 use crate::lang::yaml::{Location, Node, NodeRef};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -439,7 +440,13 @@ pub(super) fn field_spec(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Fiel
             "group" => spec.group = text(value)?,
             "version" => spec.version = text(value)?,
             "kind" => spec.kind = text(value)?,
-            "path" => spec.path = text(value)?,
+            "path" => {
+                spec.path = text(value)?;
+                if spec.path.split('/').count() > STEP_LIMIT {
+                    let message = format!("a path has at most {STEP_LIMIT} steps here");
+                    return Err(BuildError::at(Class::Limit, message, value));
+                }
+            }
             _ => spec.create = decoder.boolean(value)?,
         }
         Ok(())

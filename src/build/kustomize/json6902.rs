@@ -89,10 +89,21 @@ impl JsonPatch {
     pub(super) fn apply(&self, object: &mut Node) -> Result<()> {
         normalise(object);
         let mut keys = Keys::default();
+        // What moves or is copied deeper again and again would be deeper than anything
+        // may walk, before the end is looked at.
+        let limit = 2 * load::DEPTH_LIMIT as usize;
+        let mut deepest = load::DEPTH_LIMIT as usize;
         for operation in &self.operations {
             operation.apply(object, &mut keys)?;
+            if matches!(&*operation.op, "copy" | "move") {
+                deepest += operation.path.as_deref().unwrap_or_default().split('/').count();
+                if deepest > limit {
+                    load::inspect(object.get_ref())?;
+                    deepest = load::DEPTH_LIMIT as usize;
+                }
+            }
         }
-        if self.operations.iter().any(|operation| operation.op == "copy")
+        if self.operations.iter().any(|operation| matches!(&*operation.op, "copy" | "move"))
             && let Some(defect) = load::inspect(object.get_ref())?
         {
             return Err(Box::new((*defect).clone()));
@@ -233,6 +244,10 @@ impl Operation {
         let [_, parents @ .., last] = &steps[..] else {
             return Err(self.error(format!("the path `{path}` names no field")));
         };
+        if steps.len() > load::DEPTH_LIMIT as usize {
+            let message = format!("a path has at most {} steps here", load::DEPTH_LIMIT);
+            return Err(BuildError::at(Class::Limit, message, self.node.get_ref()));
+        }
         let mut node = object;
         for (depth, step) in parents.iter().enumerate() {
             let step = unescape(step);

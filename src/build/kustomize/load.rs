@@ -19,7 +19,7 @@ use std::sync::Arc;
 const NODE_LIMIT: u64 = 4_000_000;
 const TOO_LARGE: &str = "this document grows beyond every limit when its aliases and copies are expanded";
 /// Nesting that one document may expand to through its aliases.
-const DEPTH_LIMIT: u32 = 600;
+pub(super) const DEPTH_LIMIT: u32 = 120;
 
 /// The documents of a stream that kustomize reads: of each part between
 /// separators the first. An error where a part is malformed.

@@ -7,6 +7,10 @@ use super::nodes::{self, Kind};
 use crate::lang::go::regexp::{GoRegexp, RegexpError};
 use crate::lang::yaml::{Node, NodeRef, Value};
 
+/// Steps of a path that are followed, and made where they are missing: each is a call on
+/// the stack and a level of the object. Ours; upstream has none.
+pub(super) const STEP_LIMIT: usize = 64;
+
 /// Split a path at its dots: `\.` is a dot, brackets hold one step together, as
 /// a list selector (`[name=a.b]`) or a key with dots (`[a.b/c]`).
 pub(super) fn split(path: &str) -> Vec<String> {
@@ -128,6 +132,9 @@ pub(super) fn for_each(
     create: Create,
     set: &mut dyn FnMut(&mut Node) -> Result<(), String>,
 ) -> Result<usize, String> {
+    if steps.len() > STEP_LIMIT {
+        return Err(format!("a path has at most {STEP_LIMIT} steps here, and this one {}", steps.len()));
+    }
     let Some((step, rest)) = steps.split_first() else {
         set(node)?;
         return Ok(1);

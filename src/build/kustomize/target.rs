@@ -89,7 +89,7 @@ pub struct Rewrite {
 }
 
 /// Levels below each other that are followed.
-const DEPTH_LIMIT: usize = 100;
+const DEPTH_LIMIT: usize = 24;
 /// Directories that one build may go through, each as often as it is named.
 const VISIT_LIMIT: usize = 100_000;
 

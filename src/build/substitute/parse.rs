@@ -107,7 +107,7 @@ pub struct ParseError {
 }
 
 /// How deeply expressions may be nested in each other's operands.
-pub(super) const MAX_NESTING: usize = 200;
+pub(super) const MAX_NESTING: usize = 40;
 
 /// Parses `text`. It ends at its first NUL, as upstream takes that for the end
 /// of the input.

@@ -34,7 +34,7 @@ pub enum EmitError {
 }
 
 /// How deeply a tree may be nested.
-pub(crate) const DEPTH_LIMIT: usize = 1000;
+pub(crate) const DEPTH_LIMIT: usize = 150;
 
 /// Behind this column go-yaml breaks a line at the next blank.
 const WIDTH: usize = 80;

@@ -14,7 +14,7 @@ use super::tape::Document;
 /// Nesting of collections that is read, block and flow counted apart. Deeper
 /// input is a syntax error: recursion over a tape is bounded by it. Go reads
 /// 10,000 levels.
-pub(crate) const NESTING_LIMIT: usize = 255;
+pub(crate) const NESTING_LIMIT: usize = 100;
 
 /// Why a document could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

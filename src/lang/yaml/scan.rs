@@ -423,7 +423,7 @@ impl<'t> Scanner<'t> {
     fn flow_start(&mut self, out: &mut Vec<Lexeme>, kind: Kind) -> Outcome<()> {
         let column = self.column();
         self.save_simple_key(out, column)?;
-        if self.simple_keys.len() > self.nesting_limit {
+        if self.indents.len() + self.simple_keys.len() > self.nesting_limit {
             return self.refuse(TOO_DEEP);
         }
         self.simple_keys.push(SimpleKey::default());

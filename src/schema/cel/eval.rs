@@ -70,12 +70,19 @@ struct Evaluation<'e, 'a, 's> {
 }
 
 impl<'e, 'a, 's> Evaluation<'e, 'a, 's> {
+    /// What a value takes is counted too: texts and lists double with each `x + x`.
     fn value(&mut self, expression: &'e Expression) -> Value<'a, 's> {
         self.steps += 1;
         if self.steps > STEPS {
             self.is_beyond = true;
             return Value::Unknown;
         }
+        let value = self.of(expression);
+        self.steps = self.steps.saturating_add(weight(&value));
+        value
+    }
+
+    fn of(&mut self, expression: &'e Expression) -> Value<'a, 's> {
         match expression {
             Expression::Null => Value::Null,
             Expression::Bool(value) => Value::Bool(*value),
@@ -258,6 +265,15 @@ impl<'e, 'a, 's> Evaluation<'e, 'a, 's> {
                 })
             }
         }
+    }
+}
+
+/// What it takes to copy a value, in steps.
+fn weight(value: &Value<'_, '_>) -> usize {
+    match value {
+        Value::Text(text) => text.len() / 64,
+        Value::List(items) => items.iter().map(|item| 1 + weight(item)).sum(),
+        _ => 0,
     }
 }
 

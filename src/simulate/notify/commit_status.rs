@@ -72,7 +72,7 @@ pub fn evaluate(expression: &str, variables: &BTreeMap<String, Cel>) -> Known<Re
 const MAX_DEPTH: usize = 64;
 
 /// Tokens that are read; a longer expression is unknown.
-const MAX_TOKENS: usize = 1024;
+const MAX_TOKENS: usize = 256;
 
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq)]
