@@ -137,6 +137,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         snapshot: &session.snapshot,
         clusters: &clusters,
         explain: arguments.explain,
+        lists_alerts: arguments.explain || arguments.object.is_some() || posted.is_some(),
         cuts: io::stdout().is_terminal(),
     };
     output::warn_if_nothing_followed(&world);

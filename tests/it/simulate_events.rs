@@ -461,3 +461,23 @@ fn what_cannot_be_answered() {
         assert!(error.contains(words), "{arguments:?}: {error}");
     }
 }
+
+/// As many alerts as objects are not listed for each of them unless that is asked for.
+#[test]
+fn alerts_are_listed_where_they_are_asked_for() {
+    let alert = |name: &str, source: &str| {
+        let spec = json!({"providerRef": {"name": "p"}, "eventSources": [{"kind": source, "name": "*"}]});
+        object("Alert", "ns", name, &spec)
+    };
+    let watched = r#"{"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": {"name": "app", "namespace": "ns"}, "spec": {"suspend": true}}"#;
+    let watched: Value = serde_json::from_str(watched).expect("JSON");
+    let repository = repository(&[alert("a", "Kustomization"), alert("b", "Bucket"), watched]);
+    for (arguments, listed) in [(&[][..], 0), (&["--explain"], 2), (&["--object", "ks/ns/app"], 2)] {
+        let answer = simulate(repository.path(), arguments);
+        let all = list(&answer["objects"]);
+        let found = all.iter().find(|one| one["object"]["name"] == "app").expect("the object");
+        assert_eq!(list(&found["alertsConsidered"]).len(), listed, "{arguments:?}");
+        assert_eq!(found["alertsNotMatched"], json!(1), "{arguments:?}");
+    }
+}

@@ -40,6 +40,8 @@ pub(crate) struct View<'a> {
     pub clusters: &'a [Cluster<'a>],
     /// Show objects that no alert wants, and every alert.
     pub explain: bool,
+    /// Whether JSON lists every alert of every event.
+    pub lists_alerts: bool,
     /// Whether long values are cut, as on a terminal.
     pub cuts: bool,
 }
