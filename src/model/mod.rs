@@ -16,6 +16,7 @@ mod object;
 pub(crate) mod references;
 pub(crate) mod text;
 mod unchecked;
+pub(crate) mod value;
 mod version;
 
 pub(crate) use certainty::Certainty;

@@ -35,6 +35,7 @@ pub(crate) use removal::counted_kinds;
 use crate::lang::yaml::{Known, Location};
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
+use crate::model::value::to_json;
 use crate::model::{Category, EffectKind, ObjectId, Severity};
 use crate::simulate::suspend::Dependants;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
@@ -514,5 +515,5 @@ fn different<'w>(before: &[Keyed<'w>], after: &[Keyed<'w>]) -> (Option<Keyed<'w>
 
 /// The values that an effect shows of a node, for JSON.
 pub(crate) fn json_of(node: Option<crate::lang::yaml::NodeRef<'_>>) -> Value {
-    node.map_or(Value::Null, |node| fields::json(node, 0))
+    node.map_or(Value::Null, |node| to_json(node))
 }

@@ -7,7 +7,7 @@ use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause, Written};
 use super::source::{Objects, Shared, SourceState, Sources, is_source};
 use super::{Applied, ApplyTarget, Outcome, ResourceSet, target_of};
-use crate::build::substitute::{Provided, Variables, config_map_keys, secret_keys};
+use crate::build::substitute::{Provided, Variables};
 use crate::config::{Config, Feature, Injected};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef, Tree};
@@ -709,17 +709,7 @@ fn resolve(
 fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
     let mut provide = |kind: &str, name: &str| {
         let key = (Arc::from(kind), id.namespace.clone(), Arc::from(name));
-        match objects.get(&key) {
-            Some((_, node)) if holds_unknown_keys(node.get_ref()) => Provided::Unknown,
-            Some((_, node)) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node.get_ref())),
-            Some((_, node)) => Provided::Keys(secret_keys(node.get_ref())),
-            // Anybody may make a ConfigMap or Secret.
-            None => Provided::Unknown,
-        }
+        Provided::by(kind, objects.get(&key).map(|(_, node)| node.get_ref()))
     };
     Variables::of(node, &mut provide).unwrap_or_default()
-}
-
-fn holds_unknown_keys(node: NodeRef<'_>) -> bool {
-    ["/data", "/stringData"].iter().any(|field| node.at(field).is_some_and(NodeRef::is_unknown))
 }

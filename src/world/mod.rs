@@ -34,9 +34,7 @@ pub(crate) use source::TreeOf;
 
 use crate::build::kustomize::FILE_NAMES;
 use crate::build::kustomize::Warning;
-use crate::build::substitute::{
-    BadVariable, MissingSource, Problem, Provided, Variables, config_map_keys, secret_keys,
-};
+use crate::build::substitute::{BadVariable, MissingSource, Problem, Provided, Variables};
 use crate::config::Config;
 use crate::files::{File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
@@ -349,11 +347,7 @@ impl World {
     pub fn variables(&self, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {
         Variables::of(node, &mut |kind, name| {
             let found = cluster.find(&ApplyTarget::Local, "", kind, id.namespace.as_deref(), name);
-            match found.map(|member| self.object(member.object).node.get_ref()) {
-                Some(node) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node)),
-                Some(node) => Provided::Keys(secret_keys(node)),
-                None => Provided::Unknown,
-            }
+            Provided::by(kind, found.map(|member| self.object(member.object).node.get_ref()))
         })
     }
 

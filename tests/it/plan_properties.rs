@@ -26,6 +26,8 @@ fn a_repository_written_anew_has_no_effects() {
     for directory in ["fixtures", "tests/projects"] {
         repositories.extend(children(&own.join(directory)));
     }
+    // A file under another name is no longer what marks a test suite.
+    repositories.retain(|(name, _)| name != "inventory-test-suites");
     assert!(repositories.len() > 40, "{} repositories", repositories.len());
     has_no_effects(&repositories);
 }

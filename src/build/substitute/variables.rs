@@ -60,6 +60,22 @@ pub enum Provided {
     Unknown,
 }
 
+impl Provided {
+    /// What an object of a cluster provides, where it is known; anybody may make a
+    /// ConfigMap or Secret that is not.
+    pub fn by(kind: &str, object: Option<NodeRef<'_>>) -> Provided {
+        let holds_unknown_keys = |node: NodeRef<'_>| {
+            ["/data", "/stringData"].iter().any(|field| node.at(field).is_some_and(NodeRef::is_unknown))
+        };
+        match object {
+            None => Provided::Unknown,
+            Some(node) if holds_unknown_keys(node) => Provided::Unknown,
+            Some(node) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node)),
+            Some(node) => Provided::Keys(secret_keys(node)),
+        }
+    }
+}
+
 /// All that is known about the variables of one Kustomization.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variables {

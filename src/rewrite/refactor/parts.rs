@@ -6,10 +6,10 @@ use crate::files::Snapshot;
 use crate::lang::yaml::NodeRef;
 use crate::lang::yaml::edit::{Content, Operation};
 use crate::model::cluster_api_kinds as kinds;
+use crate::model::value::to_json;
 use crate::rewrite::subject::{Text, text_of};
 use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::topology::value::to_json;
 use crate::world::{Effective, World};
 use serde_json::Value;
 

@@ -7,9 +7,9 @@ use super::{text_at, title};
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
+use crate::model::value::to_json;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::Class;
-use crate::simulate::cluster_api::topology::value::to_json;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

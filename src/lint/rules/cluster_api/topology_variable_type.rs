@@ -9,7 +9,7 @@ use super::{known, place, scopes, title};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::cluster_api::topology::value::{has_unknown, is_unknown, to_json};
+use crate::model::value::{has_unknown, is_unknown, to_json};
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
 /// See the module.

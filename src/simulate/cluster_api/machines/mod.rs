@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::config::Feature;
 use crate::lang::yaml::{Known, Location, NodeRef, pointer_join};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
+use crate::model::value::{has_unknown, to_json, unknown};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::cluster_api::hooks::simulate::Event;
 use crate::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source};
@@ -21,7 +22,6 @@ use crate::simulate::cluster_api::rollout::field::Judgement;
 use crate::simulate::cluster_api::rollout::{Effect, kubeadm_config, template};
 use crate::simulate::cluster_api::topology::fields;
 use crate::simulate::cluster_api::topology::fields::{Field, Fields, HEALTH_CHECK, Table};
-use crate::simulate::cluster_api::topology::value::{has_unknown, to_json, unknown};
 use crate::simulate::cluster_api::topology::{Cluster, metadata_at, text_at};
 use crate::world::{ApplyTarget, Cluster as FluxCluster, World};
 

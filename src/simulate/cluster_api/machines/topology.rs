@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Part, is_on_both_sides};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::model::EffectKind;
+use crate::model::value::has_unknown;
 use crate::simulate::cluster_api::hooks::sequence;
 use crate::simulate::cluster_api::hooks::sequence::{
     DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, WorkerEntry as Deferrable,
@@ -22,7 +23,6 @@ use crate::simulate::cluster_api::rollout::template::{
 use crate::simulate::cluster_api::rollout::{Effect, kubeadm_config};
 use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
 use crate::simulate::cluster_api::topology::desired::{Desired, Part as Template, Worker, desired};
-use crate::simulate::cluster_api::topology::value::has_unknown;
 use crate::simulate::cluster_api::topology::{Class, Cluster, TemplateRef, WorkerEntry};
 use std::collections::BTreeSet;
 
@@ -301,12 +301,7 @@ fn unknown_version(
     changes: &mut Vec<Change>,
 ) {
     let value = |cluster: &Cluster<'_>| {
-        cluster
-            .object
-            .node
-            .at(VERSION)
-            .map(crate::simulate::cluster_api::topology::value::to_json)
-            .unwrap_or_default()
+        cluster.object.node.at(VERSION).map(crate::model::value::to_json).unwrap_or_default()
     };
     changes.push(Change {
         object: after.object.id.clone(),
@@ -334,10 +329,7 @@ fn unknown_class(
     changes: &mut Vec<Change>,
 ) {
     let json = |cluster: &Cluster<'_>| {
-        let mut topology = cluster
-            .topology()
-            .map(crate::simulate::cluster_api::topology::value::to_json)
-            .unwrap_or_default();
+        let mut topology = cluster.topology().map(crate::model::value::to_json).unwrap_or_default();
         if let Value::Object(map) = &mut topology {
             map.remove("version");
         }
@@ -728,8 +720,7 @@ impl Pair<'_, '_, '_> {
     /// What changed among the sources of templates: a variable, the class, or a
     /// template; the first of them.
     fn cause(&self) -> (Option<Location>, Option<Location>) {
-        let json =
-            |node: Option<NodeRef<'_>>| node.map(crate::simulate::cluster_api::topology::value::to_json);
+        let json = |node: Option<NodeRef<'_>>| node.map(crate::model::value::to_json);
         let (old, new) = (&self.old.cluster.object, &self.new.cluster.object);
         let mut lists: Vec<String> = ["variables", "controlPlane/variables/overrides", "classRef", "class"]
             .map(|name| format!("/spec/topology/{name}"))

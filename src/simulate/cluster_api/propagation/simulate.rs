@@ -601,7 +601,7 @@ fn taints_of(fields: &Fields, name: &str) -> Vec<Taint> {
 fn read_taints(node: NodeRef<'_>, pointer: &str) -> Vec<Taint> {
     node.items_at(pointer)
         .map(|item| Taint {
-            value: crate::simulate::cluster_api::topology::value::to_json(item),
+            value: crate::model::value::to_json(item),
             pointer: pointer.to_owned(),
             location: item.location(),
         })

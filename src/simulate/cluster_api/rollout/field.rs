@@ -10,7 +10,7 @@ use super::kubeadm_config::{self, Origin};
 use super::template::differences;
 use crate::model::EffectKind;
 use crate::model::kubernetes_version::Version;
-use crate::simulate::cluster_api::topology::value::has_unknown;
+use crate::model::value::has_unknown;
 
 /// An effect and its reason.
 pub(crate) type Judgement = (EffectKind, &'static str);

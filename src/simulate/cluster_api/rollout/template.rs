@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use crate::simulate::cluster_api::topology::value::is_unknown;
+use crate::model::value::is_unknown;
 
 /// What server-side apply of the desired object would change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

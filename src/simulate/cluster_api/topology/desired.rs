@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::fields::{self, Fields, Table};
 use super::patches::{Failure, Patching, Role};
-use super::value::to_json;
 use super::variables::{self, Variables};
 use super::{Class, Cluster, TemplateRef, WorkerEntry, metadata_at, text_at};
 use crate::model::cluster_api_kinds as kinds;
+use crate::model::value::to_json;
 use crate::simulate::cluster_api::propagation;
 use crate::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source, WorkerKind};
 use crate::simulate::cluster_api::references::{Object, Objects};

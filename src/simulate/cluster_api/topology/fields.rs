@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::first_at;
-use super::value::{is_unknown, to_json};
 use crate::lang::go::duration::GoDuration;
 use crate::lang::yaml::{Location, NodeRef};
+use crate::model::value::{is_unknown, to_json};
 
 /// A field of a desired object.
 #[derive(Clone, Debug, PartialEq)]

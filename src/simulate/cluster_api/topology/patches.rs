@@ -6,10 +6,10 @@
 
 use serde_json::Value;
 
-use super::value::{is_unknown, to_json, unknown};
 use super::variables::{Variables, enabled, render};
 use super::{text, text_at};
 use crate::lang::yaml::{NodeRef, pointer_segments};
+use crate::model::value::{is_unknown, to_json, unknown};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::rollout::template::differences;
 

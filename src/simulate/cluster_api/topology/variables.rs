@@ -10,9 +10,9 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::value::{has_unknown, is_unknown, to_json, unknown};
 use super::{Class, Cluster, WorkerEntry, text_at};
 use crate::lang::yaml::{NodeRef, parse_nodes};
+use crate::model::value::{has_unknown, is_unknown, to_json, unknown};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 
 /// Values by variable name, `builtin` among them.

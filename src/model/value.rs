@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::lang::yaml::resolve::timestamp_rfc3339;
 use crate::lang::yaml::{Dialect, NodeRef, Scalar, Value as Built};
 
 /// Levels of nesting that are followed; deeper parts are unknown.
@@ -60,6 +61,10 @@ fn convert(node: NodeRef<'_>, depth: u32) -> Value {
         Scalar::Int(value) => value.into(),
         Scalar::Uint(value) => value.into(),
         Scalar::Float(value) => value.into(),
-        Scalar::Timestamp(text) | Scalar::Str(text) => Value::String(text.into_owned()),
+        // As kustomize hands it on.
+        Scalar::Timestamp(text) => {
+            Value::String(timestamp_rfc3339(&text).unwrap_or_else(|| text.into_owned()))
+        }
+        Scalar::Str(text) => Value::String(text.into_owned()),
     }
 }
