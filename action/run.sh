@@ -5,6 +5,9 @@
 # All inputs are FOREBAY_* variables, and none of them is evaluated. Outside of
 # GitHub everything goes to standard output and to a temporary directory.
 set -euo pipefail
+here="${BASH_SOURCE[0]%/*}"
+# shellcheck source=action/outside.sh
+. "$here/outside.sh"
 
 binary="${FOREBAY_BINARY:-forebay}"
 command="${FOREBAY_COMMAND:-lint}"
@@ -21,6 +24,7 @@ case "$command" in
     exit 2
     ;;
 esac
+cd "$directory"
 command -v jq >/dev/null || {
   printf 'forebay: jq is needed to count findings\n' >&2
   exit 3
@@ -29,8 +33,18 @@ command -v jq >/dev/null || {
 common=(--root "${FOREBAY_ROOT:-.}")
 [ -z "${FOREBAY_CONFIG:-}" ] || common+=(--config "$FOREBAY_CONFIG")
 
+# Of the commands' JSON, by jq, which needs nothing of the environment.
+count() { # FILTER FILE
+  (scrub && exec jq "$1" "$2")
+}
+
 output() {
   printf '%s=%s\n' "$1" "$2" >>"$outputs"
+}
+
+# Only forebay itself looks at the workspace: flags are relative to it.
+forebay() {
+  (cd "$workspace" && scrub && exec "$binary" "$@")
 }
 
 # Nothing that a file says may be taken for a command of the runner: commands
@@ -51,7 +65,7 @@ remember() {
 
 lint() {
   local code=0
-  without_commands "$binary" lint "${common[@]}" \
+  without_commands forebay lint "${common[@]}" \
     --show "${FOREBAY_SHOW:-warning}" --fail-on "${FOREBAY_FAIL_ON:-error}" --color always --format full \
     --output-file "github=$directory/annotations.txt" --output-file "sarif=$directory/forebay.sarif" \
     --output-file "markdown=$directory/lint.md" --output-file "json=$directory/lint.json" || code=$?
@@ -59,21 +73,21 @@ lint() {
   [ -f "$directory/lint.json" ] || return 0
   cat "$directory/annotations.txt"
   cat "$directory/lint.md" >>"$pages"
-  output findings "$(jq '.findings | length' "$directory/lint.json")"
-  output errors "$(jq '.summary.error' "$directory/lint.json")"
+  output findings "$(count '.findings | length' "$directory/lint.json")"
+  output errors "$(count '.summary.error' "$directory/lint.json")"
   output sarif-file "$directory/forebay.sarif"
 }
 
 plan() {
   local code=0 base=()
   [ -z "${FOREBAY_BASE:-}" ] || base=(--base "$FOREBAY_BASE")
-  without_commands "$binary" plan "${common[@]}" ${base[@]+"${base[@]}"} --color always --format text \
+  without_commands forebay plan "${common[@]}" ${base[@]+"${base[@]}"} --color always --format text \
     --output-file "markdown=$directory/plan.md" --output-file "json=$directory/plan.json" || code=$?
   remember "$code"
   [ -f "$directory/plan.json" ] || return 0
   [ ! -s "$pages" ] || printf '\n' >>"$pages"
   cat "$directory/plan.md" >>"$pages"
-  output plan-effects "$(jq '.effects | length' "$directory/plan.json")"
+  output plan-effects "$(count '.effects | length' "$directory/plan.json")"
 }
 
 map() {
@@ -81,7 +95,7 @@ map() {
   [ -z "${FOREBAY_BASE:-}" ] || base+=("$FOREBAY_BASE")
   # lint looks at no change, and so the map shows none.
   case "$command" in lint) base=() ;; esac
-  without_commands "$binary" map "${common[@]}" ${base[@]+"${base[@]}"} --output "$directory/fleet.html" || code=$?
+  without_commands forebay map "${common[@]}" ${base[@]+"${base[@]}"} --output "$directory/fleet.html" || code=$?
   remember "$code"
   [ ! -f "$directory/fleet.html" ] || output map-file "$directory/fleet.html"
 }

@@ -8,7 +8,7 @@
 mod corpus;
 
 use corpus::{Corpus, manifests};
-use forebay::internals::yaml::Stream;
+use forebay::internals::lang::yaml::Stream;
 use std::hint::black_box;
 use std::path::Path;
 

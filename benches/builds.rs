@@ -8,9 +8,10 @@
 mod corpus;
 
 use corpus::Corpus;
-use forebay::internals::kustomize::{self, FILE_NAMES, Memo, Options};
-use forebay::internals::repo::{FileTree, Snapshot, Store};
-use forebay::internals::yaml::emit;
+use forebay::internals::build::kustomize::{self, FILE_NAMES, Memo, Options};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::FilePath;
+use forebay::internals::lang::yaml::emit;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -91,8 +92,8 @@ fn build_all(root: &Path) -> (Vec<String>, Outcome) {
     let builds: Vec<_> = directories.par_iter().filter_map(build).collect();
     outcome.built = builds.len();
     outcome.text = builds.iter().map(|(text, _)| text).sum();
-    let read: BTreeSet<Arc<str>> = builds.into_iter().flat_map(|(_, files)| files).collect();
-    let size = |path: &Arc<str>| snapshot.file(path).map_or(0, |file| file.size);
+    let read: BTreeSet<FilePath> = builds.into_iter().flat_map(|(_, files)| files).collect();
+    let size = |file: &FilePath| snapshot.file(file.shown()).map_or(0, |file| file.size);
     outcome.bytes = read.iter().map(size).sum();
     (directories, outcome)
 }

@@ -9,7 +9,7 @@ mod corpus;
 
 use corpus::{Corpus, manifests};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use forebay::internals::yaml::Stream;
+use forebay::internals::lang::yaml::Stream;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

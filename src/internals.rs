@@ -4,24 +4,20 @@
 
 #![allow(missing_docs, clippy::missing_docs_in_private_items, reason = "each is documented where it stands")]
 
-pub mod config {
-    pub use crate::config::{Config, FILE_NAME, Level, SCHEMA, read};
-}
-pub mod go {
-    pub mod cron {
-        pub use crate::go::cron::{CronError, CronSchedule};
-    }
-    pub mod duration {
-        pub use crate::go::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
-    }
-    pub mod regexp {
-        pub use crate::go::regexp::{GoRegexp, RegexpError};
-    }
-}
-pub mod kustomize {
-    pub use crate::kustomize::{Build, BuildError, FILE_NAMES, LoadRestriction, Memo, Options, build};
-}
 pub mod lang {
+    pub mod go {
+        pub mod cron {
+            pub use crate::lang::go::cron::{CronError, CronSchedule};
+        }
+        pub mod duration {
+            pub use crate::lang::go::duration::{
+                GoDuration, matches_interval_pattern, matches_timeout_pattern,
+            };
+        }
+        pub mod regexp {
+            pub use crate::lang::go::regexp::{GoRegexp, RegexpError};
+        }
+    }
     pub mod template {
         pub use crate::lang::template::{
             Bound, Condition, Data, Engine, Failure, Flow, Limits, OriginId, Output, ParseError, Part, Place,
@@ -31,14 +27,32 @@ pub mod lang {
             pub use crate::lang::template::helm::{execution_error, order, parse_error};
         }
     }
-}
-pub mod lint {
-    pub use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, Memo, Rule};
-    pub mod engine {
-        pub use crate::lint::engine::{NotChecked, Options, Outcome, run, run_again, run_both, run_change};
-    }
-    pub mod rules {
-        pub use crate::lint::rules::RULES;
+    pub mod yaml {
+        pub use crate::lang::yaml::{
+            Dialect, EntryRef, FilePath, Known, Location, Node, NodeKind, NodeRef, Scalar, ScalarStyle,
+            Source, Stream, SyntaxErrorKind, Tree, Value, ViaKind, WorkPath, parse_nodes, pointer_join,
+            pointer_segments,
+        };
+        pub mod edit {
+            pub use crate::lang::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
+            pub mod verify {
+                pub use crate::lang::yaml::edit::verify::{second_witness, splice, verify};
+            }
+        }
+        pub mod emit {
+            pub use crate::lang::yaml::emit::{EmitError, to_json, to_yaml};
+        }
+        pub mod go_compat {
+            pub use crate::lang::yaml::go_compat::{
+                Reader, apimachinery_documents, decode, kustomize_documents,
+            };
+        }
+        pub mod resolve {
+            pub use crate::lang::yaml::resolve::{format_float, timestamp_rfc3339};
+        }
+        pub mod tape {
+            pub use crate::lang::yaml::tape::{Document, TokenKind};
+        }
     }
 }
 pub mod model {
@@ -53,11 +67,189 @@ pub mod model {
         pub use crate::model::text::Text;
     }
 }
+pub mod files {
+    pub use crate::files::{File, FileTree, Snapshot, Store};
+}
+pub mod config {
+    pub use crate::config::{Config, FILE_NAME, Level, SCHEMA, read};
+}
+pub mod schema {
+    pub use crate::schema::{Options, Schema, json, json_schema, validate};
+    pub mod table {
+        pub use crate::schema::table::{MAGIC, PRODUCTS, field, find, kinds, type_bit};
+    }
+}
+pub mod build {
+    pub mod kustomize {
+        pub use crate::build::kustomize::{
+            Build, BuildError, FILE_NAMES, LoadRestriction, Memo, Options, build,
+        };
+    }
+    pub mod substitute {
+        pub use crate::build::substitute::{
+            Definition, ExpandError, ProblemKind, Provided, Variable, Variables, config_map_keys, expand,
+            opts_out, substitute,
+        };
+    }
+}
+pub mod world {
+    pub use crate::world::{Applied, ApplyTarget, Cluster, Effective, Outcome, World};
+    pub mod build {
+        pub use crate::world::build::{FluxBuild, Memo, build};
+    }
+}
+pub mod simulate {
+    pub mod cluster_api {
+        pub mod hooks {
+            pub mod extension_config {
+                pub use crate::simulate::cluster_api::hooks::extension_config::ExtensionConfig;
+            }
+            pub mod input {
+                pub use crate::simulate::cluster_api::hooks::input::answer;
+            }
+            pub mod simulate {
+                pub use crate::simulate::cluster_api::hooks::simulate::{
+                    Event, Request, RuntimeSdk, simulate,
+                };
+            }
+        }
+        pub mod propagation {
+            pub use crate::simulate::cluster_api::propagation::{
+                Entry, Keys, MachineDeployment, Metadata, Source, Strategy, control_plane,
+                control_plane_machine_template, machine, machine_set, merge,
+            };
+            pub mod node {
+                pub use crate::simulate::cluster_api::propagation::node::{
+                    MachineIdentity, MachineTaint, Node, TAINTS_FROM_MACHINE, Taint, Wanted, annotations,
+                    is_outdated, patch, propagate_taints, syncs_label,
+                };
+            }
+            pub mod simulate {
+                pub use crate::simulate::cluster_api::propagation::simulate::{Settings, simulate};
+            }
+        }
+        pub mod references {
+            pub use crate::simulate::cluster_api::references::scopes;
+        }
+        pub mod rollout {
+            pub use crate::simulate::cluster_api::rollout::ObjectRef;
+            pub mod control_plane {
+                pub use crate::simulate::cluster_api::rollout::control_plane::{
+                    ControlPlane, ControlPlaneMachine, InfraMachine, matches_infra_machine, up_to_date,
+                };
+            }
+            pub mod kubeadm_config {
+                pub use crate::simulate::cluster_api::rollout::kubeadm_config::matches;
+            }
+            pub mod machine_deployment {
+                pub use crate::simulate::cluster_api::rollout::machine_deployment::{
+                    MachineSet, MachineTemplate, find_new_and_old_machine_sets, machine_template_up_to_date,
+                };
+            }
+            pub mod template {
+                pub use crate::simulate::cluster_api::rollout::template::{
+                    TemplateOutcome, summarise, template_outcome,
+                };
+            }
+        }
+        pub mod ssa {
+            pub use crate::simulate::cluster_api::ssa::{Map, Outcome, apply};
+        }
+        pub mod topology {
+            pub use crate::simulate::cluster_api::topology::Cluster;
+        }
+    }
+    pub mod gating {
+        pub use crate::simulate::gating::parse_request_time;
+        pub mod commands {
+            pub use crate::simulate::gating::commands::{Container, actions};
+        }
+        pub mod objects {
+            pub use crate::simulate::gating::objects::Gating;
+        }
+        pub mod schedule {
+            pub use crate::simulate::gating::schedule::{ScheduleSpec, Schedules};
+        }
+        pub mod timeline {
+            pub use crate::simulate::gating::timeline::{Range, Simulation, State, changes, simulate};
+        }
+    }
+    pub mod notify {
+        pub use crate::simulate::notify::{
+            EVENT_PREFIX, InvolvedObject, Metadata, clean_up, exclude_internal, posted, rate_limit_key,
+        };
+        pub mod alerts {
+            pub use crate::simulate::notify::alerts::{
+                Alert, Event, EventSource, OPERATOR_SOURCE_KINDS, SOURCE_KINDS, matches,
+            };
+        }
+        pub mod combine {
+            pub use crate::simulate::notify::combine::{
+                CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, LOG_PREFIX, SUMMARY_DEPRECATION_LOG, Source,
+                combine, report,
+            };
+        }
+        pub mod commit_status {
+            pub use crate::simulate::notify::commit_status::{Cel, default_commit_status, evaluate};
+        }
+        pub mod delivery {
+            pub use crate::simulate::notify::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
+        }
+        pub mod providers {
+            pub use crate::simulate::notify::providers::{CommitStatusGate, Gate, sets_commit_status};
+        }
+        pub mod simulate {
+            pub use crate::simulate::notify::simulate::{Emission, Notifier, items};
+        }
+    }
+    pub mod suspend {
+        pub use crate::simulate::suspend::suspension;
+    }
+}
+pub mod lint {
+    pub use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, Memo, Rule};
+    pub mod engine {
+        pub use crate::lint::engine::{NotChecked, Options, Outcome, run, run_again, run_both, run_change};
+    }
+    pub mod rules {
+        pub use crate::lint::rules::RULES;
+    }
+}
 pub mod plan {
     pub use crate::plan::{Effect, only_in, plan, reach};
 }
-pub mod repo {
-    pub use crate::repo::{File, FileTree, Snapshot, Store};
+pub mod rewrite {
+    pub use crate::rewrite::{FileChange, plan};
+    pub mod fix {
+        pub use crate::rewrite::fix::fix;
+    }
+    pub mod refactor {
+        pub use crate::rewrite::refactor::{Refused, Rename, Series, changed};
+        pub mod class {
+            pub use crate::rewrite::refactor::class::{Part, PartOfClass};
+        }
+        pub mod files {
+            pub use crate::rewrite::refactor::files::series;
+        }
+        pub mod moves {
+            pub use crate::rewrite::refactor::moves::Moves;
+        }
+        pub mod objects {
+            pub use crate::rewrite::refactor::objects::Handover;
+        }
+        pub mod variable {
+            pub use crate::rewrite::refactor::variable::Variable;
+        }
+    }
+    pub mod subject {
+        pub use crate::rewrite::subject::{Astray, Subject, manifest_of, prove};
+    }
+    pub mod suspend {
+        pub use crate::rewrite::suspend::{Aim, is_suspendable};
+    }
+    pub mod write {
+        pub use crate::rewrite::write::write;
+    }
 }
 pub mod report {
     pub use crate::report::{Lint, Terminal, place};
@@ -123,182 +315,5 @@ pub mod report {
     }
     pub mod suspend {
         pub use crate::report::suspend::{json, states, text};
-    }
-}
-pub mod rewrite {
-    pub use crate::rewrite::{FileChange, plan};
-    pub mod fix {
-        pub use crate::rewrite::fix::fix;
-    }
-    pub mod refactor {
-        pub use crate::rewrite::refactor::{Refused, Rename, Series, changed};
-        pub mod class {
-            pub use crate::rewrite::refactor::class::{Part, PartOfClass};
-        }
-        pub mod files {
-            pub use crate::rewrite::refactor::files::series;
-        }
-        pub mod moves {
-            pub use crate::rewrite::refactor::moves::Moves;
-        }
-        pub mod objects {
-            pub use crate::rewrite::refactor::objects::Handover;
-        }
-        pub mod variable {
-            pub use crate::rewrite::refactor::variable::Variable;
-        }
-    }
-    pub mod subject {
-        pub use crate::rewrite::subject::{Astray, Subject, manifest_of, prove};
-    }
-    pub mod suspend {
-        pub use crate::rewrite::suspend::{Aim, is_suspendable};
-    }
-    pub mod write {
-        pub use crate::rewrite::write::write;
-    }
-}
-pub mod schema {
-    pub use crate::schema::{Options, Schema, json, json_schema, validate};
-    pub mod table {
-        pub use crate::schema::table::{MAGIC, PRODUCTS, field, find, kinds, type_bit};
-    }
-}
-pub mod simulate {
-    pub mod alerts {
-        pub use crate::simulate::alerts::{
-            Alert, Event, EventSource, OPERATOR_SOURCE_KINDS, SOURCE_KINDS, matches,
-        };
-    }
-    pub mod events {
-        pub use crate::simulate::events::{
-            EVENT_PREFIX, InvolvedObject, Metadata, clean_up, exclude_internal, posted, rate_limit_key,
-        };
-        pub mod combine {
-            pub use crate::simulate::events::combine::{
-                CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, LOG_PREFIX, SUMMARY_DEPRECATION_LOG, Source,
-                combine, report,
-            };
-        }
-        pub mod commit_status {
-            pub use crate::simulate::events::commit_status::{Cel, default_commit_status, evaluate};
-        }
-        pub mod delivery {
-            pub use crate::simulate::events::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
-        }
-        pub mod providers {
-            pub use crate::simulate::events::providers::{CommitStatusGate, Gate, sets_commit_status};
-        }
-        pub mod simulate {
-            pub use crate::simulate::events::simulate::{Emission, Notifier, items};
-        }
-    }
-    pub mod gates {
-        pub use crate::simulate::gates::parse_request_time;
-        pub mod commands {
-            pub use crate::simulate::gates::commands::{Container, actions};
-        }
-        pub mod objects {
-            pub use crate::simulate::gates::objects::Gating;
-        }
-        pub mod timeline {
-            pub use crate::simulate::gates::timeline::{Range, Simulation, State, changes, simulate};
-        }
-    }
-    pub mod hooks {
-        pub mod extension_config {
-            pub use crate::simulate::hooks::extension_config::ExtensionConfig;
-        }
-        pub mod input {
-            pub use crate::simulate::hooks::input::answer;
-        }
-        pub mod simulate {
-            pub use crate::simulate::hooks::simulate::{Event, Request, RuntimeSdk, simulate};
-        }
-    }
-    pub mod propagation {
-        pub use crate::simulate::propagation::{
-            Entry, Keys, MachineDeployment, Metadata, Source, Strategy, control_plane,
-            control_plane_machine_template, machine, machine_set, merge,
-        };
-        pub mod node {
-            pub use crate::simulate::propagation::node::{
-                MachineIdentity, MachineTaint, Node, TAINTS_FROM_MACHINE, Taint, Wanted, annotations,
-                is_outdated, patch, propagate_taints, syncs_label,
-            };
-        }
-        pub mod simulate {
-            pub use crate::simulate::propagation::simulate::{Settings, simulate};
-        }
-    }
-    pub mod references {
-        pub use crate::simulate::references::scopes;
-    }
-    pub mod rollout {
-        pub use crate::simulate::rollout::ObjectRef;
-        pub mod control_plane {
-            pub use crate::simulate::rollout::control_plane::{
-                ControlPlane, ControlPlaneMachine, InfraMachine, matches_infra_machine, up_to_date,
-            };
-        }
-        pub mod kubeadm_config {
-            pub use crate::simulate::rollout::kubeadm_config::matches;
-        }
-        pub mod machine_deployment {
-            pub use crate::simulate::rollout::machine_deployment::{
-                MachineSet, MachineTemplate, find_new_and_old_machine_sets, machine_template_up_to_date,
-            };
-        }
-        pub mod template {
-            pub use crate::simulate::rollout::template::{TemplateOutcome, summarise, template_outcome};
-        }
-    }
-    pub mod schedule {
-        pub use crate::simulate::schedule::{ScheduleSpec, Schedules};
-    }
-    pub mod ssa {
-        pub use crate::simulate::ssa::{Map, Outcome, apply};
-    }
-    pub mod suspend {
-        pub use crate::simulate::suspend::suspension;
-    }
-    pub mod topology {
-        pub use crate::simulate::topology::Cluster;
-    }
-}
-pub mod world {
-    pub use crate::world::{Applied, ApplyTarget, Cluster, Effective, Outcome, World};
-    pub mod build {
-        pub use crate::world::build::{FluxBuild, Memo, build};
-    }
-    pub mod substitution {
-        pub use crate::world::substitution::{
-            Definition, ExpandError, ProblemKind, Provided, Variable, Variables, config_map_keys, expand,
-            opts_out, substitute,
-        };
-    }
-}
-pub mod yaml {
-    pub use crate::yaml::{
-        Dialect, EntryRef, Known, Location, Node, NodeKind, NodeRef, Scalar, ScalarStyle, Source, Stream,
-        SyntaxErrorKind, Value, ViaKind, parse_nodes, pointer_join, pointer_segments,
-    };
-    pub mod edit {
-        pub use crate::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
-        pub mod verify {
-            pub use crate::yaml::edit::verify::{second_witness, splice, verify};
-        }
-    }
-    pub mod emit {
-        pub use crate::yaml::emit::{EmitError, to_json, to_yaml};
-    }
-    pub mod go_compat {
-        pub use crate::yaml::go_compat::{Reader, apimachinery_documents, decode, kustomize_documents};
-    }
-    pub mod resolve {
-        pub use crate::yaml::resolve::{format_float, timestamp_rfc3339};
-    }
-    pub mod tape {
-        pub use crate::yaml::tape::{Document, TokenKind};
     }
 }

@@ -1,8 +1,8 @@
 //! forebay reads a GitOps repository of Flux and Cluster API manifests, with no
 //! cluster and no network, and tells what the controllers will do with it.
 //!
-//! Data flows one way. [`repo`] reads bytes; [`yaml`] makes trees of them;
-//! [`kustomize`] and [`world`] build the effective objects of every cluster;
+//! Data flows one way. [`files`] reads bytes; [`lang`] makes trees of them;
+//! [`build`] and [`world`] make the effective objects of every cluster;
 //! [`lint`], the simulators in [`simulate`], and [`plan`] read those;
 //! [`report`] prints; [`rewrite`] turns edits into bytes. A room knows only the
 //! rooms above it in the list below.
@@ -13,23 +13,17 @@
     reason = "the rooms are private; their pages are for those who work in them"
 )]
 
-mod go;
-
-mod text;
-
-mod yaml;
-
 mod lang;
 
 mod model;
 
-mod repo;
+mod files;
 
 mod config;
 
 mod schema;
 
-mod kustomize;
+mod build;
 
 mod world;
 

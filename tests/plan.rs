@@ -11,10 +11,10 @@
 
 use forebay::internals::config::Config;
 use forebay::internals::config::Level;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::Finding;
 use forebay::internals::lint::engine::{NotChecked, Options, Outcome, run, run_both, run_change};
 use forebay::internals::plan::{Effect, plan, reach};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::report::plan::{Plan, markdown, text};
 use forebay::internals::world::World;
 use libtest_mimic::{Arguments, Failed, Trial};

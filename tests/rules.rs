@@ -22,10 +22,10 @@
 //! at 2026-06-01T00:00:00Z.
 
 use forebay::internals::config::{self, Config};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::lint::rules::RULES;
 use forebay::internals::lint::{Applicability, Check, FixAvailability, Rule};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::rewrite::fix;
 use forebay::internals::world::World;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -300,7 +300,7 @@ fn check_case(rule: &Rule, case: &Case) -> Result<(), Failed> {
     }
     for finding in &outcome.findings {
         let ((line, _), _) = snapshot.positions(&finding.location);
-        let list = wanted.entry(&*finding.location.path).or_default();
+        let list = wanted.entry(&**finding.location.file.shown()).or_default();
         let words = format!("{}\n{}\n{}", finding.title, finding.why, finding.help);
         let at = list.iter().position(|(wanted_line, level, id, part)| {
             (*wanted_line == line || *wanted_line == 0)
@@ -314,7 +314,7 @@ fn check_case(rule: &Rule, case: &Case) -> Result<(), Failed> {
             }
             None => problems.push(format!(
                 "not asserted: {}:{line}: {}: [{}] {} | {} | {}",
-                finding.location.path,
+                finding.location.file,
                 finding.level.name(),
                 finding.rule.id,
                 finding.title,

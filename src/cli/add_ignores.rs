@@ -3,12 +3,12 @@
 use super::Failure;
 use super::common::Common;
 use super::session::Session;
+use crate::files::git;
+use crate::lang::text::counted;
 use crate::lint::engine::{self, Options, Outcome};
-use crate::repo::git;
 use crate::report::{self};
 use crate::rewrite::ignore::{self, Ignore};
 use crate::rewrite::write;
-use crate::text::counted;
 use crate::world::World;
 use std::io::Write;
 use std::sync::Arc;

@@ -4,17 +4,17 @@ use super::common::Common;
 use super::output;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
-use crate::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
+use crate::build::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
+use crate::files::{FileTree, Snapshot};
+use crate::lang::text::clean;
+use crate::lang::text::suggest;
+use crate::lang::yaml::emit::EmitError;
+use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::lint::engine::NotChecked;
 use crate::model::{ObjectId, Unchecked, kinds};
-use crate::repo::{FileTree, Snapshot};
 use crate::report::{self, objects};
 use crate::rewrite::write;
-use crate::text::clean;
-use crate::text::suggest;
 use crate::world::{Applied, Cluster, Outcome, World};
-use crate::yaml::emit::EmitError;
-use crate::yaml::{Location, Node, NodeRef};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -147,7 +147,7 @@ impl Built {
         // Of a build that fails nothing is applied, whatever could be made of the rest.
         let is_applied = applied.outcome.failures().is_empty();
         for (member, object) in world.members(cluster).filter(|_| is_applied) {
-            if member.applied_by == Some(index as u32) {
+            if member.maker.kustomization() == Some(index as u32) {
                 let (id, node) = (object.id.clone(), object.node.clone());
                 self.objects.push(BuiltObject { id, node, place: place.clone() });
             }

@@ -2,7 +2,7 @@
 
 use super::{Failure, Status};
 use crate::config::Level;
-use crate::repo::{Place, Snapshot, place};
+use crate::files::{Place, Snapshot, place};
 use crate::report::secrets::Values;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
@@ -77,7 +77,8 @@ pub(crate) struct Common {
 #[derive(Debug, Default)]
 struct Read {
     snapshots: Vec<Arc<Snapshot>>,
-    secrets: Option<Arc<Values>>,
+    /// Of how many trees beside the roots, and their values.
+    secrets: Option<(usize, Arc<Values>)>,
 }
 
 pub(super) const COMMON: &str = "Common options";
@@ -120,8 +121,13 @@ impl Common {
             return None;
         }
         let Read { snapshots, secrets } = &mut *read;
-        let known = secrets.get_or_insert_with(|| Arc::new(Values::of(snapshots.iter().map(|read| &**read))));
-        Some(known.clone())
+        // Trees beside the root's are opened when something asks for them.
+        let trees = snapshots.iter().map(|read| read.beside().count()).sum();
+        if secrets.as_ref().is_none_or(|(known, _)| *known != trees) {
+            let values = Values::of(snapshots.iter().map(|read| &**read));
+            *secrets = Some((trees, Arc::new(values)));
+        }
+        secrets.as_ref().map(|(_, values)| values.clone())
     }
 
     /// Below what a file that a flag names may be of the tree's making: the root;

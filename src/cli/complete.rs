@@ -7,7 +7,7 @@ use crate::lint::Group;
 use crate::lint::rules::RULES;
 use crate::model::ObjectId;
 use crate::model::kinds::{KINDS, kind_of_word};
-use crate::simulate::hooks::Hook;
+use crate::simulate::cluster_api::hooks::Hook;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};

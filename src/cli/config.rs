@@ -6,14 +6,14 @@ use super::root::root_and_focus;
 use super::session::{Session, cluster_filter, load_config};
 use super::{Answer, Failure, Status};
 use crate::config::{Config, FILE_NAME, Injected, SCHEMA, TEMPLATE};
+use crate::lang::text::clean;
+use crate::lang::yaml::Location;
 use crate::lint::engine::NotChecked;
 use crate::model::{Certainty, kinds};
 use crate::report::coverage::{names_of, quoted};
 use crate::report::parts::{of_clusters, paragraph, shared};
 use crate::report::{self};
-use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Form, Outcome, World, suggestions, target_of};
-use crate::yaml::Location;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -69,8 +69,9 @@ fn init(common: &Common) -> Answer {
 /// The template with the clusters, trees and sources that were found; what could
 /// not be resolved stays commented.
 fn filled(world: &World) -> String {
-    let place =
-        |location: &Location| format!("{}:{}", clean(&location.path), world.snapshot.positions(location).0.0);
+    let place = |location: &Location| {
+        format!("{}:{}", clean(location.file.shown()), world.snapshot.positions(location).0.0)
+    };
     let item = |name: &str, path: &str| {
         let path = if path.is_empty() { "." } else { path };
         format!("- {{name: {}, path: {}}}", quoted(name), quoted(path))
@@ -181,7 +182,7 @@ fn show(common: &Common) -> Answer {
 fn configured(session: &Session) -> Vec<Row> {
     let config = &session.config;
     let snapshot = &session.snapshot;
-    let at = |location: &Location| format!("{}:{}", location.path, snapshot.positions(location).0.0);
+    let at = |location: &Location| format!("{}:{}", location.file, snapshot.positions(location).0.0);
     let row = |key: &str, value: Value, from: Option<&Location>| Row {
         cluster: None,
         key: key.to_owned(),
@@ -236,7 +237,7 @@ fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<Row> {
     let Some(name) = &cluster.name else { return rows };
     let key = |what: &str| format!("clusters.{name}.{what}");
     let named = config.clusters.iter().find(|entry| entry.name == **name);
-    let place = |location: &Location| format!("{}:{}", location.path, world.snapshot.positions(location).0.0);
+    let place = |location: &Location| format!("{}:{}", location.file, world.snapshot.positions(location).0.0);
     rows.push(Row {
         cluster: cluster.name.clone(),
         key: key("path"),

@@ -3,9 +3,9 @@
 use super::common::Common;
 use super::output;
 use super::{Answer, Failure, Status};
+use crate::lang::text::{clean, suggest};
 use crate::lint::rules::{self, RULES};
 use crate::report;
-use crate::text::{clean, suggest};
 
 output::formats!(Text = "text": "for people", Markdown = "markdown": "for a comment or a job summary");
 // What the command line takes; the answer of the one or the other refuses the rest.

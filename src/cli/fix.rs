@@ -5,12 +5,12 @@ use super::output;
 use super::rewriting::{refused, show};
 use super::session::Session;
 use super::{Failure, Status};
+use crate::files::{Snapshot, git};
+use crate::lang::text::clean;
 use crate::lint::Applicability;
 use crate::lint::engine::{self, Options};
-use crate::repo::{Snapshot, git};
 use crate::report;
 use crate::rewrite::{self, fix::Outcome};
-use crate::text::clean;
 use crate::world::World;
 use std::io::Write;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
     let show = common.show();
     for finding in outcome.left.findings.iter().filter(|finding| finding.level >= show) {
         let ((line, column), _) = snapshot.positions(&finding.location);
-        let path = clean(&finding.location.path);
+        let path = clean(finding.location.file.shown());
         let (level, rule) = (finding.level.name(), finding.rule.id);
         let _ = writeln!(stderr, "{path}:{line}:{column}: {level}: {} [{rule}]", clean(&finding.title));
     }

@@ -6,14 +6,14 @@ use super::rewriting::{Flags, Task, subjects};
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
+use crate::lang::text::{clean, suggest};
+use crate::lang::yaml::edit::{Content, Operation};
+use crate::lang::yaml::pointer_join;
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::{Subject, Text, manifest_of, text_of};
-use crate::simulate::gates::objects::{Gate, Gating, is_gate};
-use crate::simulate::gates::{Position, Request, format_time, state};
-use crate::text::{clean, suggest};
+use crate::simulate::gating::objects::{Gate, Gating, is_gate};
+use crate::simulate::gating::{Position, Request, format_time, state};
 use crate::world::{Cluster, Effective, World};
-use crate::yaml::edit::{Content, Operation};
-use crate::yaml::pointer_join;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::fmt::Write as _;
@@ -102,7 +102,7 @@ fn chosen<'w>(
                 "no cluster applies {}, which stands in {}; nothing was written\n\
                  help: if one does, name it in .forebay.yaml (`clusters: [{{name: NAME, path: DIRECTORY}}]`)",
                 clean(&orphan.id.to_string()),
-                clean(&orphan.source.path)
+                clean(orphan.path())
             )));
         }
         let gates = world.objects.iter().filter(|object| is_gate(&object.id));

@@ -8,16 +8,16 @@ use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
 use crate::config::{Config, Level, Written};
+use crate::files::git;
+use crate::lang::text::clean;
+use crate::lang::yaml::{FilePath, Location};
 use crate::lint::Rule;
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options, Outcome, UnknownRule};
 use crate::lint::rules::TIME_DEPENDENT;
 use crate::plan;
-use crate::repo::git;
 use crate::report::{self, Lint};
-use crate::text::clean;
 use crate::world::{Cluster, World};
-use crate::yaml::Location;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::io::{self, Read};
@@ -190,7 +190,7 @@ fn baseline(arguments: &Arguments, session: &mut Session) -> Result<Option<PathB
     };
     // One outside of the root is no file of the repository anyway.
     if let Ok(value) = session.inside(file) {
-        let location = Location { path: "--baseline".into(), start: 0, end: 0, via: Vec::new() };
+        let location = Location { file: FilePath::in_root("--baseline"), start: 0, end: 0, via: Vec::new() };
         session.config.baseline = Some(Written { value, location });
     }
     Ok(Some(file.clone()))
@@ -216,7 +216,7 @@ fn apply_baseline(
     let show = common.show();
     let shown = || outcome.findings.iter().filter(|finding| finding.level >= show);
     let root = common.boundary(file)?;
-    let before = match crate::repo::read_named(&root, file) {
+    let before = match crate::files::read_named(&root, file) {
         Ok(text) => Some(Baseline::parse(&text).map_err(|error| named(&error))?),
         Err(error) if error.kind() == io::ErrorKind::NotFound && arguments.update_baseline => None,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -298,7 +298,7 @@ fn open(common: &Common, arguments: &Arguments) -> Result<Session, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()
-        .take(crate::repo::SIZE_LIMIT + 1)
+        .take(crate::files::SIZE_LIMIT + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::Work(format!("standard input: {error}")))?;
     session.snapshot = session.snapshot.with_file(&path, bytes).into();
@@ -309,7 +309,7 @@ fn open(common: &Common, arguments: &Arguments) -> Result<Session, Failure> {
 fn refusal(session: &Session, unknown: &UnknownRule) -> String {
     let place = unknown.location.as_ref().map_or_else(String::new, |location| {
         let ((line, column), _) = session.snapshot.positions(location);
-        format!("{}:{line}:{column}: ", clean(&location.path))
+        format!("{}:{line}:{column}: ", clean(location.file.shown()))
     });
     let help = match unknown.suggestion {
         Some(near) => format!("did you mean `{near}`?"),

@@ -5,9 +5,9 @@ use super::output;
 use super::selector::Selector;
 use super::session::{Session, one_object};
 use super::{Answer, Failure, Status};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::engine::NotChecked;
 use crate::report::{self, objects, parts};
-use crate::yaml::{NodeRef, pointer_join};
 use serde_json::json;
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
@@ -53,10 +53,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("locate", None, Some(&world), &NotChecked::default());
-            let body = json!({
+            let mut body = json!({
                 "location": parts::location(&session.snapshot, location.as_ref()),
                 "value": objects::json(value).unwrap_or(serde_json::Value::Null),
             });
+            if let Some(origins) = parts::origins(&session.snapshot, location.as_ref()) {
+                body["origins"] = origins.into();
+            }
             report::json::write(out, &report::json::answer(header, body))
         }
         Format::Text => match &location {

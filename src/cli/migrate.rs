@@ -5,15 +5,15 @@ use super::rewriting::Mode;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::{Level, Written};
+use crate::files::{Snapshot, git};
+use crate::lang::text::{clean, counted, line_start};
+use crate::lang::yaml::{FilePath, Location};
 use crate::lint::engine::Options;
 use crate::lint::{Applicability, Finding, Rule, rules};
 use crate::model::{FLUX, Version};
-use crate::repo::{Snapshot, git};
 use crate::report;
 use crate::rewrite;
-use crate::text::{clean, counted, line_start};
 use crate::world::World;
-use crate::yaml::Location;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ fn version(text: &str) -> Result<Version, Failure> {
 fn by_rule(common: &Common, migration: &Migration, rule: &Rule, to: Option<Version>) -> Answer {
     let mut session = Session::open(common, &migration.paths)?;
     if let Some(value) = to {
-        let location = Location { path: "--to".into(), start: 0, end: 0, via: Vec::new() };
+        let location = Location { file: FilePath::in_root("--to"), start: 0, end: 0, via: Vec::new() };
         session.config.target.flux = Some(Written { value, location });
     }
     let options =
@@ -117,7 +117,7 @@ fn tell_left<'f>(
     }
     let place = |finding: &Finding| {
         let ((line, _), _) = snapshot.positions(&finding.location);
-        format!("{}:{line}", line_start(&finding.location.path))
+        format!("{}:{line}", line_start(finding.location.file.shown()))
     };
     let subject = |finding: &Finding| {
         let subject = finding.title.split_once(": ").map_or("", |(subject, _)| subject);
@@ -148,6 +148,9 @@ fn why_left(finding: &Finding) -> &'static str {
     let best = finding.fixes.iter().map(|fix| fix.applicability).max();
     let of_versions = finding.rule.id == rules::reference::removed_api_version::RULE.id;
     match best {
+        _ if finding.location.file.of_root().is_none() => {
+            "it is of another file tree, and only the root's is changed; run this there"
+        }
         Some(Applicability::Unsafe) if of_versions && finding.level == Level::Info => {
             "no cluster applies it, so that nothing says which Flux does; `--to 2.9` changes it for that \
              version, and so does `target: {flux: \"2.9\"}` in .forebay.yaml"

@@ -36,9 +36,9 @@ mod simulate_suspend;
 mod suspend;
 mod why;
 
+use crate::lang::text::{clean, suggest};
 use crate::report;
-use crate::simulate::gates::Position;
-use crate::text::{clean, suggest};
+use crate::simulate::gating::Position;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use common::Common;

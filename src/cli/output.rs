@@ -166,7 +166,7 @@ pub(crate) fn chosen<F: Formats>(common: &Common) -> Result<Chosen<'_, F>, Failu
         let found = F::ALL.iter().copied().find(|format| format.name() == word);
         found.ok_or_else(|| {
             let names = || F::ALL.iter().map(|format| format.name());
-            let near = crate::text::suggest(word, names());
+            let near = crate::lang::text::suggest(word, names());
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let all = names().collect::<Vec<_>>().join(", ");
             Failure::Usage(format!("no format `{word}` for this command: it has {all}{near}"))

@@ -5,12 +5,12 @@ use super::output;
 use super::revisions::{self, Revision};
 use super::session::{self, Session};
 use super::{Answer, Status};
+use crate::files::git;
+use crate::lang::text::wrap;
 use crate::lint::engine::{self, NotChecked, Options};
 use crate::model::{Category, EffectKind, Severity, Unchecked};
 use crate::plan::{self, Effect};
-use crate::repo::git;
 use crate::report::plan::{Plan, github, json, markdown, text};
-use crate::text::wrap;
 use crate::world::World;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::sync::Arc;
@@ -137,6 +137,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     effects.retain(wanted);
     let mut not_checked = NotChecked::default();
     engine::not_built(&head_world, &mut not_checked);
+    for directory in trees_beside(&head_world) {
+        not_checked.add(Unchecked::OtherTree, directory);
+    }
     let reach = plan::reach(&base_world, &head_world, &effects);
     for path in &reach.unread {
         not_checked.add(Unchecked::ChangedFileOutsideClusters, path.clone());
@@ -178,4 +181,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     // As a lint ends.
     std::mem::forget((effects, session, base_world, head_world));
     Ok(status)
+}
+
+/// The trees beside the root's that clusters take objects from, as seen from the root.
+fn trees_beside(world: &World) -> Vec<&str> {
+    let files = world.files_beside();
+    let mut directories = world.snapshot.directories_beside();
+    let below =
+        |directory: &str, path: &str| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+    directories.retain(|directory| files.iter().any(|file| below(directory, &file.path)));
+    directories
 }

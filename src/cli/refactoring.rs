@@ -5,15 +5,15 @@ use super::output::{self, formats};
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status, rewriting};
+use crate::files::{Snapshot, git};
+use crate::lang::text::{clean, counted};
 use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
-use crate::repo::{Snapshot, git};
 use crate::report::{self, json, steps};
 use crate::rewrite::refactor::rename::clusters_of;
 use crate::rewrite::refactor::{Refused, Series, changed};
 use crate::rewrite::subject::{Subject, Text, home, manifest_of};
 use crate::rewrite::write;
-use crate::text::{clean, counted};
 use crate::world::{ApplyTarget, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -224,7 +224,7 @@ pub(crate) fn subjects<'w>(
         let mut lines = BTreeSet::new();
         for subject in &meant {
             let place = home(subject.object).map_or("in no file".to_owned(), |place| {
-                format!("{}:{}", clean(&place.path), session.snapshot.positions(place).0.0)
+                format!("{}:{}", clean(place.file.shown()), session.snapshot.positions(place).0.0)
             });
             let name = subject.cluster.name.as_deref().unwrap_or(&subject.cluster.root);
             lines.insert(format!("\n  {}  {place}", clean(if name.is_empty() { "-" } else { name })));
@@ -237,7 +237,7 @@ pub(crate) fn subjects<'w>(
         return Err(Failure::Usage(format!(
             "{} texts state {}; nothing was written{}\nhelp: {help}",
             texts.len(),
-            crate::text::with_article(&clean(&id.to_string())),
+            crate::lang::text::with_article(&clean(&id.to_string())),
             lines.into_iter().collect::<String>(),
         )));
     }
@@ -293,7 +293,7 @@ fn nothing(
         return Failure::Usage(format!(
             "{}: no cluster applies {}; nothing was written",
             clean(&orphan.id.to_string()),
-            clean(&orphan.source.path),
+            clean(orphan.path()),
         ));
     }
     selector.not_found(world.objects.iter().map(|object| &object.id))

@@ -5,10 +5,10 @@ use super::refactoring::{self, Flags};
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
+use crate::lang::text::clean;
 use crate::rewrite::refactor::Rename;
 use crate::rewrite::refactor::class::{Part, PartOfClass};
 use crate::rewrite::refactor::variable::Variable;
-use crate::text::clean;
 use crate::world::Cluster;
 
 /// Flags of the command.

@@ -4,7 +4,7 @@ use super::Failure;
 use super::root::real;
 use super::session::Session;
 use crate::config::Config;
-use crate::repo::{Snapshot, git};
+use crate::files::{Snapshot, git};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,13 +4,13 @@
 use super::common::Common;
 use super::session::{Session, cluster_filter};
 use super::{Failure, Status, output, why};
+use crate::lang::text::{clean, counted, line_start, with_article};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::ObjectId;
 use crate::report;
 use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, prove};
 use crate::rewrite::{self, FileChange, Wanted};
-use crate::text::{clean, counted, line_start, with_article};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::{Location, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::Arc;
@@ -166,7 +166,7 @@ fn ambiguous(session: &Session, id: &ObjectId, same: &[Subject<'_>]) -> Option<S
 }
 
 fn line_of(session: &Session, place: &Location) -> String {
-    format!("{}:{}", clean(&place.path), session.snapshot.positions(place).0.0)
+    format!("{}:{}", clean(place.file.shown()), session.snapshot.positions(place).0.0)
 }
 
 /// What a command is to do, and to which objects.

@@ -1,7 +1,7 @@
 //! The root of a run.
 
 use super::Failure;
-use crate::repo::{Place, git, place};
+use crate::files::{Place, git, place};
 use std::path::{Path, PathBuf};
 
 /// The root (design: `--root`, else the git top level of the first PATH, else

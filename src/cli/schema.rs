@@ -4,13 +4,13 @@ use super::common::Common;
 use super::output;
 use super::session::Session;
 use super::{Answer, Failure, Status};
+use crate::lang::text::{clean, suggest};
 use crate::lint::engine::NotChecked;
 use crate::model::Version;
 use crate::model::kinds::kind_of_word;
 use crate::report;
 use crate::schema::explain::{kinds_of, names_at, versions_of};
 use crate::schema::{Product, TableKind, json_schema, table};
-use crate::text::{clean, suggest};
 use crate::world::Cluster;
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");

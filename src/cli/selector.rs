@@ -2,10 +2,10 @@
 
 use super::Failure;
 use super::common::Common;
+use crate::lang::text::{clean, suggest};
 use crate::model::ObjectId;
 use crate::model::kinds::kind_of_word;
 use crate::report::objects;
-use crate::text::{clean, suggest};
 use crate::world::World;
 use globset::{Glob, GlobMatcher};
 

@@ -5,9 +5,9 @@ use super::common::{Common, ConfigFile};
 use super::root::root_and_focus;
 use super::selector::Selector;
 use crate::config::{self, Config};
+use crate::files::{Snapshot, Store, git};
+use crate::lang::text::{clean, suggest};
 use crate::model::ObjectId;
-use crate::repo::{Snapshot, Store, git};
-use crate::text::{clean, suggest};
 use crate::world::{Cluster, Effective, Member, World};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -165,7 +165,7 @@ fn several(found: &[Found<'_>]) -> String {
     let ids: BTreeSet<_> = found.iter().map(|found| &found.object.id).collect();
     let names: BTreeSet<_> = found.iter().filter_map(|found| found.cluster.name.as_deref()).collect();
     fn applied<'w>(found: &Found<'w>) -> Option<&'w ObjectId> {
-        Some(&found.cluster.applied[found.member.applied_by? as usize].id)
+        Some(&found.cluster.applied[found.member.maker.kustomization()? as usize].id)
     }
     let help = match (ids.len(), names.len()) {
         (2.., _) => "several objects are called so; name one of them, with its namespace".to_owned(),

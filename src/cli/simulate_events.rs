@@ -5,19 +5,19 @@ use super::output;
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
+use crate::files::SIZE_LIMIT;
+use crate::lang::text::suggest;
+use crate::lang::yaml::Known;
 use crate::lint::engine::{NotChecked, not_built};
 use crate::model::ObjectId;
 use crate::model::text::Text;
-use crate::repo::SIZE_LIMIT;
 use crate::report::{self, events};
 use crate::simulate::behaviour::{self, Product};
-use crate::simulate::events::controllers::emitter_of;
-use crate::simulate::events::objects::{Value, labels_of, values_at};
-use crate::simulate::events::simulate::{Emission, Item, Notifier, items};
-use crate::simulate::events::{InvolvedObject, Metadata};
-use crate::text::suggest;
+use crate::simulate::notify::controllers::emitter_of;
+use crate::simulate::notify::objects::{Value, labels_of, values_at};
+use crate::simulate::notify::simulate::{Emission, Item, Notifier, items};
+use crate::simulate::notify::{InvolvedObject, Metadata};
 use crate::world::{ApplyTarget, Lookup, World};
-use crate::yaml::Known;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Read};
@@ -137,6 +137,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         snapshot: &session.snapshot,
         clusters: &clusters,
         explain: arguments.explain,
+        lists_alerts: arguments.explain || arguments.object.is_some() || posted.is_some(),
         cuts: io::stdout().is_terminal(),
     };
     output::warn_if_nothing_followed(&world);
@@ -184,7 +185,7 @@ fn read_event(common: &Common, path: &Path) -> Result<PostedEvent, Failure> {
             let mut text = String::new();
             io::stdin().take(SIZE_LIMIT).read_to_string(&mut text).map(|_| text)
         }
-        _ => crate::repo::read_named(&common.boundary(path)?, path),
+        _ => crate::files::read_named(&common.boundary(path)?, path),
     };
     let text = read.map_err(|error| Failure::Work(format!("--event {}: {error}", path.display())))?;
     serde_json::from_str(&text)

@@ -7,16 +7,16 @@ use super::session::Session;
 use super::simulate_propagation::wanted;
 use super::{Answer, Failure, Status};
 use crate::config::{Feature, Target};
+use crate::files::SIZE_LIMIT;
 use crate::lint::engine::NotChecked;
 use crate::model::cluster_api_kinds as kinds;
-use crate::repo::SIZE_LIMIT;
 use crate::report;
 use crate::simulate::behaviour::Product;
-use crate::simulate::hooks;
-use crate::simulate::hooks::simulate::{Event, Request, RuntimeSdk, simulate};
-use crate::simulate::hooks::{Hook, handlers, ignoring, input};
-use crate::simulate::references::{Scope, scopes};
-use crate::simulate::topology::Cluster;
+use crate::simulate::cluster_api::hooks;
+use crate::simulate::cluster_api::hooks::simulate::{Event, Request, RuntimeSdk, simulate};
+use crate::simulate::cluster_api::hooks::{Hook, handlers, ignoring, input};
+use crate::simulate::cluster_api::references::{Scope, scopes};
+use crate::simulate::cluster_api::topology::Cluster;
 use crate::world::versions::Settings;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn response(text: &str) -> Result<(Hook, Response), String> {
         text.split_once('=').ok_or("write HOOK=blocking, HOOK=failure or HOOK=unreachable")?;
     let names = Hook::ALL.map(Hook::name);
     let hook = Hook::from_name(name).ok_or_else(|| {
-        let near = crate::text::suggest(name, names);
+        let near = crate::lang::text::suggest(name, names);
         let hint = near.map_or(format!("hooks are {}", names.join(", ")), |n| format!("did you mean {n}?"));
         format!("no lifecycle hook is called {name}; {hint}")
     })?;
@@ -154,7 +154,7 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) ->
             .collect(),
         ignoring: ignoring(&target.extensions),
         handlers: handlers(&target.extensions),
-        minor: version.map(|version| u64::from(version.minor)),
+        minor: version.map(|version| u64::from(version.minor_in(1))),
         runtime_sdk: match gate {
             Some(true) => RuntimeSdk::On,
             // What follows from a version is no statement.
@@ -186,7 +186,7 @@ fn find<'s, 'w>(
     }
     let mut message = format!("{} objects are called {text}; name one, or a --cluster", found.len() + 1);
     for (scope, cluster) in found.into_iter().chain([last]) {
-        let path = cluster.object.node.location().map_or_else(String::new, |at| at.path.to_string());
+        let path = cluster.object.node.location().map_or_else(String::new, |at| at.file.to_string());
         let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
         let name = name.map_or_else(String::new, |name| format!("cluster {name}  "));
         message.push_str(&format!("\n  {}  {name}{path}", cluster.object.id));
@@ -199,7 +199,7 @@ fn read_input(common: &Common, file: &Path) -> Result<Value, Failure> {
         let mut text = String::new();
         io::stdin().take(SIZE_LIMIT).read_to_string(&mut text).map(|_| text)
     } else {
-        crate::repo::read_named(&common.boundary(file)?, file)
+        crate::files::read_named(&common.boundary(file)?, file)
     };
     let text = text.map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?;
     serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))

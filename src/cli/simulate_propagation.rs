@@ -6,7 +6,8 @@ use super::selector::Selector;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::{Config, Feature};
-use crate::go::regexp::GoRegexp;
+use crate::lang::go::regexp::GoRegexp;
+use crate::lang::yaml::Known;
 use crate::lint::engine::NotChecked;
 use crate::model::{ObjectId, Unchecked};
 use crate::report;
@@ -14,9 +15,8 @@ use crate::report::parts::width;
 use crate::report::propagation::{Cluster, json, text};
 use crate::report::stated;
 use crate::simulate::behaviour::{self, Product};
-use crate::simulate::propagation::simulate::{Missing, Settings, simulate};
-use crate::simulate::references::{Scope, scopes};
-use crate::yaml::Known;
+use crate::simulate::cluster_api::propagation::simulate::{Missing, Settings, simulate};
+use crate::simulate::cluster_api::references::{Scope, scopes};
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
@@ -80,10 +80,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             for (what, places) in not_checked.iter() {
                 let count = what.counted(places.len());
                 let list = format!("not checked: {count}: {}", places.join(", "));
-                for (index, line) in crate::text::wrap(&list, width()).iter().enumerate() {
+                for (index, line) in crate::lang::text::wrap(&list, width()).iter().enumerate() {
                     answer.push_str(&format!("{}{line}\n", if index == 0 { "" } else { "  " }));
                 }
-                for line in crate::text::wrap(&format!("help: {}", what.remedy()), width() - 2) {
+                for line in crate::lang::text::wrap(&format!("help: {}", what.remedy()), width() - 2) {
                     answer.push_str(&format!("  {line}\n"));
                 }
             }

@@ -5,9 +5,9 @@ use super::output;
 use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Status};
+use crate::files::git;
 use crate::lint::engine::NotChecked;
 use crate::model::Unchecked;
-use crate::repo::git;
 use crate::report::{json, suspend};
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");

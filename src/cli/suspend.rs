@@ -6,16 +6,15 @@ use super::selector::Selector;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
+use crate::lang::text::clean;
+use crate::lang::yaml::edit::Operation;
 use crate::model::ObjectId;
 use crate::rewrite::Wanted;
 use crate::rewrite::patch;
-use crate::rewrite::subject::Subject;
-use crate::rewrite::subject::Via;
+use crate::rewrite::subject::{Subject, Via, home};
 use crate::rewrite::suspend::{self, Aim, NoText, is_suspendable, is_suspended_by_field};
 use crate::simulate::suspend::{ANNOTATION, suspension};
-use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::edit::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -164,10 +163,15 @@ fn wanted_of(task: &Task<'_, '_>, aim: Aim<'_>) -> Result<Vec<Wanted>, Failure> 
     let mut wanted = Vec::new();
     for subject in task.subjects {
         wanted.extend(aim.changes(&task.session.snapshot, *subject).map_err(|NoText(id)| {
-            Failure::Usage(format!(
-                "{} is written in no file of this repository; nothing was written",
-                clean(&id.to_string())
-            ))
+            let id = clean(&id.to_string()).into_owned();
+            let home = home(subject.object).filter(|home| home.file.of_root().is_none());
+            Failure::Usage(match home {
+                Some(home) => format!(
+                    "{id} is written in {}, of another file tree: change it there; nothing was written",
+                    clean(home.file.shown())
+                ),
+                None => format!("{id} is written in no file of this repository; nothing was written"),
+            })
         })?);
     }
     Ok(wanted)
@@ -320,9 +324,7 @@ fn nothing_named(world: &World, selector: &Selector) -> Failure {
     let orphan = world.orphans().find(|object| selector.matches(&object.id));
     match (elsewhere, orphan) {
         (Some(failure), _) => failure,
-        (None, Some(orphan)) => {
-            usage(&orphan.id, &format!("no cluster applies {}", clean(&orphan.source.path)))
-        }
+        (None, Some(orphan)) => usage(&orphan.id, &format!("no cluster applies {}", clean(orphan.path()))),
         (None, None) => {
             selector.not_found(world.objects.iter().map(|object| &object.id).filter(|id| is_suspendable(id)))
         }

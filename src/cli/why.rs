@@ -5,12 +5,13 @@ use super::output;
 use super::selector::Selector;
 use super::session::{Found, Session, one_object};
 use super::{Answer, Status};
+use crate::files::{Snapshot, join};
+use crate::lang::text::clean;
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Via, ViaKind};
 use crate::lint::engine::NotChecked;
-use crate::repo::{Snapshot, join};
+use crate::model::Maker;
 use crate::report::{self, objects, parts};
-use crate::text::clean;
 use crate::world::{Applied, ApplyTarget, Effective};
-use crate::yaml::{Location, Node, NodeRef, Via, ViaKind};
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -45,6 +46,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 "object": parts::object(&first.object.id),
                 "cluster": first.cluster.name.as_deref(),
                 "appliedBy": appliers(first).map(|applied| parts::object(&applied.id)).collect::<Vec<_>>(),
+                "madeBy": makers(first).map(|maker| made_by(first, maker, &session.snapshot)).collect::<Vec<_>>(),
                 "files": listed.collect::<Vec<_>>(),
             });
             report::json::write(out, &report::json::answer(header, body))
@@ -54,15 +56,30 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     Ok(Status::Clean)
 }
 
-/// The Kustomization that applies the object, and those above it.
+/// The Kustomizations among its makers.
 fn appliers<'w>(found: &Found<'w>) -> impl Iterator<Item = &'w Applied> {
     let cluster = found.cluster;
-    let first = found.member.applied_by.filter(|_| cluster.name.is_some());
-    let next = move |index: &u32| {
-        let above = cluster.applied[*index as usize].applied_by?;
-        (above < *index).then_some(above)
+    makers(found).filter_map(move |maker| cluster.applied.get(maker.kustomization()? as usize))
+}
+
+/// What made the object, what made that, and so on up to the entry point; nothing where
+/// no cluster applies it.
+fn makers(found: &Found<'_>) -> impl Iterator<Item = Maker> {
+    let is_applied = found.cluster.name.is_some();
+    found.cluster.makers(found.member).into_iter().filter(move |_| is_applied)
+}
+
+fn made_by(found: &Found<'_>, maker: Maker, snapshot: &Snapshot) -> serde_json::Value {
+    let made = found.cluster.made_by(maker);
+    let location = match made {
+        Some((_, node)) => node.get_ref().location(),
+        None => found.cluster.location.clone(),
     };
-    std::iter::successors(first, next).map(move |index| &cluster.applied[index as usize])
+    json!({
+        "kind": maker.word(),
+        "object": made.map(|(id, _)| parts::object(id)),
+        "location": parts::location(snapshot, location.as_ref()),
+    })
 }
 
 /// The files that made the object, then the definitions of what was
@@ -97,7 +114,7 @@ pub(super) fn files(object: &Effective, snapshot: &Snapshot) -> Vec<(&'static st
 /// The document of a patch that an entry of a kustomization names by its path:
 /// the one with a value of the object, else the first.
 fn patch_file(snapshot: &Snapshot, entry: &Location, value: Option<&Location>) -> Option<Location> {
-    let sources = snapshot.sources(snapshot.file(&entry.path)?);
+    let sources = snapshot.sources(snapshot.find(&entry.file)?);
     let mut written = None;
     for source in sources.iter().filter(|source| !source.document().tokens.is_empty()) {
         visit(Node::Source(source.clone(), 0).get_ref(), 0, &mut |node| {
@@ -108,24 +125,24 @@ fn patch_file(snapshot: &Snapshot, entry: &Location, value: Option<&Location>) -
             }
         });
     }
-    let directory = entry.path.rsplit_once('/').map_or("", |(directory, _)| directory);
-    let path = match value.filter(|value| value.path != entry.path) {
-        Some(value) => value.path.to_string(),
-        None => join(directory, &written?)?,
+    let directory = entry.file.shown().rsplit_once('/').map_or("", |(directory, _)| directory);
+    let path = match value.filter(|value| value.file != entry.file) {
+        Some(value) => value.file.clone(),
+        None => FilePath::new(entry.file.tree().clone(), join(directory, &written?)?),
     };
-    let roots = snapshot.sources(snapshot.file(&path)?).iter();
+    let roots = snapshot.sources(snapshot.find(&path)?).iter();
     let mut roots = roots.filter_map(|source| {
         let filled = !source.document().tokens.is_empty();
         filled.then(|| Node::Source(source.clone(), 0)).and_then(|root| root.get_ref().location())
     });
-    match value.filter(|value| *value.path == *path) {
+    match value.filter(|value| value.file == path) {
         Some(value) => roots.find(|root| root.start <= value.start && value.end <= root.end),
         None => roots.next(),
     }
 }
 
 fn visit<'a>(node: NodeRef<'a>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>)) {
-    if depth > crate::yaml::emit::DEPTH_LIMIT {
+    if depth > crate::lang::yaml::emit::DEPTH_LIMIT {
         return;
     }
     found(node);
@@ -152,10 +169,19 @@ fn text(found: &[Found<'_>], files: &[(&'static str, Location)], snapshot: &Snap
             ApplyTarget::Remote(name) => format!(", sent to the cluster of {}", clean(name)),
         };
         let _ = writeln!(out, "  {cluster}{target}");
-        for (index, applied) in appliers(found).enumerate() {
-            let word = if index == 0 { "applied by" } else { "which is applied by" };
-            let path = if applied.path.is_empty() { "." } else { &applied.path };
-            let _ = writeln!(out, "    {word} {} ({})", clean(&applied.id.to_string()), clean(path));
+        for (index, maker) in makers(found).enumerate() {
+            let Some((id, _)) = found.cluster.made_by(maker) else { continue };
+            let which = if index == 0 { "" } else { "which is " };
+            let (word, path) = match maker.kustomization() {
+                Some(by) => ("applied by", found.cluster.applied[by as usize].path.as_str()),
+                None => ("made by", ""),
+            };
+            let path = match (maker.kustomization(), path) {
+                (None, _) => String::new(),
+                (Some(_), "") => " (.)".to_owned(),
+                (Some(_), path) => format!(" ({})", clean(path)),
+            };
+            let _ = writeln!(out, "    {which}{word} {}{path}", clean(&id.to_string()));
         }
     }
     for (role, location) in files {

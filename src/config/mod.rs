@@ -11,9 +11,9 @@ pub(crate) use pattern::Pattern;
 pub(crate) use read::Mistake;
 pub use read::read;
 
+use crate::files::{Allowed, Place, place};
+use crate::lang::yaml::Location;
 use crate::model::Version;
-use crate::repo::{Allowed, Place, place};
-use crate::yaml::Location;
 use std::io;
 use std::path::Path;
 
@@ -403,7 +403,7 @@ pub(crate) fn load(root: &Path, file: Option<&Path>) -> Result<Config, Error> {
         Some(file) => (file.to_owned(), name_within(root, file)),
         None => (root.join(FILE_NAME), FILE_NAME.to_owned()),
     };
-    let text = match crate::repo::read_named(root, &path) {
+    let text = match crate::files::read_named(root, &path) {
         Ok(text) => text,
         Err(error) if file.is_none() && error.kind() == io::ErrorKind::NotFound => {
             return Ok(Config::default());

@@ -1,6 +1,6 @@
 //! Globs over paths of the repository.
 
-use crate::yaml::Location;
+use crate::lang::yaml::Location;
 use globset::{GlobBuilder, GlobMatcher};
 
 /// A glob over paths relative to the root. `*` stays within a directory, `**`
@@ -39,9 +39,10 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lang::yaml::FilePath;
 
     fn pattern(text: &str) -> Result<Pattern, String> {
-        Pattern::new(text, Location { path: "".into(), start: 0, end: 0, via: Vec::new() })
+        Pattern::new(text, Location { file: FilePath::in_root(""), start: 0, end: 0, via: Vec::new() })
     }
 
     #[test]

@@ -4,10 +4,10 @@ use super::{
     Cluster, Config, Extension, Feature, FluxSource, Handler, Injected, KubeConfig, Level, Override, Pattern,
     RuleLevel, SourceTree, Target, Written,
 };
+use crate::files::join;
+use crate::lang::text::suggest;
+use crate::lang::yaml::{EntryRef, FilePath, Location, NodeRef, Stream, parse_nodes};
 use crate::model::{CLUSTER_API, FLUX, Version};
-use crate::repo::join;
-use crate::text::suggest;
-use crate::yaml::{EntryRef, Location, NodeRef, Stream, parse_nodes};
 use std::ops::RangeInclusive;
 
 /// Something wrong in the configuration.
@@ -27,7 +27,7 @@ pub struct Mistake {
 /// All mistakes, in order of their places.
 pub fn read(name: &str, text: &str) -> Result<Config, Vec<Mistake>> {
     let mut reader = Reader::default();
-    let at = |start: u32| Location { path: name.into(), start, end: start, via: Vec::new() };
+    let at = |start: u32| Location { file: FilePath::in_root(name), start, end: start, via: Vec::new() };
     for error in Stream::parse(text).errors {
         reader.mistake(at(error.offset), format!("not valid YAML: {}", error.message), "");
     }
@@ -458,7 +458,12 @@ impl Reader {
 
 fn place(node: NodeRef<'_>) -> Location {
     // Every node here is a token of the text, so it has a place.
-    node.location().unwrap_or(Location { path: super::FILE_NAME.into(), start: 0, end: 0, via: Vec::new() })
+    node.location().unwrap_or(Location {
+        file: FilePath::in_root(super::FILE_NAME),
+        start: 0,
+        end: 0,
+        via: Vec::new(),
+    })
 }
 
 #[cfg(test)]

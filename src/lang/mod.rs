@@ -1,3 +1,7 @@
-//! Languages, with no knowledge of Kubernetes.
+//! Languages, which know nothing of Kubernetes: Go's grammars and templates, words for
+//! people, YAML.
 
+pub(crate) mod go;
 pub(crate) mod template;
+pub(crate) mod text;
+pub(crate) mod yaml;

@@ -8,13 +8,13 @@ use super::{
     Suppressions, fingerprint, patches, shared,
 };
 use crate::config::{Config, RuleLevel};
+use crate::files::{Content, File, Snapshot, Unreadable};
+use crate::lang::text::suggest;
+use crate::lang::yaml::{FilePath, Location};
 use crate::model::kinds;
 use crate::model::{Certainty, Unchecked};
-use crate::repo::{Content, File, Snapshot, Unreadable};
-use crate::text::suggest;
 use crate::world::entry::{is_archive, is_leftover};
 use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
-use crate::yaml::Location;
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -137,8 +137,8 @@ fn run_all(
         outcome.not_checked.add(Unchecked::PathNotUtf8, path.clone());
     }
     let files = looked_at(world, &scope, &mut outcome.not_checked);
-    let reported: FxHashSet<&str> =
-        files.iter().filter(|file| !snapshot.is_generated(file)).map(|file| &*file.path).collect();
+    let reported: FxHashSet<FilePath> =
+        files.iter().filter(|file| !snapshot.is_generated(file)).map(|file| file.name()).collect();
     outcome.files = files.len();
     outcome.documents = files
         .iter()
@@ -146,8 +146,9 @@ fn run_all(
             snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()).count()
         })
         .sum();
-    let read: FxHashSet<&str> = files.iter().map(|file| &*file.path).collect();
-    outcome.objects = snapshot.objects().iter().filter(|object| read.contains(&*object.source.path)).count();
+    let read: FxHashSet<FilePath> = files.iter().map(|file| file.name()).collect();
+    let objects = snapshot.objects().iter().chain(snapshot.beside().flat_map(Snapshot::objects));
+    outcome.objects = objects.filter(|object| read.contains(&object.source.file)).count();
     outcome.clusters = world
         .clusters
         .iter()
@@ -179,13 +180,14 @@ fn run_all(
     // What shows or tests something may be wrong on purpose; what was put aside
     // nobody will mend.
     for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
-        let path = &finding.location.path;
+        let file = &finding.location.file;
+        let path = file.shown();
         let most = match () {
             () if is_archive(path) => Level::Info,
             () if is_leftover(path) => Level::Warning,
             () => continue,
         };
-        if finding.level > most && world.is_outside(path) {
+        if finding.level > most && world.is_outside(file) {
             finding.level = most;
         }
     }
@@ -201,11 +203,11 @@ fn run_all(
     let suppressions = Suppressions::collect(snapshot, files.iter().map(|file| &***file));
     let mut dropped: Vec<(Unchecked, String)> = Vec::new();
     let mut keep = |finding: Finding| {
-        let path = &*finding.location.path;
-        if !reported.contains(path) {
+        let file = &finding.location.file;
+        if !reported.contains(file) {
             // What is excluded is wanted so; what a program made is not read by all.
-            if read.contains(path) {
-                dropped.push((Unchecked::GeneratedFile, format!("{path}: {}", finding.rule.id)));
+            if read.contains(file) {
+                dropped.push((Unchecked::GeneratedFile, format!("{file}: {}", finding.rule.id)));
             }
             return;
         }
@@ -256,10 +258,16 @@ fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotCheck
         if is_baseline || scope.excluded(&file.path) {
             continue;
         }
-        match skip_reason(snapshot, file) {
+        let is_test = || snapshot.is_test(file) && !world.is_applied(file);
+        match skip_reason(snapshot, file).or_else(|| is_test().then_some(Unchecked::TestSuite)) {
+            // What a generator takes as bytes is nobody's manifest.
+            Some(Unchecked::Template) if world.inputs.contains(&*file.path) => {}
             Some(reason) => not_checked.add(reason, file.path.to_string()),
             None => files.push(file),
         }
+    }
+    if scope.is_whole() {
+        files.extend(world.files_beside().into_iter().filter(|file| skip_reason(snapshot, file).is_none()));
     }
     files
 }
@@ -267,7 +275,7 @@ fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotCheck
 /// Those of them that are manifests: generators take bytes, and whether these are some
 /// is nobody's business.
 fn manifests<'w>(world: &World, files: &[&'w Arc<File>]) -> Vec<&'w Arc<File>> {
-    files.iter().copied().filter(|file| !world.inputs.contains(&*file.path)).collect()
+    files.iter().copied().filter(|file| !world.inputs.contains(&file.path)).collect()
 }
 
 /// Runs the rules, those whose answer is not kept; what came of each subject, if that is
@@ -417,8 +425,8 @@ fn merge(mut findings: Vec<Finding>) -> Vec<Finding> {
     let mut known: FxHashMap<_, usize> = FxHashMap::default();
     let mut several: Vec<bool> = Vec::new();
     for finding in findings {
-        let Location { path, start, end, .. } = &finding.location;
-        let text = (path.clone(), *start, *end);
+        let Location { file, start, end, .. } = &finding.location;
+        let text = (file.clone(), *start, *end);
         match known.entry((text, finding.rule.id, finding.path.clone(), finding.value.clone())) {
             Entry::Occupied(at) => {
                 let first = &mut merged[*at.get()];
@@ -464,7 +472,7 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
                 }
                 BuildOutcome::Built { partial, .. } => {
                     for (reason, what, location) in partial {
-                        let place = location.as_ref().map(|location| (location.path.clone(), location.start));
+                        let place = location.as_ref().map(|location| (location.file.clone(), location.start));
                         if seen.insert((*reason, what.clone(), place)) {
                             not_checked.add(*reason, what.clone());
                         }
@@ -474,7 +482,9 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
             }
         }
         for (_, object) in world.members(cluster) {
-            if object.id.is(kinds::OPERATOR, "ResourceSet") && !cluster.expanded.contains(&object.id) {
+            if object.id.is(kinds::OPERATOR, "ResourceSet")
+                && !cluster.sets.iter().any(|set| set.id == object.id)
+            {
                 not_checked.add(Unchecked::ResourceSet, object.id.to_string());
             }
         }
@@ -490,7 +500,7 @@ fn is_complete(world: &World) -> bool {
 
 /// Order of output: path, position, rule, title.
 pub(crate) fn sort(findings: &mut [Finding]) {
-    let key = |location: &Location| (location.path.clone(), location.start);
+    let key = |location: &Location| (location.file.clone(), location.start);
     findings.sort_by(|a, b| {
         key(&a.location)
             .cmp(&key(&b.location))
@@ -502,7 +512,7 @@ pub(crate) fn sort(findings: &mut [Finding]) {
 /// Why a manifest file is not looked at, when it isn't. Undecodable and oversized files
 /// are findings, not skips.
 fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<Unchecked> {
-    use crate::repo::FileKind;
+    use crate::files::FileKind;
     match &file.kind {
         FileKind::Symlink(_) => return Some(Unchecked::Symlink),
         FileKind::Submodule => return Some(Unchecked::Submodule),
@@ -559,6 +569,11 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
+    /// Whether findings are wanted wherever they are.
+    fn is_whole(&self) -> bool {
+        self.options.focus.iter().all(String::is_empty)
+    }
+
     fn excluded(&self, path: &str) -> bool {
         let focus = &self.options.focus;
         let below = |wanted: &String| {
@@ -611,7 +626,8 @@ impl Scope<'_> {
             None if rule.default => Some(rule.level),
             level => level,
         };
-        let here = self.config.override_level(&finding.location.path, rule.id, group);
+        let path = finding.location.file.of_root();
+        let here = path.and_then(|path| self.config.override_level(path, rule.id, group));
         let level = here.or(general).unwrap_or(Level::Off);
         // What a finding lowers itself stays lowered.
         if finding.level < rule.level { level.min(finding.level) } else { level }

@@ -1,9 +1,9 @@
 //! A finding and what it carries: places, reasons, fixes, a fingerprint.
 
 use super::{Level, Rule};
+use crate::lang::yaml::edit::{self, Operation, Wanted};
+use crate::lang::yaml::{Location, NodeRef, Source, WorkPath};
 use crate::model::ObjectId;
-use crate::yaml::edit::{self, Operation, Wanted};
-use crate::yaml::{Location, NodeRef, Source};
 use std::sync::Arc;
 
 /// A reported defect.
@@ -90,8 +90,8 @@ pub struct Fix {
 /// One byte-range replacement in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Relative to the root.
-    pub path: Arc<str>,
+    /// The file.
+    pub path: WorkPath,
     /// First byte replaced.
     pub start: u32,
     /// One past the last byte replaced.
@@ -197,16 +197,18 @@ impl Finding {
         applicability: Applicability,
         operations: Vec<Operation>,
     ) -> &mut Finding {
+        // What lies in another tree is told, and never changed.
+        let Some(path) = source.file.writable() else { return self };
         let mut fix = Fix { title: title.into(), applicability, operations: Vec::new(), edits: Vec::new() };
         for operation in operations {
             let Ok(compiled) = edit::compile(&source.stream, source.index, &operation) else { return self };
             fix.edits.extend(compiled.edits.into_iter().map(|edit| Edit {
-                path: source.path.clone(),
+                path: path.clone(),
                 start: edit.start,
                 end: edit.end,
                 text: edit.text,
             }));
-            fix.operations.push(Wanted { path: source.path.clone(), document: source.index, operation });
+            fix.operations.push(Wanted { path: path.clone(), document: source.index, operation });
         }
         fix.edits.sort_by_key(|edit| (edit.start, edit.end));
         if fix.edits.windows(2).all(|pair| pair[0].end <= pair[1].start) && !fix.edits.is_empty() {

@@ -2,9 +2,9 @@
 //! without cluster, field path and offending value. Not file, line or message.
 
 use super::Finding;
+use crate::lang::yaml::{NodeRef, pointer_segments};
 use crate::model::ObjectId;
 use crate::world::World;
-use crate::yaml::{NodeRef, pointer_segments};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
@@ -92,7 +92,7 @@ fn item_identity(item: NodeRef<'_>, index: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::parse_nodes;
+    use crate::lang::yaml::parse_nodes;
 
     #[test]
     fn items_are_named_by_what_they_are() {

@@ -24,8 +24,8 @@
 use super::view::Looks;
 use super::{Context, Finding, Reporter, Rule};
 use crate::config::Config;
-use crate::model::{ObjectId, Unchecked};
-use crate::repo::{File, join};
+use crate::files::{File, join};
+use crate::model::{Maker, ObjectId, Unchecked};
 use crate::world::same::is_same_applied;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use rustc_hash::FxHashMap;
@@ -325,12 +325,13 @@ impl<'m> Kept<'m> {
             Twin::Alike(at, numbers) => {
                 let now = &world.clusters[cluster as usize].members[member as usize];
                 let before = &last.clusters[old as usize].members[before as usize];
-                let same_applied = match (now.applied_by, before.applied_by) {
-                    (Some(now), Some(before)) => numbers[now as usize] == Some(before),
-                    (None, None) => true,
-                    _ => false,
+                let same_maker = match (now.maker, before.maker) {
+                    (Maker::Kustomization(now), Maker::Kustomization(before)) => {
+                        numbers[now as usize] == Some(before)
+                    }
+                    (now, before) => now == before,
                 };
-                *at == old && same_applied && now.target == before.target
+                *at == old && same_maker && now.target == before.target
             }
             Twin::Other => false,
         }

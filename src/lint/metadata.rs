@@ -1,11 +1,11 @@
 //! The label and annotation maps of an object, its own and those that it hands
 //! down to others, for rules about keys and values.
 
+use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::{EntryRef, NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::keys::{FLUX, Kinds, Standing};
-use crate::yaml::edit::{Content, Operation, Place, Prune};
-use crate::yaml::{EntryRef, NodeRef, pointer_join};
 use std::borrow::Cow;
 
 /// A label or annotation map.

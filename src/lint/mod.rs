@@ -27,8 +27,8 @@ pub(crate) use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView
 
 pub(crate) use crate::config::Level;
 
+use crate::lang::yaml::Location;
 use crate::model::{ObjectId, Unchecked};
-use crate::yaml::Location;
 
 /// A family of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

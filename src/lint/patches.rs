@@ -1,16 +1,15 @@
 //! Patches that no effective object shows: their target is not here, nothing builds the
 //! kustomization that names them, or they change what a controller makes at run time.
 
-use crate::kustomize::{FILE_NAMES, documents_in};
+use crate::build::kustomize::{FILE_NAMES, documents_in};
+use crate::files::join;
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Value, pointer_segments};
 use crate::model::{ObjectId, kinds};
-use crate::repo::join;
 use crate::schema::explain::kinds_of;
 use crate::schema::{Options, TableKind, Types, schema_at, table};
 use crate::world::World;
 use crate::world::schemas::Found;
-use crate::yaml::{Location, Node, NodeRef, Value, pointer_segments};
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
 
 /// Items of a list that an operation of a JSON patch may name.
 const ITEMS: usize = 64;
@@ -75,8 +74,8 @@ struct Collected<'w> {
 impl Collected<'_> {
     fn of_files(&mut self) {
         let snapshot = &*self.world.snapshot;
-        let place = |location: &Location| (location.path.clone(), location.start);
-        let used: FxHashSet<(Arc<str>, u32)> = self
+        let place = |location: &Location| (location.file.clone(), location.start);
+        let used: FxHashSet<(FilePath, u32)> = self
             .world
             .objects
             .iter()
@@ -267,7 +266,7 @@ fn written(
     for (at, segment) in segments.iter().enumerate().rev() {
         let above: String = segments[..at]
             .iter()
-            .fold(String::new(), |above, segment| crate::yaml::pointer_join(&above, segment));
+            .fold(String::new(), |above, segment| crate::lang::yaml::pointer_join(&above, segment));
         let parent = schema_at(schema, &above);
         let is_list = parent.is_some_and(|parent| parent.types.has(Types::ARRAY));
         node = match is_list {

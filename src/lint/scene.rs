@@ -1,15 +1,15 @@
 //! What all rules about events look at: the alerts of a cluster, and whose events they
 //! get.
 
+use crate::lang::yaml::{EntryRef, Known, NodeRef};
 use crate::model::kinds::SOURCE;
 use crate::model::text::Text;
-use crate::simulate::alerts::{Alert, EventSource, Subject, any, source_selects};
-use crate::simulate::events::EVENT_PREFIX;
-use crate::simulate::events::controllers::emitter_of;
-use crate::simulate::events::objects::labels_of;
-use crate::simulate::events::simulate::{Item, Notifier, items};
+use crate::simulate::notify::EVENT_PREFIX;
+use crate::simulate::notify::alerts::{Alert, EventSource, Subject, any, source_selects};
+use crate::simulate::notify::controllers::emitter_of;
+use crate::simulate::notify::objects::labels_of;
+use crate::simulate::notify::simulate::{Item, Notifier, items};
 use crate::world::{ApplyTarget, Cluster, World};
-use crate::yaml::{EntryRef, Known, NodeRef};
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;

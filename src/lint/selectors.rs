@@ -1,8 +1,8 @@
 //! Which label and annotation keys something in the repository looks for.
 
-use crate::repo::Snapshot;
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{NodeRef, Source};
+use crate::files::Snapshot;
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{NodeRef, Source};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 

@@ -3,12 +3,11 @@
 //! one mistake is one finding.
 
 use super::{Finding, Group, Level};
+use crate::lang::text::counted;
+use crate::lang::yaml::{FilePath, Location, NodeRef};
 use crate::model::ObjectId;
-use crate::text::counted;
 use crate::world::{Effective, World};
-use crate::yaml::{Location, NodeRef};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
 
 /// Findings of one rule in one file that are reported. More help nobody, and an
 /// attacker writes a million of them in a few kilobytes.
@@ -20,9 +19,9 @@ pub(super) fn cap(findings: &mut Vec<Finding>) {
     if findings.len() <= MOST {
         return;
     }
-    let mut counts: FxHashMap<(&'static str, Arc<str>), (usize, Level)> = FxHashMap::default();
+    let mut counts: FxHashMap<(&'static str, FilePath), (usize, Level)> = FxHashMap::default();
     for finding in findings.iter() {
-        let key = (finding.rule.id, finding.location.path.clone());
+        let key = (finding.rule.id, finding.location.file.clone());
         let (count, level) = counts.entry(key).or_insert((0, finding.level));
         *count += 1;
         *level = finding.level.max(*level);
@@ -30,9 +29,9 @@ pub(super) fn cap(findings: &mut Vec<Finding>) {
     if counts.values().all(|(count, _)| *count <= MOST) {
         return;
     }
-    let mut seen: FxHashMap<(&'static str, Arc<str>), usize> = FxHashMap::default();
+    let mut seen: FxHashMap<(&'static str, FilePath), usize> = FxHashMap::default();
     findings.retain_mut(|finding| {
-        let key = (finding.rule.id, finding.location.path.clone());
+        let key = (finding.rule.id, finding.location.file.clone());
         let (total, level) = counts[&key];
         let seen = seen.entry(key).or_insert(0);
         *seen += 1;
@@ -59,18 +58,18 @@ pub(super) fn withhold_fixes(world: &World, findings: &mut [Finding]) {
     if !findings.iter().any(has_fixes) {
         return;
     }
-    let mut by_file: FxHashMap<Arc<str>, Vec<&Effective>> = FxHashMap::default();
-    let mut ids: FxHashSet<(Arc<str>, &ObjectId)> = FxHashSet::default();
+    let mut by_file: FxHashMap<FilePath, Vec<&Effective>> = FxHashMap::default();
+    let mut ids: FxHashSet<(FilePath, &ObjectId)> = FxHashSet::default();
     for object in &world.objects {
         if let Some(location) = object.node.get_ref().location() {
-            ids.insert((location.path.clone(), &object.id));
-            by_file.entry(location.path).or_default().push(object);
+            ids.insert((location.file.clone(), &object.id));
+            by_file.entry(location.file).or_default().push(object);
         }
     }
     let all: Vec<&Effective> = world.objects.iter().collect();
     let mut fed = Fed::default();
     for finding in findings.iter_mut().filter(|finding| has_fixes(finding)) {
-        let path = &finding.location.path;
+        let path = &finding.location.file;
         let own_text = finding.objects.iter().all(|id| ids.contains(&(path.clone(), id)));
         let objects: FxHashSet<&ObjectId> = finding.objects.iter().collect();
         // The text of a patch may feed the objects of any file.
@@ -85,18 +84,18 @@ pub(super) fn withhold_fixes(world: &World, findings: &mut [Finding]) {
 }
 
 /// A place: path, start and end.
-type Place = (Arc<str>, u32, u32);
+type Place = (FilePath, u32, u32);
 
 fn place_of(location: Location) -> Place {
-    (location.path, location.start, location.end)
+    (location.file, location.start, location.end)
 }
 
 /// Which objects take a field, or its key, from a place: read once for each field
 /// that findings are about, of the objects of a file or of all.
 #[derive(Default)]
 struct Fed<'w> {
-    values: FxHashMap<(Option<Arc<str>>, String), Objects<'w>>,
-    keys: FxHashMap<(Option<Arc<str>>, String), Objects<'w>>,
+    values: FxHashMap<(Option<FilePath>, String), Objects<'w>>,
+    keys: FxHashMap<(Option<FilePath>, String), Objects<'w>>,
 }
 
 type Objects<'w> = FxHashMap<Place, Vec<&'w ObjectId>>;
@@ -105,7 +104,7 @@ impl<'w> Fed<'w> {
     /// Whether the text of a finding feeds the same field of objects beside its own.
     fn any_besides(
         &mut self,
-        file: Option<&Arc<str>>,
+        file: Option<&FilePath>,
         objects: &[&'w Effective],
         finding: &Finding,
         own: &FxHashSet<&ObjectId>,
@@ -153,7 +152,7 @@ pub(super) fn give_way(findings: Vec<Finding>) -> Vec<Finding> {
     }
     let yields = |finding: &Finding| finding.rule.id == "ambiguous-scalar";
     let same = |one: &Finding, two: &Finding| {
-        let place = |finding: &Finding| (finding.location.path.clone(), finding.location.start);
+        let place = |finding: &Finding| (finding.location.file.clone(), finding.location.start);
         let field = || {
             !one.path.is_empty()
                 && one.path == two.path
@@ -161,17 +160,17 @@ pub(super) fn give_way(findings: Vec<Finding>) -> Vec<Finding> {
         };
         place(one) == place(two) || field()
     };
-    let mut by_place: FxHashMap<(&str, u32), Vec<usize>> = FxHashMap::default();
+    let mut by_place: FxHashMap<(&FilePath, u32), Vec<usize>> = FxHashMap::default();
     let mut by_field: FxHashMap<(&str, &ObjectId), Vec<usize>> = FxHashMap::default();
     for (at, finding) in findings.iter().enumerate() {
-        by_place.entry((&finding.location.path, finding.location.start)).or_default().push(at);
+        by_place.entry((&finding.location.file, finding.location.start)).or_default().push(at);
         for object in &finding.objects {
             by_field.entry((&finding.path, object)).or_default().push(at);
         }
     }
     let mut dropped: Vec<bool> = vec![false; findings.len()];
     for (at, finding) in findings.iter().enumerate().filter(|(_, finding)| is_schema(finding)) {
-        let beside = by_place.get(&(&*finding.location.path, finding.location.start));
+        let beside = by_place.get(&(&finding.location.file, finding.location.start));
         let about = finding.objects.iter().filter_map(|object| by_field.get(&(&*finding.path, object)));
         for other in beside.into_iter().chain(about).flatten().copied().filter(|other| *other != at) {
             let told = &findings[other];

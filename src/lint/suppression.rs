@@ -2,9 +2,10 @@
 //! the head of a block; `# forebay: ignore-file[rule-id] reason`; the object
 //! annotation `forebay.dev/ignore: "rule-id: reason; …"`.
 
-use crate::repo::{File, Snapshot};
-use crate::yaml::Location;
-use crate::yaml::tape::Document;
+use crate::files::{File, Snapshot};
+use crate::lang::yaml::tape::Document;
+use crate::lang::yaml::{FilePath, Location, Source, Tree};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,7 +35,7 @@ impl Suppression {
 /// All suppressions of a snapshot, by file.
 #[derive(Debug, Default)]
 pub struct Suppressions {
-    files: rustc_hash::FxHashMap<String, Vec<Suppression>>,
+    files: FxHashMap<FilePath, Vec<Suppression>>,
     malformed: Vec<(Location, String)>,
 }
 
@@ -45,21 +46,27 @@ impl Suppressions {
     /// Collect those of the given files.
     pub fn collect<'f>(snapshot: &Snapshot, files: impl Iterator<Item = &'f File>) -> Suppressions {
         let mut all = Suppressions::default();
+        let mut beside: FxHashSet<FilePath> = FxHashSet::default();
         let own_name = memchr::memmem::Finder::new("forebay");
         for file in files {
             let Some(stream) = snapshot.stream(file) else { continue };
+            if file.tree != Tree::Root {
+                beside.insert(file.name());
+            }
             if own_name.find(stream.text.as_bytes()).is_none() {
                 continue;
             }
             let mut found = Vec::new();
             for source in snapshot.sources(file) {
-                comments(source.document(), &stream.text, &file.path, &mut found, &mut all.malformed);
+                comments(source, &mut found, &mut all.malformed);
             }
             if !found.is_empty() {
-                all.files.insert(file.path.to_string(), found);
+                all.files.insert(file.name(), found);
             }
         }
-        for object in snapshot.objects() {
+        let others = snapshot.beside().flat_map(Snapshot::objects);
+        let others = others.filter(|object| beside.contains(&object.source.file));
+        for object in snapshot.objects().iter().chain(others) {
             let node = object.node.get_ref();
             let Some(entry) = node.at("/metadata/annotations").and_then(|map| map.entry(ANNOTATION)) else {
                 continue;
@@ -69,7 +76,7 @@ impl Suppressions {
             else {
                 continue;
             };
-            let list = all.files.entry(location.path.to_string()).or_default();
+            let list = all.files.entry(location.file.clone()).or_default();
             for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
                 let (rule, reason) = part.split_once(':').unwrap_or((part, ""));
                 list.push(Suppression {
@@ -88,7 +95,7 @@ impl Suppressions {
     /// The suppression that silences a finding of `rule` at `location`, or at a
     /// place that its value went through. All that do count as used.
     pub fn silencing(&self, rule: &str, location: &Location) -> Option<&Suppression> {
-        let list = self.files.get(&*location.path).map_or(&[][..], Vec::as_slice);
+        let list = self.files.get(&location.file).map_or(&[][..], Vec::as_slice);
         let mut here = None;
         for suppression in list.iter().filter(|suppression| suppression.rule == rule) {
             if suppression.covers.contains(&location.start) {
@@ -111,20 +118,15 @@ impl Suppressions {
     }
 }
 
-fn comments(
-    document: &Document,
-    text: &str,
-    path: &std::sync::Arc<str>,
-    out: &mut Vec<Suppression>,
-    malformed: &mut Vec<(Location, String)>,
-) {
+fn comments(source: &Source, out: &mut Vec<Suppression>, malformed: &mut Vec<(Location, String)>) {
+    let (document, text) = (source.document(), &source.stream.text);
     for comment in &document.comments {
         let written = &text[comment.start as usize..comment.end as usize];
         let Some(body) = written.trim_start_matches('#').trim_start().strip_prefix("forebay:") else {
             continue;
         };
         let location =
-            Location { path: path.clone(), start: comment.start, end: comment.end, via: Vec::new() };
+            Location { file: source.file.clone(), start: comment.start, end: comment.end, via: Vec::new() };
         let Some((whole_file, rules, reason)) = directive(body.trim_start()) else {
             malformed.push((location, body.trim().to_owned()));
             continue;
@@ -181,7 +183,7 @@ fn covered(document: &Document, text: &str, comment: u32) -> Range<u32> {
         let key = first.max(1);
         // A line's first token may be a collection that starts with the key.
         let key = (key..tokens.len())
-            .find(|index| matches!(tokens[*index].kind, crate::yaml::tape::TokenKind::Scalar(_)))?;
+            .find(|index| matches!(tokens[*index].kind, crate::lang::yaml::tape::TokenKind::Scalar(_)))?;
         tokens
             .get(tokens[key].next as usize)
             .filter(|value| value.start >= tokens[key].end)

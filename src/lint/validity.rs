@@ -41,6 +41,8 @@ pub struct Judged<'a> {
     pub cluster: Option<&'a Cluster>,
     /// Releases that take it, where the cluster's own doesn't.
     pub taken: Option<Taken>,
+    /// The file with the definition, where nothing here applies it.
+    pub file: Option<&'a Arc<str>>,
 }
 
 /// Releases that take what the cluster's own doesn't.
@@ -82,7 +84,7 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
     for (index, member) in &effective.members {
         let cluster = &context.world.clusters[*index as usize];
         let member = &cluster.members[*member as usize];
-        let is_applied = is_stated(cluster) && member.applied_by.is_some();
+        let is_applied = is_stated(cluster) && member.maker.kustomization().is_some();
         match context.world.schemas.of_member(context.world, *index as usize, &member.target, view.id) {
             Found::Judge(judge) => {
                 let level = if is_applied { level_of(&judge) } else { Level::Warning };
@@ -167,6 +169,7 @@ fn take_in<'a>(
                 clusters,
                 cluster,
                 taken,
+                file: judge.file,
             }),
         }
     }

@@ -11,14 +11,14 @@ use super::scene::Scene;
 use super::selectors::Selectors;
 use super::{Rule, Suppressions, validity};
 use crate::config::Config;
+use crate::files::{Blob, File, Snapshot, Unreadable};
+use crate::lang::text::Words;
+use crate::lang::yaml::{NodeRef, Source, Stream};
 use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
-use crate::repo::{Blob, File, Snapshot, Unreadable};
 use crate::simulate::suspend::{Suspension, suspension};
-use crate::text::Words;
 use crate::world::versions::Settings;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member, OpenerCause, World};
-use crate::yaml::{NodeRef, Source, Stream};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -278,15 +278,15 @@ impl<'a> ObjectView<'a> {
 
     /// The Flux Kustomizations that apply it; none for orphans, loose objects
     /// and overlays of a repository without entry points.
-    pub fn applied_by(&self) -> impl Iterator<Item = (&'a Cluster, &'a Applied)> {
-        self.memberships()
-            .filter(|(cluster, _)| cluster.name.is_some())
-            .filter_map(|(cluster, member)| Some((cluster, &cluster.applied[member.applied_by? as usize])))
+    pub fn appliers(&self) -> impl Iterator<Item = (&'a Cluster, &'a Applied)> {
+        self.memberships().filter(|(cluster, _)| cluster.name.is_some()).filter_map(|(cluster, member)| {
+            Some((cluster, &cluster.applied[member.maker.kustomization()? as usize]))
+        })
     }
 
     /// Whether it reaches a cluster through a build (kustomize re-emits values).
     pub fn is_built(&self) -> bool {
-        self.memberships().any(|(_, member)| member.applied_by.is_some())
+        self.memberships().any(|(_, member)| member.maker.kustomization().is_some())
     }
 
     /// Settings of the clusters that hold it; rules that depend on a version

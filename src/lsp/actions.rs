@@ -6,14 +6,14 @@ use super::hover;
 use super::place::{Spot, memberships};
 use super::position::Mapping;
 use super::state::{Found, State};
+use crate::files::Snapshot;
+use crate::lang::text::clean;
 use crate::lint::Applicability;
-use crate::repo::Snapshot;
 use crate::rewrite::ignore::{self, Ignore};
 use crate::rewrite::subject::{Subject, Via, prove};
 use crate::rewrite::suspend::{Aim, default_via, is_suspendable, is_suspended_by_field};
 use crate::rewrite::{self, FileChange, Wanted, patch};
 use crate::simulate::suspend::suspension;
-use crate::text::clean;
 use crate::world::ApplyTarget;
 use lsp_types::{
     CodeAction, CodeActionDisabled, CodeActionKind, CodeActionParams, Diagnostic, NumberOrString, Position,
@@ -74,7 +74,7 @@ pub(super) fn actions(state: &State<'_>, parameters: &CodeActionParams, later: b
     let mut actions = Vec::new();
     let at_range = |found: &&Found| {
         let place = &found.finding.location;
-        *place.path == *path
+        place.file.is_at(&path)
             && state.range(&found.snapshot, place).is_some_and(|range| touches(range, parameters.range))
     };
     for found in state.findings().iter().filter(at_range) {

@@ -3,12 +3,12 @@
 
 use super::naming::named_by;
 use super::place::{Spot, memberships, seen};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::cluster_api_kinds::CORE;
 use crate::rewrite::refactor::class::Part;
 use crate::rewrite::refactor::{parts, template};
-use crate::simulate::propagation::WorkerKind;
+use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::world::{Cluster, Effective, World};
-use crate::yaml::{Location, NodeRef};
 
 /// A part of a class that a text names.
 #[derive(Clone)]
@@ -169,7 +169,7 @@ impl Named<'_> {
             return is_it.then_some(place).into_iter().collect();
         }
         let snapshot = &world.snapshot;
-        let stream = snapshot.file(&place.path).and_then(|file| snapshot.stream(file));
+        let stream = snapshot.find(&place.file).and_then(|file| snapshot.stream(file));
         let written = stream.and_then(|stream| stream.text.get(place.start as usize..place.end as usize));
         let starts = written.and_then(|written| template::places(written, &self.name).ok());
         let at = |start: usize| {

@@ -8,24 +8,24 @@ use super::naming::named_by;
 use super::place::{directory, memberships};
 use super::position::Ruler;
 use super::state::State;
+use crate::build::kustomize::FILE_NAMES;
 use crate::config::Feature;
-use crate::kustomize::FILE_NAMES;
+use crate::files::join;
+use crate::lang::text::clean;
+use crate::lang::yaml::edit::pointer_of;
+use crate::lang::yaml::{FilePath, NodeRef, Source, Stream, pointer_segments};
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::keys::{FLUX, Grammar, Shape};
 use crate::model::kinds::is_kustomization;
 use crate::model::references::{group_of, references};
 use crate::model::{ObjectId, keys};
-use crate::repo::join;
 use crate::rewrite::refactor::class::Part;
 use crate::rewrite::subject::home;
 use crate::schema::explain::{at, fields, type_of};
 use crate::schema::{Schema, table};
-use crate::text::clean;
 use crate::world::schemas::Found;
 use crate::world::{ApplyTarget, Cluster, Effective};
-use crate::yaml::edit::pointer_of;
-use crate::yaml::{NodeRef, Source, Stream, pointer_segments};
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, Range,
     TextDocumentPositionParams, TextEdit,
@@ -106,7 +106,7 @@ impl Gap {
             let stream = Arc::new(Stream::parse(&line.marked(is_key, whole)));
             (0..stream.documents.len() as u32).find_map(|document| {
                 let source = Source {
-                    path: path.into(),
+                    file: FilePath::in_root(path),
                     stream: stream.clone(),
                     index: document,
                     embed: None,
@@ -229,7 +229,7 @@ fn variables(state: &State<'_>, path: &str, text: &str, offset: usize) -> Vec<Of
 /// known.
 fn objects_in<'w>(state: &'w State<'_>, path: &str, id: Option<&ObjectId>) -> Vec<&'w Effective> {
     let own = state.world().objects.iter().filter(|object| {
-        let is_here = home(object).is_some_and(|home| *home.path == *path);
+        let is_here = home(object).is_some_and(|home| home.file.is_at(path));
         let same =
             |id: &ObjectId| id.kind == object.id.kind && (id.name == object.id.name || &*id.name == MARK);
         is_here && id.is_none_or(same)
@@ -319,8 +319,9 @@ fn names(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]
                     && (namespace.is_none() || object.id.namespace.as_deref() == namespace.as_deref())
             });
             if fits && !object.id.name.is_empty() && !object.id.is_unknown() && object.id != *id {
-                let detail =
-                    || format!("{} in {}", object.id, home(object).map_or("no file", |home| &home.path));
+                let detail = || {
+                    format!("{} in {}", object.id, home(object).map_or("no file", |home| home.file.shown()))
+                };
                 found.entry(object.id.name.to_string()).or_insert_with(detail);
             }
         }

@@ -2,9 +2,9 @@
 
 use super::state::{Found, State};
 use crate::config::{FILE_NAME, Level};
+use crate::lang::text::clean;
 use crate::lint::Finding;
 use crate::report::rule_url;
-use crate::text::clean;
 use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag,
     DocumentDiagnosticParams, DocumentDiagnosticReport, DocumentDiagnosticReportResult,
@@ -22,7 +22,7 @@ use std::str::FromStr;
 pub(super) fn all(state: &State<'_>) -> BTreeMap<String, Vec<Diagnostic>> {
     let mut files: BTreeMap<String, Vec<&Found>> = BTreeMap::new();
     for found in state.findings() {
-        files.entry(found.finding.location.path.to_string()).or_default().push(found);
+        files.entry(found.finding.location.file.to_string()).or_default().push(found);
     }
     let mut all: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
     for (path, found) in files {
@@ -79,8 +79,10 @@ fn diagnostic(state: &State<'_>, found: &Found, range: Range) -> Diagnostic {
         .iter()
         .filter_map(|related| {
             let range = state.range(&found.snapshot, &related.location)?;
-            let location =
-                lsp_types::Location { uri: state.uri(&related.location.path)?, range: first_line(range) };
+            let location = lsp_types::Location {
+                uri: state.uri(related.location.file.shown())?,
+                range: first_line(range),
+            };
             Some(DiagnosticRelatedInformation { location, message: clean(&related.message).into_owned() })
         })
         .collect();

@@ -3,8 +3,8 @@
 use super::hover;
 use super::place::{Spot, memberships};
 use super::state::State;
+use crate::lang::text::clean;
 use crate::report::objects::yaml;
-use crate::text::clean;
 use lsp_types::TextDocumentPositionParams;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;

@@ -5,14 +5,14 @@ use super::links::{definitions, expressions};
 use super::place::{Spot, memberships, objects_of};
 use super::planned::{self, Subject};
 use super::state::State;
+use crate::lang::text::{clean, counted, shorten};
+use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::model::ObjectId;
 use crate::model::kinds;
-use crate::simulate::alerts::selects;
-use crate::simulate::events::objects::{involved_object, labels_of};
-use crate::simulate::events::simulate::Notifier;
-use crate::text::{clean, counted, shorten};
+use crate::simulate::notify::alerts::selects;
+use crate::simulate::notify::objects::{involved_object, labels_of};
+use crate::simulate::notify::simulate::Notifier;
 use crate::world::{ApplyTarget, Cluster, Effective};
-use crate::yaml::{Known, Location, NodeRef};
 use lsp_server::{ErrorCode, Request, Response};
 use lsp_types::{CodeLens, Command, InlayHint, InlayHintLabel, Range, Uri};
 use rustc_hash::FxHashMap;
@@ -126,7 +126,7 @@ pub(super) fn lenses(state: &State<'_>, path: &str) -> Vec<CodeLens> {
         }
         if !spot.is_kustomization() {
             let objects = objects_of(state.world(), &spot);
-            if settings.applied_by {
+            if settings.appliers {
                 found.push((place.clone(), Ok(applied(state, &objects))));
             }
             if settings.alerts {
@@ -194,7 +194,7 @@ fn subject(state: &State<'_>, data: &Data) -> Option<Subject> {
     let path = state.path(&data.uri)?;
     let spot = documents(state, &path).into_iter().nth(data.document)?;
     let world = state.world();
-    let kustomization = spot.is_kustomization().then(|| spot.source.path.clone());
+    let kustomization = spot.is_kustomization().then(|| spot.source.file.shown().clone());
     let objects = objects_of(world, &spot).into_iter().flat_map(|object| {
         memberships(world, object).map(|(cluster, _)| (cluster.name.clone(), object.id.clone()))
     });
@@ -209,7 +209,7 @@ fn applied(state: &State<'_>, objects: &[&Effective]) -> String {
         .flat_map(|object| memberships(world, object))
         .filter(|(cluster, _)| cluster.name.is_some())
         .filter_map(|(cluster, member)| {
-            let id = &cluster.applied[member.applied_by? as usize].id;
+            let id = &cluster.applied[member.maker.kustomization()? as usize].id;
             Some(match &id.namespace {
                 Some(namespace) => format!("{namespace}/{}", id.name),
                 None => id.name.to_string(),

@@ -4,8 +4,10 @@
 use super::links::{definitions, meant_at, named_at, variable_at};
 use super::place::{Seen, Spot, memberships, objects_of, seen};
 use super::state::State;
-use crate::go::cron::CronSchedule;
-use crate::go::duration::GoDuration;
+use crate::lang::go::cron::CronSchedule;
+use crate::lang::go::duration::GoDuration;
+use crate::lang::text::clean;
+use crate::lang::yaml::{NodeRef, pointer_segments};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::keys::{FLUX, Key, Standing};
@@ -13,13 +15,11 @@ use crate::model::text::Text;
 use crate::report::objects::{place, yaml};
 use crate::report::schema::Field;
 use crate::schema::explain::{kinds_of, versions_of};
-use crate::simulate::gates::format_time;
-use crate::simulate::gates::objects::{Gating, is_gate, is_gateable};
-use crate::simulate::gates::timeline::{Range, State as Position, simulate};
+use crate::simulate::gating::format_time;
+use crate::simulate::gating::objects::{Gating, is_gate, is_gateable};
+use crate::simulate::gating::timeline::{Range, State as Position, simulate};
 use crate::simulate::suspend::{consequences, suspension};
-use crate::text::clean;
 use crate::world::{ApplyTarget, Cluster, Effective};
-use crate::yaml::{NodeRef, pointer_segments};
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use std::fmt::Write as _;
@@ -156,7 +156,7 @@ pub(super) fn about(state: &State<'_>, object: &Effective) -> String {
     out.push('\n');
     let lines = memberships(world, object).map(|(cluster, member)| {
         let mut line = cluster_name(cluster);
-        let by = member.applied_by.filter(|_| cluster.name.is_some());
+        let by = member.maker.kustomization().filter(|_| cluster.name.is_some());
         match by {
             Some(index) => {
                 let _ =
@@ -308,7 +308,7 @@ fn effective(state: &State<'_>, spot: &Spot<'_>) -> Option<(usize, String)> {
             None => "*not there*".to_owned(),
         };
         let origin =
-            node.and_then(NodeRef::location).filter(|at| *at.path != *spot.path() || !at.via.is_empty());
+            node.and_then(NodeRef::location).filter(|at| !at.file.is_at(spot.path()) || !at.via.is_empty());
         let origin = origin.map(|at| format!(", from {}", place(state.snapshot(), &at))).unwrap_or_default();
         let line = format!("{value}{origin}");
         match values.iter_mut().find(|(known, _)| *known == line) {

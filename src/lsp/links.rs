@@ -7,13 +7,13 @@ use super::place::{
     Spot, directory, is_kustomization_file, kustomization_in, memberships, objects_of, seen, visit,
 };
 use super::state::State;
+use crate::build::substitute::{Definition, Variables, parse};
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{FilePath, Location, NodeRef};
 use crate::model::ObjectId;
 use crate::model::kinds::is_kustomization;
-use crate::repo::{Snapshot, join};
 use crate::rewrite::subject::home;
-use crate::world::substitution::{Definition, Variables, parse};
 use crate::world::{Cluster, Effective, World};
-use crate::yaml::{Location, NodeRef};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn named_at<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<(&'w Effect
     for seen in seen(world, spot) {
         let all = named_by(&seen.object.id, seen.object.node.get_ref());
         let is_here = |named: &&Named| {
-            named.location.as_ref().is_some_and(|at| at.path == place.path && at.start == place.start)
+            named.location.as_ref().is_some_and(|at| at.file == place.file && at.start == place.start)
         };
         let in_map = |named: &&Named| {
             let rest = seen.pointer.strip_prefix(&named.pointer);
@@ -88,7 +88,7 @@ pub(super) fn path_at(world: &World, spot: &Spot<'_>) -> Vec<Arc<str>> {
             let Some(applied) = cluster.applied(object.id.namespace.as_deref(), &object.id.name) else {
                 continue;
             };
-            let path = applied.tree.as_ref().and_then(|tree| tree.repository_path(&applied.path));
+            let path = applied.tree.as_ref().and_then(|tree| tree.root_path(&applied.path));
             let path = path.map(|path| path.trim_matches('/').to_owned());
             let first = |path: &str| Some(snapshot.files_below(path).first()?.path.clone());
             if let Some(target) = path.and_then(|path| file(&path).or_else(|| first(&path)))
@@ -142,7 +142,7 @@ pub(super) fn definitions<'w>(world: &'w World, spot: &Spot<'_>, name: &str) -> 
     let mut known: Vec<(*const Cluster, u32)> = Vec::new();
     for object in objects_of(world, spot) {
         for (cluster, member) in memberships(world, object).filter(|(cluster, _)| cluster.name.is_some()) {
-            let Some(index) = member.applied_by else { continue };
+            let Some(index) = member.maker.kustomization() else { continue };
             if known.contains(&(std::ptr::from_ref(cluster), index)) {
                 continue;
             }
@@ -164,7 +164,9 @@ pub(super) fn definitions<'w>(world: &'w World, spot: &Spot<'_>, name: &str) -> 
 pub(super) fn variables_at(world: &World, objects: &[&Effective]) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     for (cluster, member) in objects.iter().flat_map(|object| memberships(world, object)) {
-        let Some(applied) = member.applied_by.and_then(|index| cluster.applied.get(index as usize)) else {
+        let Some(applied) =
+            member.maker.kustomization().and_then(|index| cluster.applied.get(index as usize))
+        else {
             continue;
         };
         let variables: Option<Variables> = world.variables(cluster, &applied.id, applied.node.get_ref());
@@ -193,7 +195,7 @@ pub(super) fn definition(state: &State<'_>, spot: &Spot<'_>) -> Vec<Location> {
     }
     if found.is_empty() {
         found.extend(path_at(world, spot).into_iter().map(|path| Location {
-            path,
+            file: FilePath::in_root(path),
             start: 0,
             end: 0,
             via: Vec::new(),
@@ -205,7 +207,7 @@ pub(super) fn definition(state: &State<'_>, spot: &Spot<'_>) -> Vec<Location> {
     if found.is_empty() {
         // The value that a patch decides.
         let decided = seen(world, spot).into_iter().filter_map(|seen| seen.node?.location());
-        found.extend(decided.filter(|at| *at.path != *spot.path()));
+        found.extend(decided.filter(|at| !at.file.is_at(spot.path())));
     }
     unique(found)
 }
@@ -213,13 +215,13 @@ pub(super) fn definition(state: &State<'_>, spot: &Spot<'_>) -> Vec<Location> {
 /// Where the name of the object stands that is written at a place.
 fn name_of(world: &World, home: &Location) -> Location {
     let objects = world.snapshot.objects().iter();
-    let stated = objects.filter(|object| object.source.path == home.path);
+    let stated = objects.filter(|object| object.source.file == home.file);
     let node = stated
         .map(|object| object.node.get_ref())
         .find(|node| node.location().is_some_and(|at| at.start == home.start));
     let name = node.and_then(|node| node.at("/metadata/name")?.location());
     name.unwrap_or_else(|| Location {
-        path: home.path.clone(),
+        file: home.file.clone(),
         start: home.start,
         end: home.start,
         via: Vec::new(),
@@ -229,7 +231,7 @@ fn name_of(world: &World, home: &Location) -> Location {
 fn unique(found: Vec<Location>) -> Vec<Location> {
     let mut unique: Vec<Location> = Vec::new();
     for place in found {
-        if !unique.iter().any(|known| known.path == place.path && known.start == place.start) {
+        if !unique.iter().any(|known| known.file == place.file && known.start == place.start) {
             unique.push(place);
         }
     }
@@ -274,7 +276,7 @@ pub(super) fn references_to(state: &State<'_>, spot: &Spot<'_>, declaration: boo
         }
         // Back from a base: who includes the file that states it, up to the clusters.
         if let Some(home) = home(object) {
-            found.extend(included_by(&world.snapshot, &home.path));
+            found.extend(home.file.of_root().into_iter().flat_map(|path| included_by(&world.snapshot, path)));
         }
         let patches = object.files.iter().filter(|(role, _)| *role == "patch");
         found.extend(patches.map(|(_, place)| place.clone()));
@@ -307,7 +309,7 @@ fn uses_of(world: &World, spot: &Spot<'_>, name: &str, defines: bool) -> Vec<Loc
         }
     };
     let is_wanted = |definition: &Option<Location>| {
-        let same = |one: &Location, other: &Location| one.path == other.path && one.start == other.start;
+        let same = |one: &Location, other: &Location| one.file == other.file && one.start == other.start;
         wanted.iter().any(|wanted| match (wanted, definition) {
             (Some(wanted), Some(definition)) => same(wanted, definition),
             _ => wanted.is_none() && definition.is_none(),
@@ -322,14 +324,16 @@ fn uses_of(world: &World, spot: &Spot<'_>, name: &str, defines: bool) -> Vec<Loc
             if !is_wanted(&variables.definition(name).and_then(|one| one.location.clone())) {
                 continue;
             }
-            let own = world.members(cluster).filter(|(member, _)| member.applied_by == Some(index as u32));
+            let own = world
+                .members(cluster)
+                .filter(|(member, _)| member.maker.kustomization() == Some(index as u32));
             files.extend(own.flat_map(|(_, object)| object.files.iter().map(|(_, place)| place)));
         }
     }
-    files.sort_by(|one, other| (&one.path, one.start).cmp(&(&other.path, other.start)));
-    files.dedup_by(|one, other| one.path == other.path);
-    for path in files.into_iter().map(|place| &place.path) {
-        let Some(file) = world.snapshot.file(path) else { continue };
+    files.sort_by(|one, other| (&one.file, one.start).cmp(&(&other.file, other.start)));
+    files.dedup_by(|one, other| one.file == other.file);
+    for file_name in files.into_iter().map(|place| &place.file) {
+        let Some(file) = world.snapshot.find(file_name) else { continue };
         for source in world.snapshot.sources(file) {
             for token in 0..source.document().tokens.len() as u32 {
                 for (used, range) in expressions(NodeRef::Source(source, token)) {

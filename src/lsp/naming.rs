@@ -1,11 +1,11 @@
 //! The objects that an object names.
 
 use super::place::visit;
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::ObjectId;
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::references::{group_of, references};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::{Location, NodeRef};
 
 /// An object that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! What stands at a place of a text, and which effective objects it is a part of.
 
 use super::state::State;
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::edit::pointer_of;
+use crate::lang::yaml::emit::DEPTH_LIMIT;
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{Location, NodeRef, Source, pointer_join};
 use crate::model::ObjectId;
-use crate::repo::{Snapshot, join};
 use crate::rewrite::subject::home;
 use crate::world::{Cluster, Effective, Member, World};
-use crate::yaml::edit::pointer_of;
-use crate::yaml::emit::DEPTH_LIMIT;
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{Location, NodeRef, Source, pointer_join};
 use lsp_types::TextDocumentPositionParams;
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ impl<'s> Spot<'s> {
 
     /// The file.
     pub(super) fn path(&self) -> &'s str {
-        &self.source.path
+        self.source.file.shown()
     }
 
     /// The bytes of what stands there: the key, or the value.
@@ -111,7 +111,7 @@ impl<'s> Spot<'s> {
 
     /// The last part of the pointer, as it is written.
     pub(super) fn name(&self) -> String {
-        crate::yaml::pointer_segments(&self.pointer).last().unwrap_or_default().into_owned()
+        crate::lang::yaml::pointer_segments(&self.pointer).last().unwrap_or_default().into_owned()
     }
 
     /// The object that the document states, an item of a list included: its node, and
@@ -168,7 +168,7 @@ pub(super) fn objects_of<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<&'w Effec
     let (node, _) = spot.object();
     let Some(place) = node.location().filter(|_| !spot.is_kustomization()) else { return Vec::new() };
     let stated = |object: &&Effective| {
-        home(object).is_some_and(|home| home.path == place.path && home.start == place.start)
+        home(object).is_some_and(|home| home.file == place.file && home.start == place.start)
     };
     let found: Vec<&Effective> = world.objects.iter().filter(stated).collect();
     if !found.is_empty() {
@@ -177,7 +177,7 @@ pub(super) fn objects_of<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<&'w Effec
     let is_here = |object: &&Effective| {
         object.files.iter().any(|(role, _)| *role == "patch")
             && any(object.node.get_ref(), 0, &mut |value| {
-                value.location().is_some_and(|at| at.path == place.path && within(&at, &place))
+                value.location().is_some_and(|at| at.file == place.file && within(&at, &place))
             })
     };
     world.objects.iter().filter(is_here).collect()
@@ -199,7 +199,7 @@ pub(super) fn seen<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<Seen<'w>> {
         visit(object.node.get_ref(), &mut String::new(), 0, &mut |pointer, value| {
             let is_it = |at: &Location| {
                 place.as_ref().is_some_and(|place| {
-                    at.path == place.path && (at.start, at.end) == (place.start, place.end)
+                    at.file == place.file && (at.start, at.end) == (place.start, place.end)
                 })
             };
             if exact.is_none() && value.location().as_ref().is_some_and(is_it) {

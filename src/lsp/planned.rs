@@ -4,10 +4,10 @@
 
 use super::Host;
 use crate::config::Config;
+use crate::files::Snapshot;
+use crate::lang::text::{clean, counted};
 use crate::model::{ObjectId, Severity};
 use crate::plan;
-use crate::repo::Snapshot;
-use crate::text::{clean, counted};
 use crate::world::World;
 use lsp_server::{ErrorCode, Message, RequestId, Response};
 use lsp_types::CodeLens;
@@ -164,7 +164,7 @@ fn work_out(base: ReadBase, sides: &Sides) -> Planned {
         cluster: effect.cluster,
         object: effect.object,
         severity: effect.severity,
-        causes: effect.causes.into_iter().map(|cause| cause.location.path).collect(),
+        causes: effect.causes.into_iter().map(|cause| cause.location.file.shown().clone()).collect(),
     });
     Ok((label, effects.collect()))
 }

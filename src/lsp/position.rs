@@ -1,6 +1,6 @@
 //! Positions and URIs of the protocol, and bytes and paths of the repository.
 
-use crate::yaml::LineIndex;
+use crate::lang::yaml::LineIndex;
 use lsp_types::{Position, PositionEncodingKind, Range, Uri};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

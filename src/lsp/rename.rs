@@ -6,13 +6,13 @@ use super::class;
 use super::links::{meant_at, variable_at};
 use super::place::{Spot, memberships};
 use super::state::State;
+use crate::files::Snapshot;
+use crate::lang::text::clean;
 use crate::model::ObjectId;
-use crate::repo::Snapshot;
 use crate::rewrite::refactor::class::{Part, PartOfClass};
 use crate::rewrite::refactor::variable::Variable;
 use crate::rewrite::refactor::{Refused, Rename, Series};
 use crate::rewrite::subject::{Subject, manifest_of};
-use crate::text::clean;
 use crate::world::{ApplyTarget, World};
 use lsp_types::{PrepareRenameResponse, RenameParams, TextDocumentPositionParams, WorkspaceEdit};
 use std::sync::Arc;
@@ -167,7 +167,7 @@ fn refusals(state: &State<'_>, refused: &[Refused]) -> String {
     let lines = refused.iter().map(|one| {
         let place = one.location.as_ref().map(|place| {
             let ((line, _), _) = state.snapshot().positions(place);
-            format!("{}:{line}: ", place.path)
+            format!("{}:{line}: ", place.file)
         });
         let help = if one.help.is_empty() { String::new() } else { format!("; {}", one.help) };
         clean(&format!("{}{}{help}", place.unwrap_or_default(), one.why)).into_owned()

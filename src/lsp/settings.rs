@@ -54,7 +54,8 @@ impl Default for InlayHints {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct CodeLens {
     /// Who applies an object.
-    pub(super) applied_by: bool,
+    #[serde(rename = "appliedBy")]
+    pub(super) appliers: bool,
     /// Which alerts tell of it.
     pub(super) alerts: bool,
     /// What the saved state does to it, compared with the base of plans.
@@ -63,7 +64,7 @@ pub(super) struct CodeLens {
 
 impl Default for CodeLens {
     fn default() -> Self {
-        CodeLens { applied_by: true, alerts: true, plan: true }
+        CodeLens { appliers: true, alerts: true, plan: true }
     }
 }
 

@@ -11,14 +11,14 @@ use super::position::{Encoding, Mapping, Ruler, path_of, uri_of};
 use super::settings::Settings;
 use super::{Failure, Host};
 use crate::config::{self, Config};
+use crate::files::{Snapshot, Store, git, is_manifest_path, read_named};
+use crate::lang::yaml::{FilePath, Location, Node, Tree};
 use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options};
 use crate::lint::{Finding, Group, Memo};
-use crate::repo::{Snapshot, Store, git, is_manifest_path, read_named};
 use crate::report::objects::{self, Masks};
 use crate::world::schemas::Schemas;
 use crate::world::{Effective, World};
-use crate::yaml::{Location, Node};
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -206,7 +206,7 @@ impl<'h> State<'h> {
     pub(super) fn uri(&self, path: &str) -> Option<Uri> {
         match self.documents.get(path) {
             Some(document) => Some(document.uri.clone()),
-            None => uri_of(&self.shown_root.join(path)),
+            None => uri_of(&joined(&self.shown_root, path)),
         }
     }
 
@@ -499,18 +499,32 @@ impl<'h> State<'h> {
 
     /// The range of one place of a snapshot.
     pub(super) fn range(&self, snapshot: &Snapshot, location: &Location) -> Option<Range> {
-        self.ranges(snapshot, &location.path, [(location.start, location.end)]).pop()?
+        self.ranges(snapshot, location.file.shown(), [(location.start, location.end)]).pop()?
     }
 
     /// A place of the view, for the editor.
     pub(super) fn location(&self, location: &Location) -> Option<lsp_types::Location> {
         let range = self.range(self.snapshot(), location).unwrap_or_default();
-        Some(lsp_types::Location { uri: self.uri(&location.path)?, range })
+        Some(lsp_types::Location { uri: self.uri(location.file.shown())?, range })
     }
 }
 
+/// The path of a file as seen from a root, which may lie beside it.
+fn joined(root: &Path, seen: &str) -> PathBuf {
+    let mut path = root.to_owned();
+    for part in seen.split('/') {
+        match part {
+            ".." => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path
+}
+
+/// The text of a file by its path as seen from the root, of whichever tree.
 fn text_of<'s>(snapshot: &'s Snapshot, path: &str) -> Option<&'s str> {
-    Some(&snapshot.stream(snapshot.file(path)?)?.text)
+    let beside = || snapshot.find(&FilePath::new(Tree::Outside, path));
+    Some(&snapshot.stream(snapshot.file(path).or_else(beside)?)?.text)
 }
 
 /// Whether a file says this: a byte order mark, which editors keep to themselves, and
@@ -531,7 +545,7 @@ fn is_broken(snapshot: &Snapshot, path: &str, before: &Snapshot) -> bool {
 
 /// Whether a file is no part of the repository, though it lies in its directory.
 fn is_outside(root: &Path, disk: &Snapshot, path: &str) -> bool {
-    use crate::repo::FileKind;
+    use crate::files::FileKind;
     match disk.file(path) {
         Some(file) => file.kind != FileKind::Regular,
         None => {

@@ -1,9 +1,9 @@
 //! Outlines: the objects of a file, and those of the repository.
 
 use super::state::State;
+use crate::lang::text::clean;
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::{Object, ObjectId};
-use crate::text::clean;
-use crate::yaml::{Location, NodeRef};
 use lsp_types::{DocumentSymbol, SymbolInformation, SymbolKind};
 
 /// The objects of a file, with the parts of each.
@@ -112,7 +112,7 @@ pub(super) fn of_workspace(state: &State<'_>, query: &str) -> Vec<SymbolInformat
             tags: None,
             deprecated: None,
             location: state.location(&place)?,
-            container_name: Some(clean(&object.source.path).into_owned()),
+            container_name: Some(clean(object.path()).into_owned()),
         })
     });
     symbols.take(LIMIT).collect()

@@ -1,7 +1,7 @@
 //! Objects of the source view: documents with apiVersion and kind, items of
 //! lists included.
 
-use crate::yaml::{Node, NodeRef, Source};
+use crate::lang::yaml::{Node, NodeRef, Source};
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -21,6 +21,13 @@ pub struct ObjectId {
     pub namespace: Option<Arc<str>>,
     /// `metadata.name`; empty where there is none.
     pub name: Arc<str>,
+}
+
+impl Object {
+    /// The path of its file, as seen from the root.
+    pub fn path(&self) -> &Arc<str> {
+        self.source.file.shown()
+    }
 }
 
 impl ObjectId {

@@ -3,9 +3,9 @@
 //! and `checkDependencies`, helm-controller `getSource`, image-reflector's
 //! `internal/controller` ACL, flux-operator `checkDependencies`.
 
+use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::model::kinds::{EXTENSIONS, HELM, IMAGE, KUSTOMIZE, NOTIFICATION, OPERATOR, SOURCE};
-use crate::yaml::NodeRef;
 
 /// What a reference is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

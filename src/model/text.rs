@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::yaml::{Holes, Known, NodeRef};
+use crate::lang::yaml::{Holes, Known, NodeRef};
 
 /// A string of an effective object: known, known in parts, or unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ mod tests {
             ("a: [x]", ""),
             ("a:", ""),
         ] {
-            let node = crate::yaml::parse_nodes("f.yaml", written).remove(0);
+            let node = crate::lang::yaml::parse_nodes("f.yaml", written).remove(0);
             let text = Text::of(node.get_ref().get("a").expect("the key"));
             assert_eq!(text.display(), shown, "{written}");
         }

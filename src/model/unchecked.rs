@@ -2,7 +2,7 @@
 //! words, and what would let each go away.
 
 use super::named::named;
-use crate::text::counted;
+use crate::lang::text::counted;
 
 named! {
     /// A reason of *not checked*, in the order in which they are listed.
@@ -43,6 +43,8 @@ named! {
         MissingGitObject = "missing-git-object",
         /// An object of Flux that no cluster applies.
         OrphanObject = "orphan-object",
+        /// A file tree beside the root's, which is the same on both sides of a plan.
+        OtherTree = "other-tree",
         /// Something that a build left out.
         PartialBuild = "partial-build",
         /// A file whose name is not UTF-8.
@@ -83,6 +85,8 @@ named! {
         Template = "template",
         /// A template that a ClusterClass names and that is not in the repository.
         TemplateNotHere = "template-not-here",
+        /// A file of a test suite of another tool.
+        TestSuite = "test-suite",
         /// A Kustomization beyond the number that are followed.
         TooManyKustomizations = "too-many-kustomizations",
         /// A field with an unknown part, on which it depends what is applied.
@@ -142,6 +146,7 @@ impl Unchecked {
             Unchecked::KustomizePlugin => ("kustomize plugin", ""),
             Unchecked::MissingGitObject => ("missing Git object", ""),
             Unchecked::OrphanObject => ("orphan object", ""),
+            Unchecked::OtherTree => ("other file tree", ""),
             Unchecked::PartialBuild => ("partial build", ""),
             Unchecked::PathNotUtf8 => ("path", " outside UTF-8"),
             Unchecked::Placeholder => ("placeholder", ""),
@@ -162,6 +167,7 @@ impl Unchecked {
             Unchecked::Symlink => ("symlink", ""),
             Unchecked::Template => ("template", ""),
             Unchecked::TemplateNotHere => ("template", " not here"),
+            Unchecked::TestSuite => ("file", " of test suites"),
             Unchecked::TooManyKustomizations => ("too many kustomizations", ""),
             Unchecked::UnknownField => ("unknown field", ""),
             Unchecked::UnknownKind => ("unknown kind", ""),
@@ -206,6 +212,9 @@ impl Unchecked {
                 "let a Kustomization of a cluster apply it, or name its cluster under `clusters` \
                             in .forebay.yaml"
             }
+            Unchecked::OtherTree => {
+                "plan its changes in its own repository; here it is the same on both sides"
+            }
             Unchecked::PathNotUtf8 => "give the file a name in UTF-8",
             Unchecked::Placeholder => {
                 "let a cluster substitute it, or name the variables under `injectedVariables` in \
@@ -227,6 +236,9 @@ impl Unchecked {
             Unchecked::SpecialFile => "put a plain file in its place",
             Unchecked::Submodule => "lint the submodule by itself: `--root DIRECTORY`",
             Unchecked::Symlink => "put a plain file in its place: artifacts of Flux hold no links",
+            Unchecked::TestSuite => {
+                "nothing: patterns of chainsaw, kuttl or gator and data of Go tests are no objects"
+            }
             Unchecked::Template => "lint what the template makes, such as the output of `helm template`",
             Unchecked::TooManyKustomizations => {
                 "look at fewer at a time: `--root`, or fewer `clusters` in .forebay.yaml"

@@ -53,6 +53,16 @@ impl Version {
         self
     }
 
+    /// Its minor in the numbering of `major`, for tables that know minors alone: 0
+    /// where its major is older, beyond all where it is newer.
+    pub fn minor_in(self, major: u32) -> u32 {
+        match self.major.cmp(&major) {
+            std::cmp::Ordering::Less => 0,
+            std::cmp::Ordering::Equal => self.minor,
+            std::cmp::Ordering::Greater => u32::MAX,
+        }
+    }
+
     /// Whether it is this minor version or a later one.
     pub fn at_least(self, major: u32, minor: u32) -> bool {
         (self.major, self.minor) >= (major, minor)
@@ -103,6 +113,14 @@ mod tests {
         {
             let version = Version::parse(text).expect("written above");
             assert_eq!(version.clamped(&FLUX).to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn minors_count_in_their_own_major_only() {
+        for (text, expected) in [("1.14.2", 14), ("0.35", 0), ("2.0", u32::MAX)] {
+            let version = Version::parse(text).expect("written above");
+            assert_eq!(version.minor_in(1), expected, "{text}");
         }
     }
 

@@ -7,13 +7,13 @@
 //! returns before it applies or prunes when the build fails.
 
 use super::{Effect, Key, Objects, Pair, Side, waits};
+use crate::build::kustomize::Class;
+use crate::build::substitute::{BadVariable, ProblemKind};
 use crate::config::Feature;
-use crate::kustomize::Class;
+use crate::lang::yaml::Location;
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::world::build::{BuildFailure, FailureKind};
-use crate::world::substitution::{BadVariable, ProblemKind};
 use crate::world::{Applied, Cluster, Effective, Outcome, World};
-use crate::yaml::Location;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,13 +72,13 @@ pub(super) fn keep<'w>(
         .map(|(index, standstill)| ((&standstill.applied.id.namespace, &standstill.applied.id.name), index))
         .collect();
     after.retain(|_, placed| {
-        let by = placed.applied_by.and_then(|by| at_rest.get(&(&by.id.namespace, &by.id.name)));
+        let by = placed.kustomization.and_then(|by| at_rest.get(&(&by.id.namespace, &by.id.name)));
         !by.is_some_and(|index| matches!(standstills[*index].why, Why::Fails(..)))
     });
     for (key, placed) in before {
         // The nearest that the head still has decides; one that is gone with
         // what applied it was not removed if that can't be built.
-        let mut by = placed.applied_by;
+        let mut by = placed.kustomization;
         for _ in 0..64 {
             let Some(applied) = by else { break };
             if let Some(index) = at_rest.get(&(&applied.id.namespace, &applied.id.name)) {
@@ -91,7 +91,7 @@ pub(super) fn keep<'w>(
             if head.applied(applied.id.namespace.as_deref(), &applied.id.name).is_some() {
                 break;
             }
-            by = applied.applied_by.and_then(|index| base.map(|cluster| &cluster.applied[index as usize]));
+            by = applied.parent.and_then(|index| base.map(|cluster| &cluster.applied[index as usize]));
         }
     }
     standstills
@@ -118,7 +118,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
 fn repaired(pair: &Pair<'_>, id: &ObjectId) -> Option<Effect> {
     let applied = pair.head?.applied(id.namespace.as_deref(), &id.name)?;
     let objects =
-        pair.after.values().filter(|placed| placed.applied_by.is_some_and(|by| by.id == *id)).count();
+        pair.after.values().filter(|placed| placed.kustomization.is_some_and(|by| by.id == *id)).count();
     let mut effect = Effect::new(pair, EffectKind::BuildsAgain, id);
     let counted = if objects == 1 { "1 object".to_owned() } else { format!("{objects} objects") };
     effect.reason = format!("builds again: {counted}");
@@ -213,7 +213,7 @@ fn failures(world: &World, cluster: &Cluster) -> Vec<Option<Failure>> {
     let mut failures: Vec<Option<Failure>> = cluster.applied.iter().map(failure).collect();
     let strict = cluster.settings.feature(Feature::StrictSubstitution).value == Some(true);
     for (member, object) in world.members(cluster).filter(|(_, object)| !object.problems.is_empty()) {
-        if let Some(index) = member.applied_by
+        if let Some(index) = member.maker.kustomization()
             && failures[index as usize].is_none()
         {
             failures[index as usize] = substitution(object, strict);

@@ -3,9 +3,9 @@
 //! through.
 
 use super::{Cause, Effect, Pair, Side};
+use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::{EffectKind, ObjectId};
 use crate::world::{Applied, Cluster, World};
-use crate::yaml::{Location, Via, ViaKind};
 use rustc_hash::FxHashMap;
 use similar::{ChangeTag, TextDiff};
 use std::collections::BTreeSet;
@@ -45,29 +45,30 @@ impl Changes {
         changes
     }
 
-    fn of(&self, side: Side, path: &str) -> &[Range<u32>] {
+    /// The changed lines of a file; other trees are the same on both sides.
+    fn of(&self, side: Side, file: &FilePath) -> &[Range<u32>] {
         let map = if side == Side::Base { &self.base } else { &self.head };
-        map.get(path).map(Vec::as_slice).unwrap_or_default()
+        file.of_root().and_then(|path| map.get(path)).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whether a place is on a line that changed.
     fn holds(&self, side: Side, location: &Location) -> bool {
         let end = location.end.max(location.start + 1);
-        self.of(side, &location.path).iter().any(|range| range.start < end && location.start < range.end)
+        self.of(side, &location.file).iter().any(|range| range.start < end && location.start < range.end)
     }
 
     /// The first changed lines of a file, or of a part of it.
-    fn first(&self, path: &Arc<str>, within: Option<(Side, Range<u32>)>) -> Option<Cause> {
+    fn first(&self, file: &FilePath, within: Option<(Side, Range<u32>)>) -> Option<Cause> {
         let sides = match &within {
             Some((side, _)) => vec![*side],
             None => vec![Side::Head, Side::Base],
         };
         sides.into_iter().find_map(|side| {
-            let range = self.of(side, path).iter().find(|range| {
+            let range = self.of(side, file).iter().find(|range| {
                 within.as_ref().is_none_or(|(_, part)| range.start < part.end && part.start < range.end)
             })?;
             let start = within.as_ref().map_or(range.start, |(_, part)| range.start.max(part.start));
-            let location = Location { path: path.clone(), start, end: range.end.max(start), via: Vec::new() };
+            let location = Location { file: file.clone(), start, end: range.end.max(start), via: Vec::new() };
             Some(Cause { location, side })
         })
     }
@@ -152,7 +153,7 @@ fn steps(location: &Location) -> Vec<&Via> {
 /// A cause that goes through the line where the value, or the object, stands.
 fn through(mut location: Location, side: Side, stands: &Cause) -> Cause {
     let place = Location { via: Vec::new(), ..stands.location.clone() };
-    let same = place.path == location.path && place.start == location.start;
+    let same = place.file == location.file && place.start == location.start;
     if !same && stands.side == side {
         location.via.push(Via { kind: ViaKind::Resource, location: place });
     }
@@ -182,7 +183,7 @@ fn around(
     );
     for (_, _, placed) in &sides {
         let files = placed.iter().flat_map(|placed| &placed.object.files);
-        let paths: BTreeSet<&Arc<str>> = files.map(|(_, location)| &location.path).collect();
+        let paths: BTreeSet<&FilePath> = files.map(|(_, location)| &location.file).collect();
         let found: Vec<Cause> = paths.into_iter().filter_map(|path| changes.first(path, None)).collect();
         if !found.is_empty() && !is_own {
             return found.into_iter().take(MOST).collect();
@@ -191,7 +192,7 @@ fn around(
     for (side, cluster, placed) in sides {
         let Some(cluster) = cluster else { continue };
         let of_itself = is_own.then(|| own(cluster, id)).flatten();
-        let mut by = of_itself.or_else(|| placed.and_then(|placed| placed.applied_by));
+        let mut by = of_itself.or_else(|| placed.and_then(|placed| placed.kustomization));
         for _ in 0..64 {
             let Some(applied) = by else { break };
             let at = (side, std::ptr::from_ref(applied) as usize);
@@ -199,7 +200,7 @@ fn around(
             if !found.is_empty() {
                 return found.clone();
             }
-            let parent = applied.applied_by.and_then(|index| cluster.applied.get(index as usize));
+            let parent = applied.parent.and_then(|index| cluster.applied.get(index as usize));
             by = parent.filter(|parent| parent.id != applied.id);
         }
     }
@@ -213,7 +214,7 @@ fn own<'w>(cluster: &'w Cluster, id: &ObjectId) -> Option<&'w Applied> {
 /// Changed lines of a Kustomization, else those of the files that its build reads.
 fn of_build(changes: &Changes, side: Side, applied: &Applied) -> Vec<Cause> {
     let place = applied.node.get_ref().location();
-    let own = place.and_then(|place| changes.first(&place.path, Some((side, place.start..place.end))));
+    let own = place.and_then(|place| changes.first(&place.file, Some((side, place.start..place.end))));
     if let Some(own) = own {
         return vec![own];
     }

@@ -1,11 +1,11 @@
 //! What notifications will say differently, and who gets them no more.
 
 use super::{Effect, Pair, Side};
+use crate::lang::yaml::{Known, Location, Node};
 use crate::model::text::Text;
 use crate::model::{EffectKind, ObjectId, kinds};
-use crate::simulate::events::simulate::{Notifier, items};
+use crate::simulate::notify::simulate::{Notifier, items};
 use crate::world::{ApplyTarget, Cluster, World};
-use crate::yaml::{Known, Location, Node};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

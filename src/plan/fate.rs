@@ -5,10 +5,10 @@
 
 use super::fields::compare;
 use super::{Pair, Placed};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::suspend::suspension;
 use crate::world::{Applied, ApplyTarget, Cluster};
-use crate::yaml::{NodeRef, pointer_join};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -92,7 +92,7 @@ pub(super) fn fate(pair: &Pair<'_>, before: &Placed<'_>) -> Fate {
     if let Some(why) = protected(before.object.node.get_ref()).filter(|why| spares || !ignored_only(why)) {
         return Fate::Kept(why);
     }
-    let Some(by) = before.applied_by else {
+    let Some(by) = before.kustomization else {
         return Fate::Orphaned("nothing here applied it");
     };
     let still = pair.head.and_then(|cluster| cluster.applied(by.id.namespace.as_deref(), &by.id.name));
@@ -115,8 +115,7 @@ pub(super) fn fate(pair: &Pair<'_>, before: &Placed<'_>) -> Fate {
 fn fate_with(pair: &Pair<'_>, by: &Applied, depth: u32) -> Fate {
     let node = by.node.get_ref();
     // It goes only if what applied it deletes it.
-    let own = match by.applied_by.and_then(|index| pair.base.map(|cluster| &cluster.applied[index as usize]))
-    {
+    let own = match by.parent.and_then(|index| pair.base.map(|cluster| &cluster.applied[index as usize])) {
         _ if protected(node).is_some() => Fate::Kept("its Kustomization is protected from pruning"),
         Some(parent) if parent.id != by.id && depth < 64 => {
             match pair
@@ -154,7 +153,8 @@ fn fate_with(pair: &Pair<'_>, by: &Applied, depth: u32) -> Fate {
 
 /// `force` of the Kustomization, or on the object.
 pub(super) fn forces(after: &Placed<'_>) -> bool {
-    let by = after.applied_by.and_then(|by| by.node.get_ref().at("/spec/force").and_then(NodeRef::as_bool));
+    let by =
+        after.kustomization.and_then(|by| by.node.get_ref().at("/spec/force").and_then(NodeRef::as_bool));
     let node = after.object.node.get_ref();
     by == Some(true)
         || ["/metadata/labels", "/metadata/annotations"].iter().any(|map| {
@@ -168,7 +168,7 @@ pub(super) fn by_its_old_spec<'w>(pair: &Pair<'w>, by: &Applied) -> Option<Strin
     let (base, head) = (pair.base?, pair.head?);
     let find = |cluster: &'w Cluster| cluster.applied(by.id.namespace.as_deref(), &by.id.name);
     let (before, now) = (find(base)?, find(head)?);
-    let parent = head.applied.get(now.applied_by? as usize).filter(|parent| parent.id != by.id)?;
+    let parent = head.applied.get(now.parent? as usize).filter(|parent| parent.id != by.id)?;
     let waits = is_suspended(pair.head, &parent.id, parent.node.get_ref());
     (waits && !builds_alike(before, now))
         .then(|| format!("{} keeps its old spec until {} is resumed", by.id, parent.id))

@@ -1,8 +1,9 @@
 //! What differs between two nodes: every field by path, lists by merge key or
 //! name and not by index.
 
+use crate::lang::yaml::{Known, Location, NodeRef, pointer_join};
 use crate::model::ObjectId;
-use crate::yaml::{Dialect, Known, Location, NodeRef, Scalar, pointer_join};
+use crate::model::value::to_json;
 use serde_json::{Value, json};
 
 /// One field that differs.
@@ -87,8 +88,8 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
     }
     out.push(FieldChange {
         path,
-        before: json(base, 0),
-        after: json(head, 0),
+        before: to_json(base),
+        after: to_json(head),
         head: head.location(),
         base: base.location(),
     });
@@ -100,11 +101,11 @@ fn is_metadata_map(path: &str) -> bool {
 }
 
 fn removed(node: NodeRef<'_>, path: String, head: Option<Location>) -> FieldChange {
-    FieldChange { path, before: json(node, 0), after: Value::Null, head, base: node.location() }
+    FieldChange { path, before: to_json(node), after: Value::Null, head, base: node.location() }
 }
 
 fn added(node: NodeRef<'_>, path: String, key: Option<Location>) -> FieldChange {
-    FieldChange { path, before: Value::Null, after: json(node, 0), head: node.location().or(key), base: None }
+    FieldChange { path, before: Value::Null, after: to_json(node), head: node.location().or(key), base: None }
 }
 
 /// The key that tells the items of two lists apart: present and unique in both.
@@ -126,39 +127,6 @@ fn list_key(base: NodeRef<'_>, head: NodeRef<'_>) -> Option<&'static str> {
                 && head.items().next().is_some()
         },
     )
-}
-
-/// A node as JSON; unknown parts as the contract writes them.
-pub(crate) fn json(node: NodeRef<'_>, depth: usize) -> Value {
-    if let Some(holes) = node.holes() {
-        return json!({"$holes": holes.parts.iter().map(Option::as_deref).collect::<Vec<_>>()});
-    }
-    if node.is_unknown() {
-        return json!({"$unknown": "not known offline"});
-    }
-    if depth > DEPTH {
-        return Value::Null;
-    }
-    if node.is_map() {
-        return Value::Object(
-            node.entries().map(|entry| (entry.key.into_owned(), json(entry.value, depth + 1))).collect(),
-        );
-    }
-    if node.is_seq() {
-        return Value::Array(node.items().map(|item| json(item, depth + 1)).collect());
-    }
-    match node.scalar(Dialect::GoYamlV3) {
-        Scalar::Null => Value::Null,
-        Scalar::Bool(value) => json!(value),
-        Scalar::Int(value) => json!(value),
-        Scalar::Uint(value) => json!(value),
-        Scalar::Float(value) => json!(value),
-        Scalar::Timestamp(text) => {
-            let printed = crate::yaml::resolve::timestamp_rfc3339(&text);
-            json!(printed.unwrap_or_else(|| text.into_owned()))
-        }
-        Scalar::Str(text) => json!(text),
-    }
 }
 
 /// Fields that differ, for the details of an effect.
@@ -183,7 +151,7 @@ pub(super) fn masked(secret: bool, path: &str, value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::parse_nodes;
+    use crate::lang::yaml::parse_nodes;
 
     #[test]
     fn fields_are_named_by_identity() {

@@ -1,9 +1,9 @@
 //! Gates opened, closed and changed; objects newly gated and released.
 
 use super::{Effect, Pair, Side, json_of};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::EffectKind;
-use crate::simulate::gates::{Position, parse_request_time};
-use crate::yaml::{NodeRef, pointer_join};
+use crate::simulate::gating::{Position, parse_request_time};
 use serde_json::json;
 use std::collections::BTreeSet;
 

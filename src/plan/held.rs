@@ -69,7 +69,7 @@ fn drop_further(refused: &[usize], effects: &mut Vec<Effect>) {
         .iter()
         .map(|index| (effects[*index].object.clone(), effects[*index].target.clone()))
         .collect();
-    let places: Vec<crate::yaml::Location> = refused
+    let places: Vec<crate::lang::yaml::Location> = refused
         .iter()
         .filter(|index| effects[**index].effect == EffectKind::Refused)
         .flat_map(|index| &effects[*index].causes)
@@ -89,7 +89,7 @@ fn drop_further(refused: &[usize], effects: &mut Vec<Effect>) {
             let through = effect.category() == Category::Machines
                 && effect.causes.iter().any(|cause| {
                     places.iter().any(|place| {
-                        place.path == cause.location.path
+                        place.file == cause.location.file
                             && place.start < cause.location.end
                             && cause.location.start < place.end
                     })
@@ -105,5 +105,5 @@ fn applier<'w>(pair: &Pair<'w>, effect: &Effect) -> Option<&'w Applied> {
     let id = &effect.object;
     let key: Key<'_> = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
     let placed = pair.after.get(&key).or_else(|| pair.before.get(&key))?;
-    placed.applied_by.filter(|by| kinds::is_kustomization(&by.id))
+    placed.kustomization.filter(|by| kinds::is_kustomization(&by.id))
 }

@@ -1,11 +1,11 @@
 //! Machines and lifecycle hooks: Cluster API's effects in the plan's words.
 
 use super::{Effect, FieldChange, Pair, Side};
+use crate::lang::yaml::pointer_join;
 use crate::model::{Category, ObjectId, Severity};
-use crate::simulate::machines::effects as changes;
-use crate::simulate::rollout::template::differences;
+use crate::simulate::cluster_api::machines::effects as changes;
+use crate::simulate::cluster_api::rollout::template::differences;
 use crate::world::ApplyTarget;
-use crate::yaml::pointer_join;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 //! over resolved content: reformatting, moving files and comments are nothing.
 //! Each room of effects has a file: `builds`, `objects`, `suspend`,
 //! `gates`, `events`, `waits`; Machines and hooks come from
-//! [`crate::simulate::machines`].
+//! [`crate::simulate::cluster_api::machines`].
 
 mod builds;
 mod causes;
@@ -32,12 +32,13 @@ pub(crate) use reach::Reach;
 pub use reach::reach;
 pub(crate) use removal::counted_kinds;
 
+use crate::lang::yaml::{Known, Location};
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
+use crate::model::value::to_json;
 use crate::model::{Category, EffectKind, ObjectId, Severity};
 use crate::simulate::suspend::Dependants;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
-use crate::yaml::{Known, Location};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::cell::OnceCell;
@@ -235,14 +236,14 @@ impl Pair<'_> {
             (Some(placed), _) => (self.head_world, self.head?, placed),
             (None, placed) => (self.base_world, self.base?, placed?),
         };
-        let mut by = placed.applied_by;
+        let mut by = placed.kustomization;
         // A Kustomization may apply itself.
         for _ in 0..64 {
             let applied = by?;
             if applied.later {
                 return Some(tracked_ref(world, cluster, applied));
             }
-            by = applied.applied_by.map(|index| &cluster.applied[index as usize]);
+            by = applied.parent.map(|index| &cluster.applied[index as usize]);
         }
         None
     }
@@ -297,7 +298,7 @@ pub(crate) fn comparable(here: &World, there: &World) -> impl Fn(&&Finding) -> b
             continue;
         }
         let inside = here.members(cluster).filter(|(member, _)| {
-            let by = member.applied_by.map(|index| &cluster.applied[index as usize].id);
+            let by = member.maker.kustomization().map(|index| &cluster.applied[index as usize].id);
             by.is_some_and(|by| failing.contains(by))
         });
         hidden.extend(inside.map(|(_, object)| object.id.clone()));
@@ -414,7 +415,7 @@ pub(crate) struct Placed<'w> {
     /// Where it is applied.
     pub target: &'w ApplyTarget,
     /// Who applies it, unless it is a root.
-    pub applied_by: Option<&'w Applied>,
+    pub kustomization: Option<&'w Applied>,
 }
 
 /// An object and its identity.
@@ -454,8 +455,8 @@ fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> Vec<Keyed<'w>> 
                 continue;
             }
             let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
-            let applied_by = member.applied_by.map(|index| &cluster.applied[index as usize]);
-            all.push((key, Placed { object, target: &member.target, applied_by }));
+            let kustomization = member.maker.kustomization().map(|index| &cluster.applied[index as usize]);
+            all.push((key, Placed { object, target: &member.target, kustomization }));
         }
     }
     all.sort_by_key(|(key, _)| *key);
@@ -513,6 +514,6 @@ fn different<'w>(before: &[Keyed<'w>], after: &[Keyed<'w>]) -> (Option<Keyed<'w>
 }
 
 /// The values that an effect shows of a node, for JSON.
-pub(crate) fn json_of(node: Option<crate::yaml::NodeRef<'_>>) -> Value {
-    node.map_or(Value::Null, |node| fields::json(node, 0))
+pub(crate) fn json_of(node: Option<crate::lang::yaml::NodeRef<'_>>) -> Value {
+    node.map_or(Value::Null, |node| to_json(node))
 }

@@ -4,6 +4,7 @@
 use super::fate::{builds_alike, is_suspended, protected, prunes, text_at};
 use super::removal::what_goes;
 use super::{Effect, Pair, Placed, Side, pairs};
+use crate::lang::yaml::NodeRef;
 use crate::model::references::{Role as Reference, has_ready_expression, references};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::simulate::takeover::helm::Release;
@@ -12,7 +13,6 @@ use crate::simulate::takeover::{
     Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Marks, Role, Settings, Ssa, State,
 };
 use crate::world::{Applied, ApplyTarget, Cluster, World};
-use crate::yaml::NodeRef;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ const HARMLESS: [&str; 17] = [
 
 /// Kustomizations that apply the same object under another name of their own.
 fn is_elsewhere(before: &Placed<'_>, after: &Placed<'_>) -> bool {
-    match (before.applied_by, after.applied_by) {
+    match (before.kustomization, after.kustomization) {
         (Some(from), Some(to)) => (&from.id.name, &from.id.namespace) != (&to.id.name, &to.id.namespace),
         _ => false,
     }
@@ -82,7 +82,7 @@ pub(crate) fn takeovers(base: &World, head: &World) -> Vec<Takeover> {
     let mut out = Vec::new();
     for pair in pairs(base, head) {
         for ((from_id, to_id), moved) in groups(&pair) {
-            let both = moved.first().and_then(|(a, b)| Some((a.applied_by?, b.applied_by?)));
+            let both = moved.first().and_then(|(a, b)| Some((a.kustomization?, b.kustomization?)));
             let Some((from, to)) = both else { continue };
             let answer = simulate(&pair, from, to, &moved);
             let lost = moved.iter().filter_map(|(before, _)| {
@@ -122,7 +122,9 @@ pub(crate) fn replacements(base: &World, head: &World, old: &ObjectId, new: &Obj
     for pair in pairs(base, head) {
         let before = pair.before.get(&key_of(old));
         let (Some(before), Some(after)) = (before, pair.after.get(&key_of(new))) else { continue };
-        let (Some(by), Some(base), Some(head)) = (before.applied_by, pair.base, pair.head) else { continue };
+        let (Some(by), Some(base), Some(head)) = (before.kustomization, pair.base, pair.head) else {
+            continue;
+        };
         let (before, after) = (replaced(before), replaced(after));
         let Some(still) = head.applied(by.id.namespace.as_deref(), &by.id.name) else { continue };
         let ids = [by.id.clone()];
@@ -172,7 +174,7 @@ fn replaced(placed: &Placed<'_>) -> Manifest {
 fn groups<'p, 'w>(pair: &'p Pair<'w>) -> Groups<'p, 'w> {
     let mut groups = Groups::new();
     for (_, before, after) in pair.kept().filter(|(_, before, after)| is_elsewhere(before, after)) {
-        if let (Some(from), Some(to)) = (before.applied_by, after.applied_by) {
+        if let (Some(from), Some(to)) = (before.kustomization, after.kustomization) {
             groups.entry((&from.id, &to.id)).or_default().push((before, after));
         }
     }
@@ -180,7 +182,7 @@ fn groups<'p, 'w>(pair: &'p Pair<'w>) -> Groups<'p, 'w> {
 }
 
 fn group(pair: &Pair<'_>, moved: &[Moved<'_, '_>]) -> Vec<Effect> {
-    let Some((from, to)) = moved.first().and_then(|(a, b)| Some((a.applied_by?, b.applied_by?))) else {
+    let Some((from, to)) = moved.first().and_then(|(a, b)| Some((a.kustomization?, b.kustomization?))) else {
         return Vec::new();
     };
     let answer = simulate(pair, from, to, moved);
@@ -274,7 +276,7 @@ fn simulate(pair: &Pair<'_>, from: &Applied, to: &Applied, moved: &[Moved<'_, '_
     {
         let mut next = applied;
         for _ in 0..8 {
-            let parent = next.and_then(|applied| cluster.applied.get(applied.applied_by? as usize));
+            let parent = next.and_then(|applied| cluster.applied.get(applied.parent? as usize));
             let Some(parent) = parent else { break };
             if ids.contains(&parent.id) {
                 break;
@@ -284,8 +286,8 @@ fn simulate(pair: &Pair<'_>, from: &Applied, to: &Applied, moved: &[Moved<'_, '_
         }
     }
     let parent = |cluster: &Cluster, applied: &Applied| {
-        let parent = cluster.applied.get(applied.applied_by? as usize)?;
-        (parent.id != applied.id || applied.applied_by.is_some()).then(|| parent.id.clone())
+        let parent = cluster.applied.get(applied.parent? as usize)?;
+        (parent.id != applied.id || applied.parent.is_some()).then(|| parent.id.clone())
     };
     let mut state = State::default();
     let mut builds = Builds::new();

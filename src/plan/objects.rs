@@ -9,13 +9,13 @@ use super::fields::{FieldChange, compare, fields, masked};
 use super::machines::Told;
 use super::removal::{by_applier, emptied, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
 use crate::model::{EffectKind, ObjectId, Severity};
 use crate::simulate::suspend::consumers;
 use crate::simulate::takeover::helm::{Release, TargetChange};
 use crate::world::{Applied, ApplyTarget, Effective};
-use crate::yaml::{NodeRef, pointer_join};
 use rustc_hash::FxHashSet;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
             continue;
         }
         // What a removed Kustomization applied is told with it.
-        let told = before.applied_by.is_some_and(|by| {
+        let told = before.kustomization.is_some_and(|by| {
             by.id != before.object.id && (gone.contains(&by.id) || empty.contains_key(&by.id))
         });
         if !told {
@@ -83,7 +83,7 @@ fn emptied_ones<'p, 'w>(
 ) -> BTreeMap<&'w ObjectId, (&'w Applied, Vec<&'p Placed<'w>>)> {
     let mut found: BTreeMap<&ObjectId, (&Applied, Vec<&Placed<'_>>)> = BTreeMap::new();
     for (_, before) in removed {
-        let Some(by) = before.applied_by.filter(|by| by.id != before.object.id) else { continue };
+        let Some(by) = before.kustomization.filter(|by| by.id != before.object.id) else { continue };
         let now = pair.head.and_then(|head| head.applied(by.id.namespace.as_deref(), &by.id.name));
         if let Some(now) = now.filter(|now| now.target == by.target) {
             found.entry(&now.id).or_insert_with(|| (now, Vec::new())).1.push(before);
@@ -94,7 +94,7 @@ fn emptied_ones<'p, 'w>(
         return found;
     }
     for after in pair.after.values() {
-        if let Some(by) = after.applied_by.filter(|by| by.id != after.object.id) {
+        if let Some(by) = after.kustomization.filter(|by| by.id != after.object.id) {
             found.remove(&by.id);
         }
     }
@@ -104,13 +104,13 @@ fn emptied_ones<'p, 'w>(
 /// Whether an object comes through a Kustomization whose build failed before: it may
 /// well be in the cluster.
 fn is_below_repaired(pair: &Pair<'_>, after: &Placed<'_>) -> bool {
-    let mut by = after.applied_by;
+    let mut by = after.kustomization;
     for _ in 0..64 {
         let Some(applied) = by else { return false };
         if pair.repaired.contains(&applied.id) {
             return true;
         }
-        let parent = applied.applied_by;
+        let parent = applied.parent;
         by = parent.and_then(|index| pair.head?.applied.get(index as usize));
         if by.is_some_and(|by| by.id == applied.id) {
             return false;
@@ -122,7 +122,7 @@ fn is_below_repaired(pair: &Pair<'_>, after: &Placed<'_>) -> bool {
 fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
     let mut effect = Effect::new(pair, EffectKind::Added, &after.object.id);
     effect.target = after.target.clone();
-    effect.reason = match after.applied_by {
+    effect.reason = match after.kustomization {
         Some(by) => format!("applied by {}", by.id),
         None => "created".to_owned(),
     };
@@ -184,7 +184,7 @@ fn rejected(
     refusal: &refused::Refusal,
 ) -> Effect {
     let id = &after.object.id;
-    let by_flux = after.applied_by.is_some_and(|by| kinds::is_kustomization(&by.id));
+    let by_flux = after.kustomization.is_some_and(|by| kinds::is_kustomization(&by.id));
     let forced = by_flux && (forces(after) || forces(before));
     let kind = if forced && refusal.immutable { EffectKind::Replaced } else { EffectKind::Refused };
     let mut effect = Effect::new(pair, kind, id);
@@ -308,12 +308,12 @@ fn followers(pair: &Pair<'_>, id: &ObjectId) -> Option<String> {
 /// is suspended, or what would tell of it where to look.
 fn held_back(pair: &Pair<'_>, after: &Placed<'_>) -> Option<String> {
     let by = after
-        .applied_by
+        .kustomization
         .filter(|by| by.id != after.object.id && is_suspended(pair.head, &by.id, by.node.get_ref()));
     if let Some(by) = by {
         return Some(format!("{} is suspended: applied when it is resumed", by.id));
     }
-    if let Some(words) = after.applied_by.and_then(|by| by_its_old_spec(pair, by)) {
+    if let Some(words) = after.kustomization.and_then(|by| by_its_old_spec(pair, by)) {
         return Some(words);
     }
     let id = &after.object.id;

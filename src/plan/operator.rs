@@ -7,9 +7,9 @@
 use super::fate::{Fate, fate, text_at};
 use super::removal::inventory;
 use super::{Effect, Key, Pair, Placed, Side};
+use crate::lang::yaml::NodeRef;
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::world::ApplyTarget;
-use crate::yaml::NodeRef;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -136,7 +136,7 @@ fn deletion_of_root<'w>(pair: &Pair<'w>) -> Option<(Effect, &'w ObjectId)> {
         "spec.kustomize.patches with deletionPolicy: Orphan on it, applied before, keeps them".to_owned(),
     );
     let place = node.location_at("/spec/sync");
-    if before.applied_by.is_some() {
+    if before.kustomization.is_some() {
         effect.consequences.push(
             "the FluxInstance is among them: Flux is uninstalled, its CRDs and every Flux object with it"
                 .to_owned(),

@@ -2,9 +2,9 @@
 //! that the change touches is read by something that was built, and built whole.
 
 use super::{Effect, builds};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::lang::yaml::{FilePath, Known, Location, Node};
 use crate::world::{Outcome, World};
-use crate::yaml::{Known, Location, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
     let mut touching: BTreeSet<&str> = BTreeSet::new();
     if !changed.is_empty() {
         for (world, named) in [(base, &named_before), (head, &named_after)] {
-            let objects = world.snapshot.objects().iter().map(|object| &*object.source.path);
+            let objects = world.snapshot.objects().iter().map(|object| &**object.path());
             touching.extend(objects.filter_map(|path| changed.get(path)));
             let is_template =
                 |path: &str| world.snapshot.file(path).is_some_and(|file| world.snapshot.is_template(file));
@@ -100,7 +100,7 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
 }
 
 fn files_of<'e>(location: &'e Location, files: &mut FxHashSet<&'e str>) {
-    files.insert(&location.path);
+    files.extend(location.file.of_root().map(|path| &**path));
     for via in &location.via {
         files_of(&via.location, files);
     }
@@ -201,12 +201,14 @@ fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, Reading> {
                     Outcome::Built { .. } | Outcome::Failed(_) => Reading::InPart,
                     Outcome::External(_) | Outcome::Unknown(_) | Outcome::MissingPath => continue,
                 };
-                applied.files_read.iter().for_each(|path| add(path, reading));
+                let read = applied.files_read.iter().filter_map(FilePath::of_root);
+                read.for_each(|path| add(path, reading));
             }
             for (_, object) in world.members(cluster) {
                 // A patch may change what is not here too.
                 let own = object.files.iter().filter(|(role, _)| *role == "resource");
-                own.for_each(|(_, location)| add(&location.path, Reading::Whole));
+                let own = own.filter_map(|(_, location)| location.file.of_root());
+                own.for_each(|path| add(path, Reading::Whole));
             }
         }
     }

@@ -9,9 +9,9 @@
 
 use super::fate::text_at;
 use super::fields::FieldChange;
+use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, INFRASTRUCTURE};
-use crate::yaml::NodeRef;
 use serde_json::{Value, json};
 
 /// Why a change is refused.
@@ -425,7 +425,7 @@ pub(super) fn details(refusal: &Refusal) -> Value {
 mod tests {
     use super::super::fields::compare;
     use super::*;
-    use crate::yaml::parse_nodes;
+    use crate::lang::yaml::parse_nodes;
 
     fn refused(kind: &str, old: &str, new: &str) -> Option<String> {
         let node = |spec: &str| {

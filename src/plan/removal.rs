@@ -3,10 +3,10 @@
 use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected};
 use super::fields::{compare, fields};
 use super::{Effect, Key, Pair, Placed, Side};
+use crate::lang::yaml::{Known, NodeRef};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::world::{Applied, ApplyTarget};
-use crate::yaml::{Known, NodeRef};
 use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,7 +140,7 @@ pub(super) type ByApplier<'p, 'w> = FxHashMap<(&'w str, Option<&'w str>), Vec<&'
 pub(super) fn by_applier<'p, 'w>(removed: &[(&Key<'w>, &'p Placed<'w>)]) -> ByApplier<'p, 'w> {
     let mut found = ByApplier::default();
     for (_, placed) in removed {
-        if let Some(by) = placed.applied_by {
+        if let Some(by) = placed.kustomization {
             found.entry((&*by.id.name, by.id.namespace.as_deref())).or_default().push(placed);
         }
     }
@@ -171,7 +171,7 @@ pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<
     }
     if fate == Fate::Deleted {
         machines_of(before, &mut effect);
-        effect.consequences.extend(before.applied_by.and_then(|by| by_its_old_spec(pair, by)));
+        effect.consequences.extend(before.kustomization.and_then(|by| by_its_old_spec(pair, by)));
     }
     if matches!(&fate, Fate::Orphaned(why) if why.contains("another cluster")) {
         effect.severity = Severity::Disruptive;

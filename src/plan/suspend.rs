@@ -1,10 +1,10 @@
 //! Objects suspended and resumed.
 
 use super::{Effect, Pair, Side};
+use crate::lang::yaml::NodeRef;
 use crate::model::{EffectKind, Severity, kinds};
 use crate::simulate::suspend::{consequences, suspension};
 use crate::world::ApplyTarget;
-use crate::yaml::NodeRef;
 use serde_json::json;
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
@@ -98,11 +98,11 @@ fn moves_away(pair: &Pair<'_>, id: &crate::model::ObjectId) -> usize {
         .filter(|(_, before)| {
             before.object.id != *id
                 && before
-                    .applied_by
+                    .kustomization
                     .is_some_and(|by| by.id.name == id.name && by.id.namespace == id.namespace)
         })
         .filter(|(key, _)| {
-            let after = head.get(*key).and_then(|after| after.applied_by);
+            let after = head.get(*key).and_then(|after| after.kustomization);
             after.is_none_or(|by| by.id.name != id.name || by.id.namespace != id.namespace)
         })
         .count()

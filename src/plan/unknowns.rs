@@ -2,10 +2,10 @@
 //! Kustomizations substitute from has another content, which only the cluster reads.
 
 use super::{Effect, Pair, Placed, Side, fields::compare};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::references::{Role, references};
 use crate::model::{EffectKind, ObjectId};
 use crate::world::ApplyTarget;
-use crate::yaml::{Location, NodeRef};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             let objects: Vec<String> = pair
                 .after
                 .values()
-                .filter(|placed| placed.applied_by.is_some_and(|by| by.id == applied.id))
+                .filter(|placed| placed.kustomization.is_some_and(|by| by.id == applied.id))
                 .filter(|placed| has_unknown(placed.object.node.get_ref(), 0))
                 .map(|placed| placed.object.id.to_string())
                 .collect();

@@ -6,13 +6,13 @@
 use super::fate::{forces, prunes};
 use super::removal::what_goes;
 use super::{Effect, Pair, Placed, Side};
+use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::lint::rules::schema::dotted;
 use crate::lint::rules::schema::malformed_field_value::{is_filled, is_placeholder};
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::schema::{Fault, Malformed, Options, Product, Schema, TableKind, Violation};
 use crate::world::schemas::{Basis, Found, Judge, is_stated, is_whole_build};
 use crate::world::{Cluster, Outcome, World};
-use crate::yaml::{Known, Location, NodeRef};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ type Look<'w> = (&'w World, &'w Cluster);
 /// values, where it took what was before.
 pub(super) fn refused(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Placed<'_>) -> Option<Effect> {
     let (base, head) = ((pair.base_world, pair.base?), (pair.head_world, pair.head?));
-    let by = after.applied_by.filter(|_| is_stated(head.1))?;
+    let by = after.kustomization.filter(|_| is_stated(head.1))?;
     if !matches!(by.outcome, Outcome::Built { .. }) {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn refused(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Plac
             let mut old = None;
             if let Some(before) = before {
                 let Found::Judge(then) = found(base, before) else { return None };
-                let whole = is_whole_build(base.1, before.applied_by);
+                let whole = is_whole_build(base.1, before.kustomization);
                 let options = Options { partial: !whole, operator: then.operator };
                 // One that was refused all along, or that is misjudged here.
                 if !then.report(before.object.node.get_ref(), None, options).violations.is_empty() {
@@ -62,7 +62,7 @@ pub(super) fn refused(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Plac
                 }
                 old = (before.object.id.api_version == id.api_version).then(|| before.object.node.get_ref());
             }
-            let whole = is_whole_build(head.1, after.applied_by);
+            let whole = is_whole_build(head.1, after.kustomization);
             let options = Options { partial: !whole, operator: judge.operator };
             let report = judge.report(node, old, options);
             let counts = |violation: &&Violation<'_, '_>| {
@@ -213,7 +213,7 @@ fn effect(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Placed<'_>, refu
         json!({"reason": refused.reason, "immutable": false, "by": refused.by}),
     );
     // Source: fluxcd/pkg ssa `IsImmutableError`: any answer 422 will do.
-    let by_flux = after.applied_by.is_some_and(|by| kinds::is_kustomization(&by.id));
+    let by_flux = after.kustomization.is_some_and(|by| kinds::is_kustomization(&by.id));
     if let Some(before) = before.filter(|before| by_flux && (forces(before) || forces(after)))
         && refused.invalid
     {

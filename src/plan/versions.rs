@@ -2,16 +2,16 @@
 //! behaviours, keys that begin or cease to be read, defaults that flip.
 
 use super::{Effect, Pair, Placed, Side};
+use crate::build::substitute::ProblemKind;
 use crate::config::Feature;
+use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::lint::metadata::metadata_maps;
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::keys::{Class, FLUX, Field, Key, Standing};
 use crate::model::{EffectKind, ObjectId, Severity, Version, kinds};
 use crate::simulate::behaviour::{self, Behaviour, Product};
-use crate::simulate::events::providers::sets_commit_status;
-use crate::world::substitution::ProblemKind;
+use crate::simulate::notify::providers::sets_commit_status;
 use crate::world::{ApplyTarget, Cluster};
-use crate::yaml::{Known, Location, NodeRef};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +127,7 @@ fn states<'w>(pair: &Pair<'w>, from: &Location) -> Option<&'w ObjectId> {
     let holds = |placed: &&Placed<'w>| {
         let place = placed.object.node.get_ref().location();
         place.is_some_and(|place| {
-            place.path == from.path && place.start <= from.start && from.end <= place.end
+            place.file == from.file && place.start <= from.start && from.end <= place.end
         })
     };
     pair.after.values().find(holds).map(|placed| &placed.object.id)

@@ -2,9 +2,9 @@
 //! Source: kustomize-controller `checkDependencies` (the revision rule).
 
 use super::{Effect, Pair, Side};
+use crate::lang::yaml::Known;
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::simulate::suspend::Dependants;
-use crate::yaml::Known;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -91,10 +91,10 @@ fn changed(pair: &Pair<'_>) -> BTreeSet<ObjectId> {
                     || before.object.node.get_ref().same_value(after.object.node.get_ref())
                         != Known::Value(false);
                 if !same {
-                    add(after.applied_by);
+                    add(after.kustomization);
                 }
             }
-            (one, other) => add(other.or(one).and_then(|placed| placed.applied_by)),
+            (one, other) => add(other.or(one).and_then(|placed| placed.kustomization)),
         }
     }
     set

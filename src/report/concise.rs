@@ -2,7 +2,7 @@
 
 use super::entries::{self, by_place};
 use super::{Lint, place, summary};
-use crate::text::{clean, counted, line_start};
+use crate::lang::text::{clean, counted, line_start};
 use std::io::{self, Write};
 
 /// Write `path:line:column: level[rule] title`; without line and column where
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     for entry in by_place(lint) {
         let finding = entry.first;
-        write!(out, "{}", line_start(&finding.location.path))?;
+        write!(out, "{}", line_start(finding.location.file.shown()))?;
         if let Some(place) = place(lint.snapshot(), &finding.location) {
             write!(out, ":{}:{}", place.from.0, place.from.1)?;
         }

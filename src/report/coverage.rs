@@ -1,7 +1,7 @@
 //! What an answer rests on: which Flux Kustomizations were followed, and why the
 //! others were not.
 
-use crate::text::{clean, counted};
+use crate::lang::text::{clean, counted};
 use crate::world::{World, suggestions};
 use std::collections::BTreeMap;
 

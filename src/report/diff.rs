@@ -2,10 +2,11 @@
 
 use super::mask::Masks;
 use super::summary::fixable;
-use crate::repo::Snapshot;
+use crate::files::Snapshot;
+use crate::lang::text::{clean, counted, is_hostile, line_start};
+use crate::lang::yaml::FilePath;
 use crate::rewrite::fix::Outcome;
 use crate::rewrite::{FileChange, Refusal};
-use crate::text::{clean, counted, is_hostile, line_start};
 use similar::{ChangeTag, TextDiff};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -38,7 +39,14 @@ pub fn write(
         let Some(old) = change.before.text() else { continue };
         let new = &*change.after;
         let lines = |text: &str, snapshot: &Snapshot, masks: &mut Masks| {
-            shown_lines(text, if look.secrets { &[] } else { masks.of(snapshot, &change.path) })
+            shown_lines(
+                text,
+                if look.secrets {
+                    &[]
+                } else {
+                    masks.of(snapshot, &FilePath::in_root(change.path.as_arc().clone()))
+                },
+            )
         };
         let olds = lines(old, before, &mut old_masks);
         let news = lines(new, after, &mut new_masks);

@@ -1,8 +1,8 @@
 //! A rule's documentation: its literate test, as a page or for a terminal.
 
 use super::Terminal;
+use crate::lang::text::wrap;
 use crate::lint::Rule;
-use crate::text::wrap;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::io::{self, Write};
 

@@ -3,8 +3,9 @@
 
 use super::{Lint, place};
 use crate::config::Level;
+use crate::lang::text::counted;
+use crate::lang::yaml::FilePath;
 use crate::lint::Finding;
-use crate::text::counted;
 use std::collections::HashMap;
 
 /// From so many places on, the same sentence is one entry with a list of places.
@@ -34,10 +35,10 @@ impl Entry<'_> {
 /// An entry for each place: the findings of one rule about the same bytes.
 pub(crate) fn by_place<'a>(lint: &Lint<'a>) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> = Vec::new();
-    let mut at: HashMap<(&str, Level, &str, u32, u32), usize> = HashMap::new();
+    let mut at: HashMap<(&str, Level, &FilePath, u32, u32), usize> = HashMap::new();
     for finding in lint.shown() {
         let location = &finding.location;
-        let key = (finding.rule.id, finding.level, &*location.path, location.start, location.end);
+        let key = (finding.rule.id, finding.level, &location.file, location.start, location.end);
         match at.get(&key) {
             Some(index) => entries[*index].here.push(finding),
             None => {
@@ -89,7 +90,7 @@ pub(crate) fn subject(finding: &Finding) -> &str {
 
 /// `path:line`, or the path of what is no text.
 pub(crate) fn at(lint: &Lint<'_>, finding: &Finding) -> String {
-    let path = &finding.location.path;
+    let path = &finding.location.file;
     match place(lint.snapshot(), &finding.location) {
         Some(place) => format!("{path}:{}", place.from.0),
         None => path.to_string(),

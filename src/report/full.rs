@@ -5,11 +5,11 @@ use super::mask::Masks;
 use super::snippet::Snippet;
 use super::{Lint, Terminal, place, rule_url, summary};
 use crate::config::{Level, Mistake};
+use crate::files::Snapshot;
+use crate::lang::text::clean;
+use crate::lang::text::{counted, line_start, wrap};
+use crate::lang::yaml::{Location, Stream};
 use crate::lint::{Finding, Rule};
-use crate::repo::Snapshot;
-use crate::text::clean;
-use crate::text::{counted, line_start, wrap};
-use crate::yaml::{Location, Stream};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Severity, SourceCode};
 use std::fmt;
 use std::io::{self, Write};
@@ -44,12 +44,12 @@ pub(crate) fn mistake(mistake: &Mistake, text: &str) -> String {
         help: lines(&mistake.help, "  help: ", width),
         level: Level::Error,
         label: String::new(),
-        snippet: Some(Snippet::new(location.path.to_string(), &stream, location.start..location.end, &[])),
+        snippet: Some(Snippet::new(location.file.to_string(), &stream, location.start..location.end, &[])),
     };
     let mut shown = String::new();
     match handler(terminal).render_report(&mut shown, &block) {
         Ok(()) => shown,
-        Err(_) => format!("{}: {}\n", clean(&location.path), block.title),
+        Err(_) => format!("{}: {}\n", clean(location.file.shown()), block.title),
     }
 }
 
@@ -84,13 +84,13 @@ fn head(out: &mut dyn Write, rule: &Rule, level: Level, terminal: Terminal) -> i
 /// Other places, and what the value went through.
 fn tail(out: &mut dyn Write, snapshot: &Snapshot, finding: &Finding) -> io::Result<()> {
     let named = |location: &Location| {
-        let path = clean(&location.path);
+        let path = clean(location.file.shown());
         match place(snapshot, location) {
             Some(place) => format!("{path}:{}", place.from.0),
             None => path.into_owned(),
         }
     };
-    let file = snapshot.file(&finding.location.path);
+    let file = snapshot.find(&finding.location.file);
     if file.and_then(|file| snapshot.stream(file)).is_none() {
         writeln!(out, "    in: {}", named(&finding.location))?;
     }
@@ -144,10 +144,15 @@ struct Why(String);
 impl Block {
     fn of(finding: &Finding, snapshot: &Snapshot, masks: &mut Masks, width: usize) -> Block {
         let location = &finding.location;
-        let stream = snapshot.file(&location.path).and_then(|file| snapshot.stream(file));
+        let stream = snapshot.find(&location.file).and_then(|file| snapshot.stream(file));
         let snippet = stream.map(|stream| {
-            let masks = masks.of(snapshot, &location.path);
-            Snippet::new(clean(&location.path).into_owned(), stream, location.start..location.end, masks)
+            let masks = masks.of(snapshot, &location.file);
+            Snippet::new(
+                clean(location.file.shown()).into_owned(),
+                stream,
+                location.start..location.end,
+                masks,
+            )
         });
         Block {
             title: lines(&finding.title, "  × ", width),

@@ -3,7 +3,7 @@
 use super::entries::{self, Entry, by_place, by_text};
 use super::{Lint, place};
 use crate::config::Level;
-use crate::text::{clean, counted};
+use crate::lang::text::{clean, counted};
 use std::io::{self, Write};
 
 /// GitHub shows at most ten annotations of a level for each step.
@@ -35,7 +35,7 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
 
 fn annotation(out: &mut dyn Write, lint: &Lint<'_>, entry: &Entry<'_>, command: &str) -> io::Result<()> {
     let finding = entry.first;
-    write!(out, "::{command} file={}", property(&lint.in_repository(&finding.location.path)))?;
+    write!(out, "::{command} file={}", property(&lint.in_repository(finding.location.file.shown())))?;
     if let Some(place) = place(lint.snapshot(), &finding.location) {
         write!(out, ",line={},endLine={}", place.from.0, place.to.0)?;
         // Columns are refused where a region spans lines.

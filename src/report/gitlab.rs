@@ -3,8 +3,8 @@
 use super::markdown::prose;
 use super::{Lint, place};
 use crate::config::Level;
+use crate::lang::text::clean;
 use crate::lint::Finding;
-use crate::text::clean;
 use serde_json::{Value, json};
 
 /// Why, and what to do, in Markdown.
@@ -31,7 +31,7 @@ pub fn report(lint: &Lint<'_>) -> Value {
                 Level::Info | Level::Off => "info",
             },
             "location": {
-                "path": lint.in_repository(&finding.location.path),
+                "path": lint.in_repository(finding.location.file.shown()),
                 "lines": {"begin": begin, "end": end},
             },
         })

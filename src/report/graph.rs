@@ -2,7 +2,7 @@
 
 use super::parts;
 use super::parts::width;
-use crate::text::clean;
+use crate::lang::text::clean;
 use crate::world::graph::{EdgeKind, Graph};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

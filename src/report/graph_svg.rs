@@ -1,7 +1,7 @@
 //! A graph as SVG, for documents: the layout of the map, every object a box.
 
 use super::layout::{Area, Size, layered, shelves};
-use crate::text::{clean, shorten};
+use crate::lang::text::{clean, shorten};
 use crate::world::graph::{EdgeKind, Graph, GraphNode};
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::parts::{object, paragraph, unknown, width};
 use super::stated::Stated;
+use crate::lang::text::clean;
 use crate::model::ObjectId;
-use crate::simulate::hooks::Hook;
-use crate::simulate::hooks::simulate::{Event, RuntimeSdk, Simulation, State, Step, StepKind};
-use crate::text::clean;
+use crate::simulate::cluster_api::hooks::Hook;
+use crate::simulate::cluster_api::hooks::simulate::{Event, RuntimeSdk, Simulation, State, Step, StepKind};
 
 /// The body of the contract `forebay.simulate-hooks/v1`.
 pub fn json(cluster: Option<&str>, id: &ObjectId, simulation: &Simulation) -> Value {

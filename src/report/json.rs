@@ -2,12 +2,12 @@
 //! `schemas/`.
 
 use super::Lint;
-use super::parts::{location, object};
+use super::parts::{location, object, origins};
+use crate::files::Snapshot;
+use crate::lang::text::{clean, is_hostile};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::Unchecked;
-use crate::repo::Snapshot;
-use crate::text::{clean, is_hostile};
 use crate::world::World;
 use crate::world::versions::{Setting, Settings};
 use jiff::Timestamp;
@@ -136,7 +136,7 @@ pub(crate) fn unstated() -> Value {
 /// `path:line` of a setting.
 pub(crate) fn from<T>(snapshot: &Snapshot, setting: &Setting<T>) -> Option<String> {
     let location = setting.from.as_ref()?;
-    Some(format!("{}:{}", location.path, snapshot.positions(location).0.0))
+    Some(format!("{}:{}", location.file, snapshot.positions(location).0.0))
 }
 
 /// An answer: the header and what the command says.
@@ -183,7 +183,7 @@ pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
             "edits": edits.collect::<Value>(),
         })
     });
-    json!({
+    let mut told = json!({
         "rule": finding.rule.id,
         "group": finding.rule.group.name(),
         "level": finding.level.name(),
@@ -198,5 +198,9 @@ pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
         "clusters": finding.clusters.iter().map(|name| &**name).collect::<Vec<_>>(),
         "fixes": fixes.collect::<Value>(),
         "fingerprint": finding.fingerprint,
-    })
+    });
+    if let Some(origins) = origins(snapshot, Some(&finding.location)) {
+        told["origins"] = origins.into();
+    }
+    told
 }

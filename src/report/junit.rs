@@ -1,8 +1,8 @@
 //! `junit`: a suite for each file, a failed case for each finding.
 
 use super::{Lint, place};
+use crate::lang::text::clean;
 use crate::lint::Finding;
-use crate::text::clean;
 use std::io::{self, Write};
 
 /// Write the report. Without findings it holds one case that passes, so that
@@ -17,8 +17,8 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
         writeln!(out, r#"    <testcase classname="forebay" name="lint"/>"#)?;
         writeln!(out, "  </testsuite>")?;
     }
-    for file in findings.chunk_by(|a, b| a.location.path == b.location.path) {
-        let path = escape(&file[0].location.path);
+    for file in findings.chunk_by(|a, b| a.location.file == b.location.file) {
+        let path = escape(file[0].location.file.shown());
         let count = file.len();
         writeln!(out, r#"  <testsuite name="{path}" tests="{count}" failures="{count}">"#)?;
         for finding in file {

@@ -2,7 +2,7 @@
 //! to the runner of a workflow, and no secret leaves.
 
 use super::secrets::{Values, stars};
-use crate::text::is_command;
+use crate::lang::text::is_command;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;

@@ -3,8 +3,8 @@
 use super::entries::{self, Entry, by_text};
 use super::{Lint, rule_url};
 use crate::config::Level;
+use crate::lang::text::{clean, counted};
 use crate::lint::engine::NotChecked;
-use crate::text::{clean, counted};
 use std::io::{self, Write};
 
 /// GitHub refuses comments above 65,536 characters.

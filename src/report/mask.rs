@@ -1,8 +1,8 @@
 //! Values of Secrets, which no output shows.
 
 use super::secrets::{Values, may_be_secret};
-use crate::repo::{Snapshot, is_manifest_path};
-use crate::yaml::{NodeRef, Stream};
+use crate::files::{Snapshot, is_manifest_path};
+use crate::lang::yaml::{FilePath, NodeRef, Stream};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The byte ranges of secret values, file by file, found when first asked for.
 #[derive(Default)]
 pub(crate) struct Masks {
-    files: HashMap<String, Vec<Range<u32>>>,
+    files: HashMap<FilePath, Vec<Range<u32>>>,
     values: Option<Arc<Values>>,
 }
 
@@ -26,11 +26,11 @@ impl Masks {
     }
 
     /// The secret ranges of a file, in order and apart.
-    pub(crate) fn of(&mut self, snapshot: &Snapshot, path: &str) -> &[Range<u32>] {
-        if !self.files.contains_key(path) {
-            let mut ranges = secret_ranges(snapshot, path);
+    pub(crate) fn of(&mut self, snapshot: &Snapshot, name: &FilePath) -> &[Range<u32>] {
+        if !self.files.contains_key(name) {
+            let mut ranges = secret_ranges(snapshot, name);
             let values = self.values(snapshot);
-            if let Some(stream) = snapshot.file(path).and_then(|file| snapshot.stream(file)) {
+            if let Some(stream) = snapshot.find(name).and_then(|file| snapshot.stream(file)) {
                 let found = values.find(&stream.text);
                 ranges.extend(found.into_iter().map(|range| range.start as u32..range.end as u32));
             }
@@ -40,21 +40,19 @@ impl Masks {
                 range.end = if touches { range.end.max(next.end) } else { range.end };
                 touches
             });
-            self.files.insert(path.to_owned(), ranges);
+            self.files.insert(name.clone(), ranges);
         }
-        &self.files[path]
+        &self.files[name]
     }
 }
 
-fn secret_ranges(snapshot: &Snapshot, path: &str) -> Vec<Range<u32>> {
+fn secret_ranges(snapshot: &Snapshot, name: &FilePath) -> Vec<Range<u32>> {
     let mut ranges = Vec::new();
-    if !is_manifest_path(path) {
+    if !is_manifest_path(name.shown()) {
         return ranges;
     }
-    let Some(file) = snapshot.file(path) else { return ranges };
-    let objects = snapshot.objects();
-    let first = objects.partition_point(|object| *object.source.path < *path);
-    for object in objects[first..].iter().take_while(|object| &*object.source.path == path) {
+    let Some(file) = snapshot.find(name) else { return ranges };
+    for object in snapshot.objects_of(file) {
         if object.id.is("", "Secret") {
             values(object.node.get_ref(), &mut ranges);
         }
@@ -162,7 +160,7 @@ fn names_secret(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
     use std::sync::Arc;
 
     #[test]
@@ -185,7 +183,11 @@ mod tests {
             let files = [("kustomization.yaml", patch(text).into_bytes())];
             let snapshot = Snapshot::memory(files, Arc::new(Store::default()));
             let mut masks = Masks::default();
-            assert_eq!(!masks.of(&snapshot, "kustomization.yaml").is_empty(), is_masked, "{text}");
+            assert_eq!(
+                !masks.of(&snapshot, &FilePath::in_root("kustomization.yaml")).is_empty(),
+                is_masked,
+                "{text}"
+            );
         }
     }
 }

@@ -37,11 +37,11 @@ pub(crate) mod suspend;
 pub(crate) mod unchecked;
 
 use crate::config::Level;
+use crate::files::{Content, Snapshot};
+use crate::lang::yaml::Location;
 use crate::lint::engine::Outcome;
 use crate::lint::{Applicability, Finding, Rule};
-use crate::repo::{Content, Snapshot};
 use crate::world::World;
-use crate::yaml::Location;
 use jiff::Timestamp;
 use secrets::Values;
 use std::collections::HashMap;
@@ -106,9 +106,14 @@ impl<'a> Lint<'a> {
         self.outcome.findings.iter().filter(move |finding| finding.level >= show)
     }
 
-    /// The path of a file in its git repository.
-    pub fn in_repository(&self, path: &str) -> String {
-        format!("{}{path}", self.prefix)
+    /// A path as seen from the root, as seen from the top of the root's git repository.
+    pub fn in_repository(&self, shown: &str) -> String {
+        let (mut above, mut path) = (self.prefix.trim_end_matches('/'), shown);
+        while let Some(rest) = path.strip_prefix("../").filter(|_| !above.is_empty()) {
+            above = above.rsplit_once('/').map_or("", |(above, _)| above);
+            path = rest;
+        }
+        if above.is_empty() { path.to_owned() } else { format!("{above}/{path}") }
     }
 
     /// The findings to print with their fingerprints; of equal ones (two files
@@ -154,7 +159,7 @@ pub struct Place {
 /// Where a location is, or `None` where its file is no text (or is no file of
 /// the snapshot).
 pub fn place(snapshot: &Snapshot, location: &Location) -> Option<Place> {
-    let file = snapshot.file(&location.path)?;
+    let file = snapshot.find(&location.file)?;
     let whole = Place { from: (1, 1), to: (1, 1), start: 0, end: 0 };
     let Ok(blob) = snapshot.blob(file) else { return Some(whole) };
     let Content::Text(stream) = blob.content() else {
@@ -207,7 +212,8 @@ pub(crate) fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
+    use crate::lang::yaml::FilePath;
     use std::sync::Arc;
 
     #[test]
@@ -231,7 +237,7 @@ mod tests {
         ];
         let snapshot = Snapshot::memory(files, Arc::new(Store::default()));
         let at = |path: &str, start, end| {
-            place(&snapshot, &Location { path: path.into(), start, end, via: Vec::new() })
+            place(&snapshot, &Location { file: FilePath::in_root(path), start, end, via: Vec::new() })
                 .map(|place| (place.from, place.start, place.end))
         };
         assert_eq!(at("a.yaml", 6, 7), Some(((1, 6), 6, 7)));

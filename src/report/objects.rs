@@ -4,11 +4,11 @@
 use super::lines::{Shape, is_complete_command, line_of};
 pub(crate) use super::mask::Masks;
 use super::parts;
+use crate::files::Snapshot;
+use crate::lang::text::clean;
+use crate::lang::yaml::emit::{self, EmitError};
+use crate::lang::yaml::{Holes, Location, Node, NodeRef, pointer_join};
 use crate::model::text::Text;
-use crate::repo::Snapshot;
-use crate::text::clean;
-use crate::yaml::emit::{self, EmitError};
-use crate::yaml::{Holes, Location, Node, NodeRef, pointer_join};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 fn comes_from_secret(leaf: NodeRef<'_>, snapshot: &Snapshot, masks: &mut Masks) -> bool {
     let Some(location) = leaf.location() else { return false };
     let mut lies_in = |place: &Location| {
-        let ranges = masks.of(snapshot, &place.path);
+        let ranges = masks.of(snapshot, &place.file);
         let after = ranges.partition_point(|range| range.start <= place.start);
         after > 0 && place.end <= ranges[after - 1].end && place.start < place.end
     };
@@ -137,9 +137,10 @@ pub fn unresolved(object: NodeRef<'_>) -> Vec<(String, String)> {
 fn as_written(node: NodeRef<'_>, snapshot: &Snapshot) -> String {
     const HOLE: &str = "${…}";
     let written = node.location().and_then(|location| {
-        let file = snapshot.file(&location.path)?;
-        let is_it =
-            |token: &&crate::yaml::tape::Token| token.start == location.start && token.end == location.end;
+        let file = snapshot.find(&location.file)?;
+        let is_it = |token: &&crate::lang::yaml::tape::Token| {
+            token.start == location.start && token.end == location.end
+        };
         snapshot.sources(file).iter().find_map(|source| {
             let tokens = &source.document().tokens;
             let at = tokens.iter().rposition(|token| is_it(&token))?;
@@ -237,7 +238,7 @@ pub fn origins(object: NodeRef<'_>, snapshot: &Snapshot) -> serde_json::Value {
 pub(crate) fn place(snapshot: &Snapshot, location: &Location) -> String {
     let at = |location: &Location| {
         let ((line, column), _) = snapshot.positions(location);
-        format!("{}:{line}:{column}", clean(&location.path))
+        format!("{}:{line}:{column}", clean(location.file.shown()))
     };
     let mut text = at(location);
     for (index, via) in location.via.iter().enumerate() {
@@ -280,7 +281,7 @@ fn comment_origins(object: NodeRef<'_>, snapshot: &Snapshot, out: &mut String) {
     }
     leaves(object, "", 0, &mut |pointer, node| {
         let Some(location) = node.location() else { return };
-        let elsewhere = own.as_ref().is_none_or(|own| own.path != location.path);
+        let elsewhere = own.as_ref().is_none_or(|own| own.file != location.file);
         if elsewhere || !location.via.is_empty() {
             let _ = writeln!(out, "# {}: {}", clean(pointer), place(snapshot, &location));
         }
@@ -290,7 +291,7 @@ fn comment_origins(object: NodeRef<'_>, snapshot: &Snapshot, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
     use std::sync::Arc;
 
     #[test]

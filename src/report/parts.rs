@@ -9,11 +9,11 @@ use std::hash::Hash;
 use serde_json::{Value, json};
 
 use super::place;
+use crate::files::Snapshot;
+use crate::lang::text::clean;
+use crate::lang::yaml::{Location, Via, ViaKind};
 use crate::model::ObjectId;
 use crate::model::text::Text;
-use crate::repo::Snapshot;
-use crate::text::clean;
-use crate::yaml::Location;
 
 /// Columns of a drawing where nobody says how many there are.
 const DRAWN: usize = 80;
@@ -63,7 +63,7 @@ pub(crate) fn location(snapshot: &Snapshot, location: Option<&Location>) -> Valu
         |via| json!({"kind": via.kind.name(), "location": self::location(snapshot, Some(&via.location))}),
     );
     json!({
-        "path": &*found.path,
+        "path": &**found.file.shown(),
         "line": place.from.0,
         "column": place.from.1,
         "endLine": place.to.0,
@@ -72,6 +72,16 @@ pub(crate) fn location(snapshot: &Snapshot, location: Option<&Location>) -> Valu
         "end": place.end,
         "via": via.collect::<Vec<_>>(),
     })
+}
+
+/// All places of a value that several have made, the strongest first; none where one
+/// place is all.
+pub(crate) fn origins(snapshot: &Snapshot, location: Option<&Location>) -> Option<Vec<Value>> {
+    let place = location?;
+    let flowed = |via: &&Via| matches!(via.kind, ViaKind::Template | ViaKind::Input);
+    let others: Vec<&Location> = place.via.iter().filter(flowed).map(|via| &via.location).collect();
+    let all = std::iter::once(place).chain(others.iter().copied());
+    (!others.is_empty()).then(|| all.map(|place| self::location(snapshot, Some(place))).collect())
 }
 
 /// An unknown value of a contract.

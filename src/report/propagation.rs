@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use super::parts::{location, object, of_clusters, paragraph, shared, unknown, width};
 use super::stated::{Stated, heads};
-use crate::repo::Snapshot;
-use crate::simulate::propagation::simulate::Derived;
-use crate::simulate::propagation::{Entry, Keys, Source};
-use crate::text::clean;
-use crate::yaml::Location;
+use crate::files::Snapshot;
+use crate::lang::text::clean;
+use crate::lang::yaml::Location;
+use crate::simulate::cluster_api::propagation::simulate::Derived;
+use crate::simulate::cluster_api::propagation::{Entry, Keys, Source};
 
 /// What one cluster derives.
 pub struct Cluster {
@@ -181,6 +181,6 @@ fn wrap(out: &mut String, text: &str, indent: &str) {
 fn place(snapshot: &Snapshot, location: Option<&Location>) -> String {
     location.map_or_else(String::new, |at| {
         let ((line, _), _) = snapshot.positions(at);
-        format!("{}:{line}", clean(&at.path))
+        format!("{}:{line}", clean(at.file.shown()))
     })
 }

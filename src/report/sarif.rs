@@ -2,10 +2,10 @@
 
 use super::{Lint, docs, place, rule_url, uri};
 use crate::config::Level;
+use crate::lang::text::clean;
+use crate::lang::yaml::{FilePath, Location};
 use crate::lint::rules::RULES;
 use crate::lint::{Applicability, Finding, Fix, Rule};
-use crate::text::clean;
-use crate::yaml::Location;
 use serde_json::{Value, json};
 use std::io;
 
@@ -41,7 +41,7 @@ pub fn log(lint: &Lint<'_>) -> io::Result<Value> {
                 "rules": rules,
             }},
             "columnKind": "unicodeCodePoints",
-            "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
+            "originalUriBaseIds": bases(lint),
             "invocations": [{
                 "executionSuccessful": true,
                 "toolExecutionNotifications": not_checked.collect::<Vec<_>>(),
@@ -49,6 +49,16 @@ pub fn log(lint: &Lint<'_>) -> io::Result<Value> {
             "results": results,
         }],
     }))
+}
+
+/// What paths are relative to: the root, and each tree beside it.
+fn bases(lint: &Lint<'_>) -> Value {
+    let mut bases = json!({ROOT: {"description": {"text": "The root of the repository."}}});
+    for (name, directory) in beside(lint) {
+        let uri = format!("{}/", uri(directory));
+        bases[name] = json!({"uri": uri, "uriBaseId": ROOT});
+    }
+    bases
 }
 
 /// The base of all URIs.
@@ -129,12 +139,29 @@ fn result(lint: &Lint<'_>, finding: &Finding, fingerprint: &str) -> Value {
     result
 }
 
-fn artifact(lint: &Lint<'_>, path: &str) -> Value {
-    json!({"uri": uri(&lint.in_repository(path)), "uriBaseId": ROOT})
+fn artifact(lint: &Lint<'_>, file: &FilePath) -> Value {
+    match beside(lint).find_map(|(name, directory)| Some((name, inside(directory, file)?))) {
+        Some((name, inside)) => json!({"uri": uri(inside), "uriBaseId": name}),
+        None => json!({"uri": uri(&lint.in_repository(file.shown())), "uriBaseId": ROOT}),
+    }
+}
+
+/// The trees beside the root's: a base for the paths of each, and its directory as seen
+/// from the root.
+fn beside<'l>(lint: &Lint<'l>) -> impl Iterator<Item = (String, &'l str)> {
+    let directories = lint.snapshot().directories_beside();
+    directories.into_iter().enumerate().map(|(at, directory)| (format!("TREE{}", at + 1), directory))
+}
+
+fn inside<'f>(directory: &str, file: &'f FilePath) -> Option<&'f str> {
+    if file.of_root().is_some() {
+        return None;
+    }
+    file.shown().strip_prefix(directory)?.strip_prefix('/')
 }
 
 fn physical(lint: &Lint<'_>, location: &Location) -> Value {
-    let mut physical = json!({"artifactLocation": artifact(lint, &location.path)});
+    let mut physical = json!({"artifactLocation": artifact(lint, &location.file)});
     if let Some(place) = place(lint.snapshot(), location) {
         physical["region"] = json!({
             "startLine": place.from.0,
@@ -149,18 +176,19 @@ fn physical(lint: &Lint<'_>, location: &Location) -> Value {
 }
 
 fn fix(lint: &Lint<'_>, fix: &Fix) -> Value {
-    let mut changes: Vec<(&str, Vec<Value>)> = Vec::new();
+    let mut changes: Vec<(FilePath, Vec<Value>)> = Vec::new();
     for edit in &fix.edits {
-        let range = Location { path: edit.path.clone(), start: edit.start, end: edit.end, via: Vec::new() };
+        let file = FilePath::in_root(edit.path.as_arc().clone());
+        let range = Location { file: file.clone(), start: edit.start, end: edit.end, via: Vec::new() };
         let region = &physical(lint, &range)["physicalLocation"]["region"];
         let replacement = json!({"deletedRegion": region, "insertedContent": {"text": edit.text}});
-        match changes.iter_mut().find(|(path, _)| *path == &*edit.path) {
+        match changes.iter_mut().find(|(known, _)| *known == file) {
             Some((_, replacements)) => replacements.push(replacement),
-            None => changes.push((&edit.path, vec![replacement])),
+            None => changes.push((file, vec![replacement])),
         }
     }
-    let changes = changes.into_iter().map(|(path, replacements)| {
-        json!({"artifactLocation": artifact(lint, path), "replacements": replacements})
+    let changes = changes.into_iter().map(|(file, replacements)| {
+        json!({"artifactLocation": artifact(lint, &file), "replacements": replacements})
     });
     json!({"description": {"text": clean(&fix.title)}, "artifactChanges": changes.collect::<Vec<_>>()})
 }

@@ -1,9 +1,9 @@
 //! Fields of kinds: text and JSON.
 
+use crate::lang::text::clean;
 use crate::report::parts::paragraph;
 use crate::schema::Schema;
 use crate::schema::explain::{self, Versioned};
-use crate::text::clean;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -3,10 +3,10 @@
 //! as the logs of CI are masked; what is too short or too plain to be told from
 //! other words is masked at its own place only.
 
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{NodeRef, parse_nodes};
 use crate::lint::rules::RULES;
 use crate::model::kinds;
-use crate::repo::{Snapshot, join};
-use crate::yaml::{NodeRef, parse_nodes};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use base64::Engine;
 use regex::Regex;
@@ -41,11 +41,12 @@ pub struct Values {
 }
 
 impl Values {
-    /// What the Secrets, generators and patches of trees hold.
+    /// What the Secrets, generators and patches of trees hold, and of those beside them.
     pub(crate) fn of<'s>(trees: impl IntoIterator<Item = &'s Snapshot>) -> Values {
         let mut known: BTreeSet<String> = BTreeSet::new();
         for snapshot in trees {
             add_of(snapshot, &mut known);
+            snapshot.beside().for_each(|other| add_of(other, &mut known));
         }
         let known: Vec<Box<str>> = known.into_iter().take(LIMIT).map(String::into_boxed_str).collect();
         let is_many = known.iter().map(|value| value.len().min(START)).sum::<usize>() > MANY;
@@ -353,7 +354,7 @@ fn patch(node: NodeRef<'_>, of_secret_kind: bool, texts: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
     use std::sync::Arc;
 
     #[test]

@@ -2,8 +2,8 @@
 //! is made for each finding from the line index, so that showing one costs the
 //! same in a file of any length.
 
-use crate::text::is_hostile;
-use crate::yaml::Stream;
+use crate::lang::text::is_hostile;
+use crate::lang::yaml::Stream;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::ops::Range;
 

@@ -2,10 +2,10 @@
 
 use super::json::from;
 use super::parts::{of_clusters, paragraph};
+use crate::files::Snapshot;
+use crate::lang::text::clean;
 use crate::model::{CLUSTER_API, FLUX};
-use crate::repo::Snapshot;
 use crate::simulate::behaviour::Product;
-use crate::text::clean;
 use crate::world::versions::Settings;
 use std::fmt;
 

@@ -2,10 +2,10 @@
 
 use super::diff;
 use super::parts::{location, object, paragraph};
-use crate::repo::Snapshot;
+use crate::files::Snapshot;
+use crate::lang::text::{clean, counted};
 use crate::rewrite::FileChange;
 use crate::rewrite::refactor::{Refused, Series, Step};
-use crate::text::{clean, counted};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
@@ -87,7 +87,12 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
     }
     for (place, what) in series.left.iter().take(LEFT) {
         let line = snapshot.positions(place).0.0;
-        let _ = writeln!(out, "left alone: {}:{line} may mean it too ({})", clean(&place.path), clean(what));
+        let _ = writeln!(
+            out,
+            "left alone: {}:{line} may mean it too ({})",
+            clean(place.file.shown()),
+            clean(what)
+        );
     }
     if series.left.len() > LEFT {
         let _ = writeln!(out, "left alone: {} more", series.left.len() - LEFT);
@@ -177,7 +182,7 @@ pub fn sentence(snapshot: &Snapshot, refused: &Refused) -> String {
     let place = match &refused.location {
         Some(place) => {
             let ((line, column), _) = snapshot.positions(place);
-            format!("{}:{line}:{column}: ", clean(&place.path))
+            format!("{}:{line}:{column}: ", clean(place.file.shown()))
         }
         None => String::new(),
     };

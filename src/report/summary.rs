@@ -2,8 +2,8 @@
 
 use super::Lint;
 use crate::config::Level;
+use crate::lang::text::{clean, counted};
 use crate::lint::{Applicability, Finding};
-use crate::text::{clean, counted};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -103,7 +103,7 @@ pub(crate) fn statistics(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()>
     }
     let mut directories: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in lint.shown() {
-        *directories.entry(directory(&finding.location.path)).or_default() += 1;
+        *directories.entry(directory(finding.location.file.shown())).or_default() += 1;
     }
     let mut rows: Vec<_> = directories.into_iter().collect();
     rows.sort_by_key(|(directory, count)| (std::cmp::Reverse(*count), *directory));

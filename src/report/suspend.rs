@@ -3,14 +3,14 @@
 use super::parts::{alike, location, object, of_clusters, paragraph, shared, unknown, width};
 use super::place;
 use super::stated::{Stated, together};
+use crate::lang::text::{clean, counted, shorten, wrap};
+use crate::lang::yaml::NodeRef;
 use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
-use crate::simulate::gates::objects::{Gating, Job, suspends};
-use crate::simulate::gates::timeline::{Change, Range, State as Position, Subject, SubjectKind, simulate};
+use crate::simulate::gating::objects::{Gating, Job, suspends};
+use crate::simulate::gating::timeline::{Change, Range, State as Position, Subject, SubjectKind, simulate};
 use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
-use crate::text::{clean, counted, shorten, wrap};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::NodeRef;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
@@ -333,7 +333,7 @@ impl Row {
         let job = state.scheduled.as_ref().and_then(|subject| subject.timeline.changes.first());
         let spot = state.suspension.location().or_else(|| job?.location.clone()).and_then(|location| {
             let line = place(snapshot, &location)?.from.0;
-            Some(format!("{}:{line}", location.path))
+            Some(format!("{}:{line}", location.file))
         });
         Row {
             object: clean(&state.object.id.to_string()).into_owned(),

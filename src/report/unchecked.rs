@@ -1,7 +1,7 @@
 //! What was not checked, and what would let it be.
 
+use crate::lang::text::{clean, wrap};
 use crate::lint::engine::NotChecked;
-use crate::text::{clean, wrap};
 use std::io::{self, Write};
 
 /// Counts of all reasons, in a line.

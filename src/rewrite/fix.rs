@@ -6,9 +6,10 @@
 
 use super::{FileChange, Refusal, Wanted, plan_file, policy};
 use crate::config::Config;
+use crate::files::{Blob, Snapshot};
+use crate::lang::yaml::WorkPath;
 use crate::lint::engine::{self, Options};
 use crate::lint::{Applicability, Finding, Fix};
-use crate::repo::{Blob, Snapshot};
 use crate::world::World;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -44,7 +45,7 @@ pub fn fix(
     least: Applicability,
 ) -> Outcome {
     let mut snapshot = snapshot;
-    let mut changes: BTreeMap<Arc<str>, (Arc<Blob>, String)> = BTreeMap::new();
+    let mut changes: BTreeMap<WorkPath, (Arc<Blob>, String)> = BTreeMap::new();
     let mut fixed = BTreeMap::new();
     let mut refused = Vec::new();
     let mut given_up: FxHashSet<String> = FxHashSet::default();
@@ -91,15 +92,15 @@ struct Candidate<'f> {
 
 /// What identifies a finding that was given up: its file and place in the tree.
 fn identity(finding: &Finding) -> String {
-    format!("{} {} {}", finding.location.path, finding.fingerprint, finding.title)
+    format!("{} {} {}", finding.location.file, finding.fingerprint, finding.title)
 }
 
 fn select<'f>(
     findings: &'f [Finding],
     least: Applicability,
     given_up: &FxHashSet<String>,
-) -> BTreeMap<Arc<str>, Vec<Candidate<'f>>> {
-    let mut files: BTreeMap<Arc<str>, Vec<Candidate<'f>>> = BTreeMap::new();
+) -> BTreeMap<WorkPath, Vec<Candidate<'f>>> {
+    let mut files: BTreeMap<WorkPath, Vec<Candidate<'f>>> = BTreeMap::new();
     for finding in findings {
         let fix = finding.fixes.iter().find(|fix| fix.applicability >= least && !fix.operations.is_empty());
         if let Some(fix) = fix.filter(|_| !given_up.contains(&identity(finding))) {
@@ -118,7 +119,7 @@ struct Done<'f> {
 }
 
 /// Apply those fixes of a file that don't touch each other.
-fn fix_file<'f>(snapshot: &Snapshot, path: &Arc<str>, candidates: &'f [Candidate<'f>]) -> Done<'f> {
+fn fix_file<'f>(snapshot: &Snapshot, path: &WorkPath, candidates: &'f [Candidate<'f>]) -> Done<'f> {
     let mut done = Done::default();
     if let Err(refusal) = policy::check_file(snapshot, path) {
         done.refused = candidates.iter().map(|candidate| (candidate, refusal.clone())).collect();

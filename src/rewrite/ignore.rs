@@ -2,9 +2,9 @@
 //! else changed.
 
 use super::{FileChange, Refusal, policy};
-use crate::repo::Snapshot;
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{Known, Location, NodeRef, Source, Stream};
+use crate::files::Snapshot;
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{FilePath, Known, Location, NodeRef, Source, Stream, WorkPath};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,13 +30,17 @@ pub(crate) struct Added {
 /// The comments that silence some findings, one for each line, with a `reason`
 /// that may be empty.
 pub(crate) fn add(snapshot: &Snapshot, ignores: &[Ignore], reason: &str) -> Added {
-    let mut files: BTreeMap<&Arc<str>, Vec<&Ignore>> = BTreeMap::new();
-    for ignore in ignores {
-        files.entry(&ignore.location.path).or_default().push(ignore);
-    }
+    let mut files: BTreeMap<WorkPath, Vec<&Ignore>> = BTreeMap::new();
     let mut added = Added::default();
+    for ignore in ignores {
+        let file = &ignore.location.file;
+        match file.writable() {
+            Some(path) => files.entry(path).or_default().push(ignore),
+            None => added.refusals.push(Refusal::elsewhere(file)),
+        }
+    }
     for (path, ignores) in files {
-        match add_to_file(snapshot, path, &ignores, reason) {
+        match add_to_file(snapshot, &path, &ignores, reason) {
             Ok((change, comments)) => {
                 added.changes.push(change);
                 added.comments += comments;
@@ -49,7 +53,7 @@ pub(crate) fn add(snapshot: &Snapshot, ignores: &[Ignore], reason: &str) -> Adde
 
 fn add_to_file(
     snapshot: &Snapshot,
-    path: &Arc<str>,
+    path: &WorkPath,
     ignores: &[&Ignore],
     reason: &str,
 ) -> Result<(FileChange, usize), Refusal> {
@@ -109,11 +113,11 @@ fn line_of(stream: &Stream, offset: u32) -> u32 {
     line
 }
 
-fn root(path: &Arc<str>, stream: &Arc<Stream>, document: u32) -> Option<Arc<Source>> {
+fn root(path: &WorkPath, stream: &Arc<Stream>, document: u32) -> Option<Arc<Source>> {
     let has_tokens = !stream.documents[document as usize].tokens.is_empty();
     has_tokens.then(|| {
         Arc::new(Source {
-            path: path.clone(),
+            file: FilePath::in_root(path.as_arc().clone()),
             stream: stream.clone(),
             index: document,
             embed: None,
@@ -123,7 +127,7 @@ fn root(path: &Arc<str>, stream: &Arc<Stream>, document: u32) -> Option<Arc<Sour
 }
 
 /// Whether the new text says the same and has just `count` more comments.
-fn proven(path: &Arc<str>, before: &Arc<Stream>, after: &str, count: usize) -> bool {
+fn proven(path: &WorkPath, before: &Arc<Stream>, after: &str, count: usize) -> bool {
     let after = Arc::new(Stream::parse(after));
     let comments =
         |stream: &Stream| stream.documents.iter().map(|document| document.comments.len()).sum::<usize>();
@@ -146,13 +150,13 @@ fn proven(path: &Arc<str>, before: &Arc<Stream>, after: &str, count: usize) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
 
     fn added(path: &str, text: &str, marks: &[&str]) -> Result<String, String> {
         let snapshot = Snapshot::memory([(path, text.as_bytes().to_vec())], Arc::new(Store::default()));
         let at = |mark: &&str| {
             let start = text.find(*mark).expect("the mark is in the text") as u32;
-            let location = Location { path: path.into(), start, end: start + 1, via: Vec::new() };
+            let location = Location { file: FilePath::in_root(path), start, end: start + 1, via: Vec::new() };
             Ignore { rule: "some-rule", location }
         };
         let ignores: Vec<Ignore> = marks.iter().map(at).collect();

@@ -14,10 +14,10 @@ pub(crate) mod subject;
 pub(crate) mod suspend;
 pub(crate) mod write;
 
-use crate::repo::{Blob, Snapshot};
-use crate::yaml::edit;
+use crate::files::{Blob, Snapshot};
+use crate::lang::yaml::{FilePath, WorkPath, edit};
 
-pub(crate) use crate::yaml::edit::Wanted;
+pub(crate) use crate::lang::yaml::edit::Wanted;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// A file with its new content.
 #[derive(Clone, Debug)]
 pub struct FileChange {
-    /// Relative to the root.
-    pub path: Arc<str>,
+    /// The file.
+    pub path: WorkPath,
     /// What was read; nothing for a file that is not there yet.
     pub before: Arc<Blob>,
     /// What is to be written.
@@ -37,7 +37,7 @@ pub struct FileChange {
 /// Why a file can't be changed as wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The file, relative to the root.
+    /// The file, as seen from the root.
     pub path: Arc<str>,
     /// The bytes that stand in the way, `None` for the file as a whole.
     pub range: Option<Range<u32>>,
@@ -48,12 +48,18 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn whole(path: &Arc<str>, message: impl Into<String>, help: &str) -> Refusal {
-        Refusal { path: path.clone(), range: None, message: message.into(), help: help.to_owned() }
+    fn whole(path: &str, message: impl Into<String>, help: &str) -> Refusal {
+        Refusal { path: path.into(), range: None, message: message.into(), help: help.to_owned() }
+    }
+
+    /// A file of another tree: only the root's is changed.
+    fn elsewhere(file: &FilePath) -> Refusal {
+        let message = "it is of another file tree, and only the root's is changed";
+        Refusal::whole(file.shown(), message, "change it there")
     }
 
     /// Our own mistake: what came out is not what was declared.
-    fn bug(path: &Arc<str>, why: &str) -> Refusal {
+    fn bug(path: &str, why: &str) -> Refusal {
         Refusal::whole(
             path,
             format!("the rewrite can't be proven, which is a bug in forebay: {why}"),
@@ -67,7 +73,7 @@ impl Refusal {
 /// # Errors
 /// Every reason why one of the changes can't be made; then none is.
 pub fn plan(snapshot: &Snapshot, wanted: &[Wanted]) -> Result<Vec<FileChange>, Vec<Refusal>> {
-    let mut files: BTreeMap<&Arc<str>, Vec<&Wanted>> = BTreeMap::new();
+    let mut files: BTreeMap<&WorkPath, Vec<&Wanted>> = BTreeMap::new();
     for change in wanted {
         files.entry(&change.path).or_default().push(change);
     }
@@ -84,7 +90,7 @@ pub fn plan(snapshot: &Snapshot, wanted: &[Wanted]) -> Result<Vec<FileChange>, V
 /// The new content of one file; `None` where it is the old one.
 fn plan_file(
     snapshot: &Snapshot,
-    path: &Arc<str>,
+    path: &WorkPath,
     wanted: &[&Wanted],
 ) -> Result<Option<FileChange>, Vec<Refusal>> {
     let (blob, stream) = policy::check_file(snapshot, path).map_err(|refusal| vec![refusal])?;
@@ -92,7 +98,7 @@ fn plan_file(
     for change in wanted {
         let outcome = policy::check_document(path, stream, change).and_then(|()| {
             edit::compile(stream, change.document, &change.operation).map_err(|refused| Refusal {
-                path: path.clone(),
+                path: path.as_arc().clone(),
                 range: Some(refused.range),
                 message: refused.message,
                 help: refused.help,

@@ -4,13 +4,13 @@
 
 use super::Wanted;
 use super::subject::{Subject, Text, Via, home, overlay};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::Snapshot;
+use crate::lang::yaml::edit::{Content, Operation, Place, Prune, pointer_of};
+use crate::lang::yaml::{NodeRef, Source};
 use crate::model::ObjectId;
-use crate::repo::Snapshot;
 use crate::simulate::suspend::ANNOTATION;
 use crate::world::World;
-use crate::yaml::edit::{Content, Operation, Place, Prune, pointer_of};
-use crate::yaml::{NodeRef, Source};
 use std::sync::Arc;
 
 /// The ways to write such a patch, the most precise first; which of them reaches
@@ -35,7 +35,7 @@ pub(crate) fn suspending(
                 .node
                 .get_ref()
                 .location()
-                .is_some_and(|at| at.path == place.path && at.start == place.start)
+                .is_some_and(|at| at.file == place.file && at.start == place.start)
         });
         found.map(|object| object.id.clone())
     }) {
@@ -67,11 +67,11 @@ pub(crate) fn suspending(
 /// [`suspending`] writes.
 pub(crate) fn resuming(snapshot: &Snapshot, value: NodeRef<'_>) -> Option<Wanted> {
     let location = value.location()?;
-    let name = location.path.rsplit('/').next()?;
+    let name = location.file.shown().rsplit('/').next()?;
     if !FILE_NAMES.contains(&name) {
         return None;
     }
-    let file = snapshot.file(&location.path)?;
+    let file = snapshot.find(&location.file)?;
     let source = snapshot.sources(file).iter().find(|source| !source.document().tokens.is_empty())?;
     let root = NodeRef::Source(source, 0);
     let holds = |item: &NodeRef<'_>| {
@@ -87,7 +87,7 @@ pub(crate) fn resuming(snapshot: &Snapshot, value: NodeRef<'_>) -> Option<Wanted
         1 => Operation::RemoveKey { pointer: "/patches".to_owned(), prune: Prune::Keep },
         _ => Operation::RemoveItem { pointer },
     };
-    Some(Wanted { path: source.path.clone(), document: source.index, operation })
+    Some(Wanted { path: source.file.writable()?, document: source.index, operation })
 }
 
 fn root<'s>(snapshot: &'s Snapshot, text: &Text) -> Option<NodeRef<'s>> {

@@ -1,15 +1,17 @@
 //! Which files and documents may be changed.
 
 use super::{Refusal, Wanted};
-use crate::repo::{Blob, Content, FileKind, Snapshot, Unreadable};
-use crate::yaml::edit::Operation;
-use crate::yaml::{Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join};
+use crate::files::{Blob, Content, FileKind, Snapshot, Unreadable};
+use crate::lang::yaml::edit::Operation;
+use crate::lang::yaml::{
+    Dialect, FilePath, NodeKind, NodeRef, Scalar, Source, Stream, WorkPath, pointer_join,
+};
 use std::sync::Arc;
 
 /// The content of a file that may be changed.
 pub(super) fn check_file<'s>(
     snapshot: &'s Snapshot,
-    path: &Arc<str>,
+    path: &WorkPath,
 ) -> Result<(&'s Arc<Blob>, &'s Arc<Stream>), Refusal> {
     let refuse = |message: &str, help: &str| Err(Refusal::whole(path, message, help));
     let Some(file) = snapshot.file(path) else {
@@ -58,7 +60,7 @@ pub(super) fn check_file<'s>(
     }
     if let Some(error) = stream.errors.first() {
         return Err(Refusal {
-            path: path.clone(),
+            path: path.as_arc().clone(),
             range: Some(error.offset..error.offset),
             message: format!("a document of the file can't be read: {}", error.message),
             help: "correct its syntax first".to_owned(),
@@ -69,9 +71,9 @@ pub(super) fn check_file<'s>(
 
 /// Whether a change may be made to a document: SOPS signs values, and without
 /// `mac_only_encrypted` those that it leaves in the clear too.
-pub(super) fn check_document(path: &Arc<str>, stream: &Arc<Stream>, wanted: &Wanted) -> Result<(), Refusal> {
+pub(super) fn check_document(path: &WorkPath, stream: &Arc<Stream>, wanted: &Wanted) -> Result<(), Refusal> {
     let source = Arc::new(Source {
-        path: path.clone(),
+        file: FilePath::in_root(path.as_arc().clone()),
         stream: stream.clone(),
         index: wanted.document,
         embed: None,
@@ -84,7 +86,7 @@ pub(super) fn check_document(path: &Arc<str>, stream: &Arc<Stream>, wanted: &Wan
     let Some(sops) = root.get("sops").filter(|sops| sops.is_map()) else { return Ok(()) };
     let refuse = |node: NodeRef<'_>, message: &str, help: &str| {
         Err(Refusal {
-            path: path.clone(),
+            path: path.as_arc().clone(),
             range: node.token().map(|token| token.start..token.end),
             message: message.to_owned(),
             help: help.to_owned(),

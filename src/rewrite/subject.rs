@@ -6,13 +6,13 @@
 //! that overrides it, a base that feeds another cluster and a list of common
 //! annotations all show there, whatever way they take.
 
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::Snapshot;
+use crate::lang::yaml::edit::pointer_of;
+use crate::lang::yaml::{FilePath, Location, NodeRef, Source, WorkPath};
 use crate::model::ObjectId;
 use crate::plan;
-use crate::repo::Snapshot;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::edit::pointer_of;
-use crate::yaml::{Location, NodeRef, Source};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct Subject<'w> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text {
     /// The file.
-    pub path: Arc<str>,
+    pub path: WorkPath,
     /// Index of the document.
     pub document: u32,
     /// JSON Pointer of the value from the document's root.
@@ -49,13 +49,13 @@ pub struct Text {
 impl Text {
     fn of(node: NodeRef<'_>) -> Option<Text> {
         let (source, pointer) = pointer_of(node)?;
-        Some(Text { path: source.path.clone(), document: source.index, pointer })
+        Some(Text { path: source.file.writable()?, document: source.index, pointer })
     }
 
     /// The keys of the map at a pointer below it, as they are written.
     pub fn keys(&self, snapshot: &Snapshot, below: &str) -> Vec<String> {
         let pointer = format!("{}{below}", self.pointer);
-        let map = documents(snapshot, &self.path)
+        let map = documents(snapshot, &FilePath::in_root(self.path.as_arc().clone()))
             .find(|source| source.index == self.document)
             .and_then(|source| NodeRef::Source(source, 0).at(&pointer));
         map.into_iter().flat_map(NodeRef::entries).map(|entry| entry.key.into_owned()).collect()
@@ -63,8 +63,8 @@ impl Text {
 }
 
 /// The documents of a file that say something.
-fn documents<'s>(snapshot: &'s Snapshot, path: &str) -> impl Iterator<Item = &'s Arc<Source>> {
-    let sources = snapshot.file(path).map(|file| snapshot.sources(file));
+fn documents<'s>(snapshot: &'s Snapshot, file: &FilePath) -> impl Iterator<Item = &'s Arc<Source>> {
+    let sources = snapshot.find(file).map(|file| snapshot.sources(file));
     sources.into_iter().flatten().filter(|source| !source.document().tokens.is_empty())
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn text_of(snapshot: &Snapshot, node: NodeRef<'_>) -> Option<Text> {
                 .rposition(|token| token.start == location.start && token.end == location.end)?;
             Text::of(NodeRef::Source(source, u32::try_from(token).ok()?))
         };
-        documents(snapshot, &location.path).find_map(of_location)
+        documents(snapshot, &location.file).find_map(of_location)
     })
 }
 
@@ -98,7 +98,7 @@ pub fn manifest_of(snapshot: &Snapshot, object: &Effective) -> Option<Text> {
         let document = source.document();
         document.start <= home.start && home.start <= document.end
     };
-    let root = NodeRef::Source(documents(snapshot, &home.path).find(inside)?, 0);
+    let root = NodeRef::Source(documents(snapshot, &home.file).find(inside)?, 0);
     // An item of a List is inside of the document.
     let is_home = |node: &NodeRef<'_>| node.location().is_some_and(|at| at.start == home.start);
     let item = root.items_at("/items").find(is_home);
@@ -174,14 +174,14 @@ fn by_identity<'w>(world: &'w World, cluster: &'w Cluster) -> ByIdentity<'w> {
 pub(crate) fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) -> Option<Text> {
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
-    let applied = &subject.cluster.applied[member.applied_by? as usize];
-    applied.tree.as_ref()?;
+    let applied = &subject.cluster.applied[member.maker.kustomization()? as usize];
     let directory = match &*applied.path {
         "" | "." => String::new(),
         path => format!("{}/", path.trim_start_matches("./")),
     };
-    let mut files = FILE_NAMES.iter().map(|name| format!("{directory}{name}"));
-    let file = files.find(|file| applied.files_read.iter().any(|read| **read == **file))?;
+    let tree = applied.tree.as_ref()?;
+    let mut files = FILE_NAMES.iter().filter_map(|name| tree.real(&format!("{directory}{name}")));
+    let file = files.find(|file| applied.files_read.contains(file))?;
     let source = documents(snapshot, &file).next()?;
-    Some(Text { path: source.path.clone(), document: source.index, pointer: String::new() })
+    Some(Text { path: source.file.writable()?, document: source.index, pointer: String::new() })
 }

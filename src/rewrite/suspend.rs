@@ -5,14 +5,14 @@ use super::Wanted;
 use super::patch;
 use super::subject::{Subject, Text, Via, manifest_of, text_of};
 use crate::config::Feature;
+use crate::files::Snapshot;
+use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::kinds::SuspendBy;
-use crate::repo::Snapshot;
 use crate::simulate::suspend::{ANNOTATION, Suspension, comment_after, suspension};
 use crate::world::{Cluster, Effective};
-use crate::yaml::edit::{Content, Operation, Place, Prune};
-use crate::yaml::{NodeRef, pointer_join};
 
 /// What a command wants of its subjects.
 #[derive(Clone, Copy, Debug)]

@@ -12,14 +12,14 @@
 //! laws.
 
 use super::{FileChange, Refusal};
-use crate::repo::{Place, place};
+use crate::files::{Place, place};
+use crate::lang::yaml::WorkPath;
 use rustc_hash::FxHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 const PREFIX: &str = ".forebay-";
 const SUFFIX: &str = ".tmp";
@@ -89,10 +89,10 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
 /// were moved are moved back.
 pub(crate) fn relocate(
     root: &Path,
-    moves: &[(Arc<str>, Arc<str>)],
+    moves: &[(WorkPath, WorkPath)],
     changes: &[FileChange],
 ) -> Result<Vec<String>, Vec<Refusal>> {
-    let refuse = |path: &Arc<str>, message: String| {
+    let refuse = |path: &WorkPath, message: String| {
         vec![Refusal::whole(path, message, "no file was changed; run again when this is solved")]
     };
     let mut done: Vec<(PathBuf, PathBuf)> = Vec::new();

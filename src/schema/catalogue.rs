@@ -3,8 +3,8 @@
 
 use super::crd::{self, Defined};
 use super::tree::{Dialect, Written};
-use crate::repo::{File, FileTree, Snapshot};
-use crate::yaml::{Node, Source, Stream};
+use crate::files::{File, FileTree, Snapshot};
+use crate::lang::yaml::{Node, Source, Stream};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -86,9 +86,14 @@ impl Entry {
     fn schema(&self) -> Option<&Arc<Written>> {
         let read = || {
             let stream: &Arc<Stream> = self.snapshot.blob(&self.file).ok()?.stream()?;
-            let path = self.file.path.clone();
             stream.documents.first().filter(|document| !document.tokens.is_empty())?;
-            let source = Source { path, stream: stream.clone(), index: 0, embed: None, via: Vec::new() };
+            let source = Source {
+                file: self.file.name(),
+                stream: stream.clone(),
+                index: 0,
+                embed: None,
+                via: Vec::new(),
+            };
             let node = Node::Source(Arc::new(source), 0);
             let root = node.get_ref();
             root.get("properties").map(|_| Written::new(root, Dialect::JsonSchema))
@@ -100,7 +105,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
 
     #[test]
     fn the_layouts_of_catalogues_are_known() {

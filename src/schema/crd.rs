@@ -3,7 +3,7 @@
 //! `pkg/apiserver/schema` (structural schemas).
 
 use super::tree::{Additional, Child, Dialect, Schema, Text, Types, Written};
-use crate::yaml::{NodeRef, Scalar};
+use crate::lang::yaml::{NodeRef, Scalar};
 use serde_json::{Number, Value};
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub(super) fn read(node: NodeRef<'_>, dialect: Dialect) -> Schema {
             "x-kubernetes-embedded-resource" => schema.embedded = value.as_bool() == Some(true),
             "uniqueItems" => schema.unique = value.as_bool() == Some(true),
             "properties" => {
-                let field = |entry: crate::yaml::EntryRef<'_>| {
+                let field = |entry: crate::lang::yaml::EntryRef<'_>| {
                     (Text::Owned(entry.key.into_owned()), child(entry.value))
                 };
                 schema.properties = value.entries().map(field).collect();
@@ -151,7 +151,7 @@ fn texts(node: NodeRef<'_>) -> Vec<Text> {
 }
 
 fn number(node: NodeRef<'_>) -> Option<f64> {
-    match node.scalar(crate::yaml::Dialect::GoYamlV3) {
+    match node.scalar(crate::lang::yaml::Dialect::GoYamlV3) {
         Scalar::Int(value) => Some(value as f64),
         Scalar::Uint(value) => Some(value as f64),
         Scalar::Float(value) => Some(value),
@@ -174,7 +174,7 @@ pub fn json(node: NodeRef<'_>) -> Option<Value> {
     if node.is_seq() {
         return node.items().map(json).collect();
     }
-    Some(match node.scalar(crate::yaml::Dialect::GoYamlV3) {
+    Some(match node.scalar(crate::lang::yaml::Dialect::GoYamlV3) {
         Scalar::Null => Value::Null,
         Scalar::Bool(value) => Value::Bool(value),
         Scalar::Int(value) => Value::from(value),

@@ -399,7 +399,7 @@ mod tests {
                 assert!(reader.byte() <= field::NOT, "{number}");
             }
             if let Some(pattern) = &schema.pattern {
-                assert!(crate::go::regexp::GoRegexp::new(pattern).is_ok(), "{pattern}");
+                assert!(crate::lang::go::regexp::GoRegexp::new(pattern).is_ok(), "{pattern}");
             }
         }
     }

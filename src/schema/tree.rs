@@ -2,7 +2,7 @@
 //! the table, from a CustomResourceDefinition or from a file of a catalogue.
 
 use super::crd;
-use crate::yaml::{Node, NodeRef, pointer_segments};
+use crate::lang::yaml::{Node, NodeRef, pointer_segments};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};

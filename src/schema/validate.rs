@@ -8,8 +8,8 @@
 use super::format;
 use super::tree::{Additional, Child, Schema, Types};
 use super::{cel, crd, table};
-use crate::go::regexp::GoRegexp;
-use crate::yaml::{Dialect, EntryRef, NodeRef, Scalar, pointer_join};
+use crate::lang::go::regexp::GoRegexp;
+use crate::lang::yaml::{Dialect, EntryRef, NodeRef, Scalar, pointer_join};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -531,7 +531,7 @@ impl<'a, 's> Walk<'a, 's> {
         if any.is_empty() && schema.all.is_empty() && schema.one.is_empty() && schema.not.is_none() {
             return;
         }
-        if self.options.partial && !(node.kind() == crate::yaml::NodeKind::Scalar) {
+        if self.options.partial && !(node.kind() == crate::lang::yaml::NodeKind::Scalar) {
             return;
         }
         for child in &schema.all {
@@ -656,7 +656,7 @@ fn scalar_key(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
     let text = node.text().filter(|text| !is_placeholder(text))?;
     let is_string = matches!(node.scalar(Dialect::GoYamlV3), Scalar::Str(_) | Scalar::Timestamp(_));
     let looks_like_another = !matches!(
-        crate::yaml::resolve::resolve_plain(Cow::Borrowed(&*text), Dialect::GoYamlV3),
+        crate::lang::yaml::resolve::resolve_plain(Cow::Borrowed(&*text), Dialect::GoYamlV3),
         Scalar::Str(_) | Scalar::Timestamp(_)
     );
     if is_string && looks_like_another { Some(Cow::Owned(format!("\"{text}\""))) } else { Some(text) }
@@ -695,9 +695,9 @@ pub(super) fn matches(pattern: &str, text: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lang::yaml::parse_nodes;
     use crate::schema::Written;
     use crate::schema::tree::Dialect;
-    use crate::yaml::parse_nodes;
 
     fn schema(text: &str) -> std::sync::Arc<Written> {
         Written::new(parse_nodes("schema.yaml", text)[0].get_ref(), Dialect::Structural)

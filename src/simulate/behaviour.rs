@@ -2,9 +2,9 @@
 //! and simulators ask about it: do the controllers of this cluster do that? Yes,
 //! no, or unknown where nothing states their version.
 
+use crate::lang::yaml::Known;
 use crate::model::Version;
 use crate::world::versions::Settings;
-use crate::yaml::Known;
 
 /// Whose version counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

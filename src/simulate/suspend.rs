@@ -4,15 +4,15 @@
 //! proposal of an annotation, which no released controller reads.
 
 use crate::config::Feature;
+use crate::files::Snapshot;
+use crate::lang::text::counted;
+use crate::lang::yaml::{EntryRef, Known, Location, NodeRef};
 use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::kinds::SuspendBy;
 use crate::model::references::{Role, has_ready_expression, references};
-use crate::repo::Snapshot;
-use crate::text::counted;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::{EntryRef, Known, Location, NodeRef};
 use rustc_hash::FxHashMap;
 
 /// The proposed annotation: present with any value means suspended.
@@ -97,7 +97,7 @@ impl Suspension<'_> {
 
 /// The comment that stands on the line after a location.
 pub(crate) fn comment_after(snapshot: &Snapshot, location: &Location) -> Option<String> {
-    let text = &snapshot.stream(snapshot.file(&location.path)?)?.text;
+    let text = &snapshot.stream(snapshot.find(&location.file)?)?.text;
     let rest = text.get(location.end as usize..)?.lines().next()?;
     let comment = rest.trim_start().strip_prefix('#')?.trim();
     (!comment.is_empty()).then(|| comment.to_owned())
@@ -119,7 +119,7 @@ pub(crate) fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId)
     let appliers = cluster.appliers(id.namespace.as_deref(), &id.name);
     world
         .members(cluster)
-        .filter(|(member, _)| member.applied_by.is_some_and(|by| appliers.contains(&by)))
+        .filter(|(member, _)| member.maker.kustomization().is_some_and(|by| appliers.contains(&by)))
         .map(|(_, object)| object)
         .filter(|object| object.id != *id)
         .collect()

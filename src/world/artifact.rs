@@ -1,8 +1,8 @@
 //! The file tree that an ArtifactGenerator composes.
 //! Source: source-watcher `internal/builder`, `Build`, `applyCopyOperation`.
 
-use crate::repo::{FileTree, PathKind, Snapshot, join};
-use crate::yaml::NodeRef;
+use crate::files::{FileTree, PathKind, Snapshot, join};
+use crate::lang::yaml::{FilePath, NodeRef};
 use globset::{GlobBuilder, GlobMatcher};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) fn compose(
     artifact: NodeRef<'_>,
     source: &dyn Fn(&str) -> Option<FileTree>,
 ) -> Result<FileTree, String> {
-    let mut files: BTreeMap<Arc<str>, Arc<str>> = BTreeMap::new();
+    let mut files: BTreeMap<Arc<str>, FilePath> = BTreeMap::new();
     for copy in artifact.items_at("/copy") {
         if copy.str_at("/strategy").is_some_and(|strategy| strategy != "Overwrite") {
             return Err("a copy merges or extracts files".to_owned());
@@ -56,9 +56,7 @@ pub(super) fn compose(
             .strip_prefix('@')
             .map(|rest| rest.split_once('/').unwrap_or((rest, "")))
             .ok_or_else(|| format!("`{from}` names no source"))?;
-        let tree = source(alias)
-            .filter(|tree| Arc::ptr_eq(tree.snapshot(), snapshot))
-            .ok_or_else(|| format!("source `{alias}` is not in this repository"))?;
+        let tree = source(alias).ok_or_else(|| format!("source `{alias}` is not in this repository"))?;
         let target =
             to.strip_prefix("@artifact/").ok_or_else(|| format!("`{to}` is outside of @artifact/"))?;
         let exclude: Vec<GlobMatcher> = copy
@@ -94,7 +92,7 @@ fn apply(
     pattern: &str,
     target: &str,
     exclude: &[GlobMatcher],
-    out: &mut BTreeMap<Arc<str>, Arc<str>>,
+    out: &mut BTreeMap<Arc<str>, FilePath>,
 ) -> Result<(), String> {
     let fails = || format!("nothing matches `{pattern}`");
     let made: Vec<Arc<str>> = out.keys().cloned().collect();
@@ -109,7 +107,7 @@ fn apply(
         });
         if !excluded
             && !ignored(&to)
-            && let Some(real) = tree.repository_path(from)
+            && let Some(real) = tree.real(from)
         {
             out.insert(to.into(), real);
         }
@@ -179,8 +177,8 @@ fn apply(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
-    use crate::yaml::parse_nodes;
+    use crate::files::Store;
+    use crate::lang::yaml::parse_nodes;
 
     fn composed(copies: &str) -> Result<Vec<String>, String> {
         let files = ["d/a.yaml", "d/e/b.yaml", "d/e/c.png", "f.yaml", "g/h/i.yaml"];

@@ -13,10 +13,10 @@ use super::source::{Shared, normalise};
 use super::unreached;
 use super::{ApplyTarget, Cluster, Effective, Member, World};
 use crate::config::Config;
+use crate::files::Snapshot;
+use crate::lang::yaml::{FilePath, Node};
 use crate::model::{Certainty, kinds};
-use crate::repo::Snapshot;
 use crate::world::versions::{Installs, Settings};
-use crate::yaml::Node;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -117,12 +117,12 @@ fn assemble(
         for applied in joined.world.clusters.iter().flat_map(|cluster| &cluster.applied) {
             used.extend(applied.files_read.iter().cloned());
             let places = applied.outcome.failures().iter().filter_map(|failure| failure.location.as_ref());
-            used.extend(places.map(|location| location.path.clone()));
+            used.extend(places.map(|location| location.file.clone()));
         }
         joined.world.orphans = (0..snapshot.objects().len() as u32)
             .filter(|index| {
                 let object = &snapshot.objects()[*index as usize];
-                !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+                !used.contains(&object.source.file) && object.id.group() != "kustomize.config.k8s.io"
             })
             .collect();
         super::inventory::fill_by_hand(joined.world, &used);
@@ -155,7 +155,7 @@ struct Joined<'w> {
     /// Objects that are known, by their nodes.
     distinct: FxHashMap<(usize, u32), u32>,
     /// Files that the clusters read.
-    used: FxHashSet<Arc<str>>,
+    used: FxHashSet<FilePath>,
     /// What the clusters have in common, which holds for what none of them
     /// reaches: wherever that comes to be applied, it is in one of them.
     settings: Option<Settings>,
@@ -188,7 +188,7 @@ impl Joined<'_> {
             members: Vec::new(),
             applied: one.applied,
             openers: one.openers,
-            expanded: one.expanded,
+            sets: one.sets,
             generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
             index: Index::default(),
             applied_index: FxHashMap::default(),
@@ -210,8 +210,8 @@ impl Joined<'_> {
         }
         used.extend(one.read);
         let number = world.clusters.len() as u32;
-        for (id, built, target, applied_by) in one.objects {
-            used.extend(built.files.iter().map(|(_, location)| location.path.clone()));
+        for (id, built, target, maker) in one.objects {
+            used.extend(built.files.iter().map(|(_, location)| location.file.clone()));
             let identity = match &built.node {
                 Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
                 Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
@@ -227,7 +227,7 @@ impl Joined<'_> {
                 world.objects.push(effective);
                 world.objects.len() as u32 - 1
             });
-            let member = cluster.add(&id, Member { object, target, applied_by });
+            let member = cluster.add(&id, Member { object, target, maker });
             world.objects[object as usize].members.push((number, member));
         }
         super::inventory::fill(&mut cluster, &world.objects, snapshot);

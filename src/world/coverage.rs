@@ -2,8 +2,8 @@
 //! were followed, and why the others were not.
 
 use super::{Outcome, World};
+use crate::lang::yaml::Location;
 use crate::model::{Certainty, ObjectId, kinds};
-use crate::yaml::Location;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,14 +69,14 @@ impl World {
             }
         }
         let is_object = |object: &&crate::model::Object| {
-            object.id.group() != "kustomize.config.k8s.io" && !self.is_excluded(&object.source.path)
+            object.id.group() != "kustomize.config.k8s.io" && !self.is_excluded(&object.source.file)
         };
         coverage.objects = self.snapshot.objects().iter().filter(is_object).count();
         let unapplied: Vec<&crate::model::Object> = match self.has_entry {
             true => self.orphans().filter(is_object).collect(),
             false => self.snapshot.objects().iter().filter(is_object).collect(),
         };
-        let key = |place: &Option<Location>| place.as_ref().map(|place| (place.path.clone(), place.start));
+        let key = |place: &Option<Location>| place.as_ref().map(|place| (place.file.clone(), place.start));
         let unsettled = |object: &crate::model::Object| {
             let place = key(&object.node.get_ref().location());
             self.unsettled.iter().find(|one| place.is_some() && key(&one.location) == place)
@@ -93,7 +93,7 @@ impl World {
         }
         let written: Vec<_> = coverage.not_followed.iter().filter_map(|one| key(&one.location)).collect();
         for one in &self.unsettled {
-            if one.location.as_ref().is_some_and(|location| self.is_excluded(&location.path)) {
+            if one.location.as_ref().is_some_and(|location| self.is_excluded(&location.file)) {
                 continue;
             }
             if key(&one.location).is_some_and(|place| written.contains(&place)) {

@@ -2,10 +2,10 @@
 //! looks at two states that differ in a few files.
 
 use super::{Outcome, World};
-use crate::repo::{FileTree, Snapshot};
+use crate::build::substitute::Variables;
+use crate::files::{FileTree, Snapshot};
+use crate::lang::yaml::{FilePath, Known, Node, NodeRef};
 use crate::world::build::{BuildFailure, FailureKind, FluxBuild};
-use crate::world::substitution::Variables;
-use crate::yaml::{Known, Node, NodeRef};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ impl<'w> Earlier<'w> {
                 || result.is_ok_and(|build| {
                     build.partial.is_empty() && build.unusable.is_empty() && !self.reaches(new, inputs, build)
                 }))
-            && looked_into.iter().all(|path| old.snapshot().has_same_content(new.snapshot(), path));
+            && looked_into.iter().all(|path| old.snapshot().holds_same(new.snapshot(), path));
         same.then(|| result.cloned().map_err(BuildFailure::clone))
     }
 
@@ -126,7 +126,8 @@ impl<'w> Earlier<'w> {
         let directory = |path: &'_ str| path.rsplit_once('/').map_or(0, |(directory, _)| directory.len());
         let is_beside = |path: &str| {
             let parent = &path[..directory(path)];
-            build.files_read.iter().any(|read| read[..directory(read)] == *parent)
+            let read = build.files_read.iter().filter_map(FilePath::of_root);
+            read.into_iter().any(|read| read[..directory(read)] == *parent)
         };
         let is_below = |path: &str| {
             own.is_empty() || path.strip_prefix(own.as_str()).is_some_and(|rest| rest.starts_with('/'))

@@ -1,8 +1,8 @@
 //! What an entry point is, and how its Kustomization names path and source.
 
+use crate::lang::yaml::{Known, Location, Node, NodeRef};
 use crate::model::{Certainty, ObjectId};
 use crate::world::build::BuiltObject;
-use crate::yaml::{Known, Location, Node, NodeRef};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -162,7 +162,7 @@ impl Entry {
     pub(super) fn file(&self) -> &str {
         match (&self.stated_by, &self.location) {
             (Some((_, _, file)), _) => file,
-            (None, Some(location)) => &location.path,
+            (None, Some(location)) => location.file.shown(),
             (None, None) => "",
         }
     }

@@ -6,20 +6,23 @@ use super::entry_point::{self, Entry, source_of};
 use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause, Written};
 use super::source::{Objects, Shared, SourceState, Sources, is_source};
-use super::{Applied, ApplyTarget, Outcome, target_of};
+use super::{Applied, ApplyTarget, Outcome, ResourceSet, target_of};
+use crate::build::substitute::{Provided, Variables};
 use crate::config::{Config, Feature, Injected};
+use crate::files::{FileTree, Snapshot};
+use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef, Tree};
 use crate::model::kinds;
-use crate::model::{Certainty, ObjectId, Unchecked};
-use crate::repo::{FileTree, Snapshot};
+use crate::model::{Certainty, Maker, ObjectId, Unchecked};
 use crate::world::build;
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
 use crate::world::resource_set;
-use crate::world::substitution::{Provided, Variables, config_map_keys, secret_keys};
 use crate::world::versions::{Installs, Settings};
-use crate::yaml::{Known, Location, Node, NodeRef};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+
+/// Depth to which ResourceSets may make ResourceSets.
+const SET_DEPTH: u32 = 8;
 
 /// Rounds after which a cluster that keeps changing is taken as it is.
 const ROUNDS: usize = 8;
@@ -41,7 +44,7 @@ pub(super) fn grow_placed(repository: &Repository<'_>, entry: &Entry, name: Arc<
     let Some((kind, object, file)) = entry.stated_by.as_ref().filter(|_| entry.owned) else { return grown };
     let placed = grown.objects.iter().find(|(id, built, target, _)| {
         let is_it = id.kind == *kind && id.name == *object && *target == ApplyTarget::Local;
-        is_it && built.node.get_ref().location().is_some_and(|location| location.path == *file)
+        is_it && built.node.get_ref().location().is_some_and(|location| location.file.is_at(file))
     });
     let namespace = placed.and_then(|(id, built, _, _)| {
         let target =
@@ -132,8 +135,8 @@ pub(super) struct Repository<'a> {
     pub(super) earlier: Option<Earlier<'a>>,
 }
 
-/// An object of a cluster, where it goes and what applies it.
-pub(super) type Placed = (ObjectId, Arc<BuiltObject>, ApplyTarget, Option<u32>);
+/// An object of a cluster, where it goes and what makes it.
+pub(super) type Placed = (ObjectId, Arc<BuiltObject>, ApplyTarget, Maker);
 
 /// A cluster with its objects still at hand.
 pub(super) struct Grown {
@@ -143,14 +146,14 @@ pub(super) struct Grown {
     pub(super) applied: Vec<Applied>,
     pub(super) generated: Vec<ObjectId>,
     /// Paths of the files that its builds read.
-    pub(super) read: FxHashSet<Arc<str>>,
+    pub(super) read: FxHashSet<FilePath>,
     pub(super) certainty: Certainty,
     pub(super) form: Option<entry_point::Form>,
     pub(super) location: Option<Location>,
     pub(super) tree: String,
     pub(super) source: Option<(String, Option<String>, String)>,
     pub(super) is_sent: bool,
-    pub(super) expanded: Vec<ObjectId>,
+    pub(super) sets: Vec<ResourceSet>,
     pub(super) builds: FxHashMap<Identity, Built>,
     /// What may have applied more: other roots.
     pub(super) openers: Vec<Opener>,
@@ -195,7 +198,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         tree: entry.tree.clone(),
         source: entry.source.clone(),
         is_sent: entry.is_sent,
-        expanded: Vec::new(),
+        sets: Vec::new(),
         builds: FxHashMap::default(),
         openers: openers_of(snapshot, entry),
     };
@@ -207,7 +210,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
             grown.objects = next.objects;
             grown.applied = next.applied;
             grown.read = next.read;
-            grown.expanded = next.expanded;
+            grown.sets = next.sets;
             // What a root applies by hand gives variables as what it builds does.
             let beside = match entry.certainty == Certainty::Guessed && entry.name.is_none() {
                 true => by_hand(snapshot, entry, &grown),
@@ -253,13 +256,13 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
             let files =
                 node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
             let built = Arc::new(BuiltObject::new(node.clone(), files));
-            grown.objects.insert(at, (id.clone(), built, ApplyTarget::Local, None));
+            grown.objects.insert(at, (id.clone(), built, ApplyTarget::Local, Maker::Entry));
         }
         grown.generated.clear();
     }
     for object in &entry.overlay {
         if let Some(id) = object.id.clone() {
-            grown.objects.push((id, object.clone(), ApplyTarget::Local, None));
+            grown.objects.push((id, object.clone(), ApplyTarget::Local, Maker::Entry));
         }
     }
     if entry.certainty == Certainty::Guessed && entry.name.is_none() {
@@ -273,7 +276,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
 /// sources that come with the installation.
 fn openers_of(snapshot: &Snapshot, entry: &Entry) -> Vec<Opener> {
     let other = |(id, files): &(ObjectId, FxHashSet<Arc<str>>)| {
-        let objects = snapshot.objects().iter().filter(|object| files.contains(&object.source.path));
+        let objects = snapshot.objects().iter().filter(|object| files.contains(object.path()));
         Written::of(objects).opener(OpenerCause::OtherRoot, format!("{id}, which may be the root"))
     };
     let mut openers: Vec<Opener> = entry.other_roots.iter().filter_map(other).collect();
@@ -301,28 +304,30 @@ fn key_of(id: &ObjectId) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
 /// taken to be applied by hand.
 fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &Grown) -> Vec<Placed> {
     let mut placed = Vec::new();
-    let directory =
-        |path: &str| path.rsplit_once('/').map_or(String::new(), |(directory, _)| directory.to_owned());
-    let roots: FxHashSet<String> = entry
+    let directory = |file: &FilePath| {
+        let above = file.shown().rsplit_once('/').map_or("", |(directory, _)| directory);
+        (file.tree().clone(), above.to_owned())
+    };
+    let roots: FxHashSet<(Tree, String)> = entry
         .kustomizations
         .iter()
         .filter_map(|(_, node)| node.get_ref().location())
-        .map(|location| directory(&location.path))
+        .map(|location| directory(&location.file))
         .collect();
-    let built: FxHashSet<Arc<str>> = grown
+    let built: FxHashSet<FilePath> = grown
         .objects
         .iter()
-        .flat_map(|(_, object, _, _)| object.files.iter().map(|(_, location)| location.path.clone()))
+        .flat_map(|(_, object, _, _)| object.files.iter().map(|(_, location)| location.file.clone()))
         .collect();
     for object in snapshot.objects() {
-        let beside = roots.contains(&directory(&object.source.path)) && !built.contains(&object.source.path);
+        let beside = roots.contains(&directory(&object.source.file)) && !built.contains(&object.source.file);
         if !beside || object.id.group() == "kustomize.config.k8s.io" {
             continue;
         }
         let files =
             object.node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
         let built = Arc::new(BuiltObject::new(object.node.clone(), files));
-        placed.push((object.id.clone(), built, ApplyTarget::Local, None));
+        placed.push((object.id.clone(), built, ApplyTarget::Local, Maker::Entry));
     }
     placed
 }
@@ -338,11 +343,11 @@ fn relevant(id: &ObjectId) -> bool {
 }
 
 struct Round {
-    objects: Vec<(ObjectId, Arc<BuiltObject>, ApplyTarget, Option<u32>)>,
+    objects: Vec<Placed>,
     applied: Vec<Applied>,
-    read: FxHashSet<Arc<str>>,
+    read: FxHashSet<FilePath>,
     /// ResourceSets of which everything that they make is among the objects.
-    expanded: Vec<ObjectId>,
+    sets: Vec<ResourceSet>,
 }
 
 /// What the builds of one round start from.
@@ -357,8 +362,15 @@ struct Start<'a> {
     injects: bool,
 }
 
-/// A Flux Kustomization that is due, and the one that applies it.
-type Due = (ObjectId, Node, Option<u32>);
+/// A Flux Kustomization that is due.
+#[derive(Clone)]
+struct Due {
+    id: ObjectId,
+    node: Node,
+    /// See [`Applied::parent`].
+    parent: Option<u32>,
+    maker: Maker,
+}
 
 /// What was found out about one that is due.
 struct Step {
@@ -375,7 +387,7 @@ struct Step {
 fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: bool) -> (Round, bool) {
     let (entry, objects) = (start.entry, &start.objects);
     let mut out =
-        Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), expanded: Vec::new() };
+        Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), sets: Vec::new() };
     let mut changed = false;
     let mut seen: FxHashSet<Identity> = FxHashSet::default();
     let mut queue: Vec<Due> = Vec::new();
@@ -384,7 +396,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
             // From the second round on, the root is what it applies of itself.
             let own = objects.get(&key_of(id));
             let node = own.map_or_else(|| node.clone(), |(_, node)| node.clone());
-            queue.push((id.clone(), node, None));
+            queue.push(Due { id: id.clone(), node, parent: None, maker: Maker::Entry });
         }
     }
     let (mut at, mut size) = (0, 0u64);
@@ -398,7 +410,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
         // One by one: the last of a batch is waited for.
         let steps = due.par_iter().with_max_len(1);
         let steps: Vec<Step> = steps.map(|due| start.step(due, known, &out.applied, &paths)).collect();
-        for ((id, node, parent), step) in due.into_iter().zip(steps) {
+        for (Due { id, node, parent, maker }, step) in due.into_iter().zip(steps) {
             let view = node.get_ref();
             let Step { identity, path, tree, state, built } = step;
             if let Some(mut built) = built {
@@ -440,33 +452,34 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
                 outcome,
                 assumed: state == SourceState::Assumed,
                 later: state == SourceState::Later,
-                applied_by: parent,
+                parent,
+                maker,
                 files_read,
             });
             let Ok(build) = &built.result else { continue };
             out.read.extend(build.files_read.iter().cloned());
             for object in &build.objects {
-                let Some(id) = object.id.clone() else { continue };
                 let local = target == ApplyTarget::Local;
-                let made = if local && id.is(kinds::OPERATOR, "ResourceSet") {
-                    made_by(objects, &id, object.node.get_ref())
-                } else {
-                    None
-                };
-                if made.is_some() {
-                    out.expanded.push(id.clone());
-                }
-                // What a ResourceSet makes, the operator applies.
-                let made =
-                    made.into_iter().flatten().filter_map(|object| Some((object.id.clone()?, object, None)));
-                for (id, object, by) in std::iter::once((id, object.clone(), Some(index))).chain(made) {
+                let mut made = vec![(object.clone(), Maker::Kustomization(index), 0)];
+                while let Some((object, maker, depth)) = made.pop() {
+                    let Some(id) = object.id.clone() else { continue };
+                    if local
+                        && depth < SET_DEPTH
+                        && id.is(kinds::OPERATOR, "ResourceSet")
+                        && let Some(inner) = made_by(objects, &id, object.node.get_ref())
+                    {
+                        let of_set = Maker::ResourceSet(out.sets.len() as u32);
+                        out.sets.push(ResourceSet { id: id.clone(), node: object.node.clone(), maker });
+                        made.extend(inner.into_iter().rev().map(|object| (object, of_set, depth + 1)));
+                    }
                     if follows
                         && local
                         && kinds::is_kustomization(&id)
                         && seen.insert(identity_of(&id, object.node.get_ref()))
                     {
                         if queue.len() < LIMIT {
-                            queue.push((id.clone(), object.node.clone(), Some(index)));
+                            let node = object.node.clone();
+                            queue.push(Due { id: id.clone(), node, parent: Some(index), maker });
                         } else if let Outcome::Built { partial, .. } =
                             &mut out.applied[index as usize].outcome
                         {
@@ -474,7 +487,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
                             partial.push((Unchecked::TooManyKustomizations, id.to_string(), location));
                         }
                     }
-                    out.objects.push((id, object, target.clone(), by));
+                    out.objects.push((id, object, target.clone(), maker));
                 }
             }
         }
@@ -503,7 +516,7 @@ impl Start<'_> {
         applied: &[Applied],
         paths: &FxHashMap<String, usize>,
     ) -> Step {
-        let (id, node, parent) = due;
+        let Due { id, node, parent, .. } = due;
         let (sources, objects) = (&self.sources, &self.objects);
         let view = node.get_ref();
         let identity = identity_of(id, view);
@@ -600,7 +613,7 @@ fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<Ar
 
 fn identity_of(id: &ObjectId, node: NodeRef<'_>) -> Identity {
     match node.location().filter(|_| id.is_unknown()) {
-        Some(place) => (None, format!("? {}:{}", place.path, place.start).into()),
+        Some(place) => (None, format!("? {}:{}", place.file, place.start).into()),
         None => (id.namespace.clone(), id.name.clone()),
     }
 }
@@ -613,7 +626,7 @@ const REPEATS: usize = 4;
 /// applies its own definition never ends.
 fn is_endless(applied: &[Applied], parent: Option<u32>, tree: &FileTree, path: &str) -> bool {
     let key = tree.key();
-    std::iter::successors(parent, |index| applied[*index as usize].applied_by)
+    std::iter::successors(parent, |index| applied[*index as usize].parent)
         .map(|index| &applied[index as usize])
         .filter(|above| above.path == path && above.tree.as_ref().is_some_and(|tree| tree.key() == key))
         .nth(REPEATS - 1)
@@ -632,7 +645,7 @@ fn too_large(node: NodeRef<'_>) -> BuildFailure {
             SIZE_LIMIT >> 20
         ),
         location: node.location_at("/spec/path"),
-        related: Vec::new(),
+        related: Box::default(),
         looked_into: Arc::default(),
     }
 }
@@ -642,7 +655,7 @@ fn endless(node: NodeRef<'_>) -> BuildFailure {
         kind: FailureKind::Endless,
         message: "this Kustomization applies itself again and again, each time under a new name".to_owned(),
         location: node.location_at("/spec/path"),
-        related: Vec::new(),
+        related: Box::default(),
         looked_into: Arc::default(),
     }
 }
@@ -696,17 +709,7 @@ fn resolve(
 fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
     let mut provide = |kind: &str, name: &str| {
         let key = (Arc::from(kind), id.namespace.clone(), Arc::from(name));
-        match objects.get(&key) {
-            Some((_, node)) if holds_unknown_keys(node.get_ref()) => Provided::Unknown,
-            Some((_, node)) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node.get_ref())),
-            Some((_, node)) => Provided::Keys(secret_keys(node.get_ref())),
-            // Anybody may make a ConfigMap or Secret.
-            None => Provided::Unknown,
-        }
+        Provided::by(kind, objects.get(&key).map(|(_, node)| node.get_ref()))
     };
     Variables::of(node, &mut provide).unwrap_or_default()
-}
-
-fn holds_unknown_keys(node: NodeRef<'_>) -> bool {
-    ["/data", "/stringData"].iter().any(|field| node.at(field).is_some_and(NodeRef::is_unknown))
 }

@@ -1,9 +1,9 @@
 //! Who applies whom, from which source, after what.
 
+use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::world::{Applied, ApplyTarget, Cluster, Member, Outcome, World};
-use crate::yaml::NodeRef;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ struct ClusterGraph<'g, 'w> {
 impl<'w> ClusterGraph<'_, 'w> {
     fn add(mut self) {
         let roots: Vec<&Applied> =
-            self.cluster.applied.iter().filter(|applied| applied.applied_by.is_none()).collect();
+            self.cluster.applied.iter().filter(|applied| applied.parent.is_none()).collect();
         for applied in &roots {
             self.node(&applied.id, String::new(), true);
         }
@@ -130,7 +130,7 @@ impl<'w> ClusterGraph<'_, 'w> {
                     ApplyTarget::Local => String::new(),
                     ApplyTarget::Remote(name) => format!("(on the cluster of {name})"),
                 };
-                let is_root = member.applied_by.is_none();
+                let is_root = member.maker.kustomization().is_none();
                 let node = if member.target == ApplyTarget::Local {
                     self.node(&object.id, note, is_root)
                 } else {
@@ -155,7 +155,7 @@ impl<'w> ClusterGraph<'_, 'w> {
             self.relations(&applied.id, applied.node.get_ref(), *node);
         }
         for (member, node) in &members {
-            if let Some(by) = member.applied_by {
+            if let Some(by) = member.maker.kustomization() {
                 self.edge(appliers[by as usize], *node, EdgeKind::Applies);
             }
             if member.target == ApplyTarget::Local {
@@ -165,7 +165,7 @@ impl<'w> ClusterGraph<'_, 'w> {
         }
         for (member, object) in self.world.members(self.cluster) {
             if !is_node(&object.id)
-                && let Some(by) = member.applied_by
+                && let Some(by) = member.maker.kustomization()
             {
                 self.graph.nodes[appliers[by as usize]].others += 1;
             }

@@ -5,11 +5,11 @@
 
 use super::entry_point::{Entry, Form, path_of, source_of};
 use super::source::{normalise, reference};
-use crate::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
+use crate::build::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
+use crate::files::{FileTree, Snapshot, Store};
+use crate::lang::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
 use crate::model::{Object, ObjectId};
-use crate::repo::{FileTree, Snapshot, Store};
 use crate::world::build::{Memo, build_overlay};
-use crate::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
 use std::sync::Arc;
 
 /// The fields of an instance, from several texts of which the first wins.
@@ -35,7 +35,7 @@ pub(super) fn of_instance(object: &Object) -> Option<Entry> {
 }
 
 fn stated_by(object: &Object) -> (Arc<str>, Arc<str>, Arc<str>) {
-    (object.id.kind.clone(), object.id.name.clone(), object.source.path.clone())
+    (object.id.kind.clone(), object.id.name.clone(), object.path().clone())
 }
 
 /// The entry point that values of the chart state (`instance` of them), in a
@@ -57,7 +57,7 @@ pub(super) fn of_chart(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -
     let says = |node: NodeRef<'_>| node.at("/instance/sync/url").is_some();
     let is_inline = node.at("/spec/values/instance/sync/url").is_some();
     if !is_inline && !files.iter().any(|values| says(values.get_ref())) {
-        files.extend(beside(snapshot, &object.source.path));
+        files.extend(beside(snapshot, object.path()));
     }
     let layers = inline.into_iter().chain(files.iter().filter_map(|values| values.get_ref().at("/instance")));
     let entry = pair(namespace, &Layers(layers.collect()))?;
@@ -141,7 +141,7 @@ pub(super) fn in_namespace(entry: &Entry, namespace: &str) -> Entry {
 /// builds them, the last first: it wins.
 fn config_maps(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -> Vec<Node> {
     let wanted = object.node.get_ref().items_at("/spec/valuesFrom").next().is_some();
-    let directory = object.source.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let directory = object.path().rsplit_once('/').map_or("", |(directory, _)| directory);
     let tree = FileTree::root(snapshot.clone());
     let Some(build) = wanted.then(|| build_overlay(&tree, directory, memo).ok()).flatten() else {
         return Vec::new();
@@ -162,9 +162,9 @@ fn config_maps(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -> Vec<No
             let values = data.get(&key)?;
             let location = values.location()?;
             let text = values.as_str()?;
-            let file = snapshot.file(&location.path).and_then(|file| snapshot.stream(file));
+            let file = snapshot.find(&location.file).and_then(|file| snapshot.stream(file));
             let whole = file.is_some_and(|stream| *stream.text == *text);
-            let node = parse_nodes(&location.path, &text).into_iter().next()?;
+            let node = parse_nodes(location.file.shown(), &text).into_iter().next()?;
             // Bytes of another text would point anywhere.
             Some(if whole { node } else { moved(node.get_ref(), &mut |_| Some(location.clone())) })
         })
@@ -281,7 +281,8 @@ fn patched(pair: [Node; 2], patches: NodeRef<'_>, place: Option<&Location>) -> [
         .filter(|patch| run(std::slice::from_ref(patch)).is_some_and(|build| build.resources.len() == 2))
         .collect();
     let Some(build) = run(&fitting).filter(|build| build.resources.len() == 2) else { return pair };
-    let mut own = |location: &Location| FILES.contains(&&*location.path).then(|| place.cloned()).flatten();
+    let mut own =
+        |location: &Location| FILES.contains(&&**location.file.shown()).then(|| place.cloned()).flatten();
     let mut nodes = build.resources.iter().map(|resource| resource.node.get_ref());
     pair.each_ref().map(|before| match nodes.next() {
         Some(after) => grafted(after, before.get_ref(), &mut own),

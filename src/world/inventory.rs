@@ -1,11 +1,11 @@
 //! Whether an object that nothing here creates could exist all the same.
 
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, entry};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{FilePath, Holes, Location, NodeRef};
 use crate::model::{Object, ObjectId, Unchecked};
 use crate::model::{kinds, references};
-use crate::repo::{Snapshot, join};
-use crate::yaml::{Holes, Location, NodeRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -233,7 +233,7 @@ impl Cluster {
 /// Note the manifests of a repository that a person may have applied: those that
 /// no cluster takes in, unless a kustomization of a cluster stands above them and
 /// leaves them out. `used` are the files that the clusters read.
-pub(super) fn fill_by_hand(world: &mut World, used: &FxHashSet<Arc<str>>) {
+pub(super) fn fill_by_hand(world: &mut World, used: &FxHashSet<FilePath>) {
     let left_out = |path: &str| {
         std::iter::successors(path.rsplit_once('/').map(|(above, _)| above), |above| {
             (!above.is_empty()).then(|| above.rsplit_once('/').map_or("", |(above, _)| above))
@@ -243,13 +243,13 @@ pub(super) fn fill_by_hand(world: &mut World, used: &FxHashSet<Arc<str>>) {
             FILE_NAMES.iter().any(|name| {
                 let file =
                     if directory.is_empty() { (*name).to_owned() } else { format!("{directory}/{name}") };
-                used.contains(&*file)
+                used.contains(&FilePath::in_root(file))
             })
         })
     };
     let mut known: FxHashMap<Arc<str>, bool> = FxHashMap::default();
     let may_be_applied = |object: &&Object| {
-        let path = &object.source.path;
+        let path = object.path();
         kinds::find(object.id.group(), &object.id.kind).is_some()
             && !*known.entry(path.clone()).or_insert_with(|| entry::is_leftover(path) || left_out(path))
     };
@@ -330,7 +330,7 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
             let namespace = id.namespace.clone().filter(|namespace| !namespace.contains('?'));
             open(OpenerCause::UnknownName, kinds, namespace, Some(pattern(&id.name)));
         }
-        if id.is(kinds::OPERATOR, "ResourceSet") && !cluster.expanded.contains(id) {
+        if id.is(kinds::OPERATOR, "ResourceSet") && !cluster.sets.iter().any(|set| set.id == *id) {
             let (kinds, namespace) = resource_set(node);
             open(OpenerCause::ResourceSet, kinds, namespace, None);
         }
@@ -387,7 +387,7 @@ fn holds_no_flux(left: &(Unchecked, String, Option<Location>), applied: &Applied
         Unchecked::HelmChart => !FLUX_CHARTS.contains(&name.as_str()),
         Unchecked::RemoteBase => {
             is_of_definitions(name)
-                || place.as_ref().is_some_and(|place| is_of_definitions(&place.path))
+                || place.as_ref().is_some_and(|place| is_of_definitions(place.file.shown()))
                 || is_of_definitions(&applied.path)
                 || is_of_definitions(&applied.id.name)
         }

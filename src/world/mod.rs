@@ -24,7 +24,6 @@ mod resource_set;
 pub(crate) mod same;
 pub(crate) mod schemas;
 mod source;
-pub(crate) mod substitution;
 mod unreached;
 pub(crate) mod versions;
 
@@ -33,17 +32,17 @@ pub(crate) use entry_point::{Form, Unsettled, source_of};
 pub(crate) use inventory::{Lookup, Opener, OpenerCause};
 pub(crate) use source::TreeOf;
 
+use crate::build::kustomize::FILE_NAMES;
+use crate::build::kustomize::Warning;
+use crate::build::substitute::{BadVariable, MissingSource, Problem, Provided, Variables};
 use crate::config::Config;
-use crate::kustomize::Warning;
-use crate::model::{Certainty, Object, ObjectId, Unchecked};
-use crate::repo::{FileTree, Snapshot};
+use crate::files::{File, FileTree, Snapshot};
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
+use crate::model::{Certainty, Maker, Object, ObjectId, Unchecked};
 use crate::world::build::BuildFailure;
-use crate::world::substitution::{
-    BadVariable, MissingSource, Problem, Provided, Variables, config_map_keys, secret_keys,
-};
 use crate::world::versions::Settings;
-use crate::yaml::{Location, Node, NodeRef};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All clusters of a repository and their objects.
@@ -66,7 +65,7 @@ pub struct World {
     /// Paths of the files that only generators of kustomizations read, as bytes.
     pub inputs: FxHashSet<Arc<str>>,
     /// Paths of the files that the clusters read.
-    read: FxHashSet<Arc<str>>,
+    read: FxHashSet<FilePath>,
     /// Paths of the files that the configuration excludes.
     excluded: FxHashSet<Arc<str>>,
     /// What was built, for a world like this one.
@@ -115,8 +114,8 @@ pub struct Cluster {
     pub applied: Vec<Applied>,
     /// What could hold more objects.
     pub openers: Vec<Opener>,
-    /// ResourceSets of which everything that they make is among the members.
-    pub expanded: Vec<ObjectId>,
+    /// Its ResourceSets that could be expanded.
+    pub sets: Vec<ResourceSet>,
     /// Objects that controllers make of others (ExternalArtifacts, HelmCharts,
     /// the pair of a FluxInstance), and of what.
     pub generated: Vec<(ObjectId, String)>,
@@ -125,6 +124,10 @@ pub struct Cluster {
     /// Places of Flux Kustomizations by their name.
     applied_index: FxHashMap<Arc<str>, Vec<u32>>,
 }
+
+/// Makers above an object that are told: Kustomizations that apply each other in a circle
+/// have no end.
+const MAKERS: usize = 64;
 
 /// Where an object is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,9 +153,20 @@ pub struct Member {
     pub object: u32,
     /// Where it is applied.
     pub target: ApplyTarget,
-    /// The Flux Kustomization that applies it, an index of [`Cluster::applied`];
-    /// `None` for what the entry point or a user creates.
-    pub applied_by: Option<u32>,
+    /// What makes it: a Kustomization of [`Cluster::applied`], a ResourceSet of
+    /// [`Cluster::sets`].
+    pub maker: Maker,
+}
+
+/// A ResourceSet of which everything that it makes is among the members.
+#[derive(Debug)]
+pub struct ResourceSet {
+    /// Its identity.
+    pub id: ObjectId,
+    /// The effective ResourceSet.
+    pub node: Node,
+    /// What makes it itself.
+    pub maker: Maker,
 }
 
 /// A Flux Kustomization of a cluster and what it builds.
@@ -174,11 +188,13 @@ pub struct Applied {
     pub assumed: bool,
     /// Its source tracks another ref of this repository.
     pub later: bool,
-    /// The Kustomization that applies this one, an index of
-    /// [`Cluster::applied`].
-    pub applied_by: Option<u32>,
+    /// The Kustomization of [`Cluster::applied`] that it comes from, by itself or
+    /// through a ResourceSet.
+    pub parent: Option<u32>,
+    /// What makes it.
+    pub maker: Maker,
     /// Paths of the files that its build read, sorted.
-    pub files_read: Vec<Arc<str>>,
+    pub files_read: Vec<FilePath>,
 }
 
 /// What came of building a Flux Kustomization.
@@ -248,31 +264,56 @@ impl World {
     /// Whether a cluster is made of more than what the configuration excludes:
     /// fixtures are nobody's fleet.
     pub fn counts(&self, cluster: &Cluster) -> bool {
-        let is_excluded = |path: &Arc<str>| self.excluded.contains(path);
-        let stated = cluster.location.as_ref().is_none_or(|location| is_excluded(&location.path));
+        let is_excluded = |file: &FilePath| self.is_excluded(file);
+        let stated = cluster.location.as_ref().is_none_or(|location| is_excluded(&location.file));
         let mut read = cluster.applied.iter().flat_map(|applied| &applied.files_read).peekable();
         self.excluded.is_empty() || !stated || (read.peek().is_some() && !read.all(is_excluded))
     }
 
     /// Whether the configuration excludes a file.
-    pub fn is_excluded(&self, path: &str) -> bool {
-        self.excluded.contains(path)
+    pub fn is_excluded(&self, file: &FilePath) -> bool {
+        file.of_root().is_some_and(|path| self.excluded.contains(path))
+    }
+
+    /// Whether a cluster of an entry point reads a file.
+    pub fn is_applied(&self, file: &File) -> bool {
+        self.read.contains(&file.name())
     }
 
     /// Whether a file is neither read by a cluster of an entry point nor lies where
     /// one applies a directory.
-    pub fn is_outside(&self, path: &str) -> bool {
+    pub fn is_outside(&self, file: &FilePath) -> bool {
+        let Some(path) = file.of_root() else { return !self.read.contains(file) };
         let below = |directory: &str| {
             directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
         };
         let is_of = |cluster: &Cluster| {
             let applies = |applied: &Applied| {
-                let real = applied.tree.as_ref().and_then(|tree| tree.repository_path(&applied.path));
+                let real = applied.tree.as_ref().and_then(|tree| tree.root_path(&applied.path));
                 real.is_some_and(|real| below(&real))
             };
             below(&cluster.root) || cluster.applied.iter().any(applies)
         };
-        !self.read.contains(path) && !self.clusters.iter().filter(|cluster| cluster.name.is_some()).any(is_of)
+        !self.read.contains(file) && !self.clusters.iter().filter(|cluster| cluster.name.is_some()).any(is_of)
+    }
+
+    /// The files beside the root's tree that the clusters take objects and kustomizations
+    /// from, in order: of a tree of others only what is applied here is judged.
+    pub(crate) fn files_beside(&self) -> Vec<&Arc<File>> {
+        if self.snapshot.beside().next().is_none() {
+            return Vec::new();
+        }
+        let made = self.objects.iter().flat_map(|object| &object.files);
+        let made = made.filter(|(role, _)| *role != "generator").map(|(_, place)| &place.file);
+        let applied = || self.clusters.iter().flat_map(|cluster| &cluster.applied);
+        let failures = applied().flat_map(|applied| applied.outcome.failures());
+        let failed = failures.filter_map(|failure| Some(&failure.location.as_ref()?.file));
+        let is_kustomization =
+            |file: &&FilePath| FILE_NAMES.contains(&file.shown().rsplit('/').next().unwrap_or_default());
+        let kustomizations = applied().flat_map(|applied| &applied.files_read).filter(is_kustomization);
+        let all = made.chain(failed).chain(kustomizations).filter(|file| file.of_root().is_none());
+        let all: BTreeSet<&FilePath> = all.collect();
+        all.into_iter().filter_map(|file| self.snapshot.find(file)).filter(|file| file.is_manifest).collect()
     }
 
     /// An object by its index.
@@ -293,7 +334,7 @@ impl World {
     /// Those in files of a directory; its empty name is the repository.
     pub fn orphans_below(&self, directory: &str) -> impl Iterator<Item = &Object> {
         let objects = self.snapshot.objects();
-        let path = |index: &u32| &*objects[*index as usize].source.path;
+        let path = |index: &u32| &**objects[*index as usize].path();
         let lead = if directory.is_empty() { String::new() } else { format!("{directory}/") };
         // Objects are in the order of their paths.
         let begin = self.orphans.partition_point(|index| path(index) < lead.as_str());
@@ -306,11 +347,7 @@ impl World {
     pub fn variables(&self, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {
         Variables::of(node, &mut |kind, name| {
             let found = cluster.find(&ApplyTarget::Local, "", kind, id.namespace.as_deref(), name);
-            match found.map(|member| self.object(member.object).node.get_ref()) {
-                Some(node) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node)),
-                Some(node) => Provided::Keys(secret_keys(node)),
-                None => Provided::Unknown,
-            }
+            Provided::by(kind, found.map(|member| self.object(member.object).node.get_ref()))
         })
     }
 
@@ -326,6 +363,39 @@ impl World {
 }
 
 impl Cluster {
+    /// What made an object, and what made that, up to the entry point.
+    pub fn makers(&self, member: &Member) -> Vec<Maker> {
+        let above = |maker: &Maker| match *maker {
+            Maker::Entry => None,
+            Maker::Kustomization(index) => {
+                let above = self.applied[index as usize].maker;
+                // A root that applies its own definition ends the chain.
+                Some(if above.kustomization().is_some_and(|above| above >= index) {
+                    Maker::Entry
+                } else {
+                    above
+                })
+            }
+            Maker::ResourceSet(index) => Some(self.sets[index as usize].maker),
+        };
+        std::iter::successors(Some(member.maker), above).take(MAKERS).collect()
+    }
+
+    /// The object of a maker; `None` for the entry point.
+    pub fn made_by(&self, maker: Maker) -> Option<(&ObjectId, &Node)> {
+        match maker {
+            Maker::Entry => None,
+            Maker::Kustomization(index) => {
+                let applied = &self.applied[index as usize];
+                Some((&applied.id, &applied.node))
+            }
+            Maker::ResourceSet(index) => {
+                let set = &self.sets[index as usize];
+                Some((&set.id, &set.node))
+            }
+        }
+    }
+
     /// The name in messages: `cluster production`, or `this repository`.
     pub fn label(&self) -> String {
         match &self.name {
@@ -354,7 +424,7 @@ impl Cluster {
     }
 
     /// The places in [`Cluster::applied`] of what has this name: what
-    /// [`Member::applied_by`] says of the objects that it applies.
+    /// [`Member::maker`] says of the objects that it applies.
     pub(crate) fn appliers(&self, namespace: Option<&str>, name: &str) -> Vec<u32> {
         let named = self.applied_index.get(name).into_iter().flatten().copied();
         named.filter(|at| self.applied[*at as usize].id.namespace.as_deref() == namespace).collect()

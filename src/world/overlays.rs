@@ -1,8 +1,8 @@
 //! Which kustomizations include which files, as far as their text tells: for
 //! guesses about who applies what.
 
-use crate::repo::{FileTree, Snapshot, join};
-use crate::yaml::Node;
+use crate::files::{FileTree, Snapshot, join};
+use crate::lang::yaml::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 

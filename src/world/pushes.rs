@@ -2,8 +2,8 @@
 //! directory is the root of which artifact.
 //! Source: flux2 `cmd/flux/push_artifact.go`, `actions/push` of the distribution.
 
-use crate::repo::Snapshot;
-use crate::yaml::Node;
+use crate::files::Snapshot;
+use crate::lang::yaml::Node;
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
@@ -313,7 +313,7 @@ fn directory(path: &str, within: &str) -> Option<String> {
     {
         return None;
     }
-    crate::repo::join(super::entry_point::clean_path(within).as_str(), path.trim_start_matches('/'))
+    crate::files::join(super::entry_point::clean_path(within).as_str(), path.trim_start_matches('/'))
 }
 
 /// A reference to an OCI repository without scheme, tag and digest.
@@ -360,7 +360,7 @@ pub(super) fn root_of<'p>(
 ) -> Option<&'p Push> {
     let url = normalised(url);
     let exists = |push: &Push| {
-        crate::repo::join(&push.directory, path)
+        crate::files::join(&push.directory, path)
             .is_some_and(|path| path.is_empty() || snapshot.has_directory(&path))
     };
     let best = pushes.iter().map(|push| fit(&push.url, &url)).max().unwrap_or(0);

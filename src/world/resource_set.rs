@@ -7,11 +7,14 @@
 //! that keep a text a text; a value that needs more is unknown, and a
 //! ResourceSet of which it isn't certain what it makes is not expanded at all.
 
+use crate::build::substitute::{fits, reread};
+use crate::lang::yaml::emit::{DEPTH_LIMIT, style_of};
+use crate::lang::yaml::{
+    Built, Dialect, Embed, EntryRef, Known, Location, Node, NodeRef, Origin, Scalar, ScalarStyle, Source,
+    Stream, Value, Via, ViaKind,
+};
 use crate::model::ObjectId;
 use crate::world::build::{BuiltObject, set_common_metadata};
-use crate::world::substitution::{fits, reread};
-use crate::yaml::emit::{DEPTH_LIMIT, style_of};
-use crate::yaml::{Dialect, Embed, Known, Node, NodeRef, Scalar, ScalarStyle, Source, Stream, Value};
 use std::sync::Arc;
 
 /// Objects that one ResourceSet may make.
@@ -120,45 +123,109 @@ fn make(set: NodeRef<'_>, inputs: &Inputs<'_>, found: &mut Vec<(ObjectId, Arc<Bu
 
 /// The objects of `resourcesTemplate`: a text that is filled in as it stands and
 /// read as YAML then. `None` where a value isn't known here, or anything but plain
-/// actions is in it. All that is in the objects has the template as its place.
+/// actions is in it.
 fn from_template(template: NodeRef<'_>, inputs: &Inputs<'_>) -> Option<Vec<Node>> {
     if template.is_unknown() {
         return None;
     }
     let Scalar::Str(text) = template.scalar(Dialect::GoYamlV3) else { return None };
     let place = template.location()?;
-    let (mut after, mut rest) = (String::with_capacity(text.len()), &*text);
-    while let Some((before, opened)) = rest.split_once("<<") {
-        let (action, behind) = opened.split_once(">>")?;
-        let (value, quoted) = evaluate(action, inputs).ok()?;
-        // Several lines mean something else at each indentation.
-        if value.contains('\n') {
-            return None;
-        }
-        after.push_str(before);
-        if quoted {
-            after.push('"');
-            after.push_str(&value);
-            after.push('"');
-        } else {
-            after.push_str(&value);
-        }
-        rest = behind;
+    let filled = fill(&text, inputs).ok()?;
+    // Several lines mean something else at each indentation.
+    let values = filled.parts.iter().filter(|part| part.is_value).map(|part| &filled.text[part.range()]);
+    if filled.has_unknown || values.into_iter().any(|value| value.contains('\n')) {
+        return None;
     }
-    after.push_str(rest);
-    let stream = Arc::new(Stream::parse(&after));
+    let stream = Arc::new(Stream::parse(&filled.text));
     if !stream.errors.is_empty() {
         return None;
     }
+    let written = Embed::of(&template.to_node(), 0)?;
+    let runs = runs(&text, &filled.parts, &written);
     let documents = (0..stream.documents.len() as u32)
         .filter(|index| !stream.documents[*index as usize].tokens.first().is_none_or(|root| root.empty));
     let node = |index: u32| {
-        let embed = Some(Embed::at(place.start..place.end));
-        let (path, via) = (place.path.clone(), place.via.clone());
-        let source = Source { path, stream: stream.clone(), index, embed, via };
-        Node::Source(Arc::new(source), 0)
+        let embed = Some(Embed::made_of(place.start..place.end, runs.clone()));
+        let (file, via) = (place.file.clone(), place.via.clone());
+        let source = Source { file, stream: stream.clone(), index, embed, via };
+        let root = Node::Source(Arc::new(source), 0);
+        with_origins(root.get_ref(), &filled.parts, 0).unwrap_or(root)
     };
     Some(documents.map(node).collect())
+}
+
+/// Where the bytes of a filled text stand in the file of its template: a run for each
+/// line and each part.
+fn runs(template: &str, parts: &[Part], written: &Embed) -> Vec<(u32, u32)> {
+    let outer = |at: u32| written.outer(at..at).start;
+    let mut runs = Vec::new();
+    for part in parts {
+        runs.push((part.start, outer(part.template)));
+        if !part.is_value {
+            let from = part.template as usize;
+            let text = &template[from..from + part.range().len()];
+            let lines = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+            runs.extend(lines.map(|line| (part.start + line, outer(part.template + line))));
+        }
+    }
+    runs
+}
+
+/// The document with all origins of what inputs flowed into; `None` where none did.
+fn with_origins(node: NodeRef<'_>, parts: &[Part], depth: usize) -> Option<Node> {
+    if depth > DEPTH_LIMIT {
+        return None;
+    }
+    if node.is_map() {
+        let inner = |(index, entry): (usize, EntryRef<'_>)| {
+            Some((index, with_origins(entry.value, parts, depth + 1)?))
+        };
+        let changes = node.entries().enumerate().filter_map(inner).collect();
+        return with_changes(node, changes, put_value);
+    }
+    if node.is_seq() {
+        let inner = |(index, item)| Some((index, with_origins(item, parts, depth + 1)?));
+        let changes = node.items().enumerate().filter_map(inner).collect();
+        return with_changes(node, changes, put_item);
+    }
+    let token = node.token()?;
+    let flowed = parts.iter().filter(|part| part.start < token.end && token.start < part.end);
+    let inputs: Vec<&Location> = flowed.clone().filter_map(|part| part.input.as_ref()).collect();
+    if inputs.is_empty() {
+        return None;
+    }
+    let value = match node.scalar(Dialect::GoYamlV3) {
+        Scalar::Str(text) => Value::Str(text.into()),
+        // Read again, it is what it was.
+        _ => Value::Plain(node.text()?.into()),
+    };
+    let whole = flowed.clone().all(|part| part.input.is_some());
+    let origin = Origin::of_all(origins(node.location(), inputs, whole));
+    Some(Node::Built(Arc::new(Built { value, origin })))
+}
+
+/// The places of a value that inputs flowed into, the one to change first: the input
+/// where the value is nothing else, else the template.
+fn origins(template: Option<Location>, inputs: Vec<&Location>, whole: bool) -> Vec<Location> {
+    let mut all: Vec<Location> = Vec::new();
+    let inputs = inputs.into_iter().cloned();
+    let places: Vec<Location> = match whole {
+        true => inputs.chain(template).collect(),
+        false => template.into_iter().chain(inputs).collect(),
+    };
+    for place in places {
+        if !all.contains(&place) {
+            all.push(place);
+        }
+    }
+    // Whoever has only the place to change sees there what else it is made of.
+    let kind = if whole { ViaKind::Template } else { ViaKind::Input };
+    if let Some((first, others)) = all.split_first_mut() {
+        for other in others {
+            first.passed(Via { kind, location: other.clone() });
+        }
+    }
+    all
 }
 
 fn is_disabled(node: NodeRef<'_>) -> Known<bool> {
@@ -184,11 +251,7 @@ fn rendered(node: NodeRef<'_>, inputs: &Inputs<'_>, depth: usize) -> Result<Opti
                 changes.push((index, value));
             }
         }
-        return Ok(with_changes(node, changes, |copy, index, value| {
-            if let Some(entry) = copy.make_map().and_then(|entries| entries.get_mut(index)) {
-                entry.value = value;
-            }
-        }));
+        return Ok(with_changes(node, changes, put_value));
     }
     if node.is_seq() {
         let mut changes = Vec::new();
@@ -197,11 +260,7 @@ fn rendered(node: NodeRef<'_>, inputs: &Inputs<'_>, depth: usize) -> Result<Opti
                 changes.push((index, value));
             }
         }
-        return Ok(with_changes(node, changes, |copy, index, value| {
-            if let Some(item) = copy.make_seq().and_then(|items| items.get_mut(index)) {
-                *item = value;
-            }
-        }));
+        return Ok(with_changes(node, changes, put_item));
     }
     if node.is_unknown() {
         let holds =
@@ -212,12 +271,25 @@ fn rendered(node: NodeRef<'_>, inputs: &Inputs<'_>, depth: usize) -> Result<Opti
     if !text.contains("<<") {
         return Ok(None);
     }
-    let value = match filled(&text, inputs) {
-        Ok(value) => value,
-        Err(Refusal::Unknown) => Value::Unknown("a template of a ResourceSet".into()),
-        Err(Refusal::Anything) => return Err(Refusal::Anything),
-    };
-    Ok(Some(Node::scalar(value, node.location())))
+    let filled = fill(&text, inputs)?;
+    let places = filled.parts.iter().filter_map(|part| part.input.as_ref()).collect();
+    let whole = filled.parts.iter().all(|part| part.input.is_some());
+    let origin = Origin::of_all(origins(node.location(), places, whole));
+    let value =
+        value_of(&text, &filled).unwrap_or_else(|| Value::Unknown("a template of a ResourceSet".into()));
+    Ok(Some(Node::Built(Arc::new(Built { value, origin }))))
+}
+
+fn put_value(copy: &mut Node, index: usize, value: Node) {
+    if let Some(entry) = copy.make_map().and_then(|entries| entries.get_mut(index)) {
+        entry.value = value;
+    }
+}
+
+fn put_item(copy: &mut Node, index: usize, value: Node) {
+    if let Some(item) = copy.make_seq().and_then(|items| items.get_mut(index)) {
+        *item = value;
+    }
 }
 
 fn with_changes(
@@ -235,36 +307,103 @@ fn with_changes(
     Some(copy)
 }
 
-/// What a string with templates is when it is read again.
-fn filled(text: &str, inputs: &Inputs<'_>) -> Result<Value, Refusal> {
-    let (mut after, mut rest) = (String::new(), text);
-    let mut unknown = false;
-    while let Some((before, opened)) = rest.split_once("<<") {
-        let (action, behind) = opened.split_once(">>").ok_or(Refusal::Anything)?;
-        match evaluate(action, inputs) {
-            // Quoted, and nothing else: quotes that the reader takes off.
-            Ok((value, true)) if before.is_empty() && behind.is_empty() && after.is_empty() => {
-                return Ok(Value::Str(value.as_str().into()));
-            }
-            Ok((_, true)) | Err(Refusal::Unknown) => unknown = true,
-            Ok((value, false)) => {
-                after.push_str(before);
-                after.push_str(&value);
-            }
-            Err(Refusal::Anything) => return Err(Refusal::Anything),
-        }
-        rest = behind;
-    }
-    after.push_str(rest);
-    let style = style_of(text, false);
-    if unknown || !fits(style, text, &after) {
-        return Err(Refusal::Unknown);
-    }
-    Ok(if style == ScalarStyle::Plain { reread(&after) } else { Value::Str(after.into()) })
+/// A text with its actions filled in.
+struct Filled {
+    text: String,
+    /// What it is made of, in order and without gaps.
+    parts: Vec<Part>,
+    /// Whether an action has no text that is known here.
+    has_unknown: bool,
+    /// Whether a part is in quotes that an action wrote.
+    has_quotes: bool,
 }
 
-/// The text of an action, and whether it is one in double quotes.
-fn evaluate(action: &str, inputs: &Inputs<'_>) -> Result<(String, bool), Refusal> {
+/// A run of a filled text.
+struct Part {
+    /// First byte in the filled text.
+    start: u32,
+    /// One past the last byte.
+    end: u32,
+    /// First byte in the template.
+    template: u32,
+    /// Whether an action gave it; else it is of the template's own bytes.
+    is_value: bool,
+    /// Where the input is written that an action took; `None` for what no file states.
+    input: Option<Location>,
+}
+
+impl Part {
+    fn range(&self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// Fill in the actions of a text.
+fn fill(text: &str, inputs: &Inputs<'_>) -> Result<Filled, Refusal> {
+    let mut filled = Filled { text: String::new(), parts: Vec::new(), has_unknown: false, has_quotes: false };
+    let mut at = 0;
+    while let Some(before) = text[at..].find("<<") {
+        filled.push(&text[at..at + before], at, false, None);
+        let opened = at + before + 2;
+        let length = text[opened..].find(">>").ok_or(Refusal::Anything)?;
+        match evaluate(&text[opened..opened + length], inputs) {
+            Ok(Evaluated { text: value, quoted, place }) => {
+                filled.has_quotes |= quoted;
+                let value = if quoted { format!("\"{value}\"") } else { value };
+                filled.push(&value, at + before, true, place);
+            }
+            Err(Refusal::Unknown) => filled.has_unknown = true,
+            Err(Refusal::Anything) => return Err(Refusal::Anything),
+        }
+        at = opened + length + 2;
+    }
+    filled.push(&text[at..], at, false, None);
+    Ok(filled)
+}
+
+impl Filled {
+    fn push(&mut self, text: &str, template: usize, is_value: bool, input: Option<Location>) {
+        let start = self.text.len() as u32;
+        self.text.push_str(text);
+        let end = self.text.len() as u32;
+        if start < end {
+            self.parts.push(Part { start, end, template: template as u32, is_value, input });
+        }
+    }
+}
+
+/// What a string with templates is when it is read again; `None` where that isn't known.
+fn value_of(template: &str, filled: &Filled) -> Option<Value> {
+    if filled.has_unknown {
+        return None;
+    }
+    if filled.has_quotes {
+        // Quoted, and nothing else: quotes that the reader takes off.
+        let [_] = &filled.parts[..] else { return None };
+        let inner = filled.text.strip_prefix('"')?.strip_suffix('"')?;
+        return Some(Value::Str(inner.into()));
+    }
+    let style = style_of(template, false);
+    if !fits(style, template, &filled.text) {
+        return None;
+    }
+    Some(match style {
+        ScalarStyle::Plain => reread(&filled.text),
+        _ => Value::Str(filled.text.as_str().into()),
+    })
+}
+
+/// What an action gives.
+struct Evaluated {
+    text: String,
+    /// Whether it is in double quotes, which are no part of the text.
+    quoted: bool,
+    /// Where the input is written; `None` for what no file states.
+    place: Option<Location>,
+}
+
+/// The text of an action.
+fn evaluate(action: &str, inputs: &Inputs<'_>) -> Result<Evaluated, Refusal> {
     const CONTROL: [&str; 11] =
         ["if", "else", "end", "range", "with", "define", "template", "block", "break", "continue", "/*"];
     // `<<-` and `->>` take away what is around them.
@@ -278,7 +417,7 @@ fn evaluate(action: &str, inputs: &Inputs<'_>) -> Result<(String, bool), Refusal
     if !path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
         return Err(Refusal::Unknown);
     }
-    let mut value = look_up(path, inputs)?;
+    let (mut value, place) = look_up(path, inputs)?;
     let mut quoted = false;
     for stage in stages {
         if quoted {
@@ -295,20 +434,22 @@ fn evaluate(action: &str, inputs: &Inputs<'_>) -> Result<(String, bool), Refusal
             _ => return Err(Refusal::Unknown),
         };
     }
-    Ok((value, quoted))
+    Ok(Evaluated { text: value, quoted, place })
 }
 
-/// An input as Go prints it. A key that isn't there fails the ResourceSet.
-fn look_up(path: &str, inputs: &Inputs<'_>) -> Result<String, Refusal> {
+/// An input as Go prints it, and where it is written. A key that isn't there fails the
+/// ResourceSet.
+fn look_up(path: &str, inputs: &Inputs<'_>) -> Result<(String, Option<Location>), Refusal> {
     if let Some(field) = path.strip_prefix("provider.") {
         let provider = inputs.provider;
-        return match field {
-            "apiVersion" => Ok(provider.api_version.to_string()),
-            "kind" => Ok(provider.kind.to_string()),
-            "name" => Ok(provider.name.to_string()),
-            "namespace" => Ok(provider.namespace.as_deref().unwrap_or_default().to_owned()),
-            _ => Err(Refusal::Anything),
+        let text = match field {
+            "apiVersion" => provider.api_version.to_string(),
+            "kind" => provider.kind.to_string(),
+            "name" => provider.name.to_string(),
+            "namespace" => provider.namespace.as_deref().unwrap_or_default().to_owned(),
+            _ => return Err(Refusal::Anything),
         };
+        return Ok((text, None));
     }
     let mut node = inputs.values;
     for segment in path.split('.') {
@@ -325,19 +466,20 @@ fn look_up(path: &str, inputs: &Inputs<'_>) -> Result<String, Refusal> {
     if node.is_unknown() || node.is_map() || node.is_seq() {
         return Err(Refusal::Unknown);
     }
-    match node.scalar(Dialect::GoYamlV3) {
-        Scalar::Str(text) => Ok(text.into_owned()),
-        Scalar::Bool(value) => Ok(value.to_string()),
+    let text = match node.scalar(Dialect::GoYamlV3) {
+        Scalar::Str(text) => text.into_owned(),
+        Scalar::Bool(value) => value.to_string(),
         // Numbers are floats after JSON: from a million on with an exponent.
-        Scalar::Int(value) if value.abs() < 1_000_000 => Ok(value.to_string()),
-        _ => Err(Refusal::Unknown),
-    }
+        Scalar::Int(value) if value.abs() < 1_000_000 => value.to_string(),
+        _ => return Err(Refusal::Unknown),
+    };
+    Ok((text, node.location()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::parse_nodes;
+    use crate::lang::yaml::parse_nodes;
 
     fn text_of(template: &str, inputs: &str) -> String {
         let values = parse_nodes("i.yaml", inputs).remove(0);
@@ -348,8 +490,10 @@ mod tests {
             name: "apps".into(),
         };
         let inputs = Inputs { values: values.get_ref(), provider: &provider };
-        match filled(template, &inputs) {
-            Ok(value) => format!("{value:?}"),
+        match fill(template, &inputs) {
+            Ok(filled) => {
+                value_of(template, &filled).map_or("unknown".to_owned(), |value| format!("{value:?}"))
+            }
             Err(Refusal::Unknown) => "unknown".to_owned(),
             Err(Refusal::Anything) => "anything".to_owned(),
         }

@@ -2,7 +2,7 @@
 //! are made of one another share what was built of the same texts ([`World::like`]),
 //! so that objects are compared by the identity of their nodes.
 
-use super::{Applied, Cluster, Member, World};
+use super::{Applied, Cluster, Member, ResourceSet, World};
 
 impl World {
     /// Whether a cluster is what its twin is in another world: the same objects, of the
@@ -23,7 +23,7 @@ impl World {
             members,
             applied,
             openers,
-            expanded,
+            sets,
             generated,
             index: _,
             applied_index: _,
@@ -31,14 +31,16 @@ impl World {
         let same_member = |(one, two): (&Member, &Member)| {
             let (object, before) = (self.object(one.object), other.object(two.object));
             object.node.address() == before.node.address()
-                && one.applied_by == two.applied_by
+                && one.maker == two.maker
                 && one.target == two.target
                 && object.problems == before.problems
                 && object.files == before.files
         };
+        let same_set = |(one, two): (&ResourceSet, &ResourceSet)| one.id == two.id && one.maker == two.maker;
         let same_applied = |(one, two): (&Applied, &Applied)| {
             is_same_applied(one, two)
-                && one.applied_by == two.applied_by
+                && one.parent == two.parent
+                && one.maker == two.maker
                 && one.files_read == two.files_read
                 && one.assumed == two.assumed
                 && one.later == two.later
@@ -53,7 +55,8 @@ impl World {
             && members.len() == twin.members.len()
             && applied.len() == twin.applied.len()
             && *settings == twin.settings
-            && *expanded == twin.expanded
+            && sets.len() == twin.sets.len()
+            && sets.iter().zip(&twin.sets).all(same_set)
             && *generated == twin.generated
             && members.iter().zip(&twin.members).all(same_member)
             && applied.iter().zip(&twin.applied).all(same_applied)

@@ -4,10 +4,10 @@
 
 use super::{Applied, ApplyTarget, Cluster, Member, Outcome, World};
 use crate::config::Config;
+use crate::files::{Allowed, FileTree, Snapshot, join};
+use crate::lang::yaml::NodeRef;
 use crate::model::{Certainty, ObjectId};
-use crate::repo::{Allowed, FileTree, Snapshot, join};
 use crate::schema::{self, Catalogue, Defined, Options, Product, Report, Schema, TableKind, Written, table};
-use crate::yaml::NodeRef;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +20,7 @@ const DEFINITION: &str = "CustomResourceDefinition";
 #[derive(Debug, Default)]
 pub struct Schemas {
     clusters: Vec<OnceLock<Definitions>>,
-    repository: OnceLock<FxHashMap<Key, Vec<Defined>>>,
+    repository: OnceLock<FxHashMap<Key, Vec<InFile>>>,
     catalogue: OnceLock<Catalogue>,
     /// What the catalogue is made of, and what of it may lie outside of the root.
     directories: Vec<String>,
@@ -28,6 +28,9 @@ pub struct Schemas {
 }
 
 type Key = (Arc<str>, Arc<str>);
+
+/// A definition, and the file that holds it.
+type InFile = (Defined, Arc<str>);
 
 /// The definitions that a cluster applies, by target.
 type Definitions = FxHashMap<(ApplyTarget, Arc<str>, Arc<str>), Vec<Defined>>;
@@ -65,6 +68,8 @@ pub struct Judge<'s> {
     pub native: bool,
     /// Whether flux-operator may have widened enums.
     pub operator: bool,
+    /// The file of [`Basis::Repository`].
+    pub file: Option<&'s Arc<str>>,
 }
 
 /// Whether and how a kind is known.
@@ -155,7 +160,8 @@ impl Schemas {
         };
         let in_table = || self.in_table(id, |product| product.release(version(product)?), operator);
         match self.in_catalogue(&world.snapshot, id).map_or_else(in_table, Found::Judge) {
-            Found::Unknown if is_stated(place) => self.in_repository(&world.snapshot, id),
+            // Without any cluster the repository speaks of itself, as a provider's does.
+            Found::Unknown if is_stated(place) || !world.has_entry => self.in_repository(&world.snapshot, id),
             found => found,
         }
     }
@@ -164,7 +170,10 @@ impl Schemas {
     pub fn of_orphan(&self, world: &World, id: &ObjectId) -> Found<'_> {
         match self.in_catalogue(&world.snapshot, id) {
             Some(judge) => Found::Judge(judge),
-            None => self.in_table(id, |_| None, true),
+            None => match self.in_table(id, |_| None, true) {
+                Found::Unknown if !world.has_entry => self.in_repository(&world.snapshot, id),
+                found => found,
+            },
         }
     }
 
@@ -181,7 +190,13 @@ impl Schemas {
         });
         let written = catalogue.find(id.group(), id.version(), &id.kind)?;
         let native = table::find(id.group(), id.version(), &id.kind).is_some_and(is_native);
-        Some(Judge { basis: Basis::Catalogue, schemas: vec![written.schema()], native, operator: true })
+        Some(Judge {
+            basis: Basis::Catalogue,
+            schemas: vec![written.schema()],
+            native,
+            operator: true,
+            file: None,
+        })
     }
 
     fn in_table(
@@ -200,6 +215,7 @@ impl Schemas {
                     schemas: vec![schema],
                     native,
                     operator,
+                    file: None,
                 }),
                 None => Found::NotServed { kind, release },
             };
@@ -213,7 +229,9 @@ impl Schemas {
         let schemas: Vec<&Schema> = roots.into_iter().map(schema::root).collect();
         match schemas.is_empty() {
             true => Found::Unknown,
-            false => Found::Judge(Judge { basis: Basis::Any(kind.product), schemas, native, operator }),
+            false => {
+                Found::Judge(Judge { basis: Basis::Any(kind.product), schemas, native, operator, file: None })
+            }
         }
     }
 
@@ -221,17 +239,22 @@ impl Schemas {
     /// where all of them say the same about the version.
     fn in_repository(&self, snapshot: &Snapshot, id: &ObjectId) -> Found<'_> {
         let all = self.repository.get_or_init(|| {
-            let mut all: FxHashMap<Key, Vec<Defined>> = FxHashMap::default();
-            let objects = snapshot.objects().iter().filter(|object| object.id.is(EXTENSIONS, DEFINITION));
-            for defined in objects.flat_map(|object| schema::defined(object.node.get_ref())) {
-                all.entry((defined.group.clone(), defined.kind.clone())).or_default().push(defined);
+            let mut all: FxHashMap<Key, Vec<InFile>> = FxHashMap::default();
+            for object in snapshot.objects().iter().filter(|object| object.id.is(EXTENSIONS, DEFINITION)) {
+                for defined in schema::defined(object.node.get_ref()) {
+                    let key = (defined.group.clone(), defined.kind.clone());
+                    all.entry(key).or_default().push((defined, object.source.file.shown().clone()));
+                }
             }
             all
         });
         let Some(known) = all.get(&(id.group().into(), id.kind.clone())) else { return Found::Unknown };
-        let mut versions = known.iter().filter(|defined| &*defined.version == id.version());
+        let mut versions = known.iter().filter(|(defined, _)| &*defined.version == id.version());
         match (versions.next(), versions.next()) {
-            (Some(only), None) => judge(only, Basis::Repository),
+            (Some((only, file)), None) => match judge(only, Basis::Repository) {
+                Found::Judge(judge) => Found::Judge(Judge { file: Some(file), ..judge }),
+                found => found,
+            },
             _ => Found::Unknown,
         }
     }
@@ -242,8 +265,8 @@ fn add_directory(catalogue: &mut Catalogue, snapshot: &Arc<Snapshot>, directory:
     let within = join("", directory);
     let tree = match within.filter(|path| path.is_empty() || snapshot.has_directory(path)) {
         Some(path) => FileTree::directory(snapshot.clone(), &path),
-        None => match snapshot.other_directory(directory, allowed) {
-            Ok(other) => FileTree::root(other),
+        None => match FileTree::named(snapshot, directory, allowed) {
+            Ok(tree) => tree,
             Err(_) => return,
         },
     };
@@ -266,6 +289,7 @@ fn judge(defined: &Defined, basis: Basis) -> Found<'_> {
             schemas: vec![Written::schema(schema)],
             native: false,
             operator: false,
+            file: None,
         }),
         _ => Found::Anything,
     }
@@ -291,7 +315,7 @@ pub(crate) fn is_stated(cluster: &Cluster) -> bool {
 /// Whether what applies an object was built without a part left out: what isn't
 /// there is missing then.
 pub(crate) fn is_whole(cluster: &Cluster, member: &Member) -> bool {
-    is_whole_build(cluster, member.applied_by.map(|applied| &cluster.applied[applied as usize]))
+    is_whole_build(cluster, member.maker.kustomization().map(|applied| &cluster.applied[applied as usize]))
 }
 
 /// The same of what applies an object; nothing where it is applied by hand.

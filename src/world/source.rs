@@ -4,11 +4,11 @@ use super::entry_point::Entry;
 use super::pushes::{self, Push};
 use super::{ApplyTarget, artifact};
 use crate::config::{Config, SourceTree};
+use crate::files::{FileTree, Snapshot, SourceIgnore};
+use crate::lang::yaml::{Node, NodeRef};
 use crate::model::ObjectId;
 use crate::model::kinds::{EXTENSIONS, SOURCE};
-use crate::repo::{Allowed, FileTree, Snapshot, SourceIgnore};
 use crate::world::build::Memo;
-use crate::yaml::{Node, NodeRef};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,29 +33,14 @@ pub(crate) enum SourceState {
     Assumed,
 }
 
-/// What all clusters share: other directories as they were read, and what bases
-/// came to.
+/// What all clusters share: what bases came to, and what sources leave out.
 #[derive(Default)]
 pub(super) struct Shared {
     pub memo: Memo,
-    directories: Mutex<FxHashMap<String, Result<Arc<Snapshot>, String>>>,
     ignores: Mutex<FxHashMap<IgnoreKey, Arc<SourceIgnore>>>,
 }
 
 impl Shared {
-    /// Another local directory.
-    fn directory(
-        &self,
-        snapshot: &Snapshot,
-        directory: &str,
-        allowed: &Allowed,
-    ) -> Result<Arc<Snapshot>, String> {
-        let mut known = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
-        let read =
-            || snapshot.other_directory(directory, allowed).map_err(|error| format!("{directory}: {error}"));
-        known.entry(directory.to_owned()).or_insert_with(read).clone()
-    }
-
     /// What of a tree reaches the artifact of a source with this `spec.ignore`.
     pub(super) fn artifact(&self, tree: FileTree, spec: Option<String>) -> FileTree {
         let mut known = self.ignores.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,11 +122,9 @@ impl Sources<'_> {
         }) {
             return match &configured.tree {
                 SourceTree::Path(directory) => here(FileTree::directory(self.snapshot.clone(), directory)),
-                SourceTree::Directory(directory) => here(FileTree::root(self.shared.directory(
-                    self.snapshot,
-                    directory,
-                    &self.config.allowed,
-                )?)),
+                SourceTree::Directory(directory) => {
+                    here(FileTree::named(self.snapshot, directory, &self.config.allowed)?)
+                }
             };
         }
         if kind == "ExternalArtifact" {

@@ -5,11 +5,11 @@ use super::earlier::{Built, Identity, Inputs};
 use super::fixpoint::{Grown, Placed, Repository, built_outcome};
 use super::overlays::Overlays;
 use super::{Applied, ApplyTarget, Outcome};
-use crate::model::{Certainty, ObjectId};
-use crate::repo::FileTree;
+use crate::build::substitute::Variables;
+use crate::files::FileTree;
+use crate::lang::yaml::{FilePath, Node};
+use crate::model::{Certainty, Maker, ObjectId};
 use crate::world::build::{self, BuiltObject};
-use crate::world::substitution::Variables;
-use crate::yaml::Node;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use std::sync::Arc;
 pub(super) fn clusters(
     repository: &Repository<'_>,
     overlays: &Overlays,
-    mut used: FxHashSet<Arc<str>>,
+    mut used: FxHashSet<FilePath>,
 ) -> Vec<Grown> {
     let snapshot = repository.snapshot;
     let tree = FileTree::root(snapshot.clone());
     let is_used = |leaf: &&String| {
         let file = |name: &&str| if leaf.is_empty() { (*name).to_owned() } else { format!("{leaf}/{name}") };
-        crate::kustomize::FILE_NAMES.iter().any(|name| used.contains(&*file(name)))
+        crate::build::kustomize::FILE_NAMES.iter().any(|name| used.contains(&FilePath::in_root(file(name))))
     };
     let leaves: Vec<&String> = overlays.leaves().filter(|leaf| !is_used(leaf)).collect();
     let mut all: Vec<Grown> =
@@ -38,13 +38,13 @@ pub(super) fn clusters(
         .objects()
         .iter()
         .filter(|object| {
-            !used.contains(&object.source.path) && object.id.group() != "kustomize.config.k8s.io"
+            !used.contains(&object.source.file) && object.id.group() != "kustomize.config.k8s.io"
         })
         .map(|object| {
             let files = object.node.get_ref().location().map(|location| ("resource", location));
             let files = files.into_iter().collect();
             let built = Arc::new(BuiltObject::new(object.node.clone(), files));
-            (object.id.clone(), built, ApplyTarget::Local, None)
+            (object.id.clone(), built, ApplyTarget::Local, Maker::Entry)
         })
         .collect();
     if !loose.is_empty() {
@@ -78,7 +78,7 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
     };
     let objects = objects
         .into_iter()
-        .filter_map(|object| Some((object.id.clone()?, object, ApplyTarget::Local, Some(0))))
+        .filter_map(|object| Some((object.id.clone()?, object, ApplyTarget::Local, Maker::Kustomization(0))))
         .collect();
     let built = Built {
         node: node.clone(),
@@ -103,7 +103,8 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
         outcome,
         assumed: false,
         later: false,
-        applied_by: None,
+        parent: None,
+        maker: Maker::Entry,
         files_read,
     };
     nameless(directory.to_owned(), objects, vec![applied], FxHashMap::from_iter([(identity, built)]))
@@ -129,7 +130,7 @@ fn nameless(
         tree: String::new(),
         source: None,
         is_sent: false,
-        expanded: Vec::new(),
+        sets: Vec::new(),
         builds,
         openers: Vec::new(),
     }

@@ -5,7 +5,8 @@
 use crate::support::scratch::{Scratch, assert_schema};
 use crate::support::skip::skip;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const FAULTY: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels:\n    a: \"b b\"\n  annotations:\n    \
@@ -143,4 +144,246 @@ fn a_given_binary_is_used_and_versions_are_checked() {
         assert_eq!(run.status.code(), Some(2), "{version}");
     }
     assert_eq!(script("install.sh", &workspace, &[("FOREBAY_PATH", "a.yaml")]).status.code(), Some(2));
+}
+
+/// What the scripts ask of a system, and some that they might.
+const TOOLS: &str = "bash sh env cargo rustup rustc cc curl tar grep sed head uname mktemp mkdir mv rm cp cat jq od tr \
+                     sha256sum shasum dirname git forebay chmod";
+
+/// A cargo that does as rustup and cargo do with what lies around the working directory.
+const CARGO: &str = r#"#!/bin/sh
+{ echo "args $*"; env; } >>"SCRATCH/asked"
+at="$PWD"
+while :; do
+  for file in "$at/rust-toolchain.toml" "$at/.cargo/config.toml"; do
+    [ ! -e "$file" ] || echo "cargo took $file" >>"SCRATCH/pwned"
+  done
+  [ -n "${at%/}" ] || break
+  at="${at%/*}"
+done
+while [ $# -gt 0 ]; do
+  [ "$1" != --target-dir ] || build="$2"
+  [ "$1" != --root ] || build="$2"
+  shift
+done
+mkdir -p "$build/hook"
+echo built >"$build/hook/forebay"
+chmod +x "$build/hook/forebay"
+"#;
+
+/// Answers as the file `status` says, with what lies in `served`.
+const CURL: &str = r#"#!/bin/sh
+{ echo "curl $*"; env; } >>"SCRATCH/asked"
+while [ $# -gt 1 ]; do
+  [ "$1" != -o ] || out="$2"
+  shift
+done
+read -r status <"SCRATCH/status"
+[ "$status" != none ] || exit 6
+case "$1" in
+  *SUMS) cp "SCRATCH/served/SHA256SUMS" "$out" ;;
+  *) cp "SCRATCH/served/archive" "$out" ;;
+esac
+printf %s "$status"
+"#;
+
+/// A workspace in which everything is planted that could run, on a PATH that leads there.
+struct Planted(Scratch);
+
+impl Planted {
+    fn new() -> Planted {
+        let scratch = Scratch::new(&[
+            ("repository/a.yaml", FAULTY),
+            ("repository/rust-toolchain.toml", "[toolchain]\npath = \"evil\"\n"),
+            ("repository/.cargo/config.toml", "[build]\nrustc-wrapper = \"evil\"\n"),
+            ("repository/.gitattributes", "* filter=evil diff=evil\n"),
+            ("repository/home/.cargo/config.toml", "[build]\nrustc-wrapper = \"evil\"\n"),
+            ("status", "404\n"),
+            ("served/archive", ""),
+            ("served/SHA256SUMS", ""),
+            ("_runner/none", ""),
+            ("_action/none", ""),
+        ]);
+        let planted = Planted(scratch);
+        for tool in TOOLS.split_whitespace() {
+            for directory in ["repository", "repository/bin", "repository/home/.cargo/bin"] {
+                let text = format!("#!/bin/sh\necho {directory}/{tool} ran >>SCRATCH/pwned\n");
+                planted.program(&format!("{directory}/{tool}"), &text);
+            }
+        }
+        planted.program("repository/start", "echo start ran >>SCRATCH/pwned\n");
+        planted.program("tools/cargo", CARGO);
+        planted.program("tools/curl", CURL);
+        symlink("repository/bin", planted.0.path().join("link")).expect("a link");
+        planted
+    }
+
+    fn program(&self, path: &str, text: &str) {
+        let text = text.replace("SCRATCH", &self.0.path().display().to_string());
+        let path = self.0.write(path, text.as_bytes());
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("it may run");
+    }
+
+    /// A step of action.yml, as a runner starts it: `bash` itself is the runner's choice.
+    fn step(&self, id: &str, inputs: &[(&str, &str)]) -> Output {
+        let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(top.join("action.yml")).expect("the action");
+        let action: serde_yaml::Value = serde_yaml::from_str(&text).expect("YAML");
+        let steps = action["runs"]["steps"].as_sequence().expect("steps");
+        let step = steps.iter().find(|step| step["id"].as_str() == Some(id)).expect("the step");
+        let at = |path: &str| self.0.path().join(path).display().to_string();
+        let system = std::env::var("PATH").expect("a PATH");
+        let path = format!(".:bin::{}:{}:{}:{system}", at("repository/bin"), at("link"), at("tools"));
+        let mut command = Command::new(on_path("bash").expect("bash is here"));
+        command
+            .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"].as_str().expect("a script")])
+            .current_dir(self.0.path().join("repository"))
+            .env_clear()
+            .env("PATH", path)
+            .env("BASH_ENV", at("repository/start"))
+            .env("CDPATH", at("repository"))
+            .env("HOME", at("repository/home"))
+            .env("RUSTC_WRAPPER", "./evil")
+            .env("RUSTUP_TOOLCHAIN", "./evil")
+            .env("ACTIONS_RUNTIME_TOKEN", "the-token-of-the-job")
+            .env("GIT_DIR", "evil")
+            .env("GITHUB_ACTION_PATH", top)
+            .env("GITHUB_WORKSPACE", at("repository"))
+            .env("GITHUB_OUTPUT", at("_runner/output"))
+            .env("GITHUB_STEP_SUMMARY", at("_runner/summary"))
+            .env("RUNNER_TEMP", at("_runner"))
+            .env("FOREBAY_BINARY", env!("CARGO_BIN_EXE_forebay"));
+        for (name, value) in step["env"].as_mapping().expect("an environment") {
+            // All others are inputs.
+            if value.as_str() == Some("") {
+                command.env(name.as_str().expect("a name"), "");
+            }
+        }
+        command.envs(inputs.iter().copied()).output().expect("bash runs")
+    }
+
+    /// Nothing of the workspace ran, and no tool saw the token.
+    #[track_caller]
+    fn held(&self, run: &Output) {
+        let told = String::from_utf8_lossy(&run.stderr);
+        let pwned = std::fs::read_to_string(self.0.path().join("pwned")).unwrap_or_default();
+        assert_eq!(pwned, "", "{told}");
+        for entry in self.asked().lines() {
+            assert!(!entry.contains("the-token") && !entry.contains("evil"), "{entry}\n{told}");
+        }
+    }
+
+    fn asked(&self) -> String {
+        std::fs::read_to_string(self.0.path().join("asked")).unwrap_or_default()
+    }
+
+    /// A release whose binary is this text, for every system.
+    fn serve(&self, text: &str, sum: Option<&str>) {
+        self.program("served/forebay-0-x/forebay", text);
+        let served = self.0.path().join("served");
+        let run = |program: &str, arguments: &[&str]| {
+            let output = Command::new(program).current_dir(&served).args(arguments).output().expect(program);
+            assert!(output.status.success(), "{program}");
+            String::from_utf8(output.stdout).expect("text")
+        };
+        run("tar", &["-czf", "archive", "forebay-0-x"]);
+        let made = run("sha256sum", &["archive"]);
+        let sum = sum.unwrap_or_else(|| made.split(' ').next().expect("a sum"));
+        let systems = [
+            "x86_64-unknown-linux-musl",
+            "aarch64-unknown-linux-musl",
+            "x86_64-apple-darwin",
+            "aarch64-apple-darwin",
+        ];
+        let lines = systems.map(|it| format!("{sum}  forebay-{}-{it}.tar.gz\n", env!("CARGO_PKG_VERSION")));
+        self.0.write("served/SHA256SUMS", lines.concat().as_bytes());
+        self.0.write("status", b"200\n");
+    }
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(name)).find(|it| it.is_file())
+}
+
+#[test]
+fn without_a_release_it_is_built_and_the_workspace_decides_nothing() {
+    if !has("bash") {
+        skip!("bash is absent");
+    }
+    let planted = Planted::new();
+    let run = planted.step("install", &[]);
+    planted.held(&run);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let asked = planted.asked();
+    for part in ["args build ", " --locked ", "\nPWD=/\n", "\nRUSTUP_TOOLCHAIN="] {
+        assert!(asked.contains(part), "{part}: {asked}");
+    }
+    let binary = &outputs(&planted.0)["binary"];
+    assert_eq!(std::fs::read_to_string(binary).expect("a binary"), "built\n");
+    assert!(!Path::new(binary).starts_with(planted.0.path().join("repository")));
+}
+
+#[test]
+fn the_release_of_the_own_version_is_fetched_and_checked() {
+    if !has("bash tar sha256sum") {
+        skip!("bash, tar or sha256sum is absent");
+    }
+    let planted = Planted::new();
+    planted.serve("a release\n", None);
+    for inputs in [&[][..], &[("FOREBAY_VERSION", env!("CARGO_PKG_VERSION"))]] {
+        let run = planted.step("install", inputs);
+        planted.held(&run);
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let binary = outputs(&planted.0)["binary"].clone();
+        assert_eq!(std::fs::read_to_string(binary).expect("a binary"), "a release\n");
+    }
+    let asked = planted.asked();
+    assert!(
+        asked.contains(concat!("/releases/download/v", env!("CARGO_PKG_VERSION"), "/forebay-")),
+        "{asked}"
+    );
+    assert!(!asked.contains("args "), "nothing is built: {asked}");
+    // It is kept, and fetched once: the archive and its checksums.
+    assert_eq!(asked.matches("curl ").count(), 2, "{asked}");
+}
+
+#[test]
+fn what_is_no_release_is_neither_taken_nor_built() {
+    if !has("bash tar sha256sum") {
+        skip!("bash, tar or sha256sum is absent");
+    }
+    for (status, sum, version) in
+        [("200\n", Some("00"), ""), ("none\n", None, ""), ("500\n", None, ""), ("404\n", None, "9.9.9")]
+    {
+        let planted = Planted::new();
+        planted.serve("another one\n", sum);
+        planted.0.write("status", status.as_bytes());
+        let run = planted.step("install", &[("FOREBAY_VERSION", version)]);
+        planted.held(&run);
+        assert_eq!(run.status.code(), Some(2), "{status}{}", String::from_utf8_lossy(&run.stderr));
+        assert!(!planted.asked().contains("args "), "{status}");
+        assert!(!planted.0.path().join("_runner/output").exists(), "{status}");
+    }
+}
+
+#[test]
+fn the_run_takes_no_tool_from_the_workspace() {
+    if !has("bash jq git") {
+        skip!("bash, jq or git is absent");
+    }
+    let planted = Planted::new();
+    let git = |arguments: &[&str]| {
+        let done =
+            Command::new("git").arg("-C").arg(planted.0.path().join("repository")).args(arguments).status();
+        assert!(done.expect("git runs").success());
+    };
+    git(&["init", "-q"]);
+    git(&["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "a"]);
+    for command in ["lint", "both"] {
+        let run = planted.step("run", &[("FOREBAY_COMMAND", command), ("FOREBAY_BASE", "HEAD")]);
+        planted.held(&run);
+        assert_eq!(run.status.code(), Some(1), "{}", String::from_utf8_lossy(&run.stderr));
+        assert_eq!(outputs(&planted.0)["errors"], "1");
+    }
+    assert!(outputs(&planted.0).contains_key("plan-effects"));
 }

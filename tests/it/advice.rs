@@ -3,9 +3,9 @@
 //! move people to another one.
 
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::model::kinds::KINDS;
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::World;
 use std::sync::Arc;
 

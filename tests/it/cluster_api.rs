@@ -3,22 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::recordings;
-use forebay::internals::go::regexp::GoRegexp;
-use forebay::internals::simulate::hooks::extension_config::ExtensionConfig;
-use forebay::internals::simulate::hooks::input;
-use forebay::internals::simulate::propagation;
-use forebay::internals::simulate::propagation::node;
-use forebay::internals::simulate::propagation::node::{MachineIdentity, MachineTaint, Node, Taint, Wanted};
-use forebay::internals::simulate::propagation::{Entry, Keys, Metadata, Source, Strategy};
-use forebay::internals::simulate::rollout::ObjectRef;
-use forebay::internals::simulate::rollout::control_plane;
-use forebay::internals::simulate::rollout::control_plane::{ControlPlane, ControlPlaneMachine, InfraMachine};
-use forebay::internals::simulate::rollout::kubeadm_config;
-use forebay::internals::simulate::rollout::machine_deployment;
-use forebay::internals::simulate::rollout::machine_deployment::{MachineSet, MachineTemplate};
-use forebay::internals::simulate::rollout::template;
-use forebay::internals::simulate::rollout::template::TemplateOutcome;
-use forebay::internals::simulate::ssa;
+use forebay::internals::lang::go::regexp::GoRegexp;
+use forebay::internals::simulate::cluster_api::hooks::extension_config::ExtensionConfig;
+use forebay::internals::simulate::cluster_api::hooks::input;
+use forebay::internals::simulate::cluster_api::propagation;
+use forebay::internals::simulate::cluster_api::propagation::node;
+use forebay::internals::simulate::cluster_api::propagation::node::{
+    MachineIdentity, MachineTaint, Node, Taint, Wanted,
+};
+use forebay::internals::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source, Strategy};
+use forebay::internals::simulate::cluster_api::rollout::ObjectRef;
+use forebay::internals::simulate::cluster_api::rollout::control_plane;
+use forebay::internals::simulate::cluster_api::rollout::control_plane::{
+    ControlPlane, ControlPlaneMachine, InfraMachine,
+};
+use forebay::internals::simulate::cluster_api::rollout::kubeadm_config;
+use forebay::internals::simulate::cluster_api::rollout::machine_deployment;
+use forebay::internals::simulate::cluster_api::rollout::machine_deployment::{MachineSet, MachineTemplate};
+use forebay::internals::simulate::cluster_api::rollout::template;
+use forebay::internals::simulate::cluster_api::rollout::template::TemplateOutcome;
+use forebay::internals::simulate::cluster_api::ssa;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use crate::support::scratch::Scratch;
 use forebay::internals::config::Config;
-use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::world::World;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -285,7 +285,8 @@ fn resource_sets_with_static_inputs_are_expanded() {
     let locate = scratch.forebay(&["locate", "ConfigMap/shop/red", "/data/k", "--format", "json"]).json();
     assert_eq!(locate["value"], "tier 1");
     let locate = scratch.forebay(&["locate", "Kustomization/flux-system/blue", "/spec/path"]).out;
-    assert_eq!(locate, "clusters/main/set.yaml:15:15\n");
+    // The line of the template, and the input that flowed into it.
+    assert_eq!(locate, "clusters/main/set.yaml:15:15 (via input clusters/main/set.yaml:5:45)\n");
     // The template's path is wrong for one of the inputs.
     scratch.write("clusters/main/set.yaml", set(own, "./tenant/<< inputs.tenant >>").as_bytes());
     let (found, _) = lint(&scratch);
@@ -417,9 +418,9 @@ fn orphans_are_found_below_a_directory() {
         let is_below = |path: &str| {
             directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
         };
-        let all = world.orphans().map(|object| object.source.path.clone());
+        let all = world.orphans().map(|object| object.path().clone());
         let expected: Vec<_> = all.filter(|path| is_below(path)).collect();
-        let found: Vec<_> = world.orphans_below(directory).map(|object| object.source.path.clone()).collect();
+        let found: Vec<_> = world.orphans_below(directory).map(|object| object.path().clone()).collect();
         assert_eq!(found, expected, "{directory}");
     }
     assert_eq!(world.orphans_below("lost/web").count(), 2);

@@ -1,8 +1,8 @@
 //! What operations do to a text: the bytes before and after, and what is refused.
 
-use forebay::internals::yaml::Stream;
-use forebay::internals::yaml::edit::verify::verify;
-use forebay::internals::yaml::edit::{Content, Operation, Place, Prune, Refused, compile};
+use forebay::internals::lang::yaml::Stream;
+use forebay::internals::lang::yaml::edit::verify::verify;
+use forebay::internals::lang::yaml::edit::{Content, Operation, Place, Prune, Refused, compile};
 
 /// Apply an operation to the first document that has tokens, verified.
 fn apply(text: &str, operation: &Operation) -> Result<String, Refused> {

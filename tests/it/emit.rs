@@ -3,7 +3,7 @@
 use crate::support::corpus::manifests;
 use crate::support::recordings;
 use crate::support::skip::corpus_or_skip;
-use forebay::internals::yaml::{emit, parse_nodes};
+use forebay::internals::lang::yaml::{emit, parse_nodes};
 
 /// What those tools wrote is written the same again.
 #[test]
@@ -41,7 +41,7 @@ fn real_manifests_round_trip() {
             let Ok(emitted) = emit::to_yaml(node.get_ref()) else { continue };
             let again = parse_nodes("emitted.yaml", &emitted);
             assert_eq!(again.len(), 1, "{}", path.display());
-            let json = |node: &forebay::internals::yaml::Node| emit::to_json(node.get_ref());
+            let json = |node: &forebay::internals::lang::yaml::Node| emit::to_json(node.get_ref());
             assert_eq!(json(&node), json(&again[0]), "{}", path.display());
             assert_eq!(emit::to_yaml(again[0].get_ref()).as_ref(), Ok(&emitted), "{}", path.display());
         }

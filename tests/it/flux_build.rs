@@ -1,12 +1,12 @@
 //! Builds of Flux Kustomizations against recorded outputs of `flux build`.
 
 use crate::support::recordings;
+use forebay::internals::build::substitute::{ProblemKind, Provided, Variables};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::{Node, emit, parse_nodes};
 use forebay::internals::model::ObjectId;
-use forebay::internals::repo::{FileTree, Snapshot, Store};
 use forebay::internals::world::build::Memo;
 use forebay::internals::world::build::build;
-use forebay::internals::world::substitution::{ProblemKind, Provided, Variables};
-use forebay::internals::yaml::{Node, emit, parse_nodes};
 use std::sync::Arc;
 
 /// Recorded cases where forebay means the cluster and `flux build` does not.

@@ -4,20 +4,20 @@
 use std::collections::BTreeMap;
 
 use crate::support::recordings;
+use forebay::internals::lang::yaml::Known;
 use forebay::internals::model::text::Text;
-use forebay::internals::simulate::alerts;
-use forebay::internals::simulate::alerts::{Alert, Event, EventSource};
-use forebay::internals::simulate::events;
-use forebay::internals::simulate::events::combine;
-use forebay::internals::simulate::events::combine::{CONFLICT_REASON, SUMMARY_DEPRECATION_LOG, Source};
-use forebay::internals::simulate::events::commit_status;
-use forebay::internals::simulate::events::commit_status::Cel;
-use forebay::internals::simulate::events::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
-use forebay::internals::simulate::events::providers;
-use forebay::internals::simulate::events::providers::CommitStatusGate;
-use forebay::internals::simulate::events::providers::sets_commit_status;
-use forebay::internals::simulate::events::{InvolvedObject, Metadata};
-use forebay::internals::yaml::Known;
+use forebay::internals::simulate::notify;
+use forebay::internals::simulate::notify::alerts;
+use forebay::internals::simulate::notify::alerts::{Alert, Event, EventSource};
+use forebay::internals::simulate::notify::combine;
+use forebay::internals::simulate::notify::combine::{CONFLICT_REASON, SUMMARY_DEPRECATION_LOG, Source};
+use forebay::internals::simulate::notify::commit_status;
+use forebay::internals::simulate::notify::commit_status::Cel;
+use forebay::internals::simulate::notify::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
+use forebay::internals::simulate::notify::providers;
+use forebay::internals::simulate::notify::providers::CommitStatusGate;
+use forebay::internals::simulate::notify::providers::sets_commit_status;
+use forebay::internals::simulate::notify::{InvolvedObject, Metadata};
 use serde_json::{Value, json};
 
 fn list(value: &Value) -> &[Value] {
@@ -103,16 +103,16 @@ fn recorded_pipeline() {
         };
         assert_eq!(object.group(), text(&case["group"]), "{name}");
         let posted =
-            events::posted(&strings(&case["controller_metadata"]), &strings(&case["object_annotations"]));
+            notify::posted(&strings(&case["controller_metadata"]), &strings(&case["object_annotations"]));
         assert_eq!(posted, strings(&case["posted_metadata"]), "{name}: posted");
-        let mut metadata = events::clean_up(object.group(), &posted);
+        let mut metadata = notify::clean_up(object.group(), &posted);
         assert_eq!(metadata, strings(&case["after_cleanup"]), "{name}: cleaned up");
         assert_eq!(
-            events::rate_limit_key(&object, "msg", &metadata),
+            notify::rate_limit_key(&object, "msg", &metadata),
             text(&case["rate_limit_key_sha256"]),
             "{name}: rate limit key"
         );
-        events::exclude_internal(object.group(), &mut metadata);
+        notify::exclude_internal(object.group(), &mut metadata);
         assert_eq!(metadata, strings(&case["after_exclude"]), "{name}: without internal keys");
 
         let summary = Some(text(&case["alert_summary"])).filter(|text| !text.is_empty());
@@ -153,7 +153,7 @@ fn recorded_pipeline() {
 fn combination() {
     let file = recordings::json("flux-events.json");
     let constants = &file["constants"];
-    assert_eq!(constants["eventGroupPrefix"], json!(events::EVENT_PREFIX));
+    assert_eq!(constants["eventGroupPrefix"], json!(notify::EVENT_PREFIX));
     let order = [
         Source::ObjectAnnotations,
         Source::AlertEventMetadata,
@@ -170,11 +170,11 @@ fn combination() {
         let object = involved_object(&input["involvedObject"]);
         let mut posted = strings(&input["eventMetadata"]);
         posted.extend(strings(&input["rawEventMetadata"]));
-        let mut metadata = events::clean_up(object.group(), &posted);
+        let mut metadata = notify::clean_up(object.group(), &posted);
         if expect["afterCleanup"].is_object() {
             assert_eq!(metadata, strings(&expect["afterCleanup"]), "{id}");
         }
-        events::exclude_internal(object.group(), &mut metadata);
+        notify::exclude_internal(object.group(), &mut metadata);
         let spec = &input["alert"]["spec"];
         let summary = Some(text(&spec["summary"])).filter(|text| !text.is_empty());
         let alert_metadata = strings(&spec["eventMetadata"]);
@@ -313,8 +313,8 @@ fn dispatching() {
             refusal: None,
         };
         let found = input["providerNamespace"] == input["alertNamespace"];
-        let mut metadata = events::clean_up(object.group(), &texts(&input["eventMetadata"]));
-        events::exclude_internal(object.group(), &mut metadata);
+        let mut metadata = notify::clean_up(object.group(), &texts(&input["eventMetadata"]));
+        notify::exclude_internal(object.group(), &mut metadata);
         let summary = input["alertSummary"].as_str().map(Text::from);
         let combined = combine::combine(
             object.group(),
@@ -352,20 +352,20 @@ fn clean_up_and_rate_limit() {
     let file = recordings::json("flux-events.json");
     for case in list(&file["cleanupMetadata"]) {
         let object = involved_object(&case["input"]["involvedObject"]);
-        let cleaned = events::clean_up(object.group(), &strings(&case["input"]["metadata"]));
+        let cleaned = notify::clean_up(object.group(), &strings(&case["input"]["metadata"]));
         assert_eq!(json!(cleaned), case["expect"]["metadata"], "{}", case["id"]);
     }
     for case in list(&file["excludeInternalMetadata"]) {
         let object = involved_object(&case["input"]["involvedObject"]);
         let mut metadata = strings(&case["input"]["metadata"]);
-        events::exclude_internal(object.group(), &mut metadata);
+        notify::exclude_internal(object.group(), &mut metadata);
         assert_eq!(metadata, strings(&case["expect"]["metadata"]), "{}", case["id"]);
     }
     let mut seen = std::collections::BTreeSet::new();
     for case in list(&file["rateLimitKey"]["cases"]) {
         let object = involved_object(&case["input"]["involvedObject"]);
-        let metadata = events::clean_up(object.group(), &strings(&case["input"]["metadata"]));
-        let key = events::rate_limit_key(&object, &text(&case["input"]["message"]), &metadata);
+        let metadata = notify::clean_up(object.group(), &strings(&case["input"]["metadata"]));
+        let key = notify::rate_limit_key(&object, &text(&case["input"]["message"]), &metadata);
         let limited = !seen.insert(key);
         assert_eq!(json!(limited), case["expect"]["rateLimited"], "{}", case["id"]);
     }

@@ -12,11 +12,12 @@ use crate::support::mutating::{Tree, add_documents, donors, mutate, seeds};
 use crate::support::random::Random;
 use crate::support::scratch::{Scratch, forebay};
 use forebay::internals::config::{Config, Level};
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::{Known, NodeRef};
 use forebay::internals::lint::Applicability;
 use forebay::internals::lint::engine::{self, NotChecked, Options, Outcome};
 use forebay::internals::model::kinds;
 use forebay::internals::plan;
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::report::{self, Lint, Terminal, gates};
 use forebay::internals::rewrite;
 use forebay::internals::rewrite::refactor::class::{Part, PartOfClass};
@@ -26,15 +27,14 @@ use forebay::internals::rewrite::refactor::variable::Variable;
 use forebay::internals::rewrite::refactor::{Refused, Rename, Series, changed, files};
 use forebay::internals::rewrite::subject::Subject;
 use forebay::internals::rewrite::suspend::{self, Aim};
-use forebay::internals::simulate::events::simulate::{Emission, Notifier, items};
-use forebay::internals::simulate::gates::objects::Gating;
-use forebay::internals::simulate::gates::timeline::{self, Range};
-use forebay::internals::simulate::hooks;
-use forebay::internals::simulate::hooks::simulate::{Event, Request, RuntimeSdk};
-use forebay::internals::simulate::references::scopes;
-use forebay::internals::simulate::{propagation, topology};
+use forebay::internals::simulate::cluster_api::hooks;
+use forebay::internals::simulate::cluster_api::hooks::simulate::{Event, Request, RuntimeSdk};
+use forebay::internals::simulate::cluster_api::references::scopes;
+use forebay::internals::simulate::cluster_api::{propagation, topology};
+use forebay::internals::simulate::gating::objects::Gating;
+use forebay::internals::simulate::gating::timeline::{self, Range};
+use forebay::internals::simulate::notify::simulate::{Emission, Notifier, items};
 use forebay::internals::world::{ApplyTarget, Cluster, Effective, World};
-use forebay::internals::yaml::{Known, NodeRef};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +80,8 @@ fn require_places(snapshot: &Snapshot, outcome: &Outcome) {
         let places =
             std::iter::once(&finding.location).chain(finding.related.iter().map(|one| &one.location));
         for place in places {
-            let Some(stream) = snapshot.file(&place.path).and_then(|file| snapshot.stream(file)) else {
+            let Some(stream) = snapshot.file(place.file.shown()).and_then(|file| snapshot.stream(file))
+            else {
                 continue;
             };
             let (start, end) = (place.start as usize, place.end as usize);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::report::gates::{Cluster, View, svg};
-use forebay::internals::simulate::gates::objects::Gating;
-use forebay::internals::simulate::gates::timeline::{Range, Simulation, State, changes, simulate};
+use forebay::internals::simulate::gating::objects::Gating;
+use forebay::internals::simulate::gating::timeline::{Range, Simulation, State, changes, simulate};
 use jiff::tz::TimeZone;
 
 /// Simulates the objects of one file.

@@ -2,12 +2,12 @@
 //! outputs of the Go libraries that the controllers use.
 
 use crate::support::recordings;
-use forebay::internals::go::cron::{CronError, CronSchedule};
-use forebay::internals::go::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
-use forebay::internals::go::regexp::{GoRegexp, RegexpError};
-use forebay::internals::simulate::gates::commands::{Container, actions};
-use forebay::internals::simulate::gates::parse_request_time;
-use forebay::internals::simulate::schedule::{ScheduleSpec, Schedules};
+use forebay::internals::lang::go::cron::{CronError, CronSchedule};
+use forebay::internals::lang::go::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
+use forebay::internals::lang::go::regexp::{GoRegexp, RegexpError};
+use forebay::internals::simulate::gating::commands::{Container, actions};
+use forebay::internals::simulate::gating::parse_request_time;
+use forebay::internals::simulate::gating::schedule::{ScheduleSpec, Schedules};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use proptest::prelude::*;

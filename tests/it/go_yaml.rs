@@ -2,9 +2,11 @@
 //! (kyaml), `kustomize build` and the document readers were recorded to answer.
 
 use crate::support::recordings;
-use forebay::internals::yaml::go_compat::{Reader, apimachinery_documents, decode, kustomize_documents};
-use forebay::internals::yaml::resolve::{format_float, timestamp_rfc3339};
-use forebay::internals::yaml::{Dialect, Node, NodeKind, NodeRef, Scalar, Stream, Value, parse_nodes};
+use forebay::internals::lang::yaml::go_compat::{
+    Reader, apimachinery_documents, decode, kustomize_documents,
+};
+use forebay::internals::lang::yaml::resolve::{format_float, timestamp_rfc3339};
+use forebay::internals::lang::yaml::{Dialect, Node, NodeKind, NodeRef, Scalar, Stream, Value, parse_nodes};
 use serde_json::Value as Json;
 
 fn json(node: NodeRef<'_>) -> Json {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// What the script asks of a system, besides forebay and cargo.
-const TOOLS: [&str; 10] = ["chmod", "cp", "dirname", "head", "mkdir", "mv", "rm", "sed", "sleep", "tr"];
+const TOOLS: [&str; 9] = ["chmod", "cp", "env", "head", "mkdir", "mv", "rm", "sed", "sleep"];
 
 /// Takes a moment, and writes a binary that says that it was built.
 const CARGO: &str = r#"#!/bin/sh
@@ -32,7 +32,7 @@ impl Place {
     fn new(shell: &str) -> Option<Place> {
         let top = Path::new(env!("CARGO_MANIFEST_DIR"));
         let scratch = Scratch::new(&[("repository/a.yaml", "a: 1\n"), ("bin/none", "")]);
-        for file in ["hooks/run", "Cargo.toml"] {
+        for file in ["hooks/run", "action/outside.sh", "Cargo.toml"] {
             scratch.write(&format!("a clone/{file}"), &std::fs::read(top.join(file)).unwrap());
         }
         let find = |name: &str| {
@@ -122,7 +122,7 @@ fn it_is_built_once_in_the_clone() {
         assert!(err.starts_with(&format!("forebay: building forebay {VERSION} in ")), "{err}");
         assert_eq!(err.lines().count(), 1, "{err}");
         let asked = place.0.read("asked");
-        for part in ["a clone: build ", " --locked ", " --profile hook "] {
+        for part in ["/: build ", " --locked ", " --profile hook ", "a clone/Cargo.toml"] {
             assert!(asked.contains(part), "{part}: {asked}");
         }
         assert_eq!(place.run(&["lint"]), (1, "built lint\n".to_owned(), String::new()));
@@ -165,6 +165,52 @@ fn hooks_that_build_at_the_same_time_do_not_disturb_each_other() {
         for run in runs {
             let (code, out, err) = run.join().unwrap();
             assert!(code == 1 && out.starts_with("built "), "{code} {out}{err}");
+        }
+    });
+}
+
+/// The repository that is committed to has tools, a toolchain and a configuration of
+/// cargo of its own, a PATH that leads there, and pre-commit's clones below it.
+#[test]
+fn nothing_of_the_repository_decides_what_runs() {
+    in_shells(|place| {
+        let top = place.0.path().display().to_string();
+        let trap = |name: &str| format!("#!/bin/sh\necho {name} ran >>'{top}/pwned'\n");
+        for name in TOOLS.into_iter().chain(["cargo", "rustup", "forebay", "sh", "git"]) {
+            for directory in ["repository", "repository/bin", "repository/home/.cargo/bin"] {
+                place.program(&format!("{directory}/{name}"), &trap(&format!("{directory}/{name}")));
+            }
+        }
+        for file in ["repository/rust-toolchain.toml", "repository/.cargo/config.toml"] {
+            place.0.write(file, b"");
+        }
+        for file in ["hooks/run", "action/outside.sh", "Cargo.toml"] {
+            let text = place.0.read(&format!("a clone/{file}"));
+            place.program(&format!("repository/.cache/clone/{file}"), &text);
+        }
+        symlink("repository/bin", place.0.path().join("link")).unwrap();
+        let around = "at=\"$PWD\"\nwhile :; do\n  for file in \"$at/rust-toolchain.toml\" \"$at/.cargo\"; do\n    \
+                      [ ! -e \"$file\" ] || echo \"took $file\" >>PWNED\n  done\n  [ -n \"${at%/}\" ] || break\n  at=\"${at%/*}\"\ndone\n\
+                      [ -z \"${RUSTC_WRAPPER-}${TOKEN-}\" ] || echo environment >>PWNED\n\
+                      [ \"${RUSTUP_TOOLCHAIN-}\" != ./evil ] || echo toolchain >>PWNED\n";
+        let around = around.replace("PWNED", &format!("'{top}/pwned'"));
+        place.program("bin/cargo", &CARGO.replace("$HOME", &top).replacen('\n', &format!("\n{around}"), 1));
+        for clone in ["a clone", "repository/.cache/clone"] {
+            let mut command = Command::new(place.0.path().join("bin/sh"));
+            command
+                .env_clear()
+                .env("PATH", format!(".:bin::{top}/repository/bin:{top}/link:{top}/bin"))
+                .env("HOME", place.0.path().join("repository/home"))
+                .env("RUSTC_WRAPPER", "./evil")
+                .env("RUSTUP_TOOLCHAIN", "./evil")
+                .env("TOKEN", "of the job")
+                .current_dir(place.0.path().join("repository"))
+                .arg(place.0.path().join(clone).join("hooks/run"))
+                .arg("lint");
+            let (code, out, err) = told(&command.output().unwrap());
+            let pwned = std::fs::read_to_string(place.0.path().join("pwned")).unwrap_or_default();
+            assert_eq!(pwned, "", "{clone}: {err}");
+            assert_eq!((code, out.as_str()), (1, "built lint\n"), "{clone}: {err}");
         }
     });
 }

@@ -234,7 +234,7 @@ fn bases_below_each_other() {
     files.push(("l300/c.yaml".into(), CONFIG_MAP.into()));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let repository = Repository::new(&files);
-    repository.refuses(UNBUILDABLE, "l99/kustomization.yaml:2:5", "more than 100 levels deep");
+    repository.refuses(UNBUILDABLE, "l23/kustomization.yaml:2:5", "more than 24 levels deep");
 }
 
 /// Few bytes that come to gigabytes: in doubled bases, generators, copies,

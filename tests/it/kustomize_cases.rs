@@ -1,9 +1,9 @@
 //! Builds against the recorded outputs of kustomize 5.8.1.
 
 use crate::support::recordings;
-use forebay::internals::kustomize::{self, LoadRestriction, Memo, Options};
-use forebay::internals::repo::{FileTree, Snapshot, Store};
-use forebay::internals::yaml::emit;
+use forebay::internals::build::kustomize::{self, LoadRestriction, Memo, Options};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::emit;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn render(root: &Path, directory: &str) -> Result<String, String> {
     let tree = FileTree::root(Arc::new(snapshot));
     let options = Options { load_restriction: LoadRestriction::RootOnly, ..Options::command_line() };
     let build = kustomize::build(&tree, directory, &options, &Memo::default()).map_err(|error| {
-        let place = error.location.map(|location| format!("{}:{}", location.path, location.start));
+        let place = error.location.map(|location| format!("{}:{}", location.file, location.start));
         format!("{:?}: {} ({})", error.class, error.message, place.unwrap_or_default())
     })?;
     if let Some(partial) = build.partial.first() {

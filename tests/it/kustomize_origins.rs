@@ -1,8 +1,8 @@
 //! Every value of a build knows the bytes that it came from.
 
-use forebay::internals::kustomize::{self, Build, BuildError, Memo, Options};
-use forebay::internals::repo::{FileTree, Snapshot, Store};
-use forebay::internals::yaml::Location;
+use forebay::internals::build::kustomize::{self, Build, BuildError, Memo, Options};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::Location;
 use std::sync::Arc;
 
 fn tree(files: &[(&str, &str)]) -> FileTree {
@@ -16,7 +16,8 @@ fn build(files: &[(&str, &str)], directory: &str) -> Result<Build, BuildError> {
 
 /// The text that a location names.
 fn text_at<'t>(files: &[(&str, &'t str)], location: &Location) -> &'t str {
-    let (_, text) = files.iter().find(|(path, _)| *path == &*location.path).expect("a file of the test");
+    let (_, text) =
+        files.iter().find(|(path, _)| *path == &**location.file.shown()).expect("a file of the test");
     &text[location.start as usize..location.end as usize]
 }
 
@@ -31,7 +32,7 @@ fn assert_origins(files: &[(&str, &str)], directory: &str, kind: &str, expected:
     for (pointer, path, text) in expected {
         let node = object.node.get_ref().at(pointer).unwrap_or_else(|| panic!("no {pointer}"));
         let location = node.location().unwrap_or_else(|| panic!("{pointer} has no place"));
-        assert_eq!((&*location.path, text_at(files, &location)), (*path, *text), "{pointer}");
+        assert_eq!((&**location.file.shown(), text_at(files, &location)), (*path, *text), "{pointer}");
     }
 }
 

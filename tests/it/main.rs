@@ -41,6 +41,7 @@ mod growth;
 #[cfg(unix)]
 mod hook;
 mod hostile_builds;
+mod hostile_stack;
 #[cfg(unix)]
 mod hostile_text;
 #[cfg(unix)]
@@ -55,6 +56,7 @@ mod lsp_class;
 mod lsp_plan;
 mod lsp_random;
 mod lsp_views;
+mod makers;
 mod map;
 mod migrate_alert_summary;
 mod mistakes_everywhere;
@@ -88,5 +90,6 @@ mod suspend;
 mod template_cases;
 mod templates;
 mod transcripts;
+mod two_trees;
 mod unknown_fields;
 mod versions;

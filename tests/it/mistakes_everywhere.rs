@@ -3,8 +3,8 @@
 //! None of them claims that something isn't there.
 
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::World;
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ fn found(files: &[(&str, &str)], path: &str) -> Vec<&'static str> {
     let world = World::new(&snapshot, &Config::default(), &[]);
     assert!(world.clusters.iter().any(|cluster| cluster.name.as_deref() == Some("prod")));
     let findings = engine::run(&world, &Config::default(), &Options::default()).findings;
-    let here = findings.iter().filter(|finding| *finding.location.path == *path);
+    let here = findings.iter().filter(|finding| finding.location.file.is_at(path));
     here.map(|finding| finding.rule.id).filter(|rule| *rule != "orphan-object").collect()
 }
 

@@ -4,9 +4,9 @@
 
 use crate::support::corpus::manifests;
 use crate::support::skip::corpus_or_skip;
-use forebay::internals::yaml::go_compat::{Reader, decode};
-use forebay::internals::yaml::tape::{Document, TokenKind};
-use forebay::internals::yaml::{
+use forebay::internals::lang::yaml::go_compat::{Reader, decode};
+use forebay::internals::lang::yaml::tape::{Document, TokenKind};
+use forebay::internals::lang::yaml::{
     Dialect, Node, NodeRef, Scalar, ScalarStyle, Stream, SyntaxErrorKind, parse_nodes,
 };
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ enum Ours {
     Map(Vec<(Ours, Ours)>),
 }
 
-fn ours(source: &Arc<forebay::internals::yaml::Source>, document: &Document, at: u32) -> Ours {
+fn ours(source: &Arc<forebay::internals::lang::yaml::Source>, document: &Document, at: u32) -> Ours {
     let token = document.tokens[at as usize];
     let children = || {
         let mut children = Vec::new();

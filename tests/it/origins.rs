@@ -1,10 +1,10 @@
 //! Where effective values come from, to the byte.
 
-use forebay::internals::repo::{FileTree, Snapshot, Store};
+use forebay::internals::build::substitute::{Provided, Variables};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::{Location, NodeRef, ViaKind, parse_nodes};
 use forebay::internals::world::build::Memo;
 use forebay::internals::world::build::{FluxBuild, build};
-use forebay::internals::world::substitution::{Provided, Variables};
-use forebay::internals::yaml::{Location, NodeRef, ViaKind, parse_nodes};
 use std::sync::Arc;
 
 struct Case {
@@ -24,11 +24,11 @@ impl Case {
 
     /// The bytes that a location means.
     fn text(&self, location: &Location) -> (String, String) {
-        let whole = match &*location.path {
+        let whole = match &**location.file.shown() {
             "ks.yaml" => self.kustomization,
             path => self.files.iter().find(|(name, _)| *name == path).expect("a file of the case").1,
         };
-        (location.path.to_string(), whole[location.start as usize..location.end as usize].to_owned())
+        (location.file.to_string(), whole[location.start as usize..location.end as usize].to_owned())
     }
 
     /// Asserts that a value's origin is exactly these bytes: the one place in a
@@ -48,7 +48,7 @@ impl Case {
         assert_eq!(whole.matches(context).count(), 1, "`{context}` is ambiguous in {path}");
         let start = whole.find(context).expect("there") + context.rfind(part).expect("in the context");
         let expected = (path, start as u32, (start + part.len()) as u32);
-        assert_eq!((&*location.path, location.start, location.end), expected);
+        assert_eq!((&**location.file.shown(), location.start, location.end), expected);
     }
 
     /// File and bytes of a value, and kinds and bytes of what it went through.

@@ -3,10 +3,10 @@
 
 use crate::support::random::Random;
 use forebay::internals::config::{Config, Level};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, NotChecked, Options};
 use forebay::internals::model::Unchecked;
 use forebay::internals::plan::{plan, reach};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::report::plan::{Plan, markdown};
 use forebay::internals::world::World;
 use std::collections::BTreeMap;

@@ -9,12 +9,12 @@ use crate::support::random::Random;
 use crate::support::scratch::Scratch;
 use crate::support::skip::corpus_or_skip;
 use forebay::internals::config::Config;
-use forebay::internals::plan::plan;
-use forebay::internals::repo::{Snapshot, Store};
-use forebay::internals::world::World;
-use forebay::internals::yaml::{
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::{
     Dialect, EntryRef, NodeKind, NodeRef, Scalar, ScalarStyle, Stream, parse_nodes,
 };
+use forebay::internals::plan::plan;
+use forebay::internals::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ fn a_repository_written_anew_has_no_effects() {
     for directory in ["fixtures", "tests/projects"] {
         repositories.extend(children(&own.join(directory)));
     }
+    // A file under another name is no longer what marks a test suite.
+    repositories.retain(|(name, _)| name != "inventory-test-suites");
     assert!(repositories.len() > 40, "{} repositories", repositories.len());
     has_no_effects(&repositories);
 }

@@ -14,10 +14,10 @@
 //! `# not checked: [reason]` asks for what is counted as not checked.
 
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::lint::rules::RULES;
 use forebay::internals::lint::{Check, Finding, Group};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ fn each_project_has_its_defect_and_no_other() {
             .map(|finding| {
                 let ((line, _), _) = snapshot.positions(&finding.location);
                 let level = finding.level.name().to_owned();
-                (finding.location.path.to_string(), line, level, finding.rule.id.to_owned())
+                (finding.location.file.to_string(), line, level, finding.rule.id.to_owned())
             })
             .collect();
         assert_eq!(found, expected, "{rule}");
@@ -132,7 +132,7 @@ fn the_inventory_is_what_a_person_sees() {
         let place = |finding: &Finding| {
             let ((line, _), _) = snapshot.positions(&finding.location);
             let level = finding.level.name().to_owned();
-            (finding.location.path.to_string(), line, level, finding.rule.id.to_owned())
+            (finding.location.file.to_string(), line, level, finding.rule.id.to_owned())
         };
         // Objects that only one of two layouts applies are named in others.
         let found: BTreeSet<Place> =

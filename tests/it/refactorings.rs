@@ -8,9 +8,9 @@
 use crate::support::corpus::{Corpus, Files, children};
 use crate::support::skip::corpus_or_skip;
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::model::ObjectId;
 use forebay::internals::model::kinds;
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::rewrite::refactor::files;
 use forebay::internals::rewrite::refactor::moves::Moves;
 use forebay::internals::rewrite::refactor::objects::Handover;
@@ -49,7 +49,7 @@ fn world(files: &Files) -> World {
 }
 
 fn bytes_of(snapshot: &Snapshot) -> BTreeMap<Arc<str>, Vec<u8>> {
-    let read = |file: &Arc<forebay::internals::repo::File>| {
+    let read = |file: &Arc<forebay::internals::files::File>| {
         (file.path.clone(), snapshot.blob(file).map(|blob| blob.bytes().to_vec()).unwrap_or_default())
     };
     snapshot.files().iter().map(read).collect()
@@ -331,7 +331,7 @@ fn other(world: &World, id: &ObjectId, turn: usize) -> Option<(String, String)> 
     let subject = *subjects(world, id).first()?;
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
-    let own = member.applied_by? as usize;
+    let own = member.maker.kustomization()? as usize;
     let is_directory = |applied: &&forebay::internals::world::Applied| {
         applied.id != subject.cluster.applied[own].id
             && applied.tree.as_ref().is_some_and(|tree| tree.as_directory().is_some())
@@ -385,7 +385,7 @@ fn objects_move_to_other_kustomizations_and_lose_no_line() {
             for subject in subjects(&after, &id) {
                 let mut members = after.members(subject.cluster);
                 let by = members.find(|(_, object)| std::ptr::eq(*object, subject.object));
-                let by = by.and_then(|(member, _)| member.applied_by).unwrap();
+                let by = by.and_then(|(member, _)| member.maker.kustomization()).unwrap();
                 assert_eq!(*subject.cluster.applied[by as usize].id.name, *to.1, "{name}: {id}");
             }
             assert!(lines(&after.snapshot) == original, "{name}: {id} to {}: other lines", to.1);

@@ -5,15 +5,16 @@
 
 use crate::support::corpus::manifests;
 use crate::support::skip::corpus_or_skip;
-use forebay::internals::repo::{Snapshot, Store};
-use forebay::internals::report::diff::{self, Look};
-use forebay::internals::rewrite::FileChange;
-use forebay::internals::yaml::edit::verify::{second_witness, splice, verify};
-use forebay::internals::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
-use forebay::internals::yaml::tape::TokenKind;
-use forebay::internals::yaml::{
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::edit::verify::{second_witness, splice, verify};
+use forebay::internals::lang::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
+use forebay::internals::lang::yaml::tape::TokenKind;
+use forebay::internals::lang::yaml::{
     Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join, pointer_segments,
 };
+use forebay::internals::lang::yaml::{FilePath, WorkPath};
+use forebay::internals::report::diff::{self, Look};
+use forebay::internals::rewrite::FileChange;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -495,9 +496,9 @@ impl Sample {
 
 fn sources(name: &str, stream: &Arc<Stream>) -> impl Iterator<Item = Arc<Source>> {
     let readable = (0..stream.documents.len()).filter(|at| !stream.documents[*at].tokens.is_empty());
-    readable.map(|index| {
+    readable.map(move |index| {
         Arc::new(Source {
-            path: name.into(),
+            file: FilePath::in_root(name),
             stream: stream.clone(),
             index: index as u32,
             embed: None,
@@ -707,7 +708,7 @@ fn check_diff(name: &str, old: &str, new: &str) -> Result<(), String> {
     let before = Snapshot::memory([(name, old.as_bytes().to_vec())], Arc::new(Store::default()));
     let after = before.with_file(name, new.as_bytes().to_vec());
     let blob = before.blob(before.file(name).unwrap()).unwrap().clone();
-    let change = FileChange { path: name.into(), before: blob, after: new.to_owned() };
+    let change = FileChange { path: WorkPath::new(name).unwrap(), before: blob, after: new.to_owned() };
     let mut unified = Vec::new();
     let look = Look { color: false, secrets: true };
     diff::write(&mut unified, &before, &after, &[change], look).unwrap();

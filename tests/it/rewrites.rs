@@ -3,7 +3,8 @@
 
 use crate::support::scratch::{Scratch, forebay};
 use crate::support::skip::skip;
-use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::WorkPath;
 use forebay::internals::report::diff::{self, Look};
 use forebay::internals::rewrite::FileChange;
 use forebay::internals::rewrite::write::write;
@@ -334,8 +335,11 @@ fn secrets_are_masked_wherever_they_stand() {
         let text = text + "z: {v: 1}\n";
         let before = Snapshot::memory([(name, text.clone().into_bytes())], Arc::new(Store::default()));
         let blob = before.blob(before.file(name).unwrap()).unwrap().clone();
-        let change =
-            FileChange { path: name.into(), before: blob, after: text.replace("{v: 1}", "{v: '1'}") };
+        let change = FileChange {
+            path: WorkPath::new(name).unwrap(),
+            before: blob,
+            after: text.replace("{v: 1}", "{v: '1'}"),
+        };
         let after = before.with_file(name, change.after.clone().into_bytes());
         let shown = |secrets: bool| {
             let mut out = Vec::new();
@@ -356,7 +360,7 @@ fn files_that_change_meanwhile_stay() {
     let scratch = Scratch::new(&[("a.yaml", BAD), ("b.yaml", BAD)]);
     let snapshot = Snapshot::work_tree(scratch.path(), Arc::new(Store::default())).unwrap();
     let changes = ["a.yaml", "b.yaml"].map(|path| FileChange {
-        path: path.into(),
+        path: WorkPath::new(path).unwrap(),
         before: snapshot.blob(snapshot.file(path).unwrap()).unwrap().clone(),
         after: GOOD.to_owned(),
     });

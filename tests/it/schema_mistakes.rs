@@ -2,9 +2,9 @@
 //! misspelled, one at a time, and the same verdicts as a JSON Schema validator has.
 
 use forebay::internals::config::Config;
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::lint::{Finding, Group};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::schema::{self, json_schema, table};
 use forebay::internals::world::World;
 use serde_json::Value;
@@ -85,7 +85,7 @@ fn each_misspelled_field_of_a_fleet_is_found_at_its_line() {
             faulty.insert(path.clone(), lines.join("\n") + "\n");
             seeded += 1;
             let at_line = |(finding, line): &(Finding, u32)| {
-                *finding.location.path == **path
+                finding.location.file.is_at(path)
                     && *line == number as u32 + 1
                     && finding.rule.id == "unknown-field"
             };

@@ -3,9 +3,9 @@
 
 use crate::plan_acts::{Files, blocks, edit, joined};
 use forebay::internals::config::{self, Config};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::Group;
 use forebay::internals::lint::engine::{self, Options};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,8 +40,8 @@ fn found(files: &Files, config: &Config) -> Found {
     of_group
         .map(|finding| {
             let place = &finding.location;
-            let line = line(&place.path, place.start);
-            (finding.level.name().to_owned(), finding.rule.id.to_owned(), place.path.to_string(), line)
+            let line = line(place.file.shown(), place.start);
+            (finding.level.name().to_owned(), finding.rule.id.to_owned(), place.file.to_string(), line)
         })
         .collect()
 }

@@ -2,9 +2,9 @@
 //! where the cluster states that release, not available where it states the one below.
 
 use forebay::internals::config::{self, Config};
+use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::Group;
 use forebay::internals::lint::engine::{self, Options};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::schema::{Schema, table};
 use forebay::internals::world::World;
 use serde_json::{Value, json};

@@ -8,12 +8,12 @@
 
 use crate::support::skip::corpus_or_skip;
 use forebay::internals::config::{Config, Level};
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::NodeRef;
 use forebay::internals::lint::Finding;
 use forebay::internals::lint::engine::{self, Options};
 use forebay::internals::model::references::{Role, references};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::{ApplyTarget, World};
-use forebay::internals::yaml::NodeRef;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn lint(world: &World) -> Vec<Finding> {
 }
 
 fn place(world: &World, finding: &Finding) -> (String, u32) {
-    (finding.location.path.to_string(), world.snapshot.positions(&finding.location).0.0)
+    (finding.location.file.to_string(), world.snapshot.positions(&finding.location).0.0)
 }
 
 /// Faults that the repository offers places for.
@@ -66,22 +66,22 @@ fn faults(world: &World, files: &Files) -> Vec<Fault> {
             if member.target != ApplyTarget::Local {
                 continue;
             }
-            let by = member.applied_by.map(|index| &cluster.applied[index as usize]);
+            let by = member.maker.kustomization().map(|index| &cluster.applied[index as usize]);
             let composed =
                 by.is_some_and(|by| by.tree.as_ref().is_some_and(|tree| tree.key().contains(" composed ")));
             let node = object.node.get_ref();
             let mut add = |node: NodeRef<'_>, text: String, rule: &'static str| {
                 if let Some(location) = node.location() {
                     let written = node.token().is_some_and(|token| {
-                        files.get(&*location.path).is_some_and(|file| {
+                        files.get(&**location.file.shown()).is_some_and(|file| {
                             node.text().is_some_and(|value| {
                                 file.get(token.start as usize..token.end as usize) == Some(&value)
                             })
                         })
                     });
-                    if written && seen.insert((location.path.to_string(), location.start, rule)) {
+                    if written && seen.insert((location.file.to_string(), location.start, rule)) {
                         faults.push(Fault {
-                            path: location.path.to_string(),
+                            path: location.file.to_string(),
                             start: location.start as usize,
                             end: location.end as usize,
                             text,

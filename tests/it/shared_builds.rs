@@ -8,13 +8,13 @@
 use crate::support::corpus::{Files, children};
 use crate::support::random::Random;
 use crate::support::skip::corpus_or_skip;
+use forebay::internals::build::kustomize::FILE_NAMES;
 use forebay::internals::config::Config;
-use forebay::internals::kustomize::FILE_NAMES;
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::{Dialect, Node, NodeRef};
 use forebay::internals::lint::Memo;
 use forebay::internals::lint::engine::{self, Options, Outcome as Found};
-use forebay::internals::repo::{Snapshot, Store};
 use forebay::internals::world::{Effective, Outcome, World};
-use forebay::internals::yaml::{Dialect, Node, NodeRef};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -99,7 +99,7 @@ fn whole(world: &World) -> BTreeSet<usize> {
     addresses(world, &|object| {
         object.members.iter().all(|(cluster, member)| {
             let cluster = &world.clusters[*cluster as usize];
-            let applied = cluster.members[*member as usize].applied_by;
+            let applied = cluster.members[*member as usize].maker.kustomization();
             applied.is_some_and(|applied| lacks_nothing(&cluster.applied[applied as usize].outcome))
         })
     })
@@ -112,7 +112,7 @@ fn addresses(world: &World, counts: &dyn Fn(&Effective) -> bool) -> BTreeSet<usi
     };
     let of_a_build = |object: &Effective| {
         object.members.iter().any(|(cluster, member)| {
-            world.clusters[*cluster as usize].members[*member as usize].applied_by.is_some()
+            world.clusters[*cluster as usize].members[*member as usize].maker.kustomization().is_some()
         })
     };
     let objects = world.objects.iter().filter(|object| counts(object) && of_a_build(object));
@@ -223,7 +223,7 @@ fn text(world: &World, outcome: &Found) -> String {
                 applied.target,
                 applied.assumed,
                 applied.later,
-                applied.applied_by,
+                applied.parent,
                 applied.files_read,
                 applied.outcome
             );
@@ -232,11 +232,17 @@ fn text(world: &World, outcome: &Found) -> String {
             let _ = writeln!(
                 out,
                 "{} {:?} {:?} {:?} {:?}",
-                object.id, member.target, member.applied_by, object.files, object.problems
+                object.id, member.target, member.maker, object.files, object.problems
             );
             values(object.node.get_ref(), &mut out);
         }
-        let _ = writeln!(out, "{:?} {:?} {:?}", cluster.openers, cluster.expanded, cluster.generated);
+        let _ = writeln!(
+            out,
+            "{:?} {:?} {:?}",
+            cluster.openers,
+            cluster.sets.iter().map(|set| (&set.id, set.maker)).collect::<Vec<_>>(),
+            cluster.generated
+        );
     }
     let _ = writeln!(out, "orphans {:?}", world.orphans);
     for finding in &outcome.findings {

@@ -1,7 +1,7 @@
 //! Upstream's cases and recorded runs through `forebay simulate events`: as
 //! manifests where they can be written as such, and as given events.
 
-use forebay::internals::simulate::alerts::{OPERATOR_SOURCE_KINDS, SOURCE_KINDS};
+use forebay::internals::simulate::notify::alerts::{OPERATOR_SOURCE_KINDS, SOURCE_KINDS};
 use std::path::Path;
 use std::process::Command;
 
@@ -459,5 +459,25 @@ fn what_cannot_be_answered() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
         assert!(error.contains(words), "{arguments:?}: {error}");
+    }
+}
+
+/// As many alerts as objects are not listed for each of them unless that is asked for.
+#[test]
+fn alerts_are_listed_where_they_are_asked_for() {
+    let alert = |name: &str, source: &str| {
+        let spec = json!({"providerRef": {"name": "p"}, "eventSources": [{"kind": source, "name": "*"}]});
+        object("Alert", "ns", name, &spec)
+    };
+    let watched = r#"{"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+        "metadata": {"name": "app", "namespace": "ns"}, "spec": {"suspend": true}}"#;
+    let watched: Value = serde_json::from_str(watched).expect("JSON");
+    let repository = repository(&[alert("a", "Kustomization"), alert("b", "Bucket"), watched]);
+    for (arguments, listed) in [(&[][..], 0), (&["--explain"], 2), (&["--object", "ks/ns/app"], 2)] {
+        let answer = simulate(repository.path(), arguments);
+        let all = list(&answer["objects"]);
+        let found = all.iter().find(|one| one["object"]["name"] == "app").expect("the object");
+        assert_eq!(list(&found["alertsConsidered"]).len(), listed, "{arguments:?}");
+        assert_eq!(found["alertsNotMatched"], json!(1), "{arguments:?}");
     }
 }

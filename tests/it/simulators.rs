@@ -415,7 +415,10 @@ fn proposals_name_tests_that_exist() {
     for name in names {
         let (module, test) = name.rsplit_once("::").unwrap();
         let file = match module.strip_prefix("simulate::") {
-            Some(inner) => root.join(format!("src/simulate/{}.rs", inner.replace("::", "/"))),
+            Some(inner) => {
+                let path = root.join("src/simulate").join(inner.replace("::", "/"));
+                if path.is_dir() { path.join("mod.rs") } else { path.with_extension("rs") }
+            }
             None => root.join(format!("tests/it/{module}.rs")),
         };
         let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));

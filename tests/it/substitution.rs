@@ -1,11 +1,11 @@
 //! Substitution against the recorded behaviour of Flux.
 
 use crate::support::recordings;
-use forebay::internals::world::substitution::{
+use forebay::internals::build::substitute::{
     Definition, ExpandError, ProblemKind, Provided, Variable, Variables, config_map_keys, expand, opts_out,
     substitute,
 };
-use forebay::internals::yaml::{NodeRef, emit, parse_nodes};
+use forebay::internals::lang::yaml::{NodeRef, emit, parse_nodes};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

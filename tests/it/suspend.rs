@@ -5,12 +5,12 @@ use crate::support::fleet::{kustomization, sync};
 use crate::support::scratch::Scratch;
 use crate::support::skip::corpus_or_skip;
 use forebay::internals::config::Config;
-use forebay::internals::repo::{Snapshot, Store};
+use forebay::internals::files::{Snapshot, Store};
+use forebay::internals::lang::yaml::{Node, NodeRef};
 use forebay::internals::rewrite::subject::{Astray, Subject, prove};
 use forebay::internals::rewrite::suspend::{self, Aim};
 use forebay::internals::simulate::suspend::suspension;
 use forebay::internals::world::{ApplyTarget, World};
-use forebay::internals::yaml::{Node, NodeRef};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

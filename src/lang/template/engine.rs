@@ -11,7 +11,7 @@ use super::parse::{ParseError, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, SetId, Trace};
 use super::value::{Elem, Kind, List, Map, MapType, Struct, Val};
-use crate::yaml::{Dialect, NodeKind, NodeRef, Scalar};
+use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! A YAML text as `sigs.k8s.io/yaml` reads it, with its words for what it refuses.
 
-use crate::yaml::go_compat::{Reader, decode};
-use crate::yaml::{Dialect, Node, NodeRef, Scalar, Source, Stream, SyntaxError};
+use crate::lang::yaml::go_compat::{Reader, decode};
+use crate::lang::yaml::{Dialect, FilePath, Node, NodeRef, Scalar, Source, Stream, SyntaxError};
 use std::sync::Arc;
 
 /// The first document of a text with the types of JSON, or nothing where the text has
@@ -15,7 +15,8 @@ pub fn document(text: &str) -> Result<Option<Node>, String> {
     if stream.documents.first().is_none_or(|document| document.tokens.is_empty()) {
         return Ok(None);
     }
-    let source = Arc::new(Source { path: "".into(), stream, index: 0, embed: None, via: Vec::new() });
+    let source =
+        Arc::new(Source { file: FilePath::in_root(""), stream, index: 0, embed: None, via: Vec::new() });
     decode(&source, Reader::V2)
         .map(Some)
         .map_err(|refusal| failed(refused(&source, &refusal.message, refusal.offset)))
@@ -54,7 +55,8 @@ fn refused(source: &Arc<Source>, message: &str, offset: u32) -> String {
         return message.to_owned();
     };
     // A key and its value stand side by side; a map may begin at its first key.
-    let is_scalar = |at: usize| matches!(document.tokens[at].kind, crate::yaml::tape::TokenKind::Scalar(_));
+    let is_scalar =
+        |at: usize| matches!(document.tokens[at].kind, crate::lang::yaml::tape::TokenKind::Scalar(_));
     let at = if is_scalar(at) { at } else { at + 1 };
     let node = |at: usize| NodeRef::Source(source, at as u32);
     let (ty, key) = match node(at).scalar(Dialect::GoYamlV2) {

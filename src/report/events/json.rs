@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{Answer, Cluster, View};
+use crate::lang::yaml::Known;
 use crate::report::parts::{location, object, text, unknown};
-use crate::simulate::events::Metadata;
-use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict};
-use crate::simulate::events::delivery::Delivery;
-use crate::simulate::events::objects::Value as Sourced;
-use crate::simulate::events::simulate::{Considered, Notification};
-use crate::yaml::Known;
+use crate::simulate::notify::Metadata;
+use crate::simulate::notify::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict};
+use crate::simulate::notify::delivery::Delivery;
+use crate::simulate::notify::objects::Value as Sourced;
+use crate::simulate::notify::simulate::{Considered, Notification};
 
 /// The array `objects`.
 pub(crate) fn body(view: &View<'_>) -> Value {
@@ -23,6 +23,10 @@ fn object_of(view: &View<'_>, cluster: &Cluster<'_>, answer: &Answer<'_>) -> Val
     let simulation = &answer.simulation;
     let dropped = simulation.dropped.iter().map(|key| json!({"key": key.key, "reason": key.reason}));
     let notifications = simulation.notifications.iter().map(|found| notification(view, found));
+    // As many alerts as objects would be a square of lines.
+    let listed = if view.lists_alerts { &*simulation.considered } else { &[] };
+    let not_matched =
+        simulation.considered.iter().filter(|found| found.answer.matched == Known::Value(false)).count();
     let mut involved = object(&answer.object);
     if let Some(target) = answer.target {
         involved["target"] = json!(target);
@@ -33,7 +37,8 @@ fn object_of(view: &View<'_>, cluster: &Cluster<'_>, answer: &Answer<'_>) -> Val
         "kubernetesEventAnnotations": values(&simulation.posted),
         "dropped": dropped.collect::<Vec<_>>(),
         "notifications": notifications.collect::<Vec<_>>(),
-        "alertsConsidered": simulation.considered.iter().map(considered).collect::<Vec<_>>(),
+        "alertsConsidered": listed.iter().map(considered).collect::<Vec<_>>(),
+        "alertsNotMatched": not_matched,
     })
 }
 

@@ -3,10 +3,10 @@
 pub(crate) mod json;
 pub(crate) mod text;
 
+use crate::files::Snapshot;
 use crate::model::ObjectId;
-use crate::repo::Snapshot;
 use crate::report::stated::Stated;
-use crate::simulate::events::simulate::Simulation;
+use crate::simulate::notify::simulate::Simulation;
 
 /// One simulated event.
 pub(crate) struct Answer<'a> {
@@ -40,6 +40,8 @@ pub(crate) struct View<'a> {
     pub clusters: &'a [Cluster<'a>],
     /// Show objects that no alert wants, and every alert.
     pub explain: bool,
+    /// Whether JSON lists every alert of every event.
+    pub lists_alerts: bool,
     /// Whether long values are cut, as on a terminal.
     pub cuts: bool,
 }

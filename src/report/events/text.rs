@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::{Answer, Cluster, View};
+use crate::files::markers::ImagePolicyMarker;
+use crate::lang::text::clean;
+use crate::lang::text::{shorten, wrap};
+use crate::lang::yaml::{Known, Location};
 use crate::model::text::Text;
-use crate::repo::markers::ImagePolicyMarker;
 use crate::report::parts::{of_clusters, paragraph, shared, width};
 use crate::report::stated::heads;
-use crate::simulate::events::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, Source};
-use crate::simulate::events::controllers::RuntimeKey;
-use crate::simulate::events::delivery::Delivery;
-use crate::simulate::events::objects::Value;
-use crate::simulate::events::simulate::{Considered, Notification};
-use crate::text::clean;
-use crate::text::{shorten, wrap};
-use crate::yaml::{Known, Location};
+use crate::simulate::notify::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, Source};
+use crate::simulate::notify::controllers::RuntimeKey;
+use crate::simulate::notify::delivery::Delivery;
+use crate::simulate::notify::objects::Value;
+use crate::simulate::notify::simulate::{Considered, Notification};
 
 /// Width of a value on a terminal.
 const VALUE: usize = 27;
@@ -180,9 +180,9 @@ fn alerts(cluster: &Cluster<'_>) -> Vec<Said> {
             (delivered, _) => delivered.to_string(),
         };
         let sends = if sent.delivered == sent.objects {
-            crate::text::counted(sent.objects, "object")
+            crate::lang::text::counted(sent.objects, "object")
         } else {
-            format!("{count} of {}", crate::text::counted(sent.objects, "object"))
+            format!("{count} of {}", crate::lang::text::counted(sent.objects, "object"))
         };
         let mut keys: Vec<String> = sent.keys.iter().map(|key| clean(key).into_owned()).collect();
         let later = sent.at_run_time.iter().filter(|key| !sent.keys.contains(**key));
@@ -349,7 +349,7 @@ fn render_notification(
     columns(&table, out);
     let values = found.combined.entries.values().flatten();
     let files: BTreeSet<&str> =
-        values.filter_map(|(_, value)| Some(&*value.location.as_ref()?.path)).collect();
+        values.filter_map(|(_, value)| Some(&**value.location.as_ref()?.file.shown())).collect();
     if !files.is_empty() {
         let files: Vec<&str> = files.into_iter().collect();
         let _ = writeln!(out, "  ({})", clean(&files.join(", ")));
@@ -445,6 +445,6 @@ fn shown_up_to(text: &Text, width: usize) -> String {
 /// The file's own name and the line.
 fn place(view: &View<'_>, location: &Location) -> String {
     let ((line, _), _) = view.snapshot.positions(location);
-    let name = location.path.rsplit('/').next().unwrap_or_default();
+    let name = location.file.shown().rsplit('/').next().unwrap_or_default();
     format!("{}:{line}", clean(name))
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::{Cluster, View};
 use crate::model::ObjectId;
 use crate::report::parts::{self, location, object};
-use crate::simulate::gates::timeline::{State, changes};
-use crate::simulate::gates::{GATE_REASON, format_time};
+use crate::simulate::gating::timeline::{State, changes};
+use crate::simulate::gating::{GATE_REASON, format_time};
 
 /// The arrays `gates`, `objects`, `frozen`, `subjects` and `transitions`.
 pub fn body(view: &View<'_>) -> Value {

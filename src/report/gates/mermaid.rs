@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{Cluster, PICTURE_NOTE, View, charted, is_proposal, label, shown};
-use crate::simulate::gates::timeline::State;
+use crate::simulate::gating::timeline::State;
 
 /// One chart per cluster.
 pub fn render(view: &View<'_>) -> String {

@@ -9,12 +9,12 @@ pub(crate) mod why;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::files::Snapshot;
+use crate::lang::text::clean;
+use crate::lang::yaml::Location;
 use crate::model::ObjectId;
-use crate::repo::Snapshot;
 use crate::report::stated::Stated;
-use crate::simulate::gates::timeline::{Simulation, State, Subject, SubjectKind};
-use crate::text::clean;
-use crate::yaml::Location;
+use crate::simulate::gating::timeline::{Simulation, State, Subject, SubjectKind};
 
 /// The answer of one cluster.
 pub struct Cluster {
@@ -51,7 +51,7 @@ impl View<'_> {
     fn place(&self, location: Option<&Location>) -> String {
         location.map_or(String::new(), |location| {
             let ((line, _), _) = self.snapshot.positions(location);
-            format!("{}:{line}", clean(&location.path))
+            format!("{}:{line}", clean(location.file.shown()))
         })
     }
 

@@ -8,7 +8,7 @@ use jiff::civil::Time;
 use jiff::{Span, Timestamp, Zoned};
 
 use super::{Cluster, PICTURE_NOTE, View, charted, is_proposal, short_label, shorten, shown, waits_for};
-use crate::simulate::gates::timeline::{Range, State, Subject, SubjectKind};
+use crate::simulate::gating::timeline::{Range, State, Subject, SubjectKind};
 
 const MARGIN: f64 = 16.0;
 const ROW: f64 = 22.0;
@@ -304,7 +304,7 @@ fn next_tick(at: &Zoned, step: Step) -> Option<Zoned> {
 
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in crate::text::clean(text).chars() {
+    for c in crate::lang::text::clean(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),

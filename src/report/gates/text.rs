@@ -8,13 +8,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp};
 
 use super::{Cluster, PROPOSAL, View, charted, is_proposal, label, short_label, short_name, verb, waits_for};
+use crate::lang::text::clean;
+use crate::lang::text::wrap;
 use crate::model::ObjectId;
 use crate::report::parts::{drawn_width, of_clusters, paragraph, shared, width};
 use crate::report::stated::heads;
-use crate::simulate::gates::format_time;
-use crate::simulate::gates::timeline::{Range, Simulation, State, Subject, SubjectKind, changes, short};
-use crate::text::clean;
-use crate::text::wrap;
+use crate::simulate::gating::format_time;
+use crate::simulate::gating::timeline::{Range, Simulation, State, Subject, SubjectKind, changes, short};
 
 const MAX_LABEL: usize = 34;
 const MIN_CELLS: usize = 24;

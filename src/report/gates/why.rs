@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use super::{View, label};
+use crate::lang::text::clean;
 use crate::model::ObjectId;
 use crate::report::parts::paragraph;
-use crate::simulate::gates::format_time;
-use crate::simulate::gates::timeline::{Simulation, State, SubjectKind};
-use crate::text::clean;
+use crate::simulate::gating::format_time;
+use crate::simulate::gating::timeline::{Simulation, State, SubjectKind};
 
 /// Explains objects, each of the cluster with that index, at the start of the
 /// range. Clusters are named where there are several.
@@ -61,7 +61,7 @@ fn sentences(view: &View<'_>, simulation: &Simulation, id: &ObjectId) -> Vec<Str
 }
 
 /// `, closes at 2026-…` where a change is ahead.
-fn until(simulation: &Simulation, subject: &crate::simulate::gates::timeline::Subject) -> String {
+fn until(simulation: &Simulation, subject: &crate::simulate::gating::timeline::Subject) -> String {
     match subject.timeline.changes.first() {
         Some(change) => {
             format!(
@@ -78,7 +78,7 @@ fn until(simulation: &Simulation, subject: &crate::simulate::gates::timeline::Su
 fn gated(
     view: &View<'_>,
     simulation: &Simulation,
-    at: &crate::simulate::gates::timeline::GatedAt,
+    at: &crate::simulate::gating::timeline::GatedAt,
     name: &str,
 ) -> Vec<String> {
     let mut found = Vec::new();

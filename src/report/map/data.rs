@@ -4,6 +4,8 @@
 
 use super::Map;
 use crate::config::Level;
+use crate::lang::text::clean;
+use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::lint::Finding;
 use crate::model::Severity;
 use crate::model::kinds::NOTIFICATION;
@@ -11,14 +13,12 @@ use crate::model::{ObjectId, cluster_api_kinds};
 use crate::plan::{Effect, Side};
 use crate::report::layout::{Area, Size, layered, shelves};
 use crate::report::plan::sentence;
-use crate::simulate::alerts::{Alert, selects};
-use crate::simulate::events::objects::{involved_object, labels_of};
-use crate::simulate::gates::timeline::{State, SubjectKind};
+use crate::simulate::gating::timeline::{State, SubjectKind};
+use crate::simulate::notify::alerts::{Alert, selects};
+use crate::simulate::notify::objects::{involved_object, labels_of};
 use crate::simulate::suspend::suspension;
-use crate::text::clean;
 use crate::world::graph::{EdgeKind, Graph, GraphNode};
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Outcome};
-use crate::yaml::{Known, Location, NodeRef};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -266,7 +266,7 @@ impl<'a> Drawing<'_, 'a> {
     }
 
     fn file(&self, location: &Location, role: &str) -> Value {
-        json!([clean(&location.path), self.map.world.snapshot.positions(location).0.0, role])
+        json!([clean(location.file.shown()), self.map.world.snapshot.positions(location).0.0, role])
     }
 
     /// Clusters of Cluster API are no objects of Flux, but worth a row.
@@ -305,7 +305,7 @@ impl<'a> Drawing<'_, 'a> {
         let cluster = &self.map.world.clusters[self.map.clusters[number]];
         for (member, object) in self.map.world.members(cluster) {
             if let (Some(index), Some(by_index)) =
-                (self.places.get(&(number, object.id.clone())), member.applied_by)
+                (self.places.get(&(number, object.id.clone())), member.maker.kustomization())
             {
                 let applier = &cluster.applied[by_index as usize].id;
                 if let Some(box_index) = self.places.get(&(number, applier.clone())) {
@@ -348,7 +348,7 @@ impl<'a> Drawing<'_, 'a> {
             if self.places.contains_key(&key) {
                 continue;
             }
-            let applier = member.applied_by.map(|by| cluster.applied[by as usize].id.clone());
+            let applier = member.maker.kustomization().map(|by| cluster.applied[by as usize].id.clone());
             let within = applier.and_then(|id| self.places.get(&(number, id)).copied());
             let within = match within {
                 Some(within) => within,
@@ -466,7 +466,7 @@ impl<'a> Drawing<'_, 'a> {
         let base = self.map.change.as_ref()?.base_world;
         let cluster = base.clusters.iter().find(|cluster| cluster.name == effect.cluster)?;
         let (member, _) = base.members(cluster).find(|(_, object)| object.id == effect.object)?;
-        let applier = &cluster.applied[member.applied_by? as usize].id;
+        let applier = &cluster.applied[member.maker.kustomization()? as usize].id;
         let index = *self.places.get(&(number, applier.clone()))?;
         (*applier != effect.object && self.items[index].within.is_none()).then_some(index)
     }
@@ -609,7 +609,7 @@ impl<'a> Drawing<'_, 'a> {
         let findings: Vec<Value> = findings
             .iter()
             .map(|finding| {
-                json!({"l": finding.level.name(), "r": finding.rule.id, "m": clean(&finding.title), "w": clean(&finding.why), "h": clean(&finding.help), "p": clean(&finding.location.path), "n": snapshot.positions(&finding.location).0.0})
+                json!({"l": finding.level.name(), "r": finding.rule.id, "m": clean(&finding.title), "w": clean(&finding.why), "h": clean(&finding.help), "p": clean(finding.location.file.shown()), "n": snapshot.positions(&finding.location).0.0})
             })
             .collect();
         let effects: Vec<Value> = effects.iter().map(|effect| self.effect_json(effect)).collect();
@@ -630,7 +630,10 @@ impl<'a> Drawing<'_, 'a> {
         let place = effect.causes.first().and_then(|cause| {
             let base = self.map.change.as_ref()?.base_world;
             let world = if cause.side == Side::Base { base } else { self.map.world };
-            Some((clean(&cause.location.path).into_owned(), world.snapshot.positions(&cause.location).0.0))
+            Some((
+                clean(cause.location.file.shown()).into_owned(),
+                world.snapshot.positions(&cause.location).0.0,
+            ))
         });
         let consequences: Vec<_> = effect.consequences.iter().map(|text| clean(text)).collect();
         json!({"s": effect.severity.name(), "w": verb, "m": clean(&phrase), "q": consequences, "f": place.as_ref().map(|(path, _)| path), "n": place.as_ref().map(|(_, line)| line)})
@@ -638,7 +641,7 @@ impl<'a> Drawing<'_, 'a> {
 
     fn summary(&self) -> String {
         let count = |level: Level| self.map.outcome.findings.iter().filter(|f| f.level == level).count();
-        let plural = |count: usize, one: &str| crate::text::counted(count, one);
+        let plural = |count: usize, one: &str| crate::lang::text::counted(count, one);
         let mut text = format!(
             "{}, {}; {}, {}",
             plural(self.clusters.len(), "cluster"),

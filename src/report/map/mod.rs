@@ -6,10 +6,10 @@ mod data;
 
 use super::lines::{Shape, line_of};
 use super::secrets::Values;
+use crate::lang::text::is_hostile;
 use crate::lint::engine::Outcome;
 use crate::plan::Effect;
-use crate::simulate::gates::timeline::Simulation;
-use crate::text::is_hostile;
+use crate::simulate::gating::timeline::Simulation;
 use crate::world::World;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

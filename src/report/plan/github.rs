@@ -24,7 +24,7 @@ pub fn render(plan: &Plan<'_>) -> String {
             }
             let place = effect.causes.iter().find(|cause| cause.side == Side::Head).map(|cause| {
                 let line = plan.head_world.snapshot.positions(&cause.location).0.0;
-                format!("file={},line={line},", property(&cause.location.path))
+                format!("file={},line={line},", property(cause.location.file.shown()))
             });
             let mut text = format!("{}: {}", effect.object, phrase(effect));
             for consequence in &effect.consequences {

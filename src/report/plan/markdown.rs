@@ -105,7 +105,7 @@ pub fn render(plan: &Plan<'_>) -> String {
             let text = format!(
                 "- {title}: `{}` at {}: {}\n",
                 finding.rule.id,
-                code(&format!("{}:{line}", finding.location.path)),
+                code(&format!("{}:{line}", finding.location.file)),
                 escape(&finding.title)
             );
             if out.len() + text.len() > LIMIT {
@@ -119,7 +119,7 @@ pub fn render(plan: &Plan<'_>) -> String {
         let _ = writeln!(
             out,
             "\n{} left out: the comment would be too long.",
-            crate::text::counted(left_out, "more line")
+            crate::lang::text::counted(left_out, "more line")
         );
     }
     if !plan.not_checked.is_empty() {

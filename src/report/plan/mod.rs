@@ -16,12 +16,12 @@ pub use text::render as text;
 use values::Told;
 
 use crate::config::Level;
+use crate::lang::yaml::ViaKind;
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::{Category, EffectKind};
 use crate::plan::{Cause, Effect, Reach, Side};
 use crate::world::{ApplyTarget, World};
-use crate::yaml::ViaKind;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -93,9 +93,9 @@ impl Plan<'_> {
         let side = if cause.side == Side::Base { " (base)" } else { "" };
         let through = cause.location.via.iter().find(|via| via.kind == ViaKind::Resource).map(|via| {
             let line = world.snapshot.positions(&via.location).0.0;
-            format!(", through {}:{line}", via.location.path)
+            format!(", through {}:{line}", via.location.file)
         });
-        format!("{}:{line}{side}{}", cause.location.path, through.unwrap_or_default())
+        format!("{}:{line}{side}{}", cause.location.file, through.unwrap_or_default())
     }
 
     /// The counts that matter: Machines replaced, objects deleted and what is lost
@@ -173,7 +173,8 @@ fn not_followed(plan: &Plan<'_>) -> Option<String> {
     }
     let files = |list: &[String]| {
         let more = if list.len() > 1 { ", …" } else { "" };
-        let first = list.first().map(|first| crate::text::clean(first).into_owned()).unwrap_or_default();
+        let first =
+            list.first().map(|first| crate::lang::text::clean(first).into_owned()).unwrap_or_default();
         match list.len() {
             1 if *changed == 1 => format!("the changed file ({first})"),
             count => format!("{count} of {changed} changed files ({first}{more})"),
@@ -214,7 +215,7 @@ fn tally(plan: &Plan<'_>) -> String {
         .filter(|(_, effects)| !together(**effects))
         .map(|(name, effects)| match *name {
             "" => count(*effects),
-            name => format!("{} in {}", count(*effects), crate::text::clean(name)),
+            name => format!("{} in {}", count(*effects), crate::lang::text::clean(name)),
         })
         .collect();
     for (effects, names) in alike.iter().rev().filter(|(effects, _)| together(**effects)) {

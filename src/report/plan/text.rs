@@ -3,9 +3,9 @@
 
 use super::groups::{Entry, sections};
 use super::{Plan, consequences, not_followed, phrases, places, tally, verb};
+use crate::lang::text::clean;
 use crate::model::Severity;
 use crate::report::parts::{paragraph, width};
-use crate::text::clean;
 use std::fmt::Write as _;
 
 /// Column at which the text of an effect begins.
@@ -47,7 +47,8 @@ pub fn render(plan: &Plan<'_>) -> String {
         let _ = writeln!(out, "\n{} new {word}{names}, {fixed} fixed", new.len());
         for finding in plan.shown(&plan.new_findings) {
             let line = plan.head_world.snapshot.positions(&finding.location).0.0;
-            let _ = writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(&finding.location.path));
+            let _ =
+                writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(finding.location.file.shown()));
         }
     }
     if !plan.not_checked.is_empty() && !plan.effects.is_empty() {

@@ -13,20 +13,20 @@ use super::parts::{
 };
 use super::same::{Difference, same};
 use super::{Proof, Rebuild, Refused, Series, apply, changed, template};
+use crate::lang::text::suggest;
+use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::edit::{Content, Operation};
 use crate::model::cluster_api_kinds as kinds;
 use crate::model::{Category, ObjectId, Severity};
 use crate::plan;
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::Text;
-use crate::simulate::propagation::WorkerKind;
-use crate::simulate::references::Object;
+use crate::simulate::cluster_api::propagation::WorkerKind;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::patches::matches_class;
+use crate::simulate::cluster_api::topology::{Class, Cluster as Managed};
 use crate::simulate::suspend::comment_after;
-use crate::simulate::topology::patches::matches_class;
-use crate::simulate::topology::{Class, Cluster as Managed};
-use crate::text::suggest;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use crate::yaml::NodeRef;
-use crate::yaml::edit::{Content, Operation};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use super::parts::Part;
@@ -515,7 +515,7 @@ impl PartOfClass<'_> {
             }
             let text = text_at(world, node)?;
             let raw = node.location().and_then(|place| {
-                let stream = snapshot.stream(snapshot.file(&place.path)?)?;
+                let stream = snapshot.stream(snapshot.find(&place.file)?)?;
                 Some((place.start, stream.text.get(place.start as usize..place.end as usize)?))
             });
             let places: Vec<(u32, u32)> = raw

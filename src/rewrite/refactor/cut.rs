@@ -5,7 +5,7 @@
 //! first document has none, the comments above it are the file's down to the last
 //! empty line before it.
 
-use crate::yaml::Stream;
+use crate::lang::yaml::Stream;
 use std::collections::BTreeSet;
 
 /// A file in two.

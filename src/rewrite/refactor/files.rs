@@ -4,15 +4,15 @@ use super::moves::Moves;
 use super::rename::is_root;
 use super::same::{Difference, same_moved};
 use super::{Proof, Rebuild, Refused, Series, apply, changed, ignores};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{FileKind, Snapshot, join};
+use crate::lang::yaml::edit::{Content, Operation, pointer_of};
+use crate::lang::yaml::{Location, NodeRef, pointer_join};
 use crate::model::{ObjectId, kinds};
 use crate::plan;
-use crate::repo::{FileKind, Snapshot, join};
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::text_of;
 use crate::world::{Applied, ApplyTarget, Cluster, World};
-use crate::yaml::edit::{Content, Operation, pointer_of};
-use crate::yaml::{Location, NodeRef, pointer_join};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
     let read = |_| vec![Refused::at(None, "a file of them can't be read", "make it readable")];
     let moved = Arc::new(snapshot.with_moved(&moves.files).map_err(read)?);
     for one in &mut wanted {
-        one.path = moves.path(&one.path).into();
+        one.path = moves.new_path(&one.path);
     }
     let mut changes = apply(&moved, &wanted)?;
     changes.extend(ignores::rewritten(snapshot, moves)?);
@@ -120,7 +120,7 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
             to.rsplit_once('/').map_or(".", |(to, _)| to)
         ),
     };
-    let objects = crate::text::counted(compared, "object");
+    let objects = crate::lang::text::counted(compared, "object");
     let mut notes = vec![format!("{objects} compared before and after: the same in every cluster")];
     let late: BTreeSet<&str> =
         paths.iter().filter(|path| path.1 == "/spec/path").map(|path| &*path.0.name).collect();
@@ -239,7 +239,14 @@ fn set(node: NodeRef<'_>, new: &str) -> Result<Option<Wanted>, Refused> {
         return Err(Refused::at(node.location(), "this path is part of a text", "move it by hand"));
     };
     let operation = Operation::Set { pointer, value: Content::str(new), comment: None };
-    Ok(Some(Wanted { path: source.path.clone(), document: source.index, operation }))
+    let Some(path) = source.file.writable() else {
+        return Err(Refused::at(
+            node.location(),
+            "this path is written in another file tree",
+            "change it there",
+        ));
+    };
+    Ok(Some(Wanted { path, document: source.index, operation }))
 }
 
 /// Paths that an object may state afterwards: object, pointer, old and new text.
@@ -293,11 +300,10 @@ fn stated(
 ) -> Result<Option<Wanted>, Refused> {
     let id = &applied.id;
     let own = applied.node.get_ref().location();
-    let is_inside = own.as_ref().is_some_and(|own| moves.is_moved(&own.path));
-    let applies_itself = applied
-        .applied_by
-        .and_then(|by| cluster.applied.get(by as usize))
-        .is_some_and(|by| by.id == applied.id);
+    let is_inside =
+        own.as_ref().is_some_and(|own| own.file.of_root().is_some_and(|path| moves.is_moved(path)));
+    let applies_itself =
+        applied.parent.and_then(|by| cluster.applied.get(by as usize)).is_some_and(|by| by.id == applied.id);
     if applies_itself || (is_root(cluster, id) && is_inside) {
         let why =
             format!("{id} is applied from there by itself: the cluster would go on to look at the old path");
@@ -491,7 +497,7 @@ fn said(before: &Snapshot, moves: &Moves, after: &Snapshot) -> Vec<(Location, St
             });
             if let Some((at, _)) = left {
                 let (start, end) = (at as u32, (at + from.len()) as u32);
-                let place = Location { path: file.path.clone(), start, end, via: Vec::new() };
+                let place = Location { file: file.name(), start, end, via: Vec::new() };
                 found.push((place, from.clone()));
             }
         }

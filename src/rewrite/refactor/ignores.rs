@@ -4,7 +4,8 @@
 
 use super::Refused;
 use super::moves::Moves;
-use crate::repo::{Snapshot, is_manifest_path, join};
+use crate::files::{Snapshot, is_manifest_path, join};
+use crate::lang::yaml::WorkPath;
 use crate::rewrite::FileChange;
 use crate::world::World;
 
@@ -42,7 +43,8 @@ pub(super) fn rewritten(snapshot: &Snapshot, moves: &Moves) -> Result<Vec<FileCh
             }
         }
         if after != text {
-            changes.push(FileChange { path: path.into(), before: blob.clone(), after });
+            let path = WorkPath::new(path.as_str());
+            changes.extend(path.map(|path| FileChange { path, before: blob.clone(), after }));
         }
     }
     Ok(changes)

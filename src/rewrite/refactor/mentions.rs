@@ -6,14 +6,14 @@
 //! them stand the fields that hold a bare name in kinds of Flux, of the gating
 //! proposal and of Cluster API.
 
-use crate::kustomize::name_fields;
+use crate::build::kustomize::name_fields;
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::kinds::NOTIFICATION;
 use crate::model::references::{Role, group_of, references};
-use crate::simulate::references::Object;
-use crate::simulate::topology::Cluster;
-use crate::yaml::{NodeRef, pointer_join};
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::Cluster;
 use std::collections::BTreeMap;
 
 /// Depth to which an object is searched.

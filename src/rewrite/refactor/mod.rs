@@ -24,10 +24,10 @@ pub(crate) mod variable;
 
 use super::subject::Subject;
 use super::{FileChange, Refusal};
+use crate::files::{FileKind, Snapshot};
+use crate::lang::yaml::{FilePath, Location, WorkPath};
 use crate::model::ObjectId;
-use crate::repo::{FileKind, Snapshot};
 use crate::world::World;
-use crate::yaml::Location;
 use std::sync::Arc;
 
 /// Builds the world of another snapshot of the repository.
@@ -66,8 +66,12 @@ impl Refused {
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Refused {
         let range = refusal.range.unwrap_or(0..0);
-        let location =
-            Location { path: refusal.path.clone(), start: range.start, end: range.end, via: Vec::new() };
+        let location = Location {
+            file: FilePath::in_root(refusal.path.clone()),
+            start: range.start,
+            end: range.end,
+            via: Vec::new(),
+        };
         Refused::at(Some(location), refusal.message, refusal.help)
     }
 }
@@ -84,7 +88,7 @@ pub struct Step {
     /// Its changes of files, none where it is done.
     pub changes: Vec<FileChange>,
     /// Files that go elsewhere, (from, to), before their contents change.
-    pub moves: Vec<(Arc<str>, Arc<str>)>,
+    pub moves: Vec<(WorkPath, WorkPath)>,
     /// Commands that bring it to the cluster, and that show when it is there.
     pub wait_for: Vec<String>,
     /// What was proven of it.
@@ -169,10 +173,10 @@ pub(crate) fn apply(snapshot: &Snapshot, wanted: &[super::Wanted]) -> Result<Vec
 }
 
 /// The regular files below a directory, or the file itself.
-pub(crate) fn files_at(snapshot: &Snapshot, path: &str) -> Vec<Arc<str>> {
+pub(crate) fn files_at(snapshot: &Snapshot, path: &str) -> Vec<WorkPath> {
     if let Some(file) = snapshot.file(path) {
-        return vec![file.path.clone()];
+        return file.name().writable().into_iter().collect();
     }
     let below = snapshot.files_below(path).iter();
-    below.filter(|file| file.kind == FileKind::Regular).map(|file| file.path.clone()).collect()
+    below.filter(|file| file.kind == FileKind::Regular).filter_map(|file| file.name().writable()).collect()
 }

@@ -1,7 +1,8 @@
 //! Which files go where.
 
 use super::{Refused, files_at};
-use crate::repo::{FileKind, Snapshot, join};
+use crate::files::{FileKind, Snapshot, join};
+use crate::lang::yaml::WorkPath;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ pub struct Moves {
     /// (from, to), each a file or a directory.
     pub(super) roots: Vec<(String, String)>,
     /// (from, to), each a file.
-    pub files: Vec<(Arc<str>, Arc<str>)>,
+    pub files: Vec<(WorkPath, WorkPath)>,
 }
 
 impl Moves {
@@ -59,11 +60,14 @@ impl Moves {
                 if snapshot.file(&new).is_some() || snapshot.is_ignored(&new) {
                     return refuse(format!("{new} is there already"), "name another place");
                 }
+                let Some(new) = WorkPath::new(new) else {
+                    return refuse(format!("{target} is no path inside of the root"), "name another place");
+                };
                 moves.files.push((file, new));
             }
             moves.roots.push((path, target));
         }
-        let names: BTreeSet<&Arc<str>> = moves.files.iter().map(|(_, to)| to).collect();
+        let names: BTreeSet<&WorkPath> = moves.files.iter().map(|(_, to)| to).collect();
         if names.len() != moves.files.len() {
             return refuse("two of them would have one path".to_owned(), "move them one after the other");
         }
@@ -76,6 +80,12 @@ impl Moves {
             |from: &str| path.strip_prefix(from).filter(|rest| rest.is_empty() || rest.starts_with('/'));
         let found = self.roots.iter().find_map(|(from, to)| Some(format!("{to}{}", below(from)?)));
         found.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// The path afterwards of a file.
+    pub fn new_path(&self, path: &WorkPath) -> WorkPath {
+        let found = self.files.iter().find(|(from, _)| from == path);
+        found.map_or_else(|| path.clone(), |(_, to)| to.clone())
     }
 
     /// (from, to), each a file or a directory as it was named.

@@ -5,15 +5,15 @@ use super::same::{Difference, same};
 use super::steps::{Guard, commands, guards, ungarded};
 use super::texts::{applier, root_of};
 use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::edit::{Content, Operation, Place};
+use crate::lang::yaml::{FilePath, Location, NodeRef, Stream, WorkPath, pointer_join};
 use crate::model::ObjectId;
 use crate::plan;
-use crate::repo::{Snapshot, join};
 use crate::rewrite::subject::{Subject, home, manifest_of};
 use crate::rewrite::{FileChange, Wanted, policy};
 use crate::world::{Applied, Effective, World};
-use crate::yaml::edit::{Content, Operation, Place};
-use crate::yaml::{Location, NodeRef, Stream, pointer_join};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -31,15 +31,15 @@ pub struct Handover<'w> {
 #[derive(Default)]
 struct Change {
     /// Files that go elsewhere.
-    moves: Vec<(Arc<str>, Arc<str>)>,
+    moves: Vec<(WorkPath, WorkPath)>,
     /// Changes of others.
     wanted: Vec<Wanted>,
     /// Documents that go to a file of their own: out of which, which, into which.
-    cuts: Vec<(Arc<str>, BTreeSet<u32>, Arc<str>)>,
+    cuts: Vec<(WorkPath, BTreeSet<u32>, WorkPath)>,
 }
 
 /// Files that go elsewhere, and the contents of others.
-type Made = (Vec<(Arc<str>, Arc<str>)>, Vec<FileChange>);
+type Made = (Vec<(WorkPath, WorkPath)>, Vec<FileChange>);
 
 impl Handover<'_> {
     /// Its steps.
@@ -217,10 +217,10 @@ impl Handover<'_> {
     fn made_another<'t>(
         &self,
         after: &World,
-        targets: impl Iterator<Item = &'t Arc<str>>,
+        targets: impl Iterator<Item = &'t WorkPath>,
     ) -> Option<Refused> {
-        let targets: Vec<&Arc<str>> = targets.collect();
-        let is_moved = |object: &&Effective| home(object).is_some_and(|place| targets.contains(&&place.path));
+        let targets: Vec<FilePath> = targets.map(|to| FilePath::in_root(to.as_arc().clone())).collect();
+        let is_moved = |object: &&Effective| home(object).is_some_and(|place| targets.contains(&place.file));
         let is_meant = |object: &Effective| self.objects.iter().any(|(id, _)| *id == object.id);
         let object = after.objects.iter().filter(is_moved).find(|object| !is_meant(object))?;
         let why = format!(
@@ -237,7 +237,7 @@ impl Handover<'_> {
         let snapshot = &world.snapshot;
         let (namespace, name) = &self.to;
         // The documents of each file, and the directory that they go to.
-        let mut files: BTreeMap<Arc<str>, (BTreeMap<u32, &ObjectId>, String)> = BTreeMap::new();
+        let mut files: BTreeMap<WorkPath, (BTreeMap<u32, &ObjectId>, String)> = BTreeMap::new();
         for (id, subjects) in &self.objects {
             for subject in again(self.world, world, id, subjects) {
                 let refuse = |why: String, help: &str| {
@@ -296,11 +296,12 @@ impl Handover<'_> {
             if !stays {
                 names.insert(0, file.to_owned());
             }
-            let Some(file) = names.iter().find(|name| !is_taken(name)) else {
+            let free = names.iter().find(|name| !is_taken(name));
+            let target = free.and_then(|file| Some((file, WorkPath::new(join(&directory, file)?)?)));
+            let Some((file, target)) = target else {
                 let why = format!("{} is there already", join(&directory, &names[0]).unwrap_or_default());
                 return Err(vec![Refused::at(None, why, "give that file another name first")]);
             };
-            let target: Arc<str> = join(&directory, file).unwrap_or_default().into();
             change.wanted.extend(enters(snapshot, &directory, file));
             if stays {
                 change.cuts.push((path, documents.into_keys().collect(), target));
@@ -336,12 +337,13 @@ fn own_names(file: &str, documents: &BTreeMap<u32, &ObjectId>) -> Vec<String> {
 fn divide(
     snapshot: &Snapshot,
     changes: &mut Vec<FileChange>,
-    path: &Arc<str>,
+    path: &WorkPath,
     documents: &BTreeSet<u32>,
-    target: &Arc<str>,
+    target: &WorkPath,
 ) -> Result<(), Vec<Refused>> {
     let refuse = |why: &str, help: &str| {
-        let place = Location { path: path.clone(), start: 0, end: 0, via: Vec::new() };
+        let place =
+            Location { file: FilePath::in_root(path.as_arc().clone()), start: 0, end: 0, via: Vec::new() };
         vec![Refused::at(Some(place), why, help)]
     };
     let (blob, stream) = policy::check_file(snapshot, path).map_err(|refusal| vec![refusal.into()])?;
@@ -385,13 +387,13 @@ fn again<'n>(old: &World, new: &'n World, id: &ObjectId, subjects: &[Subject<'_>
 fn directory_of(applied: &Applied) -> Option<String> {
     let tree = applied.tree.as_ref()?;
     tree.as_directory()?;
-    join("", &tree.repository_path(&applied.path)?)
+    join("", &tree.root_path(&applied.path)?)
 }
 
 /// The kustomization file of a directory.
-fn kustomization(snapshot: &Snapshot, directory: &str) -> Option<Arc<str>> {
+fn kustomization(snapshot: &Snapshot, directory: &str) -> Option<WorkPath> {
     let mut names = FILE_NAMES.iter().filter_map(|name| join(directory, name));
-    names.find_map(|path| Some(snapshot.file(&path)?.path.clone()))
+    names.find_map(|path| snapshot.file(&path)?.name().writable())
 }
 
 /// The entries that list a file go.
@@ -402,14 +404,15 @@ fn leaves(snapshot: &Snapshot, path: &str) -> Result<Vec<Wanted>, Vec<Refused>> 
         if !FILE_NAMES.contains(&name) {
             continue;
         }
-        let Some(root) = root_of(snapshot, &file.path, 0) else { continue };
+        let Some(kustomization) = file.name().writable() else { continue };
+        let Some(root) = root_of(snapshot, &kustomization, 0) else { continue };
         for list in ["/resources", "/bases"] {
             for (at, item) in root.get_ref().items_at(list).enumerate() {
                 if item.as_str().and_then(|text| join(directory, &text)).as_deref() != Some(path) {
                     continue;
                 }
                 let operation = Operation::RemoveItem { pointer: format!("{list}/{at}") };
-                out.push(Wanted { path: file.path.clone(), document: 0, operation });
+                out.push(Wanted { path: kustomization.clone(), document: 0, operation });
             }
         }
     }

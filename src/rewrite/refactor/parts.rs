@@ -2,15 +2,15 @@
 //! them.
 
 use super::{Refused, apply, changed, template};
+use crate::files::Snapshot;
+use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::edit::{Content, Operation};
 use crate::model::cluster_api_kinds as kinds;
-use crate::repo::Snapshot;
+use crate::model::value::to_json;
 use crate::rewrite::subject::{Text, text_of};
 use crate::rewrite::{FileChange, Wanted};
-use crate::simulate::propagation::WorkerKind;
-use crate::simulate::topology::value::to_json;
+use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::world::{Effective, World};
-use crate::yaml::NodeRef;
-use crate::yaml::edit::{Content, Operation};
 use serde_json::Value;
 
 /// What of a ClusterClass is renamed.

@@ -3,6 +3,7 @@
 use super::same::{Difference, same};
 use super::steps::{Guard, Hand, MARK_PIN, commands, guards, ungarded};
 use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed, texts};
+use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
 use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::{Category, ObjectId, Severity, kinds};
 use crate::plan;
@@ -11,7 +12,6 @@ use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::suspend::comment_after;
 use crate::simulate::takeover::helm::Release;
 use crate::world::{ApplyTarget, Cluster, World};
-use crate::yaml::edit::{Content, Operation, Place, Prune};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ impl Rename<'_> {
     /// What is never renamed, and names that are taken.
     fn check(&self) -> Result<(), Vec<Refused>> {
         let old = &self.old;
-        let refuse = |place: Option<crate::yaml::Location>, why: String, help: &str| {
+        let refuse = |place: Option<crate::lang::yaml::Location>, why: String, help: &str| {
             Err(vec![Refused::at(place, why, help)])
         };
         let place = |subject: &Subject<'_>| subject.object.node.get_ref().location_at("/metadata/name");
@@ -378,7 +378,7 @@ const PINS: [&str; 5] = [
 /// Whether an object is the root of a cluster, or the source of it.
 pub(crate) fn is_root(cluster: &Cluster, id: &ObjectId) -> bool {
     let root = cluster.applied.first().filter(|_| cluster.name.is_some());
-    let is_applied = root.is_some_and(|root| root.id == *id && root.applied_by.is_none_or(|by| by == 0));
+    let is_applied = root.is_some_and(|root| root.id == *id && root.parent.is_none_or(|by| by == 0));
     let is_source = cluster.source.as_ref().is_some_and(|(kind, namespace, name)| {
         *kind == *id.kind && namespace.as_deref() == id.namespace.as_deref() && **name == *id.name
     });

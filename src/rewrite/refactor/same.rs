@@ -2,10 +2,10 @@
 
 use super::Refused;
 use super::mentions::mentions;
+use crate::lang::yaml::{Known, NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::rewrite::subject::Subject;
 use crate::world::{ApplyTarget, Cluster, Effective, Outcome, World};
-use crate::yaml::{Known, NodeRef, pointer_join};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -69,14 +69,14 @@ pub(crate) fn same_moved(
                 let place = name(object);
                 let is_shared = but.renamed.is_some_and(|(subjects, ..)| {
                     let same = |one: &Subject<'_>| name(one.object).zip(place.clone());
-                    subjects.iter().filter_map(same).any(|(a, b)| (a.path, a.start) == (b.path, b.start))
+                    subjects.iter().filter_map(same).any(|(a, b)| (a.file, a.start) == (b.file, b.start))
                 });
                 if is_shared {
                     let why = format!("{} in {label} takes its name from the same text", object.id);
                     let help = "give one of them a text of its own first, such as a patch of its overlay";
                     return Err(Refused::at(place, why, help));
                 }
-                if let Some(refused) = unfollowed(cluster, now, member.applied_by) {
+                if let Some(refused) = unfollowed(cluster, now, member.maker.kustomization()) {
                     return Err(refused);
                 }
                 let why = format!("{} would be gone from {label}", object.id);

@@ -8,6 +8,8 @@
 
 use super::texts::applier;
 use super::{Refused, Rename, Series};
+use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
 use crate::model::{ObjectId, kinds};
 use crate::plan;
 use crate::rewrite::Wanted;
@@ -15,8 +17,6 @@ use crate::rewrite::subject::{Subject, manifest_of, text_of};
 use crate::simulate::suspend::comment_after;
 use crate::simulate::takeover::DeletionPolicy;
 use crate::world::World;
-use crate::yaml::NodeRef;
-use crate::yaml::edit::{Content, Operation, Place, Prune};
 
 /// The comment behind a release name that keeps an installed release.
 pub(crate) const MARK_PIN: &str = "keeps the installed release";
@@ -278,7 +278,7 @@ pub(super) mod guards {
             let all = if taken.lost.len() == taken.objects { "all " } else { "" };
             said.push(format!(
                 "{all}{} of {}{cluster} would be deleted where its finalizer runs before {} has applied them{kinds}",
-                crate::text::counted(taken.lost.len(), "object"),
+                crate::lang::text::counted(taken.lost.len(), "object"),
                 taken.from.name,
                 taken.to.name,
             ));
@@ -370,7 +370,7 @@ pub(super) fn ungarded(rename: &Rename<'_>, mark: &str) -> Vec<Wanted> {
                         comment: None,
                     });
                     let document = super::texts::root_of(snapshot, &text.path, text.document);
-                    if let Some(crate::yaml::Node::Source(source, _)) = document
+                    if let Some(crate::lang::yaml::Node::Source(source, _)) = document
                         && let Some(comment) =
                             source.document().comments.iter().find(|comment| comment.start >= place.end)
                     {
@@ -524,7 +524,7 @@ fn suspended_above(world: &World, subject: &Subject<'_>) -> Option<ObjectId> {
             return Some(applied.id.clone());
         }
         by = applied
-            .applied_by
+            .parent
             .and_then(|by| subject.cluster.applied.get(by as usize))
             .filter(|by| by.id != applied.id);
     }

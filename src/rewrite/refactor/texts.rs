@@ -2,15 +2,15 @@
 
 use super::Refused;
 use super::mentions::mentions;
-use crate::kustomize::{FILE_NAMES, documents_in};
+use crate::build::kustomize::{FILE_NAMES, documents_in};
+use crate::files::markers::ImagePolicyMarker;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::edit::{Content, Operation};
+use crate::lang::yaml::{FilePath, Location, NodeRef, Source, ViaKind, WorkPath};
 use crate::model::{ObjectId, kinds};
-use crate::repo::markers::ImagePolicyMarker;
-use crate::repo::{Snapshot, join};
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::{Subject, text_of};
 use crate::world::{Applied, Effective, World};
-use crate::yaml::edit::{Content, Operation};
-use crate::yaml::{Location, NodeRef, Source, ViaKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -31,9 +31,13 @@ pub(crate) fn renaming(
         let why = format!("`{old}` is computed here: `{}`", text.trim());
         Refused::at(Some(location), why, "change the variable, or write the name out first")
     };
+    if location.file.of_root().is_none() {
+        let why = format!("`{old}` is written in another file tree");
+        return Err(Refused::at(Some(location), why, "change it there"));
+    }
     let Some(text) = text_of(snapshot, node) else {
         return within(snapshot, &location, old, new).ok_or_else(|| {
-            let written = snapshot.file(&location.path).and_then(|file| snapshot.stream(file));
+            let written = snapshot.find(&location.file).and_then(|file| snapshot.stream(file));
             let written =
                 written.and_then(|stream| stream.text.get(location.start as usize..location.end as usize));
             match written.filter(|text| text.contains("${") || text.contains("{{")) {
@@ -82,19 +86,24 @@ pub(crate) fn renaming(
 }
 
 /// The root of a document.
-pub(crate) fn root_of(snapshot: &Snapshot, path: &str, document: u32) -> Option<crate::yaml::Node> {
-    let source = sources(snapshot, path).find(|source| source.index == document)?;
-    Some(crate::yaml::Node::Source(source.clone(), 0))
+pub(crate) fn root_of(
+    snapshot: &Snapshot,
+    path: &WorkPath,
+    document: u32,
+) -> Option<crate::lang::yaml::Node> {
+    let source = sources(snapshot, &FilePath::in_root(path.as_arc().clone()))
+        .find(|source| source.index == document)?;
+    Some(crate::lang::yaml::Node::Source(source.clone(), 0))
 }
 
-fn sources<'s>(snapshot: &'s Snapshot, path: &str) -> impl Iterator<Item = &'s Arc<Source>> {
-    let sources = snapshot.file(path).map(|file| snapshot.sources(file));
+fn sources<'s>(snapshot: &'s Snapshot, file: &FilePath) -> impl Iterator<Item = &'s Arc<Source>> {
+    let sources = snapshot.find(file).map(|file| snapshot.sources(file));
     sources.into_iter().flatten().filter(|source| !source.document().tokens.is_empty())
 }
 
 /// A word of a text inside of a scalar, such as an inline patch.
 fn within(snapshot: &Snapshot, location: &Location, old: &str, new: &str) -> Option<Wanted> {
-    let text = &snapshot.stream(snapshot.file(&location.path)?)?.text;
+    let text = &snapshot.stream(snapshot.find(&location.file)?)?.text;
     let written = text.get(location.start as usize..location.end as usize)?;
     let quote = written.chars().next().filter(|first| matches!(first, '"' | '\''));
     let (start, end) = match quote {
@@ -104,13 +113,13 @@ fn within(snapshot: &Snapshot, location: &Location, old: &str, new: &str) -> Opt
     if text.get(start as usize..end as usize)? != old {
         return None;
     }
-    let document = sources(snapshot, &location.path)
+    let document = sources(snapshot, &location.file)
         .find(|source| source.document().start <= start && end <= source.document().end.max(start))
         .or_else(|| {
-            sources(snapshot, &location.path).filter(|source| source.document().start <= start).last()
+            sources(snapshot, &location.file).filter(|source| source.document().start <= start).last()
         })?;
     Some(Wanted {
-        path: location.path.clone(),
+        path: location.file.writable()?,
         document: document.index,
         operation: Operation::ReplaceWithin { places: vec![(start, end)], text: new.to_owned() },
     })
@@ -179,7 +188,7 @@ pub(crate) fn naming<'w>(world: &'w World, subjects: &[Subject<'w>]) -> Vec<&'w 
 pub(crate) fn applier<'w>(world: &'w World, subject: &Subject<'w>) -> Option<&'w Applied> {
     let mut members = world.members(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
-    Some(&subject.cluster.applied[member.applied_by? as usize])
+    Some(&subject.cluster.applied[member.maker.kustomization()? as usize])
 }
 
 /// How kustomizations and Flux Kustomizations select an object to patch it, to count
@@ -192,7 +201,7 @@ fn selections(
 ) -> Vec<Result<Wanted, Refused>> {
     let snapshot = &world.snapshot;
     let mut out = Vec::new();
-    let mut files: BTreeSet<Arc<str>> = BTreeSet::new();
+    let mut files: BTreeSet<FilePath> = BTreeSet::new();
     // What is written before a prefix or suffix is added.
     let mut names: BTreeSet<(String, String)> = BTreeSet::from([(old.name.to_string(), new.to_owned())]);
     for subject in subjects {
@@ -217,8 +226,8 @@ fn selections(
                 }
             }
             None => {
-                let all = snapshot.files().iter().map(|file| file.path.clone());
-                files.extend(all.filter(|path| is_kustomization(path)));
+                let all = snapshot.files().iter().map(|file| file.name());
+                files.extend(all.filter(is_kustomization));
             }
         }
     }
@@ -226,17 +235,17 @@ fn selections(
     for text in out {
         text.rename(snapshot, old, &names, &mut results);
     }
-    for path in files.iter().filter(|path| is_kustomization(path)) {
-        let Some(source) = sources(snapshot, path).next() else { continue };
-        for text in selecting(snapshot, NodeRef::Source(source, 0), path) {
+    for file in files.iter().filter(|file| is_kustomization(file)) {
+        let Some(source) = sources(snapshot, file).next() else { continue };
+        for text in selecting(snapshot, NodeRef::Source(source, 0), file) {
             text.rename(snapshot, old, &names, &mut results);
         }
     }
     results
 }
 
-fn is_kustomization(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| FILE_NAMES.contains(&name))
+fn is_kustomization(file: &FilePath) -> bool {
+    file.shown().rsplit('/').next().is_some_and(|name| FILE_NAMES.contains(&name))
 }
 
 /// A text that selects objects.
@@ -244,7 +253,7 @@ enum Text<'s> {
     /// A map of `kind`, `name`, `namespace`.
     Selector(NodeRef<'s>),
     /// A partial object.
-    Partial(crate::yaml::Node),
+    Partial(crate::lang::yaml::Node),
 }
 
 impl Text<'_> {
@@ -284,14 +293,15 @@ fn inline<'s>(patch: NodeRef<'s>) -> Vec<Text<'s>> {
 }
 
 /// What a kustomization selects objects with.
-fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, path: &str) -> Vec<Text<'s>> {
-    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, of: &FilePath) -> Vec<Text<'s>> {
+    let directory = of.shown().rsplit_once('/').map_or("", |(directory, _)| directory);
     let documents = |file: &str| -> Vec<&'s Arc<Source>> {
-        join(directory, file).map(|path| sources(snapshot, &path).collect()).unwrap_or_default()
+        let beside = |path: String| FilePath::new(of.tree().clone(), path);
+        join(directory, file).map(|path| sources(snapshot, &beside(path)).collect()).unwrap_or_default()
     };
     let partial = |file: &str| -> Vec<Text<'s>> {
         let found = documents(file).into_iter();
-        found.map(|source| Text::Partial(crate::yaml::Node::Source(source.clone(), 0))).collect()
+        found.map(|source| Text::Partial(crate::lang::yaml::Node::Source(source.clone(), 0))).collect()
     };
     let mut out = Vec::new();
     for list in ["/patches", "/patchesJson6902"] {
@@ -334,6 +344,7 @@ fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, path: &str) -> Vec<T
 fn markers(snapshot: &Snapshot, old: &ObjectId, new: &str) -> Vec<Wanted> {
     let mut out = Vec::new();
     for file in snapshot.files().iter().filter(|file| file.is_manifest) {
+        let Some(path) = file.name().writable() else { continue };
         for source in snapshot.sources(file) {
             for comment in &source.document().comments {
                 let text = &source.stream.text[comment.start as usize..comment.end as usize];
@@ -346,7 +357,7 @@ fn markers(snapshot: &Snapshot, old: &ObjectId, new: &str) -> Vec<Wanted> {
                 let start = comment.start + (at + marker.namespace.len() + 1) as u32;
                 let end = start + marker.name.len() as u32;
                 out.push(Wanted {
-                    path: source.path.clone(),
+                    path: path.clone(),
                     document: source.index,
                     operation: Operation::ReplaceWithin { places: vec![(start, end)], text: new.to_owned() },
                 });
@@ -392,7 +403,7 @@ pub(crate) fn left_alone(world: &World, subjects: &[Subject<'_>], old: &ObjectId
             let templated =
                 is_template && pointer.starts_with("/spec/resources") && is_word(&text, &old.name);
             if let Some(place) = node.location().filter(|_| means || templated)
-                && !found.iter().any(|(known, _)| (&known.path, known.start) == (&place.path, place.start))
+                && !found.iter().any(|(known, _)| (&known.file, known.start) == (&place.file, place.start))
             {
                 found.push((place, format!("{}: {pointer}", object.id)));
             }
@@ -417,6 +428,6 @@ fn visit<'a>(node: NodeRef<'a>, pointer: &str, depth: usize, found: &mut dyn FnM
         visit(item, &format!("{pointer}/{at}"), depth + 1, found);
     }
     for entry in node.entries() {
-        visit(entry.value, &crate::yaml::pointer_join(pointer, &entry.key), depth + 1, found);
+        visit(entry.value, &crate::lang::yaml::pointer_join(pointer, &entry.key), depth + 1, found);
     }
 }

@@ -9,20 +9,19 @@
 
 use super::same::{Difference, same};
 use super::{Proof, Rebuild, Refused, Series, apply, changed};
+use crate::build::substitute::is_variable_name;
+use crate::files::{Snapshot, is_manifest_path};
+use crate::lang::text::counted;
+use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{FilePath, NodeRef, WorkPath, pointer_join};
 use crate::model::ObjectId;
 use crate::model::references::{Role, references};
-use crate::repo::{Snapshot, is_manifest_path};
 use crate::rewrite::subject::text_of;
 use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::suspend::comment_after;
-use crate::text::counted;
-use crate::world::substitution::is_variable_name;
 use crate::world::{Applied, ApplyTarget, Cluster, Outcome, World};
-use crate::yaml::edit::{Content, Operation, Place, Prune};
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{NodeRef, pointer_join};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// What is renamed.
 pub struct Variable<'w> {
@@ -291,7 +290,7 @@ fn unseen(appliers: &[&Applied], name: &str) -> Option<String> {
     ))
 }
 
-fn files_of(appliers: &[&Applied]) -> BTreeSet<Arc<str>> {
+fn files_of(appliers: &[&Applied]) -> BTreeSet<FilePath> {
     appliers.iter().flat_map(|applied| applied.files_read.iter().cloned()).collect()
 }
 
@@ -301,13 +300,13 @@ const WAIT_FOR: &str = "flux get kustomizations --all-namespaces  # all are Read
 /// Where texts use a variable: by file, the first byte of its name.
 fn uses(
     snapshot: &Snapshot,
-    files: &BTreeSet<Arc<str>>,
+    files: &BTreeSet<FilePath>,
     name: &str,
-) -> Result<Vec<(Arc<str>, u32)>, Vec<Refused>> {
+) -> Result<Vec<(WorkPath, u32)>, Vec<Refused>> {
     let mut out = Vec::new();
     let start = format!("${{{name}");
     for path in files {
-        let Some(file) = snapshot.file(path) else { continue };
+        let Some(file) = snapshot.find(path) else { continue };
         let Ok(blob) = snapshot.blob(file) else { continue };
         let Some(text) = blob.text() else { continue };
         for (at, _) in text.match_indices(&start) {
@@ -316,23 +315,27 @@ fn uses(
             if goes_on || text[..at].ends_with('$') {
                 continue;
             }
-            if !is_manifest_path(path) {
+            let Some(path) = path.writable() else {
+                let why = format!("{path} is of another file tree and uses ${{{name}}}");
+                return Err(vec![Refused::at(None, why, "change it there, under both names")]);
+            };
+            if !is_manifest_path(&path) {
                 let why = format!("{path} uses ${{{name}}} and is no YAML");
                 return Err(vec![Refused::at(None, why, "change it by hand, under both names")]);
             }
-            out.push((path.clone(), (at + 2) as u32));
+            out.push((path, (at + 2) as u32));
         }
     }
     Ok(out)
 }
 
 /// A scalar or comment: its file, document and first byte.
-type Scalar = (Arc<str>, u32, u32);
+type Scalar = (WorkPath, u32, u32);
 
 /// The changes of all uses, one for each scalar and comment.
 fn replacing(
     snapshot: &Snapshot,
-    files: &BTreeSet<Arc<str>>,
+    files: &BTreeSet<FilePath>,
     old: &str,
     new: &str,
 ) -> Result<Vec<Wanted>, Vec<Refused>> {

@@ -3,11 +3,11 @@
 //! only unknown offline ends the same way.
 
 use super::parse::Expression;
-use crate::go::duration::GoDuration;
+use crate::lang::go::duration::GoDuration;
+use crate::lang::yaml::{Dialect, NodeRef, Scalar};
 use crate::schema::crd::json;
 use crate::schema::tree::Schema;
 use crate::schema::validate::{is_placeholder, matches};
-use crate::yaml::{Dialect, NodeRef, Scalar};
 use serde_json::Value as Json;
 use std::cmp::Ordering;
 
@@ -70,12 +70,19 @@ struct Evaluation<'e, 'a, 's> {
 }
 
 impl<'e, 'a, 's> Evaluation<'e, 'a, 's> {
+    /// What a value takes is counted too: texts and lists double with each `x + x`.
     fn value(&mut self, expression: &'e Expression) -> Value<'a, 's> {
         self.steps += 1;
         if self.steps > STEPS {
             self.is_beyond = true;
             return Value::Unknown;
         }
+        let value = self.of(expression);
+        self.steps = self.steps.saturating_add(weight(&value));
+        value
+    }
+
+    fn of(&mut self, expression: &'e Expression) -> Value<'a, 's> {
         match expression {
             Expression::Null => Value::Null,
             Expression::Bool(value) => Value::Bool(*value),
@@ -261,6 +268,15 @@ impl<'e, 'a, 's> Evaluation<'e, 'a, 's> {
     }
 }
 
+/// What it takes to copy a value, in steps.
+fn weight(value: &Value<'_, '_>) -> usize {
+    match value {
+        Value::Text(text) => text.len() / 64,
+        Value::List(items) => items.iter().map(|item| 1 + weight(item)).sum(),
+        _ => 0,
+    }
+}
+
 /// Whether one is true: a known one decides.
 fn any(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut result = Some(false);
@@ -408,8 +424,8 @@ fn equal(one: &Value<'_, '_>, two: &Value<'_, '_>) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lang::yaml::parse_nodes;
     use crate::schema::cel::expression;
-    use crate::yaml::parse_nodes;
 
     #[test]
     fn expressions_come_to_what_they_say() {

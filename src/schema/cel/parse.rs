@@ -43,8 +43,12 @@ enum Token {
     Sign(&'static str),
 }
 
-/// Nesting that is followed.
+/// How high the tree of an expression may be: a long chain (`1+1+…`, `a.b.b…`) is as high as a deep nest, and whatever walks
+/// the tree, also to give it back, goes as deep.
 const DEPTH: usize = 100;
+
+/// Calls of the parser upon each other: two for each pair of parentheses.
+const NESTING: usize = 48;
 
 const SIGNS: [&str; 23] = [
     "||", "&&", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
@@ -56,7 +60,7 @@ const OPERATORS: [&[&str]; 5] =
     [&["||"], &["&&"], &["==", "!=", "<=", ">=", "<", ">", "in"], &["+", "-"], &["*", "/", "%"]];
 
 pub(super) fn parse(text: &str) -> Option<Expression> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, height: 0 };
     let expression = parser.choice()?;
     (parser.at == parser.tokens.len()).then_some(expression)
 }
@@ -140,9 +144,17 @@ struct Parser {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    /// Of what was parsed last.
+    height: usize,
 }
 
 impl Parser {
+    /// Note a node above what was parsed last, and above something as high as `other`.
+    fn above(&mut self, other: usize) -> Option<()> {
+        self.height = 1 + self.height.max(other);
+        (self.height <= DEPTH).then_some(())
+    }
+
     fn takes(&mut self, sign: &str) -> bool {
         let is = matches!(self.tokens.get(self.at), Some(Token::Sign(next)) if *next == sign);
         self.at += usize::from(is);
@@ -151,16 +163,19 @@ impl Parser {
 
     fn choice(&mut self) -> Option<Expression> {
         self.depth += 1;
-        if self.depth > DEPTH {
+        if self.depth > NESTING {
             return None;
         }
         let condition = self.binary(0)?;
         let expression = if self.takes("?") {
+            let mut height = self.height;
             let yes = self.binary(0)?;
+            height = height.max(self.height);
             if !self.takes(":") {
                 return None;
             }
             let no = self.choice()?;
+            self.above(height)?;
             Expression::Choice(Box::new(condition), Box::new(yes), Box::new(no))
         } else {
             condition
@@ -185,7 +200,9 @@ impl Parser {
         let mut left = self.binary(level + 1)?;
         while let Some(operator) = self.operator(level) {
             self.at += 1;
+            let height = self.height;
             let right = self.binary(level + 1)?;
+            self.above(height)?;
             left = Expression::Binary(operator, Box::new(left), Box::new(right));
         }
         Some(left)
@@ -193,14 +210,19 @@ impl Parser {
 
     fn unary(&mut self) -> Option<Expression> {
         self.depth += 1;
-        if self.depth > DEPTH {
+        if self.depth > NESTING {
             return None;
         }
         let expression = match () {
             () if self.takes("!") => Expression::Not(Box::new(self.unary()?)),
             () if self.takes("-") => Expression::Minus(Box::new(self.unary()?)),
-            () => self.member()?,
+            () => {
+                let member = self.member()?;
+                self.depth -= 1;
+                return Some(member);
+            }
         };
+        self.above(0)?;
         self.depth -= 1;
         Some(expression)
     }
@@ -211,12 +233,16 @@ impl Parser {
             if self.takes(".") {
                 let Some(Token::Word(name)) = self.tokens.get(self.at).cloned() else { return None };
                 self.at += 1;
+                let height = self.height;
                 value = match self.takes("(") {
                     true => Expression::Call(Some(Box::new(value)), name, self.list(")")?),
                     false => Expression::Select(Box::new(value), unescaped(&name)),
                 };
+                self.above(height)?;
             } else if self.takes("[") {
+                let height = self.height;
                 let index = self.choice()?;
+                self.above(height)?;
                 if !self.takes("]") {
                     return None;
                 }
@@ -229,18 +255,25 @@ impl Parser {
 
     fn list(&mut self, end: &str) -> Option<Vec<Expression>> {
         let mut items = Vec::new();
-        while !self.takes(end) {
+        let mut height = 0;
+        let mut is_over = self.takes(end);
+        while !is_over {
             items.push(self.choice()?);
-            if !self.takes(",") {
-                return self.takes(end).then_some(items);
+            height = height.max(self.height);
+            let goes_on = self.takes(",");
+            is_over = self.takes(end);
+            if !goes_on && !is_over {
+                return None;
             }
         }
+        self.height = height;
         Some(items)
     }
 
     fn primary(&mut self) -> Option<Expression> {
         let token = self.tokens.get(self.at)?.clone();
         self.at += 1;
+        self.height = 1;
         Some(match token {
             Token::Text(text) => Expression::Text(text),
             Token::Int(value) => Expression::Int(value),
@@ -249,13 +282,21 @@ impl Parser {
                 let inner = self.choice()?;
                 return self.takes(")").then_some(inner);
             }
-            Token::Sign("[") => Expression::List(self.list("]")?),
+            Token::Sign("[") => {
+                let items = self.list("]")?;
+                self.above(0)?;
+                Expression::List(items)
+            }
             Token::Sign(_) => return None,
             Token::Word(word) => match word.as_str() {
                 "true" => Expression::Bool(true),
                 "false" => Expression::Bool(false),
                 "null" => Expression::Null,
-                _ if self.takes("(") => Expression::Call(None, word, self.list(")")?),
+                _ if self.takes("(") => {
+                    let arguments = self.list(")")?;
+                    self.above(0)?;
+                    Expression::Call(None, word, arguments)
+                }
                 _ => Expression::Name(word),
             },
         })

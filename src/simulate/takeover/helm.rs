@@ -1,9 +1,9 @@
 //! helm-controller: where a release is, and what a change of that does.
 
 use super::{Id, Live, Manifest, Role, State, Status};
+use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::world::{ApplyTarget, target_of};
-use crate::yaml::NodeRef;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 

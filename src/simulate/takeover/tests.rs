@@ -5,9 +5,9 @@ use super::orders::{Answer, Outcome, explore};
 use super::{
     Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Place, Refusal, Role, Settings, Ssa, State,
 };
+use crate::lang::yaml::parse_nodes;
 use crate::model::ObjectId;
 use crate::world::ApplyTarget;
-use crate::yaml::parse_nodes;
 use std::collections::BTreeSet;
 
 fn id(kind: &str, name: &str) -> Id {

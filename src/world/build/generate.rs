@@ -6,8 +6,8 @@
 //! a kustomization file is one resource and not gone into; every other file
 //! named `.yaml` or `.yml` is one too.
 
-use crate::kustomize::FILE_NAMES;
-use crate::repo::{FileKind, FileTree};
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{FileKind, FileTree};
 use std::cmp::Ordering;
 
 /// Whether a clean directory has a kustomization file, however many.
@@ -68,7 +68,7 @@ fn walk_order(a: &str, b: &str) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::{Snapshot, Store};
+    use crate::files::{Snapshot, Store};
     use std::sync::Arc;
 
     #[test]

@@ -1,9 +1,9 @@
 //! Builds are shared: many clusters apply the same directory in the same way.
 
 use super::{BuildFailure, FluxBuild, accumulate, rewrite};
-use crate::kustomize::{self, Rewrite};
-use crate::repo::FileTree;
-use crate::yaml::{Location, Node, NodeRef, Value};
+use crate::build::kustomize::{self, Rewrite};
+use crate::files::FileTree;
+use crate::lang::yaml::{Location, Node, NodeRef, Value};
 use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -103,7 +103,7 @@ fn describe(node: NodeRef<'_>, out: &mut String) {
 }
 
 fn place(location: &Location, out: &mut String) {
-    let _ = write!(out, "{:?}:{}-{} ", location.path, location.start, location.end);
+    let _ = write!(out, "{:?}:{}-{} ", location.file, location.start, location.end);
     for via in &location.via {
         out.push_str(via.kind.name());
         place(&via.location, out);

@@ -4,9 +4,9 @@
 //! build: `targetNamespace: ${TENANT}`. Such a build runs twice, with two texts
 //! in their stead; what differs between the results is unknown.
 
-use crate::kustomize::Rewrite;
+use crate::build::kustomize::Rewrite;
+use crate::lang::yaml::{Entry, Holes, Known, Location, Node, NodeRef, Value};
 use crate::model::Unchecked;
-use crate::yaml::{Entry, Holes, Known, Location, Node, NodeRef, Value};
 use std::sync::Arc;
 
 /// What a build left out: why, the thing, and where.

@@ -5,12 +5,12 @@
 
 use super::leftovers::is_leftover;
 use super::{Entry, Form, path_of, source_of};
+use crate::files::{FileTree, Snapshot};
+use crate::lang::yaml::{Known, Node};
 use crate::model::{Certainty, Object, ObjectId, kinds};
-use crate::repo::{FileTree, Snapshot};
 use crate::world::build::{Memo, build_overlay};
 use crate::world::overlays::Overlays;
 use crate::world::source::{normalise, reference};
-use crate::yaml::{Known, Node};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) fn below(snapshot: &Snapshot, overlays: &Overlays) -> Vec<Entry> {
     let all: Vec<Written<'_>> = snapshot
         .objects()
         .iter()
-        .filter(|object| kinds::is_kustomization(&object.id) && !is_leftover(&object.source.path))
+        .filter(|object| kinds::is_kustomization(&object.id) && !is_leftover(object.path()))
         .filter_map(|object| {
             let node = object.node.get_ref();
             let Known::Value(path) = path_of(node) else { return None };
@@ -53,11 +53,11 @@ fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>
     };
     let mut candidates: Vec<&Written<'_>> = Vec::new();
     for written in all.iter().filter(|written| !is_leftover(&written.path)) {
-        if !is_below(&written.object.source.path, &written.path) {
+        if !is_below(written.object.path(), &written.path) {
             continue;
         }
         let files = reach.entry(&written.path).or_insert_with(|| overlays.reach(snapshot, &written.path));
-        if files.contains(&written.object.source.path) {
+        if files.contains(written.object.path()) {
             candidates.push(written);
         }
     }
@@ -68,13 +68,13 @@ fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>
                 && *other.id.name == *name
                 && (other.id.namespace.as_deref() == namespace.as_deref() || other.id.namespace.is_none())
                 && other.id.group() == kinds::SOURCE
-                && is_below(&other.source.path, &written.path)
+                && is_below(other.path(), &written.path)
         })
     };
     let mut entries: Vec<Entry> = Vec::new();
     for written in &candidates {
         let outer = candidates.iter().any(|other| {
-            other.path.len() < written.path.len() && is_below(&written.object.source.path, &other.path)
+            other.path.len() < written.path.len() && is_below(written.object.path(), &other.path)
         });
         let Some(source) = source_below(written).filter(|_| !outer) else { continue };
         let node = written.object.node.get_ref();
@@ -100,7 +100,7 @@ fn merged(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo, known: &[E
         .objects()
         .iter()
         .filter(|object| kinds::is_kustomization(&object.id))
-        .map(|object| object.source.path.clone())
+        .map(|object| object.path().clone())
         .collect();
     let tree = FileTree::root(snapshot.clone());
     let mut entries = Vec::new();
@@ -127,7 +127,7 @@ fn merged(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo, known: &[E
                 same.then_some((other_id, other.get_ref()))
             });
             let elsewhere = view.location().is_some_and(|location| {
-                !location.path.strip_prefix(leaf.as_str()).is_some_and(|rest| rest.starts_with('/'))
+                !location.file.shown().strip_prefix(leaf.as_str()).is_some_and(|rest| rest.starts_with('/'))
             });
             if written.is_none() && !elsewhere {
                 continue;

@@ -3,9 +3,9 @@
 //! root of its own, named after the configuration and its key.
 
 use super::{Entry, Form, by_path, clean_path};
-use crate::repo::Snapshot;
+use crate::files::Snapshot;
+use crate::lang::yaml::{Node, NodeRef};
 use crate::world::source::normalise;
-use crate::yaml::{Node, NodeRef};
 use memchr::memmem;
 use std::sync::Arc;
 

@@ -4,9 +4,9 @@
 use super::holes::has_holes;
 use super::leftovers::is_leftover;
 use super::{Entry, source_of};
+use crate::files::{FileTree, Snapshot, join};
 use crate::model::Object;
 use crate::model::kinds;
-use crate::repo::{FileTree, Snapshot, join};
 use crate::world::build::{Memo, build_overlay};
 use crate::world::overlays::Overlays;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -47,7 +47,7 @@ type Leaf = (String, FxHashSet<Arc<str>>);
 /// The files that hold Flux Kustomizations, patches for them included.
 fn flux_files(snapshot: &Snapshot) -> FxHashSet<Arc<str>> {
     let flux = snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id));
-    flux.map(|object| object.source.path.clone()).collect()
+    flux.map(|object| object.path().clone()).collect()
 }
 
 /// The overlays that nothing includes, with the files of Flux Kustomizations that
@@ -98,16 +98,14 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
         let bootstrap = source.0 == "GitRepository" && source.2 == "flux-system";
         bootstrap
             || snapshot.objects().iter().any(|object| {
-                *object.id.kind == *source.0
-                    && *object.id.name == *source.2
-                    && !is_leftover(&object.source.path)
+                *object.id.kind == *source.0 && *object.id.name == *source.2 && !is_leftover(object.path())
             })
     };
     let all: Vec<(&Object, Option<String>)> = snapshot
         .objects()
         .iter()
         .filter(|object| kinds::is_kustomization(&object.id))
-        .filter(|object| !object.id.name.is_empty() && !is_leftover(&object.source.path))
+        .filter(|object| !object.id.name.is_empty() && !is_leftover(object.path()))
         .filter(|object| source_of(&object.id, object.node.get_ref()).is_some_and(|source| defined(&source)))
         .map(|object| {
             (object, object.node.get_ref().str_at("/spec/path").map(|path| super::clean_path(&path)))
@@ -151,7 +149,7 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
     let mut tried: BTreeMap<&String, bool> = BTreeMap::new();
     let mut groups: BTreeMap<String, Entry> = BTreeMap::new();
     for (index, (object, _)) in all.iter().enumerate() {
-        let file = &*object.source.path;
+        let file = &**object.path();
         let covered = all.iter().enumerate().any(|(other, (_, path))| {
             other != index
                 && covers(path, file)

@@ -2,9 +2,9 @@
 //! Flux takes over. A template is read as text: only what is literal counts.
 
 use super::Entry;
-use crate::repo::{Snapshot, join};
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{Node, parse_nodes};
 use crate::world::instance;
-use crate::yaml::{Node, parse_nodes};
 use std::sync::Arc;
 
 /// Whether a path is a helmfile's.

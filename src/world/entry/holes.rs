@@ -1,9 +1,9 @@
 //! `${VARIABLE}` in the path of an entry point: what the repository defines,
 //! else the directories that fit.
 
+use crate::files::Snapshot;
+use crate::lang::yaml::NodeRef;
 use crate::model::kinds;
-use crate::repo::Snapshot;
-use crate::yaml::NodeRef;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More directories than this are no answer.
@@ -152,7 +152,7 @@ fn matching(text: &str, snapshot: &Snapshot) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::Store;
+    use crate::files::Store;
     use std::sync::Arc;
 
     #[test]

@@ -6,10 +6,10 @@
 
 use super::leftovers::is_leftover;
 use super::{Entry, Form, by_path, clean_path, path_of, source_of};
+use crate::files::Snapshot;
+use crate::lang::yaml::{FilePath, Known, Location, NodeRef, parse_nodes};
 use crate::model::{Object, ObjectId, kinds};
-use crate::repo::Snapshot;
 use crate::world::source::normalise;
-use crate::yaml::{Known, Location, NodeRef, parse_nodes};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut texts: FxHashSet<(&str, Arc<str>)> = FxHashSet::default();
     let charts = sync_charts(snapshot);
-    for object in snapshot.objects().iter().filter(|object| !is_leftover(&object.source.path)) {
+    for object in snapshot.objects().iter().filter(|object| !is_leftover(object.path())) {
         let node = object.node.get_ref();
         if object.id.group() == "eksctl.io" && &*object.id.kind == "ClusterConfig" {
             entries.extend(of_eksctl(node));
@@ -33,7 +33,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
         }
     }
     if !texts.is_empty() {
-        for object in snapshot.objects().iter().filter(|object| !is_leftover(&object.source.path)) {
+        for object in snapshot.objects().iter().filter(|object| !is_leftover(object.path())) {
             let is_meant =
                 |(kind, name): &(&str, Arc<str>)| object.id.is("", kind) && *name == object.id.name;
             if texts.iter().any(is_meant) {
@@ -109,7 +109,7 @@ fn of_texts(object: &Object) -> Vec<Entry> {
         ["/data", "/stringData"].into_iter().flat_map(|field| object.node.get_ref().entries_at(field));
     for value in values.map(|entry| entry.value) {
         let Some(text) = value.as_str().filter(|text| text.contains(kinds::KUSTOMIZE)) else { continue };
-        for document in parse_nodes(&object.source.path, &text) {
+        for document in parse_nodes(object.path(), &text) {
             let node = document.get_ref();
             let Some(id) = ObjectId::of(node).filter(kinds::is_kustomization) else { continue };
             let (Known::Value(root), Some(source)) = (path_of(node), source_of(&id, node)) else { continue };
@@ -141,7 +141,7 @@ fn of_terraform(file: &str, text: &str) -> Vec<Entry> {
                 let literal = value.trim().strip_prefix('"').and_then(|value| value.strip_suffix('"'));
                 let value_at = (offset + line.find('=').unwrap_or(0) + 1) as u32;
                 let place = Location {
-                    path: file.into(),
+                    file: FilePath::in_root(file),
                     start: value_at,
                     end: (offset + line.trim_end().len()) as u32,
                     via: Vec::new(),

@@ -26,11 +26,11 @@ use super::instance;
 use super::overlays::Overlays;
 use super::pushes::Push;
 use crate::config::Config;
+use crate::files::Snapshot;
+use crate::lang::yaml::{Location, Node};
 use crate::model::kinds;
 use crate::model::{Certainty, Object, ObjectId};
-use crate::repo::Snapshot;
 use crate::world::build::Memo;
-use crate::yaml::{Location, Node};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -219,7 +219,7 @@ fn synthetic(
             "spec",
             map(vec![
                 ("interval", string("10m")),
-                ("prune", Node::scalar(crate::yaml::Value::Bool(true), location.clone())),
+                ("prune", Node::scalar(crate::lang::yaml::Value::Bool(true), location.clone())),
                 ("path", string(&format!("./{root}"))),
                 ("sourceRef", map(vec![("kind", string("GitRepository")), ("name", string(source))])),
             ]),

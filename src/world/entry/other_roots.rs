@@ -3,8 +3,8 @@
 //! applied by hand and applies itself since.
 
 use super::{Entry, Form, clean_path};
+use crate::files::{Snapshot, join};
 use crate::model::{Certainty, kinds};
-use crate::repo::{Snapshot, join};
 use crate::world::overlays::Overlays;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn paths_by_file(snapshot: &Snapshot) -> FxHashMap<&str, Vec<String>> {
     let mut paths: FxHashMap<&str, Vec<String>> = FxHashMap::default();
     for object in snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id)) {
         if let Some(path) = object.node.get_ref().str_at("/spec/path") {
-            paths.entry(&object.source.path).or_default().push(clean_path(&path));
+            paths.entry(object.path()).or_default().push(clean_path(&path));
         }
     }
     paths

@@ -5,13 +5,13 @@
 use super::holes::{Variables, expand, has_holes};
 use super::leftovers::is_archived;
 use super::{Entry, Form, Found, Unsettled, clean_path};
-use crate::kustomize::FILE_NAMES;
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{Location, Node};
 use crate::model::kinds;
 use crate::model::{Certainty, Object};
-use crate::repo::{Snapshot, join};
 use crate::world::overlays::Overlays;
 use crate::world::pushes::{self, Push};
-use crate::yaml::{Location, Node};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 

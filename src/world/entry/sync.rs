@@ -2,11 +2,11 @@
 //! will fill in.
 
 use super::{Entry, Form, by_path, clean_path, source_of};
+use crate::files::Snapshot;
+use crate::lang::yaml::{FilePath, Location};
 use crate::model::Object;
 use crate::model::kinds;
-use crate::repo::Snapshot;
 use crate::world::source::{normalise, reference};
-use crate::yaml::Location;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
         .collect();
     let mut stated: FxHashSet<&str> = FxHashSet::default();
     for object in snapshot.objects() {
-        let path = &*object.source.path;
+        let path = &**object.path();
         // Without a source it is a patch for what another file holds.
         let whole = || object.node.get_ref().at("/spec/sourceRef").is_some();
         if path.rsplit('/').next() == Some("gotk-sync.yaml") && kinds::is_kustomization(&object.id) && whole()
@@ -37,7 +37,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
         // A comment-only stub: bootstrap fills it in.
         if let Some((directory, _)) = stub.rsplit_once('/').filter(|_| is_empty) {
             let root = directory.strip_suffix("flux-system").unwrap_or(directory).trim_end_matches('/');
-            let location = Location { path: stub.into(), start: 0, end: 0, via: Vec::new() };
+            let location = Location { file: FilePath::in_root(stub), start: 0, end: 0, via: Vec::new() };
             entries.push(by_path("flux-system", "flux-system", "flux-system", root, Some(location)));
         }
     }
@@ -48,7 +48,7 @@ fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
     let node = object.node.get_ref();
     let source = source_of(&object.id, node);
     let written = source.as_ref().and_then(|(kind, namespace, name)| {
-        snapshot.objects_in(&object.source.path).iter().find(|other| {
+        snapshot.objects_in(object.path()).iter().find(|other| {
             &*other.id.kind == kind.as_str()
                 && &*other.id.name == name.as_str()
                 && other.id.namespace.as_deref() == namespace.as_deref()

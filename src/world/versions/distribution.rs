@@ -3,9 +3,9 @@
 //! Source: flux-operator `internal/builder` (`MatchVersion` up to 0.53,
 //! `MatchVersionWithEmbedded` from 0.54), `config/data/flux` at its tags.
 
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{Location, Node, NodeRef, parse_nodes};
 use crate::model::{ObjectId, Version, kinds};
-use crate::repo::{Snapshot, join};
-use crate::yaml::{Location, Node, NodeRef, parse_nodes};
 use std::sync::Arc;
 
 /// The newest Flux that a release of the operator knows: its minor from which
@@ -284,7 +284,7 @@ impl Installs {
         for file in snapshot.files() {
             let name = file.path.rsplit('/').next().unwrap_or_default();
             let is_helmfile = name.starts_with("helmfile") || file.path.contains("helmfile.d/");
-            let is_kustomization = crate::kustomize::FILE_NAMES.contains(&name);
+            let is_kustomization = crate::build::kustomize::FILE_NAMES.contains(&name);
             if !(is_kustomization || is_helmfile) || file.path.split('/').any(|part| part.contains("archive"))
             {
                 continue;
@@ -332,7 +332,7 @@ impl Installs {
     }
 }
 
-fn installs(snapshot: &Snapshot, file: &crate::repo::File, versions: &mut Vec<Stated>) {
+fn installs(snapshot: &Snapshot, file: &crate::files::File, versions: &mut Vec<Stated>) {
     let Some(source) = snapshot.sources(file).first().filter(|source| !source.document().tokens.is_empty())
     else {
         return;
@@ -401,12 +401,8 @@ pub(super) fn head(snapshot: &Snapshot, path: &str) -> Option<Stated> {
     let at = text[..end].find("# Flux Version:")?;
     let line = text[at..].lines().next()?;
     let version = Version::parse(line.rsplit(':').next()?.trim())?;
-    let from = Location {
-        path: file.path.clone(),
-        start: at as u32,
-        end: (at + line.len()) as u32,
-        via: Vec::new(),
-    };
+    let from =
+        Location { file: file.name(), start: at as u32, end: (at + line.len()) as u32, via: Vec::new() };
     Some(Stated { version, from: Some(from) })
 }
 

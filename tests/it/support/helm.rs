@@ -2,7 +2,7 @@
 //! they get, in Helm's order, with Helm's words for what fails.
 
 use forebay::internals::lang::template::{Data, Engine, Run, Val, document, helm, with_stack};
-use forebay::internals::yaml::{Dialect, NodeKind, NodeRef, Scalar};
+use forebay::internals::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use std::collections::BTreeMap;
 
 /// A chart with its values, as a recorded case gives it.
@@ -199,7 +199,7 @@ fn values(chart: &Chart) -> Result<Tree, String> {
 
 /// Values files may have several documents.
 fn documents(text: &str) -> Vec<String> {
-    forebay::internals::yaml::go_compat::apimachinery_documents(text)
+    forebay::internals::lang::yaml::go_compat::apimachinery_documents(text)
         .unwrap_or_else(|_| vec![text.to_owned()])
 }
 

@@ -1,7 +1,7 @@
 //! Sprig's dates. What the clock would say is unknown.
 
 use super::sprig;
-use crate::go::duration::GoDuration;
+use crate::lang::go::duration::GoDuration;
 use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::function::{Call, Flow, Function, Purity, Ty};
 use crate::lang::template::number::parse_int;

@@ -1,7 +1,7 @@
 //! Sprig's regular expressions.
 
 use super::sprig;
-use crate::go::regexp::{GoFinder, RegexpError};
+use crate::lang::go::regexp::{GoFinder, RegexpError};
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::function::{Call, Flow, Function, Ty};

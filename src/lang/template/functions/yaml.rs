@@ -9,8 +9,8 @@ use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
-use crate::yaml::emit::{EmitError, to_yaml_marked};
-use crate::yaml::{Built, Dialect, Entry, Node, NodeKind, NodeRef, Scalar, Value};
+use crate::lang::yaml::emit::{EmitError, to_yaml_marked};
+use crate::lang::yaml::{Built, Dialect, Entry, Node, NodeKind, NodeRef, Scalar, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

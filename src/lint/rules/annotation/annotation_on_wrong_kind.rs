@@ -2,11 +2,11 @@
 //! Source: the readers named in `flux/keys` and `capi/keys`.
 
 use super::{has_own_place_rule, is_known_kind, is_setting, known_entries, named, reading};
+use crate::lang::text::with_article;
 use crate::lint::metadata::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::keys::Reading;
-use crate::text::with_article;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -78,9 +78,9 @@ const PARENT_ONLY: &str = "kustomize.toolkit.fluxcd.io/reconcile";
 /// The entry point's own Kustomization where its path does not hold it. Of other
 /// orphans nobody knows whether something outside the repository applies them.
 fn is_surely_unapplied(view: &ObjectView<'_>) -> bool {
-    let entry_point = view.node.location().is_some_and(|at| at.path.ends_with("gotk-sync.yaml"));
+    let entry_point = view.node.location().is_some_and(|at| at.file.shown().ends_with("gotk-sync.yaml"));
     // The root of a cluster is one of its objects, also where no Kustomization applies it.
-    entry_point && view.memberships().all(|(_, member)| member.applied_by.is_none())
+    entry_point && view.memberships().all(|(_, member)| member.maker.kustomization().is_none())
 }
 
 fn is_suspendable(id: &ObjectId) -> bool {

@@ -4,10 +4,10 @@
 //! says was handled); Cluster API `api/core/v1beta2/common_types.go`.
 
 use super::{known_entries, named};
+use crate::lang::yaml::edit::{Operation, Prune};
 use crate::lint::metadata::{map_of, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Class;
-use crate::yaml::edit::{Operation, Prune};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -3,10 +3,10 @@
 //! Source: image-automation-controller `internal/update/{filereader,setters}.go`
 //! and kyaml `fieldmeta`: the comment of a scalar must be a JSON object of strings.
 
+use crate::lang::yaml::Location;
+use crate::lang::yaml::tape::{Document, TokenKind};
 use crate::lint::metadata::{clipped, has_hole};
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::yaml::Location;
-use crate::yaml::tape::{Document, TokenKind};
 use std::collections::BTreeMap;
 
 /// See the module.

@@ -18,12 +18,12 @@ pub(crate) mod presence_only_annotation;
 pub(crate) mod rejected_annotation_value;
 pub(crate) mod unknown_annotation_key;
 
+use crate::lang::yaml::EntryRef;
 use crate::lint::ObjectView;
 use crate::lint::metadata::{MetadataEntry, MetadataMap, known_text};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::keys::{Class, FLUX, Field, Grammar, Key, On, Reading, Shape, Standing};
-use crate::yaml::EntryRef;
 
 /// An entry of a label or annotation map whose key a registry knows.
 struct Known<'v, 'a> {

@@ -5,10 +5,10 @@
 //! exactly `false`).
 
 use super::{is_setting, known_entries};
+use crate::lang::yaml::edit::{Operation, Prune};
 use crate::lint::metadata::{clipped, known_text, map_of, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Grammar;
-use crate::yaml::edit::{Operation, Prune};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

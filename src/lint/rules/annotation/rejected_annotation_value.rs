@@ -98,7 +98,11 @@ fn meant(words: &[&'static str], word: &str) -> Option<&'static str> {
     let exact = words.iter().find(|known| *known == &word);
     let same = || words.iter().find(|known| known.eq_ignore_ascii_case(word));
     let longer = || words.iter().find(|known| known.starts_with(word));
-    exact.or_else(same).or_else(longer).copied().or_else(|| crate::text::suggest(word, words.iter().copied()))
+    exact
+        .or_else(same)
+        .or_else(longer)
+        .copied()
+        .or_else(|| crate::lang::text::suggest(word, words.iter().copied()))
 }
 
 fn help(grammar: Grammar, value: &str) -> String {

@@ -3,7 +3,7 @@
 //! `sigs.k8s.io/yaml` `Unmarshal` and writes it anew; kustomize `api/types/kustomization.go`
 //! (`Unmarshal`) refuses the field.
 
-use crate::kustomize::WarningKind;
+use crate::build::kustomize::WarningKind;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
                 applied.outcome.warnings().iter().filter(|one| one.kind == WarningKind::DroppedField)
             {
                 let Some(location) = &warning.location else { continue };
-                let (_, _, clusters) = dropped.entry((location.path.clone(), location.start)).or_insert((
+                let (_, _, clusters) = dropped.entry((location.file.clone(), location.start)).or_insert((
                     applied,
                     warning,
                     Vec::new(),

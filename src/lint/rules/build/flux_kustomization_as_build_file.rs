@@ -26,7 +26,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         .objects()
         .iter()
         .filter(|object| {
-            let name = object.source.path.rsplit('/').next().unwrap_or_default();
+            let name = object.path().rsplit('/').next().unwrap_or_default();
             matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization")
                 && kinds::is_kustomization(&object.id)
         })
@@ -36,21 +36,21 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     }
     let world = context.world;
     for object in candidates {
-        let path = &object.source.path;
+        let path = object.path();
         // Named as a resource, the file is read like any other.
         let is_resource = world.objects.iter().any(|other| {
             let built = other.members.iter().any(|(cluster, member)| {
                 let member = &world.clusters[*cluster as usize].members[*member as usize];
-                member.applied_by.is_some()
+                member.maker.kustomization().is_some()
             });
-            built && other.files.iter().any(|(_, file)| file.path == *path)
+            built && other.files.iter().any(|(_, file)| file.file.is_at(path))
         });
         if is_resource {
             continue;
         }
         let failing = world.clusters.iter().flat_map(|cluster| &cluster.applied).find(|applied| {
             let is_here = |failure: &BuildFailure| {
-                failure.location.as_ref().is_some_and(|location| location.path == *path)
+                failure.location.as_ref().is_some_and(|location| location.file.is_at(path))
             };
             applied.outcome.failures().iter().any(is_here)
         });

@@ -4,8 +4,8 @@
 //! again by go-yaml (`kustomize/kustomize_varsub.go`).
 
 use super::{appliers, title};
+use crate::build::substitute::ProblemKind;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::world::substitution::ProblemKind;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -3,10 +3,10 @@
 //! of Kustomization for values.
 
 use super::title;
+use crate::build::substitute::{BadVariable, Provided, Variables};
+use crate::lang::text::with_article;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::text::with_article;
 use crate::world::Outcome;
-use crate::world::substitution::{BadVariable, Provided, Variables};
 use std::borrow::Cow;
 
 /// See the module.

@@ -3,10 +3,10 @@
 //! condition reason `ArtifactFailed`.
 
 use super::title;
+use crate::files::FileTree;
+use crate::lang::text::suggest;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::repo::FileTree;
-use crate::text::suggest;
 use crate::world::entry::{clean_path, is_leftover};
 use crate::world::{Applied, Cluster, Form, Outcome, Unsettled};
 use rustc_hash::FxHashMap;
@@ -38,7 +38,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
 fn of_root(context: &Context<'_>, one: &Unsettled, report: &mut Reporter<'_>) {
     let Some(written) = &one.location else { return };
     let path = clean_path(&one.path);
-    if is_leftover(&written.path) || path.contains("${") || path.is_empty() {
+    if is_leftover(written.file.shown()) || path.contains("${") || path.is_empty() {
         return;
     }
     let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -50,7 +50,7 @@ fn of_root(context: &Context<'_>, one: &Unsettled, report: &mut Reporter<'_>) {
         .snapshot
         .objects()
         .iter()
-        .find(|object| object.id == one.id && object.source.path == written.path);
+        .find(|object| object.id == one.id && object.source.file == written.file);
     let place = root.and_then(|root| root.node.get_ref().location_at("/spec/path"));
     let finding = report
         .report(place.unwrap_or_else(|| written.clone()), title(&one.id, &format!("no directory {path}")));
@@ -82,7 +82,7 @@ fn in_cluster(cluster: &Cluster, report: &mut Reporter<'_>) {
         }
         let Some(location) = applied.node.get_ref().location_at("/spec/path") else { continue };
         let left_out = applied.tree.as_ref().and_then(|tree| {
-            let real = tree.repository_path(&applied.path)?;
+            let real = tree.root_path(&applied.path)?;
             tree.left_out(&real)
         });
         let near = near(applied, &mut listed);

@@ -3,10 +3,10 @@
 //! `artifact/storage/archive.go`, which leaves links out.
 
 use super::{Matter, entry_path, failures, report_failure};
+use crate::files::Snapshot;
+use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::repo::Snapshot;
-use crate::text::suggest;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -31,7 +31,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             report.not_checked(Unchecked::GeneratedResource, format!("{path} ({why})"));
             continue;
         }
-        if !applies && failed.location.path.split('/').any(|segment| TEST_DIRECTORIES.contains(&segment)) {
+        if !applies
+            && failed.location.file.shown().split('/').any(|segment| TEST_DIRECTORIES.contains(&segment))
+        {
             report.not_checked(
                 Unchecked::GeneratedResource,
                 format!("{} (a test may make it)", failed.failure.message),

@@ -18,23 +18,22 @@ pub(crate) mod unsubstituted_variable;
 pub(crate) mod untracked_resource;
 
 use super::reference::listed;
-use crate::kustomize::Class;
+use crate::build::kustomize::Class;
+use crate::files::{Snapshot, join};
+use crate::lang::yaml::{FilePath, Location, Tree};
 use crate::lint::title;
 use crate::lint::{ClusterView, Finding, Level, ObjectView, Reporter};
 use crate::model::kinds;
-use crate::repo::{Snapshot, join};
 use crate::world::build::{BuildFailure, FailureKind, has_kustomization};
 use crate::world::entry::is_leftover;
 use crate::world::{Applied, Cluster};
-use crate::yaml::Location;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
 
 /// The Kustomizations that apply an object, without repetition.
 fn appliers<'a>(view: &ObjectView<'a>) -> Vec<(&'a Cluster, &'a Applied)> {
     let mut found: Vec<(&Cluster, &Applied)> = Vec::new();
-    for (cluster, applied) in view.applied_by() {
+    for (cluster, applied) in view.appliers() {
         if !found.iter().any(|(_, known)| known.id == applied.id) {
             found.push((cluster, applied));
         }
@@ -44,7 +43,7 @@ fn appliers<'a>(view: &ObjectView<'a>) -> Vec<(&'a Cluster, &'a Applied)> {
 
 /// Where a Kustomization defines variables, to be shown beside what misses one.
 fn post_build(applied: &Applied) -> Option<Location> {
-    applied.node.get_ref().location_at("/spec/postBuild").filter(|location| !location.path.is_empty())
+    applied.node.get_ref().location_at("/spec/postBuild").filter(|location| !location.file.shown().is_empty())
 }
 
 /// The rule that a failure belongs to: of one defect, the most specific one
@@ -101,7 +100,7 @@ impl Failed<'_> {
 fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> Vec<Failed<'a>> {
     let cluster = view.cluster;
     let mut found: Vec<(Failed<'a>, Vec<usize>)> = Vec::new();
-    let mut known: FxHashMap<(String, Arc<str>, u32), usize> = FxHashMap::default();
+    let mut known: FxHashMap<(String, FilePath, u32), usize> = FxHashMap::default();
     for (index, applied) in cluster.applied.iter().enumerate() {
         for failure in applied.outcome.failures() {
             let snapshot = view.beyond().snapshot;
@@ -112,7 +111,7 @@ fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> Vec<Failed<'a>> {
             }
             let own = || applied.node.get_ref().location_at("/spec/path");
             let Some(location) = failure.location.clone().or_else(own) else { continue };
-            let cause = (failure.message.clone(), location.path.clone(), location.start);
+            let cause = (failure.message.clone(), location.file.clone(), location.start);
             match known.entry(cause) {
                 Entry::Occupied(at) => {
                     let (known, indices) = &mut found[*at.get()];
@@ -149,9 +148,11 @@ pub(in crate::lint::rules) fn held_back(view: &ClusterView<'_>, indices: &[usize
     }
     // Whoever applies one stands before it.
     for index in 0..applied.len() {
-        holds[index] |= applied[index].applied_by.is_some_and(|by| holds[by as usize]);
+        holds[index] |= applied[index].parent.is_some_and(|by| holds[by as usize]);
     }
-    view.members().filter(|(member, _)| member.applied_by.is_some_and(|by| holds[by as usize])).count()
+    view.members()
+        .filter(|(member, _)| member.maker.kustomization().is_some_and(|by| holds[by as usize]))
+        .count()
 }
 
 fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Matter {
@@ -160,7 +161,7 @@ fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Ma
         FailureKind::Endless | FailureKind::TooLarge => return Matter::Unbuildable,
         FailureKind::MissingPath => return Matter::Elsewhere,
     };
-    let file = failure.location.as_ref().and_then(|location| snapshot.file(&location.path));
+    let file = failure.location.as_ref().and_then(|location| snapshot.find(&location.file));
     match class {
         Class::Missing => match entry_path(snapshot, failure) {
             Some(path) if snapshot.is_ignored(&path) => Matter::UntrackedResource,
@@ -182,7 +183,9 @@ fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Ma
         }
         Class::Output if failure.message.contains("stands here twice") => Matter::Elsewhere,
         Class::KustomizationFile
-            if file.is_some_and(|file| holds_flux_kustomization(snapshot, &file.path)) =>
+            if file.is_some_and(|file| {
+                file.tree == Tree::Root && holds_flux_kustomization(snapshot, &file.path)
+            }) =>
         {
             Matter::Elsewhere
         }
@@ -191,21 +194,18 @@ fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Ma
 }
 
 fn holds_flux_kustomization(snapshot: &Snapshot, path: &str) -> bool {
-    snapshot
-        .objects()
-        .iter()
-        .any(|object| *object.source.path == *path && kinds::is_kustomization(&object.id))
+    snapshot.objects().iter().any(|object| **object.path() == *path && kinds::is_kustomization(&object.id))
 }
 
 /// The path in the repository that the entry at a failure's place names.
 fn entry_path(snapshot: &Snapshot, failure: &BuildFailure) -> Option<String> {
     let location = failure.location.as_ref()?;
-    let text = &snapshot.stream(snapshot.file(&location.path)?)?.text;
+    let text = &snapshot.stream(snapshot.find(&location.file)?)?.text;
     let written = text.get(location.start as usize..location.end as usize)?;
     let written = written.trim_matches(['"', '\'']);
     // A generator's entry may be `key=path`.
     let path = written.rsplit_once('=').map_or(written, |(_, path)| path);
-    let directory = location.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let directory = location.file.of_root()?.rsplit_once('/').map_or("", |(directory, _)| directory);
     join(directory, path)
 }
 
@@ -215,7 +215,7 @@ fn level_outside(view: &ClusterView<'_>, failed: &Failed<'_>) -> Option<Level> {
     if view.cluster.name.is_some() {
         return None;
     }
-    match is_leftover(&failed.location.path) {
+    match is_leftover(failed.location.file.shown()) {
         true => Some(Level::Info),
         false => view.has_entry().then_some(Level::Warning),
     }

@@ -32,7 +32,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     }
     let mut directories: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
     for object in context.world.orphans().filter(|object| is_manifest(object)) {
-        let directory = object.source.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let directory = object.path().rsplit_once('/').map_or("", |(directory, _)| directory);
         directories.entry(directory).or_default().push(object);
     }
     for (directory, objects) in directories {
@@ -60,6 +60,6 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
 /// Whether the object is meant for a cluster, as far as can be seen: files of
 /// other tools use the same shape.
 fn is_manifest(object: &Object) -> bool {
-    let name = object.source.path.rsplit('/').next().unwrap_or_default();
+    let name = object.path().rsplit('/').next().unwrap_or_default();
     !object.id.name.is_empty() && !name.starts_with('.') && object.id.group() != "backstage.io"
 }

@@ -3,9 +3,10 @@
 //! Source: kustomize-controller `build`: `LoadVariables` runs before `apply`.
 
 use super::title;
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Maker;
 use crate::world::ApplyTarget;
-use crate::yaml::NodeRef;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -38,8 +39,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     && *object.id.name == *name
                     && object.id.namespace.as_deref() == namespace
             });
-            if member.applied_by != Some(index as u32)
-                || providers.into_iter().any(|(other, _)| other.applied_by != Some(index as u32))
+            if member.maker.kustomization() != Some(index as u32)
+                || providers.into_iter().any(|(other, _)| other.maker != Maker::Kustomization(index as u32))
             {
                 continue;
             }

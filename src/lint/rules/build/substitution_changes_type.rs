@@ -5,11 +5,11 @@
 //! labels.
 
 use super::{appliers, title};
+use crate::build::substitute::ProblemKind;
+use crate::lang::text::with_article;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::kinds;
-use crate::text::with_article;
-use crate::world::substitution::ProblemKind;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

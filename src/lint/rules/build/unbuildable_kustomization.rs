@@ -2,7 +2,7 @@
 //! Source: kustomize `api/internal/target/kusttarget.go`; kustomize-controller `build`.
 
 use super::{Matter, failures, report_failure};
-use crate::kustomize::Class;
+use crate::build::kustomize::Class;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::world::build::FailureKind;
 

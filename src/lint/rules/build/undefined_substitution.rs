@@ -3,9 +3,9 @@
 //! `StrictPostBuildSubstitutions` of kustomize-controller.
 
 use super::{appliers, post_build, title};
+use crate::build::substitute::ProblemKind;
 use crate::config::Feature;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::world::substitution::ProblemKind;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

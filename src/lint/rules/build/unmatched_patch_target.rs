@@ -3,11 +3,11 @@
 //! selects nothing is no error, a patch that names its object is one.
 
 use super::{Matter, failures, report_failure};
-use crate::kustomize::WarningKind;
+use crate::build::kustomize::WarningKind;
+use crate::lang::yaml::{FilePath, Location};
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::world::{Applied, Outcome};
-use crate::yaml::Location;
 use std::collections::BTreeMap;
 
 /// See the module.
@@ -32,16 +32,16 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         }
     }
     let all = || context.world.clusters.iter().flat_map(|cluster| &cluster.applied);
-    let mut unmatched: BTreeMap<(&str, u32), (&Applied, &Location)> = BTreeMap::new();
+    let mut unmatched: BTreeMap<(&FilePath, u32), (&Applied, &Location)> = BTreeMap::new();
     for applied in all() {
         for location in unmatched_in(applied) {
-            unmatched.entry((&location.path, location.start)).or_insert((applied, location));
+            unmatched.entry((&location.file, location.start)).or_insert((applied, location));
         }
     }
     for (applied, location) in unmatched.into_values() {
         // A patch is written for all builds that read it.
         let useless = all().filter(|other| reads(other, location)).all(|other| {
-            unmatched_in(other).any(|known| known.path == location.path && known.start == location.start)
+            unmatched_in(other).any(|known| known.file == location.file && known.start == location.start)
                 && is_whole(context, other)
         });
         if !useless {
@@ -58,6 +58,13 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             .field("", "unmatched target");
         if kinds::is_kustomization(&applied.id) {
             finding.object(&applied.id);
+            finding.clusters = context
+                .world
+                .clusters
+                .iter()
+                .filter(|cluster| cluster.applied.iter().any(|other| reads(other, location)))
+                .filter_map(|cluster| cluster.name.clone())
+                .collect();
         }
     }
 }
@@ -75,9 +82,9 @@ fn unmatched_in(applied: &Applied) -> impl Iterator<Item = &Location> {
 /// Whether a build reads the text at a place.
 fn reads(applied: &Applied, location: &Location) -> bool {
     let own = applied.node.get_ref().at("/spec/patches").and_then(|patches| patches.location());
-    applied.files_read.binary_search(&location.path).is_ok()
+    applied.files_read.binary_search(&location.file).is_ok()
         || own.is_some_and(|own| {
-            own.path == location.path && own.start <= location.start && location.end <= own.end
+            own.file == location.file && own.start <= location.start && location.end <= own.end
         })
 }
 
@@ -85,8 +92,8 @@ fn reads(applied: &Applied, location: &Location) -> bool {
 /// is filled by the bootstrap.
 fn is_whole(context: &Context<'_>, applied: &Applied) -> bool {
     let stub = applied.files_read.iter().any(|path| {
-        path.ends_with("gotk-components.yaml")
-            && !context.snapshot.objects().iter().any(|object| object.source.path == *path)
+        path.shown().ends_with("gotk-components.yaml")
+            && !context.snapshot.objects().iter().any(|object| object.source.file == *path)
     });
     !stub
         && matches!(&applied.outcome, Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty())

@@ -4,11 +4,11 @@
 //! without `substituteStrategy: Always` the text stays as it is.
 
 use super::{post_build, title};
+use crate::build::substitute::{Variables, opts_out, parse, part_location};
+use crate::lang::yaml::{Dialect, NodeRef, Scalar, Trail, emit};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::world::OpenerCause;
-use crate::world::substitution::{Variables, opts_out, parse, part_location};
-use crate::yaml::{Dialect, NodeRef, Scalar, Trail, emit};
 use std::collections::BTreeSet;
 
 /// See the module.
@@ -39,7 +39,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         .collect();
     let names: BTreeSet<&str> = variables.iter().flatten().flat_map(Variables::names).collect();
     for (member, object) in view.members() {
-        let Some(by) = member.applied_by else { continue };
+        let Some(by) = member.maker.kustomization() else { continue };
         let substitutes = variables[by as usize].as_ref().is_some_and(|known| known.runs() != Some(false));
         if substitutes || opts_out(object.node.get_ref()) {
             continue;

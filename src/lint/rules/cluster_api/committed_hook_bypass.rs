@@ -5,7 +5,7 @@
 use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::hooks::sequence::OK_TO_DELETE;
+use crate::simulate::cluster_api::hooks::sequence::OK_TO_DELETE;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -4,12 +4,12 @@
 //! (`Apply`: patches accumulate in the order of the class).
 
 use super::{text_at, title};
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::references::Object;
-use crate::simulate::topology::Class;
-use crate::simulate::topology::value::to_json;
-use crate::yaml::NodeRef;
+use crate::model::value::to_json;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::Class;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

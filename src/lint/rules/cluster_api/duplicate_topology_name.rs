@@ -6,9 +6,9 @@
 use super::{known, place, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::propagation::WorkerKind;
-use crate::simulate::references::Object;
-use crate::simulate::topology::{Class, Cluster};
+use crate::simulate::cluster_api::propagation::WorkerKind;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::{Class, Cluster};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

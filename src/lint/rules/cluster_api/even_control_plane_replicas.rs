@@ -4,11 +4,11 @@
 //! (`validateKubeadmControlPlaneSpec`).
 
 use super::{place, scopes, title};
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::cluster_api_kinds::CONTROL_PLANE;
-use crate::simulate::references::Object;
-use crate::simulate::topology::Cluster;
-use crate::yaml::NodeRef;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::Cluster;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -25,7 +25,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let selector = view.node.at(POINTER);
-    let is_empty = |node: crate::yaml::NodeRef<'_>| {
+    let is_empty = |node: crate::lang::yaml::NodeRef<'_>| {
         !node.is_unknown()
             && node.entries_at("/matchLabels").next().is_none()
             && node.items_at("/matchExpressions").next().is_none()

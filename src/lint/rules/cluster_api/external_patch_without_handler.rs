@@ -6,8 +6,8 @@
 use super::{place_of, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::references::Object;
-use crate::simulate::topology::Class;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::Class;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

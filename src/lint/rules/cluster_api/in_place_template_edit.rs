@@ -5,8 +5,8 @@
 
 use super::{change_scopes, place, title};
 use crate::lint::{ChangeView, Check, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::machines::{Change, template_edits};
-use crate::simulate::references::Object;
+use crate::simulate::cluster_api::machines::{Change, template_edits};
+use crate::simulate::cluster_api::references::Object;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -7,7 +7,7 @@ use super::{is_off, title};
 use crate::config::Feature;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::hooks::sequence::BEFORE_UPGRADE_PREFIX;
+use crate::simulate::cluster_api::hooks::sequence::BEFORE_UPGRADE_PREFIX;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

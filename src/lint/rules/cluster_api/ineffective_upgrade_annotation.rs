@@ -4,9 +4,9 @@
 //! (`isMachineDeploymentDeferred`, `isMachinePoolDeferred`).
 
 use super::title;
+use crate::lang::yaml::pointer_join;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::propagation::is_upgrade_order_annotation;
-use crate::yaml::pointer_join;
+use crate::simulate::cluster_api::propagation::is_upgrade_order_annotation;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

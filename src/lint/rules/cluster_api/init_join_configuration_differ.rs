@@ -6,8 +6,8 @@
 use super::{place_in, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CONTROL_PLANE;
-use crate::simulate::rollout::kubeadm_config::init_join_differences;
-use crate::simulate::topology::value::{has_unknown, to_json};
+use crate::model::value::{has_unknown, to_json};
+use crate::simulate::cluster_api::rollout::kubeadm_config::init_join_differences;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -6,8 +6,8 @@ use super::{place_in, text_at, title};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::RUNTIME;
-use crate::simulate::hooks::extension_config::{ClientConfig, ExtensionConfig};
-use crate::simulate::topology::value::{has_unknown, to_json};
+use crate::model::value::{has_unknown, to_json};
+use crate::simulate::cluster_api::hooks::extension_config::{ClientConfig, ExtensionConfig};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

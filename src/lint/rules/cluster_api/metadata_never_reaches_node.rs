@@ -3,12 +3,12 @@
 //! Source: cluster-api `util/labels/helpers.go` (`GetManagedLabels`).
 
 use super::title;
-use crate::go::regexp::GoRegexp;
+use crate::lang::go::regexp::GoRegexp;
+use crate::lang::yaml::NodeRef;
 use crate::lint::ClusterView;
 use crate::lint::metadata::{has_hole, metadata_maps};
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::propagation::node::syncs_label;
-use crate::yaml::NodeRef;
+use crate::simulate::cluster_api::propagation::node::syncs_label;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

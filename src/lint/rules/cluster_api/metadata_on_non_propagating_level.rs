@@ -5,11 +5,11 @@
 //! (`computeDesiredMS`), `core/reconcilers/machineset` (`machineLabelsFromMachineSet`).
 
 use super::title;
+use crate::lang::text::with_article;
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
-use crate::simulate::propagation::node::{syncs_annotation, syncs_label};
-use crate::text::with_article;
+use crate::simulate::cluster_api::propagation::node::{syncs_annotation, syncs_label};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -52,7 +52,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
                 .why(format!("top-level metadata of {} is copied to no Machine", with_article(&view.id.kind)))
                 .help(help(view, reaches, field))
                 .object(view.id)
-                .field(crate::yaml::pointer_join(&pointer, key), key.to_owned());
+                .field(crate::lang::yaml::pointer_join(&pointer, key), key.to_owned());
         }
     }
 }

@@ -3,11 +3,11 @@
 //! create, an error on update), topology controller `getBlueprint`.
 
 use super::{absence, help, known, place, scopes, title};
+use crate::lang::text::Words;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
 use crate::model::cluster_api_kinds as kinds;
-use crate::simulate::topology::{Class, Cluster};
-use crate::text::Words;
+use crate::simulate::cluster_api::topology::{Class, Cluster};
 use rustc_hash::FxHashMap;
 
 /// See the module.

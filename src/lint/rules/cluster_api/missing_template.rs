@@ -3,10 +3,10 @@
 //! Source: cluster-api `core/reconcilers/clusterclass` (`reconcileExternalReferences`).
 
 use super::{absence, help, known, place, scopes, title};
+use crate::lang::text::Words;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::simulate::topology::Class;
-use crate::text::Words;
+use crate::simulate::cluster_api::topology::Class;
 use crate::world::OpenerCause;
 use rustc_hash::FxHashMap;
 

@@ -34,12 +34,12 @@ pub(crate) mod unskippable_version;
 pub(crate) mod worker_version_skew;
 
 use crate::config::Feature;
+use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::metadata::has_hole;
 use crate::lint::title;
 use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
-use crate::simulate::references::{Object, Scope, has_cluster_api, scopes_of};
+use crate::simulate::cluster_api::references::{Object, Scope, has_cluster_api, scopes_of};
 use crate::world::{ApplyTarget, Lookup, Opener, OpenerCause};
-use crate::yaml::{Location, NodeRef};
 
 /// The apply targets of a cluster with their objects; none where nothing is
 /// Cluster API's.
@@ -145,5 +145,5 @@ fn is_off(view: &ObjectView<'_>, feature: Feature) -> bool {
 
 /// The text of a scalar at a pointer, without `${…}`.
 fn text_at(node: NodeRef<'_>, pointer: &str) -> Option<String> {
-    known(crate::simulate::topology::text_at(node, &[pointer]))
+    known(crate::simulate::cluster_api::topology::text_at(node, &[pointer]))
 }

@@ -9,10 +9,10 @@ use super::{known, place, scopes, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::names::LabelSelector;
-use crate::simulate::propagation::CLUSTER_NAME;
-use crate::simulate::references::Object;
-use crate::simulate::topology::text_at;
-use crate::simulate::topology::value::{has_unknown, to_json};
+use crate::model::value::{has_unknown, to_json};
+use crate::simulate::cluster_api::propagation::CLUSTER_NAME;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::text_at;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

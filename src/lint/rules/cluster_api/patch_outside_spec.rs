@@ -7,8 +7,8 @@
 use super::{text_at, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::references::Object;
-use crate::simulate::topology::Class;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::Class;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -27,7 +27,8 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     if !view.id.is(CORE, "ClusterClass") {
         return;
     }
-    let minors: Vec<Option<u32>> = view.settings().map(|s| s.cluster_api.value.map(|v| v.minor)).collect();
+    let minors: Vec<Option<u32>> =
+        view.settings().map(|s| s.cluster_api.value.map(|v| v.minor_in(1))).collect();
     let class = Class { object: Object { id: view.id, node: view.node } };
     for (pointer, patch) in class.patches() {
         for (at, definition) in patch.items_at("/definitions").enumerate() {

@@ -4,13 +4,13 @@
 //! (`validateSelectors`).
 
 use super::{known, place_of, title};
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::propagation::WorkerKind;
-use crate::simulate::references::Object;
-use crate::simulate::topology::patches::{Role, selects};
-use crate::simulate::topology::{Class, TemplateRef};
-use crate::yaml::NodeRef;
+use crate::simulate::cluster_api::propagation::WorkerKind;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::patches::{Role, selects};
+use crate::simulate::cluster_api::topology::{Class, TemplateRef};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

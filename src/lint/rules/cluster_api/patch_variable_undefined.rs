@@ -5,12 +5,12 @@
 //! (`calculateValue`, `renderValueTemplate`).
 
 use super::{help, known, place, scopes, text_at, title};
+use crate::lang::text::suggest;
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::topology::desired::desired;
-use crate::simulate::topology::variables::lookups;
-use crate::simulate::topology::{Class, Cluster};
-use crate::text::suggest;
-use crate::yaml::NodeRef;
+use crate::simulate::cluster_api::topology::desired::desired;
+use crate::simulate::cluster_api::topology::variables::lookups;
+use crate::simulate::cluster_api::topology::{Class, Cluster};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -115,7 +115,7 @@ fn found(
 /// though a patch needs them.
 fn unset<'a>(
     cluster: &Cluster<'a>,
-    objects: &crate::simulate::references::Objects<'a>,
+    objects: &crate::simulate::cluster_api::references::Objects<'a>,
     report: &mut Reporter<'_>,
 ) {
     let Some(desired) = desired(*cluster, objects, true) else { return };

@@ -3,9 +3,9 @@
 //! `exp/topology/desiredstate/desired_state.go` (topology metadata is copied).
 
 use super::title;
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::yaml::NodeRef;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -3,9 +3,9 @@
 //! (`KubeSemver`) and `ValidateClusterForClusterClass` (`spec.kubernetesVersions`).
 
 use super::{known, place, scopes, title};
+use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::topology::{Cluster, text_at};
-use crate::text::suggest;
+use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -27,7 +27,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let minor = scope
             .cluster
             .and_then(|cluster| cluster.settings.cluster_api.value)
-            .map(|version| u64::from(version.minor));
+            .map(|version| u64::from(version.minor_in(1)));
         for cluster in Cluster::all(&scope.objects) {
             let written = text_at(cluster.object.node, &[POINTER]);
             let Some(version) = known(cluster.version()).filter(|_| known(written).is_some()) else {
@@ -35,7 +35,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             };
             let class = cluster.class(&scope.objects);
             let listed = class.as_ref().map(|class| class.kubernetes_versions(minor)).unwrap_or_default();
-            let Some(why) = crate::simulate::topology::version_rejection(&version, &listed) else { continue };
+            let Some(why) = crate::simulate::cluster_api::topology::version_rejection(&version, &listed)
+            else {
+                continue;
+            };
             let Some(location) = place(cluster.object, POINTER) else { continue };
             let is_listed =
                 listed.is_empty() || crate::model::kubernetes_version::Version::is_kube_semver(&version);

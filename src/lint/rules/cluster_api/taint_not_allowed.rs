@@ -86,8 +86,8 @@ fn lists(view: &ObjectView<'_>) -> Vec<(String, For)> {
         (CONTROL_PLANE, "KubeadmControlPlane") => one("/spec/machineTemplate/spec/taints", For::ControlPlane),
         (CORE, "Machine") => {
             let labels = view.node.at("/metadata/labels");
-            let is_control_plane =
-                labels.is_some_and(|l| l.get(crate::simulate::propagation::CONTROL_PLANE).is_some());
+            let is_control_plane = labels
+                .is_some_and(|l| l.get(crate::simulate::cluster_api::propagation::CONTROL_PLANE).is_some());
             one("/spec/taints", if is_control_plane { For::ControlPlane } else { For::Worker })
         }
         _ => Vec::new(),

@@ -5,8 +5,8 @@
 
 use super::{place, scopes, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::propagation::WorkerKind;
-use crate::simulate::topology::Cluster;
+use crate::simulate::cluster_api::propagation::WorkerKind;
+use crate::simulate::cluster_api::topology::Cluster;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::undefined_topology_variable::variable_lists;
 use super::{known, place, scopes, title};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::topology::value::{has_unknown, is_unknown, to_json};
-use crate::simulate::topology::{Cluster, text_at};
-use crate::yaml::{NodeRef, pointer_join};
+use crate::model::value::{has_unknown, is_unknown, to_json};
+use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

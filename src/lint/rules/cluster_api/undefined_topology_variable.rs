@@ -3,10 +3,10 @@
 //! Source: cluster-api `internal/topology/variables` (`ValidateClusterVariables`).
 
 use super::{help, known, place, scopes, title};
+use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::simulate::topology::{Cluster, text_at};
-use crate::text::suggest;
+use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

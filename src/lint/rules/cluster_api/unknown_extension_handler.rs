@@ -4,13 +4,13 @@
 //! (`ExtensionNameFromHandlerName`).
 
 use super::{absence, help, known, scopes, text_at, title};
+use crate::lang::text::suggest;
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
 use crate::model::cluster_api_kinds::RUNTIME;
-use crate::simulate::hooks::extension_config::split_handler_name;
-use crate::simulate::topology::Class;
-use crate::text::suggest;
-use crate::yaml::NodeRef;
+use crate::simulate::cluster_api::hooks::extension_config::split_handler_name;
+use crate::simulate::cluster_api::topology::Class;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

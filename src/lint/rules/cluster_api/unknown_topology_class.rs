@@ -4,9 +4,9 @@
 //! (`MachineDeploymentTopologiesAreValidAndDefinedInClusterClass`).
 
 use super::{help, known, place, scopes, title};
+use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::topology::Cluster;
-use crate::text::suggest;
+use crate::simulate::cluster_api::topology::Cluster;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

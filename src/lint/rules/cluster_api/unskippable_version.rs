@@ -7,10 +7,10 @@ use crate::lint::metadata::has_hole;
 use crate::lint::{ChangeView, Check, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::kubernetes_version::Version;
-use crate::simulate::hooks::simulate::VersionUpdate;
-use crate::simulate::references::Object;
-use crate::simulate::topology::class::has_chained_upgrades;
-use crate::simulate::topology::{Cluster, text_at};
+use crate::simulate::cluster_api::hooks::simulate::VersionUpdate;
+use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
+use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -39,7 +39,8 @@ fn check(view: &ChangeView<'_>, report: &mut Reporter<'_>) {
             }
             let class = cluster.class(&after.objects);
             let settings = after.cluster.map(|cluster| &cluster.settings);
-            let minor = settings.and_then(|s| s.cluster_api.value).map(|version| u64::from(version.minor));
+            let minor =
+                settings.and_then(|s| s.cluster_api.value).map(|version| u64::from(version.minor_in(1)));
             let listed = class.as_ref().map(|c| c.kubernetes_versions(minor)).unwrap_or_default();
             let update = VersionUpdate {
                 from: &from,

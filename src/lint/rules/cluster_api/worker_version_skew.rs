@@ -7,8 +7,8 @@ use super::{known, place, scopes, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, group_of};
 use crate::model::kubernetes_version::Version;
-use crate::simulate::references::{Object, Objects};
-use crate::simulate::topology::text_at;
+use crate::simulate::cluster_api::references::{Object, Objects};
+use crate::simulate::cluster_api::topology::text_at;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -4,13 +4,12 @@
 //! `eventMatchesAlertSources`.
 
 use super::{Scene, is_glob, title};
+use crate::lang::yaml::{FilePath, Known, NodeRef};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::simulate::alerts::{Alert, EventSource, SOURCE_KINDS};
-use crate::simulate::events::controllers::EMITTERS;
-use crate::yaml::{Known, NodeRef};
+use crate::simulate::notify::alerts::{Alert, EventSource, SOURCE_KINDS};
+use crate::simulate::notify::controllers::EMITTERS;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -26,7 +25,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// A file and an offset in it.
-type Place = (Arc<str>, u32);
+type Place = (FilePath, u32);
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(scene) = view.scene() else { return };
@@ -38,7 +37,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let sources = item.node.at("/spec/eventSources");
             let mut places = sources.into_iter().flat_map(NodeRef::items).map(|source| source.location());
             let judge = |source| {
-                let place = places.next().flatten().map(|place| (place.path, place.start));
+                let place = places.next().flatten().map(|place| (place.file, place.start));
                 (place, matches_nothing(view, scene, alert, source))
             };
             alert.sources.iter().map(judge).collect()

@@ -4,13 +4,13 @@
 //! type `oci` static (`migrationToStatic`).
 
 use super::{is_oci_repository, subject_of, title};
+use crate::lang::yaml::Known;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::SOURCE;
-use crate::simulate::alerts::source_selects;
-use crate::simulate::events::objects::labels_of;
-use crate::simulate::events::simulate::{Item, items};
+use crate::simulate::notify::alerts::source_selects;
+use crate::simulate::notify::objects::labels_of;
+use crate::simulate::notify::simulate::{Item, items};
 use crate::world::ApplyTarget;
-use crate::yaml::Known;
 use std::cell::OnceCell;
 
 /// See the module.

@@ -5,12 +5,12 @@
 //! merge request comments.
 
 use super::{event_annotation, title};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::text::Text;
-use crate::simulate::events::EVENT_PREFIX;
-use crate::simulate::events::providers::{change_request_number, comments_on_change_request};
-use crate::simulate::events::simulate::Item;
-use crate::yaml::{NodeRef, pointer_join};
+use crate::simulate::notify::EVENT_PREFIX;
+use crate::simulate::notify::providers::{change_request_number, comments_on_change_request};
+use crate::simulate::notify::simulate::Item;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -4,14 +4,14 @@
 //! `getNotificationParams`; issue 1373.
 
 use super::{event_annotation, listed, title};
+use crate::lang::text::with_article;
+use crate::lang::yaml::Known;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::text::Text;
 use crate::simulate::behaviour;
-use crate::simulate::events::providers::sets_commit_status;
-use crate::simulate::events::simulate::Item;
-use crate::text::with_article;
-use crate::yaml::Known;
+use crate::simulate::notify::providers::sets_commit_status;
+use crate::simulate::notify::simulate::Item;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

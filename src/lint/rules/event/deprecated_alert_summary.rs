@@ -3,9 +3,9 @@
 //! `combineEventMetadata`; RFC-0008, "Reasoning".
 
 use super::{is_alert, title};
+use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::edit::{Operation, Prune, pointer_of};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::yaml::NodeRef;
-use crate::yaml::edit::{Operation, Prune, pointer_of};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -51,7 +51,12 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             .help("move the text to spec.eventMetadata.summary")
     };
     let is_empty = text.is_empty() && !entry.value.is_unknown();
-    finding.object(view.id).field("/spec/summary", text);
+    // One text is one finding, whatever each cluster's variables make of it.
+    let written = match is_empty {
+        true => String::new(),
+        false => "written".to_owned(),
+    };
+    finding.object(view.id).field("/spec/summary", written);
     if is_empty {
         finding.fix("delete the empty summary", Applicability::Safe, entry.value, |pointer| {
             vec![Operation::RemoveKey { pointer: pointer.to_owned(), prune: Prune::Keep }]
@@ -70,6 +75,6 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 /// Whether both values are written in one document. From another one, such as
 /// an overlay, the other summary would win after the move.
 fn in_one_document(one: NodeRef<'_>, other: NodeRef<'_>) -> bool {
-    let source = |node| pointer_of(node).map(|(source, _)| (source.path.clone(), source.index));
+    let source = |node| pointer_of(node).map(|(source, _)| (source.file.clone(), source.index));
     source(one).is_some_and(|place| source(other) == Some(place))
 }

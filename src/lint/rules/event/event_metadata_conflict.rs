@@ -3,14 +3,14 @@
 //! `combineEventMetadata`; RFC-0008, "Precedence Order".
 
 use super::{MAX_RELATED, Scene, alert_entry, event_annotation, event_annotations, listed, relate, title};
+use crate::lang::yaml::{Known, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::simulate::alerts::Alert;
-use crate::simulate::events::EVENT_PREFIX;
-use crate::simulate::events::controllers::{Emitter, RuntimeKey, emitter_of};
-use crate::simulate::events::providers::gets_commit_status_updates;
-use crate::simulate::events::simulate::Item;
-use crate::yaml::{Known, pointer_join};
+use crate::simulate::notify::EVENT_PREFIX;
+use crate::simulate::notify::alerts::Alert;
+use crate::simulate::notify::controllers::{Emitter, RuntimeKey, emitter_of};
+use crate::simulate::notify::providers::gets_commit_status_updates;
+use crate::simulate::notify::simulate::Item;
 use std::collections::BTreeSet;
 
 /// See the module.

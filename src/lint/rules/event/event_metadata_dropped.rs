@@ -5,12 +5,12 @@
 //! `internal/server/event_server.go`, `cleanupMetadata`, drops foreign groups.
 
 use super::title;
+use crate::lang::yaml::pointer_join;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::keys::{FLUX, Standing};
-use crate::simulate::events::EVENT_PREFIX;
-use crate::simulate::events::controllers::emitter_of;
-use crate::yaml::pointer_join;
+use crate::simulate::notify::EVENT_PREFIX;
+use crate::simulate::notify::controllers::emitter_of;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

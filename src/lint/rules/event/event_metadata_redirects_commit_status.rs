@@ -4,13 +4,13 @@
 //! notification-controller `internal/notifier/util.go`, `parseRevision`.
 
 use super::{event_annotation, relate, title};
+use crate::lang::yaml::{EntryRef, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_kustomization;
 use crate::model::text::Text;
-use crate::simulate::events::EVENT_PREFIX;
-use crate::simulate::events::providers::{commit_hash, sets_commit_status};
-use crate::simulate::events::simulate::Item;
-use crate::yaml::{EntryRef, pointer_join};
+use crate::simulate::notify::EVENT_PREFIX;
+use crate::simulate::notify::providers::{commit_hash, sets_commit_status};
+use crate::simulate::notify::simulate::Item;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -4,7 +4,7 @@
 //! `messageIsIncluded` and `messageIsExcluded`.
 
 use super::{is_alert, title};
-use crate::go::regexp::GoRegexp;
+use crate::lang::go::regexp::GoRegexp;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::text::Text;
 

@@ -3,10 +3,10 @@
 //! `getNotificationParams`: the Provider is looked up in the Alert's namespace.
 
 use super::title;
+use crate::lang::text::Words;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
 use crate::model::kinds::NOTIFICATION;
-use crate::text::Words;
 use crate::world::{ApplyTarget, Lookup};
 use rustc_hash::FxHashMap;
 

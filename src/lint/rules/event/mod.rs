@@ -16,13 +16,13 @@ pub(crate) mod secret_in_event_metadata;
 pub(crate) mod unknown_provider_type;
 pub(crate) mod unsupported_alert_source_kind;
 
+use crate::lang::yaml::{EntryRef, Location, NodeRef};
 use crate::lint::Finding;
 use crate::lint::scene::{Scene, event_annotations, is_glob, is_oci_repository, subject_of};
 use crate::lint::title;
 use crate::model::ObjectId;
 use crate::model::kinds::NOTIFICATION;
 use crate::model::text::Text;
-use crate::yaml::{EntryRef, Location, NodeRef};
 
 /// Whether an object is an Alert of any API version.
 fn is_alert(id: &ObjectId) -> bool {

@@ -3,11 +3,11 @@
 //! `opsgenie.go` and `incidentio.go`.
 
 use super::{alert_entry, event_annotation, title};
+use crate::lang::yaml::{EntryRef, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::events::EVENT_PREFIX;
-use crate::simulate::events::providers::overwritten_keys;
-use crate::simulate::events::simulate::Item;
-use crate::yaml::{EntryRef, pointer_join};
+use crate::simulate::notify::EVENT_PREFIX;
+use crate::simulate::notify::providers::overwritten_keys;
+use crate::simulate::notify::simulate::Item;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -3,11 +3,11 @@
 //! Source: fluxcd/pkg `runtime/events/recorder.go`, `AnnotatedEventf`.
 
 use super::{is_alert, title};
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::text::Text;
-use crate::simulate::events::EVENT_PREFIX;
-use crate::simulate::events::controllers::emitter_of;
-use crate::yaml::{NodeRef, pointer_join};
+use crate::simulate::notify::EVENT_PREFIX;
+use crate::simulate::notify::controllers::emitter_of;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

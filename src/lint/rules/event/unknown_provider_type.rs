@@ -3,11 +3,11 @@
 //! of each release.
 
 use super::title;
+use crate::lang::text::suggest;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::kinds::NOTIFICATION;
 use crate::model::text::Text;
-use crate::simulate::events::providers::{TYPES, provider_type, refusal};
-use crate::text::suggest;
+use crate::simulate::notify::providers::{TYPES, provider_type, refusal};
 use crate::world::versions::Settings;
 
 /// See the module.

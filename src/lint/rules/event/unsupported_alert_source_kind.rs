@@ -4,14 +4,16 @@
 //! `internal/builder/templates.go` adds its own kinds.
 
 use super::{is_alert, title};
+use crate::lang::text::suggest;
+use crate::lang::text::with_article;
+use crate::lang::yaml::Known;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::text::Text;
-use crate::simulate::alerts::{NEWER_SOURCE_KINDS, OPERATOR_SOURCE_KINDS, SOURCE_KINDS, accepts_kind};
 use crate::simulate::behaviour;
-use crate::text::suggest;
-use crate::text::with_article;
+use crate::simulate::notify::alerts::{
+    NEWER_SOURCE_KINDS, OPERATOR_SOURCE_KINDS, SOURCE_KINDS, accepts_kind,
+};
 use crate::world::versions::Settings;
-use crate::yaml::Known;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

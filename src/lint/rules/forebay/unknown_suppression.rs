@@ -1,9 +1,9 @@
 //! `unknown-suppression`: a suppression that names no rule.
 //! Source: our own grammar, `# forebay: ignore[rule-id] reason`.
 
+use crate::lang::text::suggest;
 use crate::lint::rules::RULES;
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
-use crate::text::suggest;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

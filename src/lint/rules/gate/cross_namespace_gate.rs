@@ -1,9 +1,9 @@
 //! `cross-namespace-gate`: a reference to a gate of another namespace.
 //! Source: the gating RFC, whose `spec.gates[]` holds names only.
 
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::objects::is_gateable;
-use crate::yaml::NodeRef;
+use crate::simulate::gating::objects::is_gateable;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

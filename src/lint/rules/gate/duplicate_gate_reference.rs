@@ -2,7 +2,7 @@
 //! Source: the gating RFC; an object proceeds when all its gates are opened.
 
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::objects::is_gateable;
+use crate::simulate::gating::objects::is_gateable;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -30,7 +30,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         let namespace = item.str_at("/namespace").filter(|own| Some(&**own) != view.id.namespace.as_deref());
         match seen.iter().find(|(known, other, _)| *known == name && *other == namespace) {
             Some((_, _, first)) => {
-                let first: &crate::yaml::Location = first;
+                let first: &crate::lang::yaml::Location = first;
                 report
                     .report(location, format!("{}: gate {name} is named twice", view.id))
                     .why("the second entry changes nothing; another gate may have been meant")

@@ -2,8 +2,8 @@
 //! Source: the gating RFC, story 1: a gate goes back to its default.
 
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::objects::{Gating, is_gate};
-use crate::simulate::gates::{format_time, state};
+use crate::simulate::gating::objects::{Gating, is_gate};
+use crate::simulate::gating::{format_time, state};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

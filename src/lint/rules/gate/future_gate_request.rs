@@ -3,8 +3,8 @@
 //! scheduled ones.
 
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::format_time;
-use crate::simulate::gates::objects::{Gating, is_gate};
+use crate::simulate::gating::format_time;
+use crate::simulate::gating::objects::{Gating, is_gate};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -4,9 +4,9 @@
 
 use super::{gates, local, waits};
 use crate::config::Feature;
+use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::gates::objects::is_gateable;
-use crate::yaml::Location;
+use crate::simulate::gating::objects::is_gateable;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -34,7 +34,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         Some((spec.key_location()?, &object.id))
     });
     let mut uses: Vec<(Location, _)> = gates.chain(waiting).collect();
-    uses.sort_by(|(a, _), (b, _)| (&a.path, a.start).cmp(&(&b.path, b.start)));
+    uses.sort_by(|(a, _), (b, _)| (&a.file, a.start).cmp(&(&b.file, b.start)));
     let Some((first, id)) = uses.first() else { return };
     let (level, why) = match setting.value {
         Some(false) => (Level::Error, "target.features.gates is disabled: nothing is held back"),

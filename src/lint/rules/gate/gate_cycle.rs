@@ -34,7 +34,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let graph: Vec<Brought<'_>> = members
         .iter()
         .map(|(member, gate)| {
-            let applied = member.applied_by.map(|index| &view.cluster.applied[index as usize]);
+            let applied = member.maker.kustomization().map(|index| &view.cluster.applied[index as usize]);
             let waits = applied.into_iter().flat_map(|applied| blockers(view, applied)).filter_map(|wait| {
                 let target = *index.get(&gate_of(view.cluster, &wait)?.object)?;
                 Some((target, wait))

@@ -3,7 +3,7 @@
 //! `HelmRepositoryReconciler.migrationToStatic` for HelmRepositories of type oci.
 
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::objects::{GATED_KINDS, is_gateable};
+use crate::simulate::gating::objects::{GATED_KINDS, is_gateable};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -2,8 +2,8 @@
 //! Source: the gating RFC compares the two and does not say what a tie means.
 
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::objects::is_gate;
-use crate::simulate::gates::{CLOSE_ANNOTATION, OPEN_ANNOTATION, format_time, parse_request_time};
+use crate::simulate::gating::objects::is_gate;
+use crate::simulate::gating::{CLOSE_ANNOTATION, OPEN_ANNOTATION, format_time, parse_request_time};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -2,9 +2,9 @@
 //! Source: robfig/cron v3 `parser.go`; flux-operator `internal/schedule`
 //! `Parse`; Kubernetes `pkg/apis/batch/validation` for CronJobs.
 
-use crate::go::cron::{CronError, CronSchedule};
+use crate::lang::go::cron::{CronError, CronSchedule};
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::yaml::NodeRef;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -2,8 +2,8 @@
 //! Source: the gating RFC, story 1; Go's `time.RFC3339`.
 
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::objects::is_gate;
-use crate::simulate::gates::{Position, parse_request_time};
+use crate::simulate::gating::objects::is_gate;
+use crate::simulate::gating::{Position, parse_request_time};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -1,10 +1,10 @@
 //! `malformed-gate-spec`: a Gate whose default, window or interval is unusable.
 //! Source: the gating RFC, story 1; its prototype controller requires all three.
 
-use crate::go::duration::{GoDuration, matches_interval_pattern};
+use crate::lang::go::duration::{GoDuration, matches_interval_pattern};
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::objects::is_gate;
-use crate::yaml::NodeRef;
+use crate::simulate::gating::objects::is_gate;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

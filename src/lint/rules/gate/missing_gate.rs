@@ -2,9 +2,9 @@
 //! Source: the gating RFC does not say what a missing gate means; it blocks here.
 
 use super::{gates, local, waits};
+use crate::lang::text::Words;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::gates::objects::GATE_GROUP;
-use crate::text::Words;
+use crate::simulate::gating::objects::GATE_GROUP;
 use crate::world::{ApplyTarget, Effective, Lookup};
 use rustc_hash::FxHashMap;
 

@@ -18,12 +18,12 @@ pub(crate) mod schedule_window_too_short;
 pub(crate) mod self_gated_gate;
 pub(crate) mod unused_gate;
 
+use crate::lang::yaml::NodeRef;
 use crate::lint::ClusterView;
 use crate::lint::metadata::has_hole;
 use crate::model::ObjectId;
-use crate::simulate::gates::objects::{GATE_GROUP, is_gate, is_gateable};
+use crate::simulate::gating::objects::{GATE_GROUP, is_gate, is_gateable};
 use crate::world::{ApplyTarget, Cluster, Effective, Member};
-use crate::yaml::NodeRef;
 
 /// A known name in `spec.gates[]` of an object that may wait for gates.
 struct Wait<'a> {

@@ -1,10 +1,10 @@
 //! `schedule-window-too-short`: a window that can't hold two reconciliations.
 //! Source: flux-operator `internal/schedule` `NewScheduler`.
 
-use crate::go::duration::GoDuration;
+use crate::lang::go::duration::GoDuration;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::gates::objects::provider_timeout;
-use crate::simulate::gates::timeline::short;
+use crate::simulate::gating::objects::provider_timeout;
+use crate::simulate::gating::timeline::short;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

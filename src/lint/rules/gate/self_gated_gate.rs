@@ -22,7 +22,8 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for (member, gate) in gates(view) {
-        let Some(applied) = member.applied_by.map(|index| &view.cluster.applied[index as usize]) else {
+        let Some(applied) = member.maker.kustomization().map(|index| &view.cluster.applied[index as usize])
+        else {
             continue;
         };
         let own = blockers(view, applied)

@@ -4,7 +4,7 @@
 use super::{gates, has_unknown_wait, local, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::simulate::gates::objects::GATED_KINDS;
+use crate::simulate::gating::objects::GATED_KINDS;
 use std::collections::BTreeSet;
 
 /// See the module.

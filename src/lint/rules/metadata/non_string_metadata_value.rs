@@ -6,9 +6,9 @@
 //! map of strings.
 
 use super::super::annotation::is_misread_annotation;
+use crate::lang::yaml::{Dialect, NodeRef, Scalar, ViaKind, pointer_join};
 use crate::lint::metadata::{MetadataEntry, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::yaml::{Dialect, NodeRef, Scalar, ViaKind, pointer_join};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

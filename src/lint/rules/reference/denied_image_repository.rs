@@ -4,11 +4,11 @@
 //! image-reflector-controller alone calls.
 
 use super::{known_name, local_references, target_name};
+use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::references::Role;
 use crate::world::ApplyTarget;
-use crate::yaml::NodeRef;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -78,7 +78,7 @@ fn denial(repository: NodeRef<'_>, object: Option<NodeRef<'_>>, namespace: &str)
     let mut may_match = false;
     for selector in selectors.items() {
         let wanted: Vec<_> = selector.entries_at("/matchLabels").collect();
-        let is_known = |entry: &crate::yaml::EntryRef<'_>| {
+        let is_known = |entry: &crate::lang::yaml::EntryRef<'_>| {
             entry.value.text().is_some_and(|text| !has_hole(&text)) && !has_hole(&entry.key)
         };
         if wanted.is_empty() {

@@ -3,11 +3,11 @@
 //! `sortAndEnqueue` (a cycle stops event-driven reconciliation of a source).
 
 use super::{known_name, local_references};
+use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::references::{Role, has_ready_expression};
 use crate::world::Effective;
-use crate::yaml::Location;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.

@@ -4,11 +4,11 @@
 //! and those are of the one that applied last.
 
 use super::listed;
+use crate::lang::text::counted;
+use crate::lang::yaml::{Known, NodeRef, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::text::counted;
 use crate::world::{Applied, Effective};
-use crate::yaml::{Known, NodeRef, pointer_join};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
     let mut by_identity: FxHashMap<_, Vec<(&Applied, &Effective)>> = FxHashMap::default();
     for (member, object) in view.members() {
-        let Some(index) = member.applied_by else { continue };
+        let Some(index) = member.maker.kustomization() else { continue };
         if object.id.name.is_empty() || object.id.is_unknown() || member.target.is_unknown() {
             continue;
         }

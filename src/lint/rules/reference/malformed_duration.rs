@@ -2,7 +2,7 @@
 //! Source: the validation patterns of each CRD; kustomize-controller
 //! `GetTimeout` (floor of 30s).
 
-use crate::go::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
+use crate::lang::go::duration::{GoDuration, matches_interval_pattern, matches_timeout_pattern};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;

@@ -5,10 +5,10 @@
 //! object that the API server does not find, in every version.
 
 use super::local_references;
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
-use crate::yaml::NodeRef;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

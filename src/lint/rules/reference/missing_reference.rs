@@ -3,13 +3,13 @@
 //! `getSource`; flux-operator `checkDependencies`.
 
 use super::{field_name, known_name, local_references, target_name};
+use crate::lang::text::{Word, Words};
+use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::model::{ObjectId, Unchecked};
-use crate::text::{Word, Words};
 use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause, source_of};
-use crate::yaml::Location;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         } else if let Some((id, Some(place))) = by_hand(&openers, reference, name) {
             finding.why.push_str(&format!(
                 "; {} is written in {}, and no cluster applies that file",
-                id, place.path
+                id, place.file
             ));
             finding.help(
                 "list that file in a kustomization of the cluster; if somebody applies it by hand, \
@@ -146,7 +146,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 /// References that this rule judges. Service accounts and credentials are made
 /// in many ways outside of Git; gates, alerts and topologies have own rules.
-fn judged(reference: &Reference<'_>, node: crate::yaml::NodeRef<'_>) -> bool {
+fn judged(reference: &Reference<'_>, node: crate::lang::yaml::NodeRef<'_>) -> bool {
     // A kind that the field refuses is `wrong-reference-kind`.
     if !reference.accepted.is_empty() && !reference.accepted.contains(&reference.kind.as_str()) {
         return false;
@@ -155,7 +155,7 @@ fn judged(reference: &Reference<'_>, node: crate::yaml::NodeRef<'_>) -> bool {
         Role::ServiceAccount | Role::KubeConfig => false,
         Role::HealthCheck => {
             // Ignored under `wait`.
-            !node.at("/spec/wait").and_then(crate::yaml::NodeRef::as_bool).unwrap_or(false)
+            !node.at("/spec/wait").and_then(crate::lang::yaml::NodeRef::as_bool).unwrap_or(false)
                 && (kinds::find(&reference.group, &reference.kind).is_some() || is_workload(reference))
         }
         Role::ResourceSetDependency => kinds::find(&reference.group, &reference.kind).is_some(),

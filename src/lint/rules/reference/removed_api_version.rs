@@ -1,11 +1,11 @@
 //! `removed-api-version`: a version that the cluster's Flux no longer serves.
 //! Source: CHANGELOG of each controller; the table in `flux/kinds`.
 
+use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::edit::{Content, Operation};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::kinds::FluxKind;
-use crate::yaml::NodeRef;
-use crate::yaml::edit::{Content, Operation};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -25,17 +25,11 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let version = view.id.version();
     let Some(served) = kind.versions.iter().find(|known| known.version == version) else { return };
     let Some(removed) = served.removed else { return };
-    let versions: Vec<Option<u32>> =
-        view.settings().map(|settings| settings.flux.value.map(|version| version.minor)).collect();
-    let level = match versions.iter().flatten().min() {
+    let lacks: Vec<Option<bool>> = view.settings().map(|settings| settings.flux_at_least(removed)).collect();
+    let level = match lacks.as_slice() {
+        [_, ..] if lacks.iter().all(|lacks| *lacks == Some(true)) => Level::Error,
         // The oldest cluster decides: the text must suit all of them.
-        Some(oldest) if versions.iter().all(Option::is_some) => {
-            if *oldest >= removed {
-                Level::Error
-            } else {
-                return;
-            }
-        }
+        [_, ..] if lacks.iter().all(Option::is_some) => return,
         _ if view.effective.is_some() => Level::Warning,
         // What nothing applies fails nowhere.
         _ => Level::Info,

@@ -35,8 +35,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let found =
             view.cluster.lookup(&ApplyTarget::Local, "cluster.x-k8s.io", "Cluster", namespace, cluster);
         let Lookup::Found(member) = found else { continue };
-        let Some(applied_by) = member.applied_by else { continue };
-        let provider = &view.cluster.applied[applied_by as usize];
+        let Some(by) = member.maker.kustomization() else { continue };
+        let provider = &view.cluster.applied[by as usize];
         // A HelmRelease is applied by a Kustomization, whose own wait is what
         // counts; a Kustomization waits by dependsOn.
         let waiting: BTreeSet<(Option<String>, String)> = if crate::model::kinds::is_kustomization(&object.id)
@@ -91,7 +91,7 @@ fn applying(
 ) -> BTreeSet<(Option<String>, String)> {
     view.members()
         .filter(|(_, other)| std::ptr::eq(*other, object))
-        .filter_map(|(member, _)| member.applied_by)
+        .filter_map(|(member, _)| member.maker.kustomization())
         .map(|index| &cluster.applied[index as usize].id)
         .map(|id| (id.namespace.as_deref().map(str::to_owned), id.name.to_string()))
         .collect()

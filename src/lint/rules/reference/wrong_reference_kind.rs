@@ -4,11 +4,11 @@
 
 use super::{field_name, known_name, local_references, target_name};
 use crate::config::Feature;
+use crate::lang::text::with_article;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::kinds::{HELM, KUSTOMIZE};
 use crate::model::references::{Reference, Role};
-use crate::text::with_article;
 use crate::world::{ApplyTarget, Effective};
 
 /// See the module.
@@ -91,7 +91,7 @@ fn help(view: &ClusterView<'_>, other: &Effective, id: &ObjectId) -> String {
     let applying = view
         .members()
         .find(|(_, object)| std::ptr::eq(*object, other))
-        .and_then(|(member, _)| member.applied_by)
+        .and_then(|(member, _)| member.maker.kustomization())
         .map(|index| &view.cluster.applied[index as usize].id);
     match applying {
         Some(applying) if &*id.kind == "Kustomization" && applying != id => {

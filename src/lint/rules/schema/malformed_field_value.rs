@@ -4,12 +4,12 @@
 //! `runtime.DefaultUnstructuredConverter`.
 
 use super::{expected, faults, level, nearest, place, refusal, shown, takes_strings, title};
+use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::edit::{Content, Operation};
 use crate::lint::metadata::write_string;
 use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::{ObjectId, Unchecked};
 use crate::schema::{Fault, Malformed, Schema, Types};
-use crate::yaml::NodeRef;
-use crate::yaml::edit::{Content, Operation};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

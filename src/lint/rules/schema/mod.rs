@@ -7,13 +7,14 @@ pub(crate) mod missing_field;
 pub(crate) mod rejected_by_rule;
 pub(crate) mod unknown_field;
 
+use crate::lang::text::clean;
+use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, pointer_join, pointer_segments};
 use crate::lint::metadata::map_of;
 use crate::lint::validity::{Judged, Verdict};
 use crate::lint::{Level, ObjectView};
 use crate::model::{ObjectId, kinds};
 use crate::schema::{Additional, Product, Schema, Types, schema_at, validate_value};
 use crate::world::schemas::Basis;
-use crate::yaml::{Dialect, Location, NodeRef, Scalar, pointer_join, pointer_segments};
 
 /// A JSON Pointer as people write fields: `spec.dependsOn[0].name`.
 pub(crate) fn dotted(pointer: &str) -> String {
@@ -74,14 +75,18 @@ fn level(fault: &Judged<'_>) -> Level {
 fn refusal(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
     let who = match fault.basis {
         Basis::Cluster => "by the definition that this cluster applies, ".to_owned(),
-        Basis::Repository => "by the definition in this repository, ".to_owned(),
+        Basis::Repository => {
+            let file = fault.file.map_or("this repository", |file| &**file);
+            format!("by the definition in {}, ", clean(file))
+        }
         Basis::Catalogue => "by the configured schemas, ".to_owned(),
         Basis::Version { product, release } => {
             format!("with {} {}, ", product.name(), product.releases()[release])
         }
         Basis::Any(_) => String::new(),
     };
-    match view.is_built() {
+    // A definition that nothing here applies may not be the one that is served.
+    match view.is_built() && fault.basis != Basis::Repository {
         true => format!("{who}the API server refuses the object{}", consequence(view, fault)),
         false => format!("{who}the API server would refuse the object"),
     }
@@ -90,7 +95,7 @@ fn refusal(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
 /// `, and Kustomization ns/name fails with it`, where one applies the object.
 fn consequence(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
     let applied =
-        view.applied_by().find(|(cluster, _)| fault.cluster.is_none_or(|own| std::ptr::eq(own, *cluster)));
+        view.appliers().find(|(cluster, _)| fault.cluster.is_none_or(|own| std::ptr::eq(own, *cluster)));
     match applied.filter(|(_, applied)| kinds::is_kustomization(&applied.id)) {
         Some((_, applied)) => format!(", and the apply of {} fails with it", applied.id),
         None => String::new(),
@@ -176,8 +181,8 @@ pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str> + Clo
     if let (Some(only), None) = (same.next(), same.next()) {
         return Some(only);
     }
-    let near = crate::text::suggest(word, names.clone())?;
-    let distance = |name: &str| crate::text::edit_distance(word, name, 2);
+    let near = crate::lang::text::suggest(word, names.clone())?;
+    let distance = |name: &str| crate::lang::text::edit_distance(word, name, 2);
     let least = distance(near)?;
     let mut nearest = names.filter(|name| distance(name) == Some(least));
     nearest.next().filter(|_| nearest.next().is_none())

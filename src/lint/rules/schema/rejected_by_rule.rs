@@ -2,10 +2,10 @@
 //! Source: apiextensions-apiserver `pkg/apiserver/schema/cel` (`x-kubernetes-validations`).
 
 use super::{faults, level, place, refusal, title};
+use crate::lang::yaml::Location;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::Unchecked;
 use crate::schema::Fault;
-use crate::yaml::Location;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

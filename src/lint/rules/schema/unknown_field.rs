@@ -4,14 +4,14 @@
 //! brings Kubernetes' own kinds into their Go types, Role and ClusterRole left out.
 
 use super::{dotted, faults, fields_of, is_key_of, level, nearest, of_versions, other_level, refusal, title};
+use crate::lang::yaml::edit::{Content, Operation};
+use crate::lang::yaml::{Dialect, EntryRef, NodeRef, Scalar};
 use crate::lint::metadata::{move_into, rename};
 use crate::lint::patches::Applier;
 use crate::lint::validity::Judged;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::Unchecked;
 use crate::schema::{Fault, Schema, TableKind, schema_at, table};
-use crate::yaml::edit::{Content, Operation};
-use crate::yaml::{Dialect, EntryRef, NodeRef, Scalar};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

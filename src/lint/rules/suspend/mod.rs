@@ -29,7 +29,7 @@ pub(super) fn suspended_objects<'v, 'a>(
 fn applied_objects<'a>(view: &ClusterView<'a>) -> FxHashMap<u32, Vec<&'a Effective>> {
     let mut found: FxHashMap<u32, Vec<&Effective>> = FxHashMap::default();
     for (member, object) in view.members() {
-        if let Some(by) = member.applied_by {
+        if let Some(by) = member.maker.kustomization() {
             found.entry(by).or_default().push(object);
         }
     }

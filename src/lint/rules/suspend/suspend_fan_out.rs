@@ -2,6 +2,7 @@
 //! Source: kustomize-controller `SetCommonMetadata`, kustomize commonAnnotations and patches;
 //! the proposal of an alternative suspend control.
 
+use crate::lang::yaml::FilePath;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use std::collections::BTreeMap;
 
@@ -19,12 +20,12 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let mut by_place: BTreeMap<(String, u32), Vec<_>> = BTreeMap::new();
+    let mut by_place: BTreeMap<(FilePath, u32), Vec<_>> = BTreeMap::new();
     for (object, suspension) in view.suspendable() {
         let entry = suspension.annotation.as_ref();
         let place = entry.and_then(|entry| entry.value.location().or_else(|| entry.key_location()));
         if let Some(place) = place {
-            by_place.entry((place.path.to_string(), place.start)).or_default().push((object, place));
+            by_place.entry((place.file.clone(), place.start)).or_default().push((object, place));
         }
     }
     for mut list in by_place.into_values().filter(|list| list.len() > 1) {

@@ -4,7 +4,9 @@
 
 use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::ObjectId;
 use crate::simulate::suspend::Dependants;
+use rustc_hash::FxHashSet;
 use std::cell::LazyCell;
 
 /// See the module.
@@ -22,11 +24,19 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let dependants = LazyCell::new(|| Dependants::of(view.world(), view.cluster));
+    let suspended: FxHashSet<&ObjectId> = suspended_objects(view)
+        .filter(|(_, suspension)| suspension.suspended == Some(true))
+        .map(|(object, _)| &object.id)
+        .collect();
     for (object, suspension) in suspended_objects(view) {
         if suspension.suspended != Some(true) || suspension.disabled.is_some() {
             continue;
         }
         for dependant in dependants.on(&object.id) {
+            // What is suspended itself waits for nothing.
+            if suspended.contains(&dependant.object.id) {
+                continue;
+            }
             let Some(location) = dependant.location.clone() else { continue };
             let (level, why) = if dependant.same_source {
                 (

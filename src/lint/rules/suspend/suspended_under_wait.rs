@@ -33,7 +33,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let member =
             view.cluster.find(&ApplyTarget::Local, id.group(), &id.kind, id.namespace.as_deref(), &id.name);
         let Some(parent) = member
-            .and_then(|member| member.applied_by)
+            .and_then(|member| member.maker.kustomization())
             .map(|index| &view.cluster.applied[index as usize])
             .filter(|parent| parent.id.name != id.name || parent.id.namespace != id.namespace)
         else {

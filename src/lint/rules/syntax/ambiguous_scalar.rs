@@ -2,11 +2,11 @@
 //! Source: go-yaml v2 and v3 `resolve.go`; the API machinery, kustomization files
 //! and Flux's substitution use v2, kustomize's builds use v3.
 
+use crate::lang::yaml::resolve::{json_value, timestamp_rfc3339};
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{Dialect, NodeRef, Scalar, ScalarStyle};
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::yaml::resolve::{json_value, timestamp_rfc3339};
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{Dialect, NodeRef, Scalar, ScalarStyle};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {

@@ -3,12 +3,14 @@
 //! (so `1` and `"1"` are one, `yes` and `true` are two); sigs.k8s.io/yaml
 //! `convertToJSONableObject` makes strings of go-yaml v2's keys, the last one wins.
 
+use crate::build::kustomize::FILE_NAMES;
+use crate::lang::text::counted;
+use crate::lang::yaml::resolve::{json_key, reads_as_string};
+use crate::lang::yaml::tape::TokenKind;
+use crate::lang::yaml::{Dialect, Node, NodeRef, Scalar, Source};
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::yaml::resolve::{json_key, reads_as_string};
-use crate::yaml::tape::TokenKind;
-use crate::yaml::{Dialect, Node, NodeRef, Scalar, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,20 +28,136 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Document(check),
 };
 
+/// Keys of a document that are named beside the first.
+const RELATED: usize = 8;
+
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     for source in view.sources {
-        let root = Node::Source(source.clone(), 0);
         let tokens = &source.document().tokens;
-        if tokens.is_empty() {
-            continue;
-        }
-        let is_object = ObjectId::of(root.get_ref()).is_some();
         let mut keys = Vec::new();
+        let mut found = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
             if token.kind == TokenKind::Mapping {
-                check_map(source, at as u32, is_object, &mut keys, report);
+                check_map(source, at as u32, &mut keys, &mut found);
             }
         }
+        // One finding for what one reader makes of a document.
+        let (same, other): (Vec<Again>, Vec<Again>) = found.into_iter().partition(|again| again.same_text);
+        tell_same(view, source, &same, report);
+        tell_other(source, &other, report);
+    }
+}
+
+/// A key that stands in its map before.
+struct Again {
+    /// The map's token.
+    map: u32,
+    first: u32,
+    key: u32,
+    same_text: bool,
+}
+
+/// Who reads a document, and what becomes of it there.
+enum Reader {
+    /// kustomize refuses it, in these words.
+    Build(String),
+    /// kustomize or Helm keeps the last one.
+    KeepsLast(&'static str),
+    /// An object that no build here takes in.
+    Nobody,
+    /// Something else.
+    Unknown,
+}
+
+fn reader(view: &DocumentView<'_>, source: &Arc<Source>) -> Reader {
+    let name = view.file.path.rsplit('/').next().unwrap_or_default();
+    let id = ObjectId::of(Node::Source(source.clone(), 0).get_ref());
+    let is_build_file = |id: &ObjectId| id.group() == "kustomize.config.k8s.io";
+    if FILE_NAMES.contains(&name) || id.as_ref().is_some_and(is_build_file) {
+        return Reader::KeepsLast("kustomize reads its own files with the last value: the first one is lost");
+    }
+    if name == "Chart.yaml" {
+        return Reader::KeepsLast("Helm keeps the last value only");
+    }
+    if id.is_none() {
+        return Reader::Unknown;
+    }
+    if let Some(broken) = super::yaml_syntax::broken_builds(view) {
+        return Reader::Build(format!("kustomize refuses the document: {broken}"));
+    }
+    match view.beyond().world.has_entry {
+        true => Reader::Nobody,
+        false => {
+            Reader::Build("kustomize refuses the document, and a build that takes it in fails".to_owned())
+        }
+    }
+}
+
+/// The keys that kustomize takes for the same.
+fn tell_same(view: &DocumentView<'_>, source: &Arc<Source>, all: &[Again], report: &mut Reporter<'_>) {
+    let Some(lead) = all.first() else { return };
+    let node = |token: u32| NodeRef::Source(source, token);
+    let text = |again: &Again| node(again.key).text().map(|text| clipped(&text, 40)).unwrap_or_default();
+    let at_root = |name: &str| {
+        all.iter().any(|again| again.map == 0 && node(again.key).text().as_deref() == Some(name))
+    };
+    // The root is first, and its keys are in order.
+    let is_unparted = lead.map == 0 && at_root("apiVersion") && at_root("kind");
+    let Some(location) = node(lead.key).location() else { return };
+    let rest: Vec<&Again> = all.iter().skip(1).collect();
+    let (title, help) = if is_unparted {
+        let lines = source.stream.lines();
+        let (line, _) = lines.position(&source.stream.text, location.start);
+        (
+            format!("a `---` is missing before line {line}"),
+            "put a `---` line before it: another object begins here",
+        )
+    } else if rest.is_empty() {
+        (format!("key `{}` is written twice", text(lead)), "remove one of the two")
+    } else {
+        let more = counted(rest.len(), "other");
+        (format!("key `{}` and {more} are written twice", text(lead)), "remove one of each two")
+    };
+    let finding = report.report(location, title);
+    match reader(view, source) {
+        Reader::Build(why) => finding.why(why),
+        Reader::KeepsLast(why) => finding.level(Level::Warning).why(why),
+        Reader::Nobody => {
+            finding.level(Level::Warning).why("kustomize refuses the document; no build here takes it in")
+        }
+        Reader::Unknown => {
+            finding.level(Level::Warning).why("readers that accept it keep the last value only")
+        }
+    };
+    finding.help(help).label("the same key again").field(String::new(), text(lead));
+    if let Some(earlier) = node(lead.first).location() {
+        finding.related("the first one is here", earlier);
+    }
+    for again in rest.iter().filter(|_| !is_unparted).take(RELATED) {
+        if let Some(place) = node(again.key).location() {
+            finding.related(format!("`{}` again", text(again)), place);
+        }
+    }
+}
+
+/// The keys that only the API machinery takes for the same.
+fn tell_other(source: &Arc<Source>, all: &[Again], report: &mut Reporter<'_>) {
+    for again in all {
+        let node = NodeRef::Source(source, again.key);
+        let Some(text) = node.text() else { continue };
+        let (Some(location), Some(earlier)) =
+            (node.location(), NodeRef::Source(source, again.first).location())
+        else {
+            continue;
+        };
+        report
+            .report(location, format!("key `{}` is an earlier key in other words", clipped(&text, 40)))
+            .level(Level::Warning)
+            .why("the API machinery reads both as one key and keeps the last value only")
+            .help("remove one of the two")
+            .label("the same key again")
+            .related("the first one is here", earlier)
+            .field(String::new(), text.into_owned());
     }
 }
 
@@ -47,9 +165,8 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
 fn check_map<'s>(
     source: &'s Arc<Source>,
     map: u32,
-    is_object: bool,
     keys: &mut Vec<(u32, Cow<'s, str>)>,
-    report: &mut Reporter<'_>,
+    all: &mut Vec<Again>,
 ) {
     let document = source.document();
     let tokens = &document.tokens;
@@ -88,34 +205,9 @@ fn check_map<'s>(
             }
         });
     }
-    for (first, key, same_text) in found {
-        let node = NodeRef::Source(source, key);
-        let Some(text) = node.text() else { continue };
-        let (Some(location), Some(earlier)) = (node.location(), NodeRef::Source(source, first).location())
-        else {
-            continue;
-        };
-        let key = clipped(&text, 40);
-        let finding = if same_text {
-            report.report(location, format!("key `{key}` is written twice"))
-        } else {
-            report.report(location, format!("key `{key}` is an earlier key in other words"))
-        };
-        if same_text && is_object {
-            finding.why("kustomize refuses the document, and the build of its directory fails");
-        } else {
-            finding.level(Level::Warning).why(if same_text {
-                "readers that accept it keep the last value only"
-            } else {
-                "the API machinery reads both as one key and keeps the last value only"
-            });
-        }
-        finding
-            .help("remove one of the two")
-            .label("the same key again")
-            .related("the first one is here", earlier)
-            .field(String::new(), text.into_owned());
-    }
+    // In the order of the text, so that what is told first is what is read first.
+    found.sort_by_key(|(_, key, _)| *key);
+    all.extend(found.into_iter().map(|(first, key, same_text)| Again { map, first, key, same_text }));
 }
 
 /// Calls `found` with each key that stands in the list before, and where first.

@@ -2,10 +2,10 @@
 //! Source: go-yaml's reader (`readerc.go`) takes UTF-8, and UTF-16 with a byte
 //! order mark; kustomize fails the whole build on anything else.
 
+use crate::files::{Content, DOCUMENT_LIMIT, SIZE_LIMIT, Unreadable};
+use crate::lang::text::counted;
+use crate::lang::yaml::Location;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::repo::{Content, DOCUMENT_LIMIT, SIZE_LIMIT, Unreadable};
-use crate::text::counted;
-use crate::yaml::Location;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
-    let whole = Location { path: view.file.path.clone(), start: 0, end: 0, via: Vec::new() };
+    let whole = Location { file: view.file.name(), start: 0, end: 0, via: Vec::new() };
     match view.blob().map(|blob| blob.content()) {
         Ok(Content::Undecodable(fault)) => {
             let start = fault.offset as u32;

@@ -2,13 +2,13 @@
 //! Source: kustomize `api/resource/factory.go` (MalformedYAMLError), which fails
 //! the whole build of a directory.
 
+use crate::lang::text::counted;
+use crate::lang::yaml::{Location, Stream, SyntaxErrorKind};
 use crate::lint::rules::build::held_back;
 use crate::lint::rules::reference::listed;
 use crate::lint::{Check, ClusterView, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
-use crate::text::counted;
 use crate::world::Applied;
-use crate::yaml::{Location, Stream, SyntaxErrorKind};
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -37,7 +37,7 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
         let is_object = broken.is_some() || looks_like_an_object(stream, error.document);
         let end = stream.text[error.offset as usize..].chars().next().map_or(0, char::len_utf8);
         let location = Location {
-            path: view.file.path.clone(),
+            file: view.file.name(),
             start: error.offset,
             end: error.offset + end as u32,
             via: Vec::new(),
@@ -86,14 +86,14 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// What fails in which builds because of the file, in words.
-fn broken_builds(view: &DocumentView<'_>) -> Option<String> {
+pub(super) fn broken_builds(view: &DocumentView<'_>) -> Option<String> {
     let context = view.beyond();
     let mut names: Vec<String> = Vec::new();
     let mut held = 0;
     for cluster in &context.world.clusters {
         let fails = |applied: &Applied| {
             applied.outcome.failures().iter().any(|failure| {
-                failure.location.as_ref().is_some_and(|location| location.path == view.file.path)
+                failure.location.as_ref().is_some_and(|location| location.file == view.file.name())
             })
         };
         let failing = cluster.applied.iter().enumerate().filter(|(_, applied)| fails(applied));

@@ -3,9 +3,9 @@
 
 pub(crate) mod generated;
 
-use forebay::internals::kustomize::{self, Memo, Options};
-use forebay::internals::repo::{FileTree, Snapshot, Store};
-use forebay::internals::yaml::emit;
+use forebay::internals::build::kustomize::{self, Memo, Options};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::emit;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub(crate) fn forebay(files: &Files) -> Result<String, (String, String)> {
     let bytes = files.iter().map(|(path, text)| (path.as_str(), text.clone().into_bytes()));
     let snapshot = Arc::new(Snapshot::memory(bytes, Arc::new(Store::default())));
     let tree = FileTree::root(snapshot.clone());
-    let place = |location: Option<&forebay::internals::yaml::Location>| match location {
-        Some(location) => format!("{}:{}", location.path, snapshot.positions(location).0.0),
+    let place = |location: Option<&forebay::internals::lang::yaml::Location>| match location {
+        Some(location) => format!("{}:{}", location.file, snapshot.positions(location).0.0),
         None => "nowhere".to_owned(),
     };
     let build = kustomize::build(&tree, "", &Options::command_line(), &Memo::default())

@@ -1,0 +1,621 @@
+//! Strategic merge, step by step as kustomize does it, with its quirks.
+//!
+//! Mirrors `kyaml/yaml/merge2`, `kyaml/yaml/walk` and the element setters of
+//! `kyaml/yaml/fns.go`, with lists growing at their front.
+
+use super::error::{BuildError, Class, Result};
+use super::nodes::{self, Kind, Tag};
+use super::schema::{Schema, Schemas};
+use crate::lang::yaml::{Entry, Node, NodeRef, Value};
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+/// Values that the patches of one kustomization walk over, those that a patch leaves
+/// as they are included: each patch walks over its whole object, so that many patches
+/// of a large object would take hours. No real repository came to 100,000.
+pub(super) const WALK_LIMIT: u64 = 5_000_000;
+
+/// Merge a patch into an object; `None` when nothing is left of it. What the
+/// patch doesn't change keeps its nodes. `walked` counts towards [`WALK_LIMIT`].
+pub(super) fn merge(
+    schemas: &Schemas,
+    object: &Node,
+    patch: &Node,
+    walked: &mut u64,
+) -> Result<Option<Node>> {
+    let merger = Merger { schemas, walked: Cell::new(*walked) };
+    let merged = merger.walk(Some(object.get_ref()), patch.get_ref(), false, Schema::Unknown);
+    *walked = merger.walked.get();
+    merged
+}
+
+struct Merger<'s> {
+    schemas: &'s Schemas,
+    walked: Cell<u64>,
+}
+
+/// The directive of a patch's map or list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directive {
+    Merge,
+    Replace,
+    Delete,
+}
+
+const DIRECTIVE: &str = "$patch";
+
+/// Whether a patch's map says that it replaces its target.
+pub(super) fn is_replacement(patch: NodeRef<'_>) -> bool {
+    patch.get(DIRECTIVE).is_some_and(|directive| nodes::text(directive) == "replace")
+}
+
+fn directive_of(value: NodeRef<'_>) -> Result<Directive> {
+    match &*nodes::text(value) {
+        "merge" => Ok(Directive::Merge),
+        "replace" => Ok(Directive::Replace),
+        "delete" => Ok(Directive::Delete),
+        other => {
+            let message = format!("`$patch` must be merge, replace or delete, not `{other}`");
+            Err(BuildError::at(Class::PatchApply, message, value))
+        }
+    }
+}
+
+/// The directive of a map, and the map without it.
+fn map_directive(patch: NodeRef<'_>) -> Result<(Directive, Node)> {
+    let mut node = patch.to_node();
+    match patch.get(DIRECTIVE) {
+        None => Ok((Directive::Merge, node)),
+        Some(value) => {
+            let directive = directive_of(value)?;
+            node.remove(DIRECTIVE);
+            Ok((directive, node))
+        }
+    }
+}
+
+/// The directive of a list: an item that is nothing else. The list comes back
+/// without such items.
+fn list_directive(patch: NodeRef<'_>) -> Result<(Directive, Vec<Node>)> {
+    let mut items: Vec<Node> = patch.items().map(NodeRef::to_node).collect();
+    let marked = patch.items().find_map(|item| Some((item, item.is_map().then(|| item.get(DIRECTIVE))??)));
+    let Some((_, value)) = marked.filter(|(item, _)| item.entries().count() == 1) else {
+        return Ok((Directive::Merge, items));
+    };
+    let directive = directive_of(value)?;
+    set_element(&mut items, None, &[DIRECTIVE], &[nodes::text(value).into_owned()]);
+    Ok((directive, items))
+}
+
+fn wrong_kind(dest: NodeRef<'_>, patch: NodeRef<'_>) -> Box<BuildError> {
+    let name = |node| match nodes::kind(Some(node)) {
+        Kind::Map => "a map",
+        Kind::Seq => "a list",
+        Kind::Scalar | Kind::Null => "a scalar",
+    };
+    let message = format!("this patch has {} where its target has {}", name(patch), name(dest));
+    BuildError::at(Class::PatchApply, message, patch).related("the target's", dest.location())
+}
+
+impl Merger<'_> {
+    /// Count a value.
+    fn step(&self, value: NodeRef<'_>) -> Result<()> {
+        self.walked.set(self.walked.get() + 1);
+        if self.walked.get() <= WALK_LIMIT {
+            return Ok(());
+        }
+        let message = format!("the patches of this kustomization walk over more than {WALK_LIMIT} values");
+        Err(BuildError::at(Class::Limit, message, value))
+    }
+
+    /// Merge `patch` into `dest`. `same` says that both are one node, which kyaml
+    /// walks when it adds what the destination doesn't have.
+    fn walk(
+        &self,
+        dest: Option<NodeRef<'_>>,
+        patch: NodeRef<'_>,
+        same: bool,
+        schema: Schema<'_>,
+    ) -> Result<Option<Node>> {
+        let (dest_kind, patch_kind) = (nodes::kind(dest), nodes::kind(Some(patch)));
+        if let Some(dest) = dest
+            && dest_kind != Kind::Null
+            && patch_kind != Kind::Null
+            && dest_kind != patch_kind
+        {
+            return Err(wrong_kind(dest, patch));
+        }
+        let schema = schema
+            .or_else(|| dest.map_or(Schema::Unknown, |dest| self.schemas.of_object(dest)))
+            .or_else(|| self.schemas.of_object(patch));
+        let kind = if dest_kind == Kind::Null { patch_kind } else { dest_kind };
+        if patch_kind == Kind::Null {
+            return Ok(None);
+        }
+        match kind {
+            Kind::Null => Ok(None),
+            Kind::Scalar => Ok(Some(patch.to_node())),
+            Kind::Seq => match schema.merge_keys() {
+                None => Ok(Some(patch.to_node())),
+                Some(keys) => {
+                    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                    self.walk_list(dest.filter(|_| dest_kind != Kind::Null), patch, same, schema, &keys)
+                }
+            },
+            Kind::Map => match dest.filter(|_| dest_kind != Kind::Null) {
+                None => {
+                    let (directive, patch) = match map_directive(patch) {
+                        Ok(found) => found,
+                        // An unknown directive stays an ordinary field here.
+                        Err(_) => (Directive::Merge, patch.to_node()),
+                    };
+                    if directive == Directive::Delete {
+                        return Ok(None);
+                    }
+                    self.walk_map(patch.get_ref(), patch.get_ref(), true, schema).map(Some)
+                }
+                Some(dest) => {
+                    let (directive, patch) = map_directive(patch)?;
+                    match directive {
+                        Directive::Delete => Ok(None),
+                        Directive::Replace => {
+                            self.walk_map(patch.get_ref(), patch.get_ref(), true, schema).map(Some)
+                        }
+                        Directive::Merge if same => {
+                            self.walk_map(patch.get_ref(), patch.get_ref(), true, schema).map(Some)
+                        }
+                        Directive::Merge => self.walk_map(dest, patch.get_ref(), false, schema).map(Some),
+                    }
+                }
+            },
+        }
+    }
+
+    fn walk_map(
+        &self,
+        dest: NodeRef<'_>,
+        patch: NodeRef<'_>,
+        same: bool,
+        schema: Schema<'_>,
+    ) -> Result<Node> {
+        let mut changes: Vec<(String, Option<Node>)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for entry in dest.entries() {
+            self.step(entry.value)?;
+            if !seen.insert(entry.key.clone()) {
+                continue;
+            }
+            let field = schema.field(&entry.key);
+            let change = match patch.get(&entry.key) {
+                None => self.settle(entry.value, field)?,
+                Some(value) => {
+                    let result = self.walk(Some(entry.value), value, same, field)?;
+                    match result {
+                        None => Change::Clear,
+                        Some(node) => {
+                            let node = nodes::settled(entry.value, node);
+                            if node.is(&entry.value.to_node()) { Change::None } else { Change::Set(node) }
+                        }
+                    }
+                }
+            };
+            match change {
+                Change::None => {}
+                Change::Clear => changes.push((entry.key.into_owned(), None)),
+                Change::Set(node) => changes.push((entry.key.into_owned(), Some(node))),
+            }
+        }
+        let mut result = dest.to_node();
+        if !same && dest.entries().next().is_none() {
+            result = nodes::restyled(result, nodes::style(patch));
+        }
+        let mut added: Vec<Entry> = Vec::new();
+        if !same {
+            for entry in patch.entries().filter(|entry| dest.get(&entry.key).is_none()) {
+                let field = schema.field(&entry.key);
+                if let Some(value) = self.walk(None, entry.value, false, field)? {
+                    added.push(Entry { key: entry.key_node.to_node(), value });
+                }
+            }
+        }
+        if changes.is_empty() && added.is_empty() {
+            return Ok(result);
+        }
+        let Some(entries) = result.make_map() else { return Ok(result) };
+        for (key, change) in changes {
+            let Some(at) = entries.iter().position(|entry| entry.key_text() == key) else { continue };
+            match change {
+                None => drop(entries.remove(at)),
+                Some(value) => entries[at].value = value,
+            }
+        }
+        entries.append(&mut added);
+        Ok(result)
+    }
+
+    /// Walk what only the destination has: fields without a value vanish, written
+    /// nulls lose their tag, texts of transformers get quotes, lists that merge by
+    /// key are put in order.
+    fn settle(&self, dest: NodeRef<'_>, schema: Schema<'_>) -> Result<Change> {
+        match nodes::kind(Some(dest)) {
+            Kind::Null => match &*nodes::text(dest) {
+                "" => Ok(Change::Clear),
+                text => Ok(Change::Set(Node::scalar(Value::Plain(text.into()), dest.location()))),
+            },
+            Kind::Scalar => Ok(nodes::quoted_in_merge(dest).map_or(Change::None, Change::Set)),
+            Kind::Seq => {
+                let Some(keys) = schema.merge_keys() else { return Ok(Change::None) };
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                let keys = &keys[..];
+                let elements = schema.elements();
+                if self.is_settled(dest, keys, elements)? {
+                    return Ok(Change::None);
+                }
+                let items: Vec<Node> = dest.items().map(NodeRef::to_node).collect();
+                let merged = self.merge_elements(items, None, false, elements, keys)?;
+                Ok(Change::Set(nodes::list_like(merged, dest)))
+            }
+            Kind::Map => {
+                let schema = schema.or_else(|| self.schemas.of_object(dest));
+                let mut changes = Vec::new();
+                for entry in dest.entries() {
+                    self.step(entry.value)?;
+                    let field = schema.field(&entry.key);
+                    match self.settle(entry.value, field)? {
+                        Change::None => {}
+                        Change::Clear => changes.push((entry.key.into_owned(), None)),
+                        Change::Set(node) => changes.push((entry.key.into_owned(), Some(node))),
+                    }
+                }
+                if changes.is_empty() {
+                    return Ok(Change::None);
+                }
+                let mut node = dest.to_node();
+                for (key, change) in changes {
+                    match change {
+                        None => drop(node.remove(&key)),
+                        Some(value) => {
+                            if let Some(field) = node.get_mut(&key) {
+                                *field = value;
+                            }
+                        }
+                    }
+                }
+                Ok(Change::Set(node))
+            }
+        }
+    }
+
+    /// Whether merging a list with nothing leaves it as it is: every element has a
+    /// key of its own and no element changes.
+    fn is_settled(&self, list: NodeRef<'_>, keys: &[&str], elements: Schema<'_>) -> Result<bool> {
+        let mut seen = BTreeSet::new();
+        for item in list.items() {
+            self.step(item)?;
+            let key = match keys {
+                [""] => nodes::is_string(item).then(|| nodes::text(item)),
+                [key, rest @ ..] if item.is_map() => {
+                    let plain = rest.iter().all(|key| item.get(key).is_none());
+                    Some(nodes::field_text(item, key)).filter(|_| plain)
+                }
+                _ => None,
+            };
+            match key {
+                Some(key) if !key.is_empty() && seen.insert(key.to_string()) => {}
+                _ => return Ok(false),
+            }
+            if item.is_map() && !matches!(self.settle(item, elements)?, Change::None) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn walk_list(
+        &self,
+        dest: Option<NodeRef<'_>>,
+        patch: NodeRef<'_>,
+        same: bool,
+        schema: Schema<'_>,
+        keys: &[&str],
+    ) -> Result<Option<Node>> {
+        let elements = schema.elements();
+        let items = |node: NodeRef<'_>| node.items().map(NodeRef::to_node).collect::<Vec<Node>>();
+        let (place, merged) = match dest {
+            None => (patch, self.merge_elements(items(patch), None, true, elements, keys)?),
+            Some(dest) => {
+                let (directive, patch_items) = list_directive(patch)?;
+                match directive {
+                    Directive::Delete => return Ok(None),
+                    Directive::Replace => {
+                        (patch, self.merge_elements(patch_items, None, true, elements, keys)?)
+                    }
+                    Directive::Merge if same => {
+                        (patch, self.merge_elements(patch_items, None, true, elements, keys)?)
+                    }
+                    Directive::Merge => {
+                        (dest, self.merge_elements(items(dest), Some(patch_items), false, elements, keys)?)
+                    }
+                }
+            }
+        };
+        let unchanged = merged.len() == place.items().count()
+            && merged.iter().zip(place.items()).all(|(new, old)| new.is(&old.to_node()));
+        if unchanged {
+            return Ok(Some(place.to_node()));
+        }
+        Ok(Some(nodes::list_like(merged, place)))
+    }
+
+    /// Merge the elements of a list by their keys. Without a patch the destination
+    /// is walked alone, or (`same`) with itself as the patch.
+    fn merge_elements(
+        &self,
+        mut dest: Vec<Node>,
+        patch: Option<Vec<Node>>,
+        same: bool,
+        elements: Schema<'_>,
+        keys: &[&str],
+    ) -> Result<Vec<Node>> {
+        let scalars = keys == [""];
+        let mut tuples: Vec<Vec<String>> = Vec::new();
+        for item in patch.iter().flatten().chain(&dest) {
+            let tuple: Vec<String> = if scalars {
+                vec![nodes::text(item.get_ref()).into_owned()]
+            } else {
+                keys.iter().map(|key| key_text(item.get_ref(), key)).collect()
+            };
+            if !tuples.contains(&tuple) {
+                tuples.push(tuple);
+            }
+        }
+        if keys.len() > 1 {
+            unify(&mut tuples);
+        }
+        let valid_keys: Vec<&str> = if scalars {
+            vec![""]
+        } else {
+            let used = |at: &usize| tuples.iter().any(|tuple| !tuple[*at].is_empty());
+            let valid: Vec<&str> = (0..keys.len()).filter(used).map(|at| keys[at]).collect();
+            if valid.is_empty() { keys.to_vec() } else { valid }
+        };
+        let mut merged: Vec<Node> = Vec::new();
+        for tuple in &tuples {
+            let values: Vec<String> = keys
+                .iter()
+                .zip(tuple)
+                .filter(|(key, _)| valid_keys.contains(key))
+                .map(|(_, value)| value.clone())
+                .collect();
+            let dest_item = find_element(&dest, &valid_keys, &values).map(|at| dest[at].clone());
+            let patch_item = match &patch {
+                Some(patch) => find_element(patch, &valid_keys, &values).map(|at| patch[at].clone()),
+                None if same => dest_item.clone(),
+                None => None,
+            };
+            let result = match (&dest_item, &patch_item) {
+                (None, None) => None,
+                (Some(item), None) => match self.settle(item.get_ref(), elements)? {
+                    Change::None => Some(item.clone()),
+                    Change::Clear => None,
+                    Change::Set(node) => Some(node),
+                },
+                (dest_item, Some(patch_item)) => {
+                    self.walk(dest_item.as_ref().map(Node::get_ref), patch_item.get_ref(), same, elements)?
+                }
+            };
+            let Some(mut result) = result.filter(|node| !is_null_or_empty_map(node.get_ref())) else {
+                set_element(&mut dest, None, &valid_keys, &values);
+                continue;
+            };
+            for (key, value) in valid_keys.iter().zip(&values) {
+                if value.is_empty() {
+                    continue;
+                }
+                if !result.get_ref().is_map() {
+                    let old = result.get_ref();
+                    if !nodes::is_string(old) || nodes::text(old) != value.as_str() {
+                        let value = nodes::overwrite(Some(old), value, Tag::Untagged);
+                        result = Node::scalar(value, old.location());
+                    }
+                } else if result.get_ref().get(key).is_none() {
+                    nodes::set_entry(
+                        &mut result,
+                        key,
+                        Node::scalar(Value::Plain(value.as_str().into()), None),
+                        None,
+                    );
+                }
+            }
+            // kyaml merges in place: the destination's element is the result, unless
+            // the patch replaces it.
+            let replaced = !same && patch_item.as_ref().is_some_and(|item| is_replacement(item.get_ref()));
+            if let Some(item) = &dest_item
+                && item.get_ref().is_map()
+                && !replaced
+                && let Some(at) = dest.iter().position(|known| known.is(item))
+            {
+                dest[at] = result.clone();
+            }
+            set_element(&mut merged, Some(&result), &valid_keys, &values);
+        }
+        if tuples.is_empty() {
+            return Ok(dest);
+        }
+        append_elements(&mut merged, &dest, &valid_keys);
+        Ok(merged)
+    }
+}
+
+/// What walking a part that the patch doesn't mention does to it.
+enum Change {
+    None,
+    Clear,
+    Set(Node),
+}
+
+/// Tuples that share a component and differ only where one is empty become one.
+/// A tuple is compared as it was before it met the others, so one that fits
+/// several brings the last of them into its place.
+fn unify(tuples: &mut [Vec<String>]) {
+    for i in 0..tuples.len() {
+        let first = tuples[i].clone();
+        for j in 0..tuples.len() {
+            if let Some(unified) = unified(&first, &tuples[j]) {
+                tuples[i].clone_from(&unified);
+                tuples[j] = unified;
+            }
+        }
+    }
+}
+
+fn unified(a: &[String], b: &[String]) -> Option<Vec<String>> {
+    let mut common = false;
+    let mut result = Vec::new();
+    for (left, right) in a.iter().zip(b) {
+        if left == right {
+            common = true;
+            result.push(left.clone());
+        } else if left.is_empty() || right.is_empty() {
+            result.push(if left.is_empty() { right.clone() } else { left.clone() });
+        } else {
+            return None;
+        }
+    }
+    common.then_some(result)
+}
+
+/// The text of a key field, empty where it is absent or empty.
+fn key_text(item: NodeRef<'_>, key: &str) -> String {
+    match item.is_map().then(|| item.get(key)).flatten() {
+        Some(value) if !nodes::is_empty(Some(value)) => nodes::text(value).into_owned(),
+        _ => String::new(),
+    }
+}
+
+fn is_null_or_empty_map(node: NodeRef<'_>) -> bool {
+    nodes::is_null(node) || node.is_map() && node.entries().next().is_none()
+}
+
+/// The first element with these values; of the keys only those with a value
+/// count, unless none has one.
+fn find_element(items: &[Node], keys: &[&str], values: &[String]) -> Option<usize> {
+    if keys == [""] {
+        return items.iter().position(|item| nodes::text(item.get_ref()) == values[0].as_str());
+    }
+    let given: Vec<(&str, &String)> =
+        keys.iter().copied().zip(values).filter(|(_, value)| !value.is_empty()).collect();
+    let wanted = if given.is_empty() { keys.iter().copied().zip(values).collect() } else { given };
+    items.iter().position(|item| {
+        let item = item.get_ref();
+        item.is_map()
+            && wanted.iter().all(|(key, value)| {
+                item.entries().any(|entry| entry.key == *key && nodes::text(entry.value) == value.as_str())
+            })
+    })
+}
+
+/// Replace or append an element, or with `None` delete it.
+///
+/// Mirrors `ElementSetter`, which drops nulls and empty maps on its way. With
+/// fewer values than keys the last key that has one decides for the rest, and
+/// without any value every other element is dropped.
+fn set_element(items: &mut Vec<Node>, element: Option<&Node>, keys: &[&str], values: &[String]) {
+    let for_maps = keys.first().is_some_and(|key| !key.is_empty())
+        && values.first().is_some_and(|value| !value.is_empty());
+    let mut found = false;
+    let mut kept = Vec::with_capacity(items.len() + 1);
+    for item in items.drain(..) {
+        let node = item.get_ref();
+        if is_null_or_empty_map(node) {
+            continue;
+        }
+        if for_maps && !node.is_map() {
+            kept.push(item);
+            continue;
+        }
+        let mut matched = None;
+        for (at, key) in keys.iter().enumerate() {
+            if let Some(value) = values.get(at) {
+                matched = Some(field_matches(node, key, value));
+            }
+            if matched != Some(true) {
+                break;
+            }
+        }
+        if matched != Some(true) {
+            if !values.is_empty() {
+                kept.push(item);
+            }
+            continue;
+        }
+        found = true;
+        if let Some(element) = element {
+            kept.push(element.clone());
+        }
+    }
+    if let Some(element) = element
+        && !found
+        && !nodes::is_null(element.get_ref())
+    {
+        kept.push(element.clone());
+    }
+    *items = kept;
+}
+
+/// Mirrors `FieldMatcher` with a `StringValue`: an empty one asks only for the
+/// field; an empty name compares the scalar itself.
+fn field_matches(node: NodeRef<'_>, key: &str, value: &str) -> bool {
+    if key.is_empty() {
+        return nodes::text(node) == value;
+    }
+    node.entries().any(|entry| entry.key == key && (value.is_empty() || nodes::text(entry.value) == value))
+}
+
+/// Set each element of `source` into `items`.
+///
+/// Mirrors `appendListNode`.
+fn append_elements(items: &mut Vec<Node>, source: &[Node], keys: &[&str]) {
+    for element in source {
+        if keys[0].is_empty() {
+            let value = nodes::text(element.get_ref()).into_owned();
+            set_element(items, Some(element), &[""], &[value]);
+            continue;
+        }
+        let mut values = Vec::new();
+        for key in keys {
+            match element.get_ref().get(key) {
+                None => items.push(element.clone()),
+                Some(value) => values.push(nodes::text(value).into_owned()),
+            }
+        }
+        if keys.len() > 1 {
+            set_element(items, None, keys, &values);
+        }
+        set_element(items, Some(element), keys, &values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lang::yaml::parse_nodes;
+
+    fn node(text: &str) -> Node {
+        parse_nodes("a.yaml", text).remove(0)
+    }
+
+    #[test]
+    fn what_patches_walk_over_is_limited_aloud() {
+        let schemas = Schemas::default();
+        let (object, patch) = (node("a: {b: 1, c: [d, e]}\n"), node("a: {b: 2}\n"));
+        let mut walked = 0;
+        assert!(merge(&schemas, &object, &patch, &mut walked).is_ok_and(|merged| merged.is_some()));
+        assert_eq!(walked, 3, "`a`, `a.b`, `a.c`");
+        walked = WALK_LIMIT - 3;
+        assert!(merge(&schemas, &object, &patch, &mut walked).is_ok());
+        let error = merge(&schemas, &object, &patch, &mut walked).expect_err("that is too much");
+        assert_eq!(error.class, Class::Limit);
+        assert!(error.message.contains("more than 5000000 values"), "{}", error.message);
+    }
+}

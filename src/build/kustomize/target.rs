@@ -1,0 +1,712 @@
+//! The recursion of a build: what a level accumulates and in which order its
+//! parts run.
+//!
+//! Mirrors `api/internal/target/kusttarget.go` and `api/krusty/kustomizer.go`.
+
+use super::builder::{
+    Accumulated, Accumulator, Base, Builder, Level, LoadRestriction, Memo, Record, Refused, Target,
+    documents_of, require_unique, start_of, too_large,
+};
+use super::config::Config;
+use super::decode::{Decoder, Dropped, Text};
+use super::error::{BuildError, Class, Omitted, Result};
+use super::file::{self, FILE_NAMES, Kustomization};
+use super::load::{self, Place};
+use super::nodes;
+use super::order::{self, Order};
+use super::resource::{Resource, Role};
+use super::schema::Schemas;
+use super::tree::{Found, Links, TreeFile, find};
+use super::{
+    Build, OUTPUT_LIMIT, Warning, WarningKind, generate, nameref, patch, plugin, replacement, trace,
+    transform, vars,
+};
+use crate::files::{self, FileTree};
+use crate::lang::yaml::{FilePath, Location, Node, Sizes, Via, ViaKind};
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+/// How to build.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which files a kustomization may name.
+    pub load_restriction: LoadRestriction,
+    /// What happens at symbolic links.
+    pub links: Links,
+    /// The output's order where the root file has no `sortOptions`.
+    pub order: Order,
+    /// How the root file is read.
+    pub root: RootFile,
+    /// Leave out what can't be read or isn't there, and go on: a view of what is
+    /// refused as a whole. [`Build::left_out`] has what was left out.
+    pub best_effort: bool,
+}
+
+impl Options {
+    /// As `kustomize build --load-restrictor LoadRestrictionsNone` does.
+    pub fn command_line() -> Options {
+        Options {
+            load_restriction: LoadRestriction::None,
+            links: Links::Follow,
+            order: Order::Legacy,
+            root: RootFile::Strict,
+            best_effort: false,
+        }
+    }
+}
+
+/// How the root file is read.
+#[derive(Clone, Debug)]
+pub enum RootFile {
+    /// As it is, unknown fields being errors.
+    Strict,
+    /// As Flux rewrites it: unknown fields dropped, fields injected.
+    Rewritten(Box<Rewrite>),
+}
+
+/// What Flux writes into the root file. Values are nodes of the Flux object, so
+/// that what they set is located there.
+///
+/// Mirrors `fluxcd/pkg/kustomize/kustomize_generator.go` (`WriteFile`).
+#[derive(Clone, Debug, Default)]
+pub struct Rewrite {
+    /// Paths of the resources where the directory has no kustomization file.
+    pub generated: Option<Vec<String>>,
+    /// `spec.targetNamespace`; replaces the file's.
+    pub namespace: Option<Node>,
+    /// `spec.namePrefix`; replaces the file's.
+    pub name_prefix: Option<Node>,
+    /// `spec.nameSuffix`; replaces the file's.
+    pub name_suffix: Option<Node>,
+    /// `spec.patches`; come after the file's.
+    pub patches: Option<Node>,
+    /// Entries of `spec.components` that are to be used; come after the file's.
+    pub components: Vec<Node>,
+    /// `spec.images`; replace the fields of the file's entry of the same name.
+    pub images: Option<Node>,
+    /// `spec.buildMetadata`; replaces the file's.
+    pub build_metadata: Option<Node>,
+}
+
+/// Levels below each other that are followed.
+const DEPTH_LIMIT: usize = 24;
+/// Directories that one build may go through, each as often as it is named.
+const VISIT_LIMIT: usize = 100_000;
+
+/// The directories that are being built, innermost first.
+#[derive(Clone, Copy)]
+pub(super) struct Chain<'c> {
+    directory: &'c str,
+    up: Option<&'c Chain<'c>>,
+    depth: usize,
+}
+
+impl Chain<'_> {
+    /// A directory on the chain that is the candidate or lies below it.
+    fn visited(&self, candidate: &str) -> Option<&str> {
+        let below = candidate.is_empty()
+            || self.directory == candidate
+            || self.directory.strip_prefix(candidate).is_some_and(|rest| rest.starts_with('/'));
+        if below { Some(self.directory) } else { self.up.and_then(|up| up.visited(candidate)) }
+    }
+}
+
+/// See [`super::build_noting`].
+pub(super) fn build(
+    tree: &FileTree,
+    dir: &str,
+    options: &Options,
+    memo: &Memo,
+    read: &mut BTreeSet<FilePath>,
+) -> Result<Build> {
+    let mut builder = Builder {
+        tree,
+        tree_key: tree.key().into(),
+        memo,
+        restriction: options.load_restriction,
+        links: options.links,
+        best_effort: options.best_effort,
+        record: Record::default(),
+        visits: 0,
+        copied: 0,
+        schemas: match options.root {
+            RootFile::Strict => Schemas::default(),
+            RootFile::Rewritten(_) => Schemas::preloaded(),
+        },
+        tracing: false,
+    };
+    let built = whole(&mut builder, dir, options);
+    read.extend(builder.record.all_files().cloned());
+    built
+}
+
+/// Build all of it.
+fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options) -> Result<Build> {
+    let tree = builder.tree;
+    let directory: Arc<str> = match files::join("", dir).map(|path| find(tree, options.links, &path)) {
+        Some(Found::Directory(directory)) => directory,
+        Some(Found::File(_)) => {
+            let message = format!("{dir} is a file; kustomize builds directories");
+            return Err(BuildError::new(Class::Path, message, None));
+        }
+        _ => {
+            let message = format!("the directory {dir} doesn't exist");
+            return Err(BuildError::new(Class::Path, message, None));
+        }
+    };
+    let file = match &options.root {
+        RootFile::Strict => builder.kustomization(&directory, true)?,
+        RootFile::Rewritten(rewrite) => builder.rewritten(&directory, rewrite)?,
+    };
+    builder.tracing = !file.build_metadata.is_empty();
+    let origin = builder.tracing.then(String::new);
+    let level = Level { directory: directory.clone(), file, via: Vec::new(), role: Role::Resource, origin };
+    builder.open_api(&level)?;
+    let chain = Chain { directory: &directory, up: None, depth: 0 };
+    let mut accumulator = builder.accumulate(&level, chain, Accumulator::default())?;
+
+    let config = accumulator.config.clone().unwrap_or_else(|| Config::builtin().clone());
+    let mut resources = std::mem::take(accumulator.resources_mut());
+    builder.add_hashes(&mut resources)?;
+    nameref::fix(&mut resources, &config)?;
+    vars::resolve(&accumulator.vars, &config, &mut resources)?;
+    resources.retain(|resource| !resource.is_local_config());
+    require_unique(&resources)?;
+    order::sort(&mut resources, level.file.sort_options.as_ref(), options.order)?;
+    trace::finish(&level.file, &mut resources)?;
+    let mut unwritable = Vec::new();
+    for resource in &mut resources {
+        if let Err(error) = finish(resource, builder.record.unusual) {
+            builder.leave_out(error)?;
+            unwritable.push(resource.id.hash());
+        }
+    }
+    resources.retain(|resource| !unwritable.contains(&resource.id.hash()));
+    let record = &mut builder.record;
+    let size = written_size(&resources)?;
+    Ok(Build {
+        resources,
+        size,
+        partial: std::mem::take(&mut record.partial),
+        files_read: record.files.iter().cloned().collect(),
+        warnings: std::mem::take(&mut record.warnings),
+        left_out: std::mem::take(&mut record.left_out),
+    })
+}
+
+/// See [`super::check_resource`].
+pub(super) fn check_resource(
+    tree: &FileTree,
+    directory: &str,
+    path: &str,
+    memo: &Memo,
+    read: &mut BTreeSet<FilePath>,
+) -> Result<()> {
+    let mut builder = Builder {
+        tree,
+        tree_key: tree.key().into(),
+        memo,
+        restriction: LoadRestriction::None,
+        links: Links::Absent,
+        best_effort: false,
+        record: Record::default(),
+        visits: 0,
+        copied: 0,
+        schemas: Schemas::preloaded(),
+        tracing: false,
+    };
+    match files::join(directory, path).map(|full| find(tree, Links::Absent, &full)) {
+        Some(Found::File(file)) => {
+            read.insert(file.file.name());
+            load::objects(documents_of(&file, &Place::default())?).map(drop)
+        }
+        Some(Found::Directory(inner)) => {
+            let entry = Text { value: path.into(), node: Node::string(path, None) };
+            let built = builder.base(&inner, Chain { directory, up: None, depth: 0 }, &entry, None);
+            read.extend(builder.record.all_files().cloned());
+            built.map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The last test of an object: whether it can be written. `unusual`: whether it
+/// may hold characters that can't.
+fn finish(resource: &mut Resource, unusual: bool) -> Result<()> {
+    if resource.changes_in_passing || unusual {
+        nodes::rewrite_where(&mut resource.node, &load::may_change, &mut nodes::passed);
+    }
+    if unusual {
+        load::require_readable(resource.node.get_ref())?;
+    }
+    if resource.defect.is_none() && resource.suspect {
+        resource.defect = load::inspect(resource.node.get_ref())?;
+    }
+    match &resource.defect {
+        Some(defect) => {
+            let mut error = (**defect).clone();
+            error.location = error.location.or_else(|| resource.location());
+            Err(Box::new(error))
+        }
+        None => Ok(()),
+    }
+}
+
+/// About how many bytes the objects take when they are written.
+fn written_size(resources: &[Resource]) -> Result<u64> {
+    let mut sizes = Sizes::default();
+    let mut total: u64 = 0;
+    for resource in resources {
+        total = total.saturating_add(sizes.of(resource.node.get_ref()));
+        if total > OUTPUT_LIMIT {
+            return Err(too_large(resource.location()));
+        }
+    }
+    Ok(total)
+}
+
+impl Builder<'_> {
+    /// Decode the kustomization file of a directory.
+    fn kustomization(&mut self, directory: &str, strict: bool) -> Result<Kustomization> {
+        let mut found: Vec<(&'static str, TreeFile)> = Vec::new();
+        for name in FILE_NAMES {
+            if let Some(path) = files::join(directory, name)
+                && let Found::File(file) = find(self.tree, self.links, &path)
+            {
+                found.push((name, file));
+            }
+        }
+        match &found[..] {
+            [] => {
+                let place = if directory.is_empty() { "the root" } else { directory };
+                let message = format!("{place} has no kustomization.yaml");
+                Err(BuildError::new(Class::KustomizationFile, message, None))
+            }
+            [(name, file)] => {
+                self.record.read(file);
+                decode_file(name, file, strict)
+            }
+            [(_, first), (_, second), ..] => {
+                let message = "this directory has several kustomization files; kustomize takes one";
+                Err(BuildError::new(Class::KustomizationFile, message, Some(start_of(first)))
+                    .related("another one", Some(start_of(second))))
+            }
+        }
+    }
+
+    /// The root file as Flux reads it: what it doesn't know it drops.
+    fn root_file(&mut self, directory: &str) -> Result<Kustomization> {
+        let file = self.kustomization(directory, false)?;
+        for Dropped { key, node, near } in &file.dropped {
+            let (kind, location) = (WarningKind::DroppedField, node.get_ref().location());
+            let message = format!("unknown field `{key}`");
+            self.record.warnings.push(Warning { kind, message, location, near: *near });
+        }
+        Ok(file)
+    }
+
+    /// The root file as Flux rewrites it.
+    fn rewritten(&mut self, directory: &str, rewrite: &Rewrite) -> Result<Kustomization> {
+        let decoder = Decoder::lenient(Class::KustomizationFile);
+        let mut file = match &rewrite.generated {
+            None => self.root_file(directory)?,
+            Some(entries) => {
+                let path = files::join(directory, FILE_NAMES[0]).unwrap_or_default();
+                let file = self.tree.real(&path).unwrap_or_else(|| FilePath::in_root(path));
+                let location = Location { file, start: 0, end: 0, via: Vec::new() };
+                let mut file = Kustomization::empty(location.clone(), FILE_NAMES[0]);
+                file.resources = entries
+                    .iter()
+                    .map(|entry| Text {
+                        value: entry.as_str().into(),
+                        node: Node::string(entry, Some(location.clone())),
+                    })
+                    .collect();
+                file
+            }
+        };
+        let text = |node: &Option<Node>| match node {
+            Some(node) => decoder.text(node.get_ref()).map(|text| text.filter(|text| !text.value.is_empty())),
+            None => Ok(None),
+        };
+        file.namespace = text(&rewrite.namespace)?.or(file.namespace);
+        file.name_prefix = text(&rewrite.name_prefix)?.or(file.name_prefix);
+        file.name_suffix = text(&rewrite.name_suffix)?.or(file.name_suffix);
+        if let Some(patches) = &rewrite.patches {
+            file.patches.extend(decoder.list(patches.get_ref(), |item| file::patch(decoder, item))?);
+        }
+        for component in &rewrite.components {
+            file.components.extend(decoder.text(component.get_ref())?);
+        }
+        if let Some(images) = &rewrite.images {
+            for image in decoder.list(images.get_ref(), |item| file::image(decoder, item))? {
+                match file.images.iter_mut().find(|known| known.name == image.name) {
+                    Some(known) => {
+                        known.new_name = image.new_name.or(known.new_name.take());
+                        if image.new_tag.is_some() || image.digest.is_some() {
+                            known.new_tag = image.new_tag;
+                            known.digest = image.digest;
+                        }
+                        known.node = image.node;
+                    }
+                    None => file.images.push(image),
+                }
+            }
+        }
+        match &rewrite.build_metadata {
+            Some(metadata) => file.build_metadata = decoder.texts(metadata.get_ref())?,
+            // Flux asks for origins wherever an existing file has no resources.
+            None if rewrite.generated.is_none() && file.resources.is_empty() => {
+                let node = Node::string("originAnnotations", Some(file.location.clone()));
+                file.build_metadata = vec![Text { value: "originAnnotations".into(), node }];
+            }
+            None => {}
+        }
+        Ok(file)
+    }
+
+    /// Build a level onto what is accumulated: nothing for a kustomization, the
+    /// parent's objects for a component.
+    fn accumulate(
+        &mut self,
+        level: &Level,
+        chain: Chain<'_>,
+        mut accumulator: Accumulator,
+    ) -> Result<Accumulator> {
+        self.record.directories.insert(level.directory.clone());
+        for entry in &level.file.resources {
+            if let Err(error) = self.resource(level, chain, entry, &mut accumulator) {
+                self.leave_out(error)?;
+            }
+        }
+        let own = self.configuration(level)?;
+        accumulator.merge_config(&own, &level.file.location)?;
+        generate::run(self, level, &mut accumulator)?;
+        for (name, node) in &level.file.charts {
+            self.omit(Omitted::Helm, name, node);
+        }
+        let configs = self.configs(level, chain, &level.file.generators)?;
+        plugin::generators(self, level, configs, &mut accumulator)?;
+        for entry in &level.file.components {
+            accumulator = self.component(level, chain, entry, accumulator)?;
+        }
+        self.transform(level, &mut accumulator)?;
+        let configs = self.configs(level, chain, &level.file.transformers)?;
+        plugin::transformers(self, level, configs, accumulator.resources_mut())?;
+        let configs = self.configs(level, chain, &level.file.validators)?;
+        plugin::validators(self, level, configs, accumulator.resources_mut())?;
+        let Accumulator { vars: known, resources, .. } = &mut accumulator;
+        vars::register(known, &level.file.vars, resources)?;
+        Ok(accumulator)
+    }
+
+    /// Run the built-in transformers in their order, whatever the file's.
+    fn transform(&mut self, level: &Level, accumulator: &mut Accumulator) -> Result<()> {
+        let config = accumulator.config.clone().unwrap_or_else(|| Config::builtin().clone());
+        let file = &level.file;
+        let resources = accumulator.resources_mut();
+        if !file.patches_strategic_merge.is_empty() {
+            patch::strategic_merges(self, level, &file.patches_strategic_merge, None, resources)?;
+            self.trace(level, "PatchStrategicMergeTransformer", resources);
+        }
+        let mut row = patch::Row::default();
+        for patch in &file.patches {
+            if let Err(error) = patch::apply(self, level, patch, resources, &mut row) {
+                if error.class != Class::PatchTarget {
+                    return Err(error);
+                }
+                // It changes nothing of what is left; its target may have been left
+                // out itself.
+                if self.record.left_out.is_empty() {
+                    self.leave_out(error)?;
+                }
+            }
+            self.trace(level, "PatchTransformer", resources);
+        }
+        let filled = |text: &Option<Text>| text.as_ref().is_some_and(|text| !text.value.is_empty());
+        if filled(&file.namespace) {
+            transform::namespace(file, &config, resources)?;
+            self.trace(level, "NamespaceTransformer", resources);
+        }
+        if filled(&file.name_prefix) {
+            transform::name_prefix(file, &config, resources)?;
+            self.trace(level, "PrefixTransformer", resources);
+        }
+        if filled(&file.name_suffix) {
+            transform::name_suffix(file, &config, resources)?;
+            self.trace(level, "SuffixTransformer", resources);
+        }
+        for entry in &file.labels {
+            transform::labels(entry, &config, resources)?;
+            self.trace(level, "LabelTransformer", resources);
+        }
+        // Beside `labels`, kustomize runs the transformer of `commonLabels` even where
+        // there are none, and `buildMetadata` tells so.
+        if !file.common_labels.is_empty() || !file.labels.is_empty() {
+            transform::set_pairs(&file.common_labels, &config.common_labels, resources)?;
+            self.trace(level, "LabelTransformer", resources);
+        }
+        if !file.common_annotations.is_empty() {
+            transform::set_pairs(&file.common_annotations, &config.common_annotations, resources)?;
+            self.trace(level, "AnnotationsTransformer", resources);
+        }
+        for patch in &file.patches_json6902 {
+            patch::apply_json6902(self, level, patch, resources)?;
+            self.trace(level, "PatchJson6902Transformer", resources);
+        }
+        for replica in &file.replicas {
+            transform::set_replicas(replica, &config.replicas, resources)?;
+            self.trace(level, "ReplicaCountTransformer", resources);
+        }
+        let mut images = transform::Images::new(&config.images);
+        for image in &file.images {
+            if !images.set(image, resources)? {
+                let message = format!("`images` names {}, which no container here runs", image.name);
+                self.warn(WarningKind::UnmatchedImage, message, image.node.get_ref().location());
+            }
+            self.trace(level, "ImageTagTransformer", resources);
+        }
+        if !file.replacements.is_empty() {
+            replacement::replacements(self, level, &file.replacements, resources)?;
+            self.trace(level, "ReplacementTransformer", resources);
+        }
+        Ok(())
+    }
+
+    /// Add what an entry of `resources` names.
+    fn resource(
+        &mut self,
+        level: &Level,
+        chain: Chain<'_>,
+        entry: &Text,
+        accumulator: &mut Accumulator,
+    ) -> Result<()> {
+        let from_entry =
+            |error: Box<BuildError>| error.from_here("named here", entry.node.get_ref().location());
+        match self.find(level, entry)? {
+            Target::File(file) => {
+                self.require_allowed(level, &file, entry)?;
+                let loaded = self.objects_of(&file, level, entry).map_err(from_entry)?;
+                accumulator.append(loaded).map_err(from_entry)
+            }
+            Target::Directory(directory) => {
+                let origin = level.origin_of(&entry.value);
+                let base = self.base(&directory, chain, entry, origin).map_err(from_entry)?;
+                let mut resources = base.level.resources().to_vec();
+                for resource in &mut resources {
+                    if let Some(first) = resource.files.first_mut()
+                        && first.role == Role::Resource
+                    {
+                        first.role = Role::Base;
+                    }
+                }
+                accumulator.append(resources).map_err(from_entry)?;
+                vars::absorb(&mut accumulator.vars, &base.level.vars)?;
+                match &base.level.config {
+                    Some(config) => accumulator.merge_config(config, &level.file.location),
+                    None => Ok(()),
+                }
+            }
+            Target::Remote => {
+                self.omit(Omitted::Remote, &entry.value, &entry.node);
+                Ok(())
+            }
+        }
+    }
+
+    /// The objects that entries of `generators` and its like hold or name: inline ones first.
+    fn configs(&mut self, level: &Level, chain: Chain<'_>, entries: &[Text]) -> Result<Vec<Resource>> {
+        let mut accumulator = Accumulator::default();
+        let mut paths = Vec::new();
+        for entry in entries {
+            match self.inline_objects(level, entry) {
+                Ok(resources) => accumulator.append(resources)?,
+                Err(error) if entry.value.contains('\n') => return Err(error),
+                Err(_) => paths.push(entry),
+            }
+        }
+        for entry in paths {
+            self.resource(level, chain, entry, &mut accumulator)?;
+        }
+        Ok(std::mem::take(accumulator.resources_mut()))
+    }
+
+    fn component(
+        &mut self,
+        level: &Level,
+        chain: Chain<'_>,
+        entry: &Text,
+        accumulator: Accumulator,
+    ) -> Result<Accumulator> {
+        let place = entry.node.get_ref().location();
+        let from_entry = |error: Box<BuildError>| error.from_here("used here", place.clone());
+        let directory = match self.find(level, entry)? {
+            Target::Directory(directory) => directory,
+            Target::File(_) => {
+                let message = format!("a component is a directory; {} is a file", entry.value);
+                return Err(BuildError::new(Class::Path, message, place));
+            }
+            Target::Remote => {
+                self.omit(Omitted::Remote, &entry.value, &entry.node);
+                return Ok(accumulator);
+            }
+        };
+        let below = self.enter(&directory, chain, entry)?;
+        let file = self.kustomization(&directory, true).map_err(from_entry)?;
+        let origin = level.origin_of(&entry.value);
+        let inner =
+            Level { directory: directory.clone(), file, via: Vec::new(), role: Role::Component, origin };
+        self.open_api(&inner)?;
+        let Level { file, origin, .. } = inner;
+        if !file.component {
+            let message = format!("{} is a Kustomization; `components` takes Components", entry.value);
+            return Err(BuildError::new(Class::KustomizationFile, message, place)
+                .related("its file", Some(file.location)));
+        }
+        let mut via = Vec::new();
+        if let Some(location) = place.clone() {
+            via.push(Via { kind: ViaKind::Component, location });
+        }
+        via.extend(level.via.iter().cloned());
+        let inner = Level { directory: directory.clone(), file, via, role: Role::Component, origin };
+        let chain = Chain { directory: &directory, up: Some(&chain), depth: below };
+        let result = self.accumulate(&inner, chain, accumulator).map_err(from_entry)?;
+        result.handed_on().map_err(from_entry)
+    }
+
+    /// A base, built once per tree.
+    fn base(
+        &mut self,
+        directory: &Arc<str>,
+        chain: Chain<'_>,
+        entry: &Text,
+        origin: Option<String>,
+    ) -> Result<Arc<Accumulated>> {
+        let depth = self.enter(directory, chain, entry)?;
+        let key = (self.tree_key.clone(), self.restriction, self.links, self.best_effort, directory.clone());
+        let cache = self.memo;
+        // Traces and schemas belong to one build.
+        let own = self.tracing || self.schemas.is_custom();
+        let known = if own {
+            None
+        } else {
+            cache.bases.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+        };
+        let base = match known {
+            Some(base) => base,
+            None => {
+                let outer = std::mem::take(&mut self.record);
+                let inner = Chain { directory, up: Some(&chain), depth };
+                let result = self.build_base(directory, inner, origin);
+                let record = std::mem::replace(&mut self.record, outer);
+                let base: Base = match result {
+                    Ok(level) => Ok(Arc::new(Accumulated { level: level.without_index(), record })),
+                    Err(error) => {
+                        let read = record.all_files().cloned().collect();
+                        Err(Arc::new(Refused { error: *error, read }))
+                    }
+                };
+                // A circle is one of the whole chain, not of the base.
+                let circular = matches!(&base, Err(refused) if matches!(refused.error.class, Class::Path | Class::Limit));
+                if circular || own || self.schemas.is_custom() {
+                    base
+                } else {
+                    // Another thread may have come first: all take its nodes.
+                    let mut bases = cache.bases.lock().unwrap_or_else(PoisonError::into_inner);
+                    bases.entry(key).or_insert(base).clone()
+                }
+            }
+        };
+        match base {
+            Err(refused) => {
+                self.record.refused.extend(refused.read.iter().cloned());
+                Err(Box::new(refused.error.clone()))
+            }
+            Ok(accumulated) => {
+                for inner in &accumulated.record.directories {
+                    if **inner != **directory
+                        && let Some(visited) = chain.visited(inner)
+                    {
+                        self.record.refused.extend(accumulated.record.all_files().cloned());
+                        return Err(circle(inner, visited, entry));
+                    }
+                }
+                self.record.absorb(&accumulated.record);
+                Ok(accumulated)
+            }
+        }
+    }
+
+    fn build_base(
+        &mut self,
+        directory: &Arc<str>,
+        chain: Chain<'_>,
+        origin: Option<String>,
+    ) -> Result<Accumulator> {
+        let file = self.kustomization(directory, true)?;
+        let level =
+            Level { directory: directory.clone(), file, via: Vec::new(), role: Role::Resource, origin };
+        self.open_api(&level)?;
+        let file = &level.file;
+        if file.component {
+            let message = "a Component can't be a resource; list it under `components`";
+            return Err(BuildError::new(Class::KustomizationFile, message, Some(file.location.clone())));
+        }
+        self.accumulate(&level, chain, Accumulator::default())
+    }
+
+    /// Test that a directory may be gone into; its depth.
+    fn enter(&mut self, directory: &str, chain: Chain<'_>, entry: &Text) -> Result<usize> {
+        if let Some(visited) = chain.visited(directory) {
+            return Err(circle(directory, visited, entry));
+        }
+        self.visits += 1;
+        let place = entry.node.get_ref().location();
+        if chain.depth >= DEPTH_LIMIT {
+            let message = format!("bases lie more than {DEPTH_LIMIT} levels deep");
+            return Err(BuildError::new(Class::Limit, message, place));
+        }
+        if self.visits > VISIT_LIMIT {
+            let message = format!("this build goes through more than {VISIT_LIMIT} directories");
+            return Err(BuildError::new(Class::Limit, message, place));
+        }
+        Ok(chain.depth + 1)
+    }
+
+    /// Note a built-in transformer of a level in all objects.
+    fn trace(&mut self, level: &Level, kind: &str, resources: &mut [Resource]) {
+        if let Some(place) = level.origin_of(level.file.file_name) {
+            trace::transformed(&trace::configured(&place, "builtin", kind, "", ""), resources);
+        }
+    }
+}
+
+fn decode_file(name: &'static str, file: &TreeFile, strict: bool) -> Result<Kustomization> {
+    let location = start_of(file);
+    let Some(stream) = file.snapshot.stream(&file.file) else {
+        let message = "this kustomization file can't be read as text";
+        return Err(BuildError::new(Class::KustomizationFile, message, Some(location)));
+    };
+    if let Some(error) = stream.errors.first().filter(|error| error.document == 0) {
+        let place = Location { start: error.offset, end: error.offset, ..location };
+        let message = format!("not valid YAML: {}", error.message);
+        return Err(BuildError::new(Class::KustomizationFile, message, Some(place)));
+    }
+    let root = file.sources().iter().find(|source| !source.document().tokens.is_empty());
+    let root = root.map(|source| Node::Source(source.clone(), 0));
+    if let Some(root) = &root {
+        load::inspect(root.get_ref())?;
+    }
+    Kustomization::decode(root.as_ref().map(Node::get_ref), location, name, strict)
+}
+
+fn circle(candidate: &str, visited: &str, entry: &Text) -> Box<BuildError> {
+    let name =
+        |directory: &str| if directory.is_empty() { "the root".to_owned() } else { directory.to_owned() };
+    let message = if candidate == visited {
+        format!("a circle: {} is being built already", name(candidate))
+    } else {
+        format!("a circle: {} contains {}, which is being built", name(candidate), name(visited))
+    };
+    BuildError::at(Class::Path, message, entry.node.get_ref())
+}

@@ -1,0 +1,4 @@
+//! Files to objects: kustomizations, and the variables of Flux in what they build.
+
+pub(crate) mod kustomize;
+pub(crate) mod substitute;

@@ -1,0 +1,24 @@
+//! What exists: file trees of a work tree, a directory or a git revision;
+//! blobs, documents and objects. The only room that reads.
+
+mod blob;
+mod file_tree;
+mod forest;
+pub(crate) mod git;
+pub(crate) mod markers;
+mod open;
+mod snapshot;
+mod source_ignore;
+mod suite;
+mod template;
+mod tree;
+
+pub use blob::Store;
+pub(crate) use blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT};
+pub use file_tree::FileTree;
+pub(crate) use file_tree::PathKind;
+pub(crate) use open::{Allowed, Place, place, read_named};
+pub(crate) use snapshot::Unreadable;
+pub use snapshot::{File, Snapshot};
+pub(crate) use source_ignore::SourceIgnore;
+pub(crate) use tree::{FileKind, is_manifest_path, join, resolve_link};

@@ -1,0 +1,796 @@
+//! A snapshot: all files of a tree at one moment, with the documents and
+//! objects of its manifests. Built in parallel, then only read.
+
+use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
+use super::forest::{Forest, Named, Wanted};
+use super::open::{Allowed, Root};
+use super::source_ignore::SourceIgnore;
+use super::suite::{self, Marker};
+use super::template::{is_clusterctl_template, is_template};
+use super::tree::{self, Blobs, FileKind, GitBlob, Listing, TreeEntry, is_manifest_path};
+use crate::lang::yaml::{FilePath, Location, Source, Stream, Tree, WorkPath};
+use crate::model::Object;
+use crate::model::objects_of;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// A file of a snapshot.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// As seen from the root, with `/`.
+    pub path: Arc<str>,
+    /// The tree that holds it.
+    pub tree: Tree,
+    /// What is there.
+    pub kind: FileKind,
+    /// Whether git tracks it.
+    pub tracked: bool,
+    /// Whether it looks like a manifest: by its extension alone.
+    pub is_manifest: bool,
+    /// Size in bytes of a manifest as the file system says; 0 in a revision.
+    pub size: u64,
+    oid: Option<String>,
+    blob: OnceLock<Result<Arc<Blob>, Unreadable>>,
+    sources: OnceLock<Vec<Arc<Source>>>,
+    /// Those that it would state if it were no template.
+    objects: OnceLock<Vec<Object>>,
+    template: OnceLock<bool>,
+    generated: OnceLock<bool>,
+}
+
+impl File {
+    /// The tree that holds it, and its path.
+    pub fn name(&self) -> FilePath {
+        FilePath::new(self.tree.clone(), self.path.clone())
+    }
+}
+
+/// Why a file has no content here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// The file system said no.
+    Io(String),
+    /// Above [`SIZE_LIMIT`].
+    TooLarge(u64),
+    /// No regular file.
+    NotAFile,
+    /// The object is not in this (partial) clone.
+    MissingObject,
+    /// The manifests before it have [`BYTES_LIMIT`] bytes or [`DOCUMENTS_LIMIT`]
+    /// documents.
+    BeyondTotal,
+}
+
+/// Bytes of manifests that are read of one tree, in order of their paths.
+pub(crate) const BYTES_LIMIT: u64 = 1 << 30;
+
+/// Documents of manifests that are read of one tree, in order of their paths.
+pub(crate) const DOCUMENTS_LIMIT: u64 = 1_000_000;
+
+/// Where a snapshot's bytes come from.
+#[derive(Clone, Debug)]
+enum Origin {
+    Directory(Arc<Root>),
+    /// A directory outside of the root's tree, and what the paths of its files begin with.
+    Outside(Arc<Root>, Arc<str>),
+    Revision(Arc<Blobs>),
+    Memory,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Snapshot {
+    origin: Origin,
+    store: Arc<Store>,
+    /// The trees beside this one, and the directory that they are seen from.
+    forest: Arc<Forest<Snapshot>>,
+    base: Option<Arc<Path>>,
+    files: Vec<Arc<File>>,
+    index: FxHashMap<Arc<str>, u32>,
+    /// Directories that hold a Chart.yaml, each with the `/` at its end.
+    chart_roots: FxHashSet<String>,
+    objects: Vec<Object>,
+    /// Of files in memory, those that git would ignore.
+    ignored: Vec<String>,
+    git_patterns: OnceLock<FxHashMap<Arc<str>, SourceIgnore>>,
+    /// Manifests from this place of the files on are not read: those before it are
+    /// all that one run can hold.
+    end: usize,
+    suites: OnceLock<FxHashSet<String>>,
+    /// Paths that are not UTF-8 and so could not be named.
+    pub unnamed: Vec<String>,
+}
+
+impl Snapshot {
+    /// The work tree at `root`, as git sees it, or all of it without git.
+    pub fn work_tree(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
+        let listing = tree::work_tree(root)?;
+        Ok(Snapshot::build(Origin::Directory(Root::new(root).into()), listing, store))
+    }
+
+    /// A directory with no regard to git.
+    pub fn directory(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
+        let listing = tree::directory(root)?;
+        Ok(Snapshot::build(Origin::Directory(Root::new(root).into()), listing, store))
+    }
+
+    /// A directory outside of the root's tree, with no regard to git.
+    fn outside(wanted: Wanted<'_>, store: Arc<Store>) -> io::Result<Snapshot> {
+        let Wanted { path, lead, without } = wanted;
+        let mut listing = tree::directory(path)?;
+        if let Some(without) = without {
+            let below = |path: &str| path.strip_prefix(without).is_some_and(|rest| rest.starts_with('/'));
+            listing.entries.retain(|entry| !below(&entry.path));
+        }
+        listing.entries.iter_mut().for_each(|entry| entry.path = format!("{lead}/{}", entry.path));
+        let lead = format!("{lead}/").into();
+        Ok(Snapshot::build(Origin::Outside(Root::new(path).into(), lead), listing, store))
+    }
+
+    /// The tree of a commit of the repository at `root`; files that are as they
+    /// are in `like` are taken from it, what they parse to included.
+    pub fn revision(root: &Path, commit: &str, like: &Snapshot) -> io::Result<Snapshot> {
+        let blobs = Arc::new(Blobs::new(root));
+        let listing = tree::revision(root, commit, &blobs)?;
+        let origin = Origin::Revision(blobs.clone());
+        let snapshot = Snapshot::build_files(origin, listing, like.store.clone());
+        snapshot.files.par_iter().with_min_len(16).for_each(|file| {
+            let Some(Ok(blob)) = like.file(&file.path).and_then(|other| other.blob.get()) else { return };
+            let same = file.oid.as_ref().is_some_and(|oid| tree::has_object_id(blob.bytes(), oid));
+            if same && file.kind == FileKind::Regular {
+                let _ = file.blob.set(Ok(blob.clone()));
+            }
+        });
+        let wanted: Vec<&Arc<File>> = snapshot
+            .files
+            .iter()
+            .filter(|file| file.is_manifest && file.kind == FileKind::Regular)
+            .filter(|file| file.blob.get().is_none())
+            .collect();
+        let oids: Vec<&str> = wanted.iter().filter_map(|file| file.oid.as_deref()).collect();
+        for (file, found) in wanted.iter().zip(blobs.read(&oids)?) {
+            let _ = file.blob.set(snapshot.content(found));
+        }
+        Ok(snapshot.sharing(like))
+    }
+
+    /// The same tree; files that another snapshot has alike are taken from it, what
+    /// they parse to included. Nodes of both are the same then.
+    #[must_use]
+    pub fn sharing(mut self, like: &Snapshot) -> Snapshot {
+        let is_same = |one: &File, other: &File| {
+            let blobs = (one.blob.get(), other.blob.get());
+            one.tracked == other.tracked
+                && one.kind == other.kind
+                && matches!(blobs, (Some(Ok(one)), Some(Ok(other))) if Arc::ptr_eq(one, other))
+        };
+        self.forest = like.forest.clone();
+        self.base.clone_from(&like.base);
+        // Whether a file is a template depends on the charts around it.
+        if self.chart_roots == like.chart_roots {
+            for file in &mut self.files {
+                if let Some(other) = like.file(&file.path).filter(|other| is_same(file, other)) {
+                    *file = other.clone();
+                }
+            }
+        }
+        self.with_objects()
+    }
+
+    fn content(&self, found: GitBlob) -> Result<Arc<Blob>, Unreadable> {
+        match found {
+            GitBlob::Bytes(bytes) => Ok(self.store.intern(bytes)),
+            GitBlob::TooLarge(size) => Err(Unreadable::TooLarge(size)),
+            GitBlob::Missing => Err(Unreadable::MissingObject),
+        }
+    }
+
+    /// Files held in memory: (path, bytes), in any order.
+    pub fn memory<'f>(files: impl IntoIterator<Item = (&'f str, Vec<u8>)>, store: Arc<Store>) -> Snapshot {
+        let mut listing = Listing::default();
+        let mut blobs = FxHashMap::default();
+        for (path, bytes) in files {
+            let entry = TreeEntry::new(path, FileKind::Regular);
+            listing.entries.push(TreeEntry { size: bytes.len() as u64, ..entry });
+            blobs.insert(path.to_owned(), store.intern(bytes));
+        }
+        listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let snapshot = Snapshot::build_files(Origin::Memory, listing, store);
+        for file in &snapshot.files {
+            if let Some(blob) = blobs.remove(&*file.path) {
+                let _ = file.blob.set(Ok(blob));
+            }
+        }
+        snapshot.with_objects()
+    }
+
+    /// The same tree with one file's content replaced or added.
+    #[must_use]
+    pub fn with_file(&self, path: &str, bytes: Vec<u8>) -> Snapshot {
+        self.with_files([(path, bytes)])
+    }
+
+    /// The same tree with the contents of some files replaced or added.
+    #[must_use]
+    pub fn with_files<'f>(&self, changes: impl IntoIterator<Item = (&'f str, Vec<u8>)>) -> Snapshot {
+        let mut files = self.files.clone();
+        for (path, bytes) in changes {
+            let position = files.binary_search_by(|file| (*file.path).cmp(path));
+            let tracked = position.is_ok_and(|at| files[at].tracked);
+            let file = Arc::new(File {
+                path: path.into(),
+                tree: Tree::Root,
+                kind: FileKind::Regular,
+                tracked,
+                is_manifest: is_manifest_path(path),
+                size: bytes.len() as u64,
+                oid: None,
+                blob: OnceLock::from(Ok(self.store.intern(bytes))),
+                sources: OnceLock::new(),
+                objects: OnceLock::new(),
+                template: OnceLock::new(),
+                generated: OnceLock::new(),
+            });
+            match position {
+                Ok(at) => files[at] = file,
+                Err(at) => files.insert(at, file),
+            }
+        }
+        let mut after = self.with_listed(files);
+        if after.chart_roots != self.chart_roots {
+            // What is a template, and what is vendored, is another question now.
+            for file in &mut after.files {
+                *file = Arc::new(File {
+                    template: OnceLock::new(),
+                    generated: OnceLock::new(),
+                    ..File::clone(file)
+                });
+            }
+        }
+        after.with_objects()
+    }
+
+    /// The same tree with some files under other paths, (from, to); what is at `to` is
+    /// replaced.
+    ///
+    /// # Errors
+    /// A file that is not there, or that can't be read.
+    pub fn with_moved(&self, moves: &[(WorkPath, WorkPath)]) -> Result<Snapshot, Unreadable> {
+        let mut bytes: Vec<(&str, Vec<u8>)> = Vec::new();
+        for (from, to) in moves {
+            let file = self.file(from).ok_or(Unreadable::NotAFile)?;
+            bytes.push((to, self.blob(file).map_err(Clone::clone)?.bytes().to_vec()));
+        }
+        let gone: rustc_hash::FxHashSet<&str> = moves.iter().map(|(from, _)| &**from).collect();
+        let mut rest = self.clone_tree();
+        rest.files.retain(|file| !gone.contains(&*file.path));
+        rest.index = rest.files.iter().enumerate().map(|(at, file)| (file.path.clone(), at as u32)).collect();
+        Ok(rest.with_files(bytes))
+    }
+
+    fn clone_tree(&self) -> Snapshot {
+        self.with_listed(self.files.clone())
+    }
+
+    /// Other files of the same origin, in the same forest.
+    fn with_listed(&self, files: Vec<Arc<File>>) -> Snapshot {
+        let (unnamed, store) = (self.unnamed.clone(), self.store.clone());
+        let after = Snapshot::from_files(self.origin.clone(), files, unnamed, store);
+        Snapshot { forest: self.forest.clone(), base: self.base.clone(), ..after }
+    }
+
+    fn build(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {
+        Snapshot::build_files(origin, listing, store).with_objects()
+    }
+
+    fn build_files(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {
+        let tree = match origin {
+            Origin::Outside(..) => Tree::Outside,
+            Origin::Directory(_) | Origin::Revision(_) | Origin::Memory => Tree::Root,
+        };
+        let files = listing
+            .entries
+            .into_iter()
+            .map(|entry| {
+                Arc::new(File {
+                    is_manifest: is_manifest_path(&entry.path),
+                    path: entry.path.into(),
+                    tree: tree.clone(),
+                    kind: entry.kind,
+                    tracked: entry.tracked,
+                    size: entry.size,
+                    oid: entry.oid,
+                    blob: OnceLock::new(),
+                    sources: OnceLock::new(),
+                    objects: OnceLock::new(),
+                    template: OnceLock::new(),
+                    generated: OnceLock::new(),
+                })
+            })
+            .collect();
+        Snapshot::from_files(origin, files, listing.unnamed, store)
+    }
+
+    fn from_files(
+        origin: Origin,
+        files: Vec<Arc<File>>,
+        unnamed: Vec<String>,
+        store: Arc<Store>,
+    ) -> Snapshot {
+        let index = files.iter().enumerate().map(|(at, file)| (file.path.clone(), at as u32)).collect();
+        let chart_roots = files
+            .iter()
+            .filter_map(|file| match file.path.rsplit_once('/') {
+                Some((directory, "Chart.yaml")) => Some(format!("{directory}/")),
+                None if &*file.path == "Chart.yaml" => Some(String::new()),
+                _ => None,
+            })
+            .collect();
+        let base = match &origin {
+            Origin::Directory(root) => Some(root.path().into()),
+            Origin::Outside(..) | Origin::Revision(_) | Origin::Memory => None,
+        };
+        Snapshot {
+            origin,
+            store,
+            forest: Arc::default(),
+            base,
+            files,
+            index,
+            chart_roots,
+            objects: Vec::new(),
+            ignored: Vec::new(),
+            git_patterns: OnceLock::new(),
+            end: usize::MAX,
+            suites: OnceLock::new(),
+            unnamed,
+        }
+    }
+
+    fn with_objects(mut self) -> Snapshot {
+        self.end = self.bounded();
+        let stated = |file: &File| {
+            let mut objects = Vec::new();
+            for source in self.sources(file) {
+                objects_of(source, &mut objects);
+            }
+            objects
+        };
+        let per_file: Vec<&[Object]> = self
+            .files
+            .par_iter()
+            .with_min_len(16)
+            .map(|file| match file.is_manifest && !self.is_template(file) && !self.is_test(file) {
+                true => file.objects.get_or_init(|| stated(file)).as_slice(),
+                false => &[],
+            })
+            .collect();
+        self.objects = per_file.concat();
+        self
+    }
+
+    /// The blobs that this snapshot and its successors share.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// The directory on disk, `None` for a revision or files in memory.
+    pub fn directory_path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::Directory(root) => Some(root.path()),
+            _ => None,
+        }
+    }
+
+    /// What a directory is that the configuration names: absolute, or relative to the
+    /// root. A tree beside the root's is the same for all snapshots of one repository.
+    ///
+    /// # Errors
+    /// It can't be listed or may not be read, or these files have no directory.
+    pub(super) fn named(&self, written: &str, allowed: &Allowed) -> Result<Named<Snapshot>, String> {
+        let has = |directory: &str| self.has_directory(directory);
+        let read = |wanted: Wanted<'_>| Snapshot::outside(wanted, self.store.clone());
+        match &self.base {
+            Some(base) => self.forest.named(base, written, allowed, has, read),
+            None => Err(format!("{written}: these files lie in no directory")),
+        }
+    }
+
+    /// The trees beside this one that were read so far.
+    pub(crate) fn beside(&self) -> impl Iterator<Item = &Snapshot> {
+        self.forest.opened().map(|outside| &outside.files)
+    }
+
+    /// The directories of the trees beside this one, as seen from the root, in order.
+    pub(crate) fn directories_beside(&self) -> Vec<&str> {
+        let mut directories: Vec<&str> = self.forest.opened().map(|outside| &*outside.directory).collect();
+        directories.sort_unstable();
+        directories
+    }
+
+    /// A file of any tree of the forest.
+    pub(crate) fn find(&self, name: &FilePath) -> Option<&Arc<File>> {
+        match name.of_root() {
+            Some(path) => self.file(path),
+            None => self.beside().find_map(|tree| tree.file(name.shown())),
+        }
+    }
+
+    /// The snapshot of the forest that a file is of.
+    fn holder(&self, file: &File) -> &Snapshot {
+        match file.tree {
+            Tree::Root => self,
+            Tree::Outside => self.beside().find(|tree| tree.file(&file.path).is_some()).unwrap_or(self),
+        }
+    }
+
+    /// Whether a path that this snapshot lacks exists on disk all the same: git
+    /// ignores it.
+    pub fn is_ignored(&self, path: &str) -> bool {
+        let missing = self.file(path).is_none() && !self.has_directory(path);
+        missing
+            && match &self.origin {
+                Origin::Directory(root) => root.exists(path),
+                Origin::Outside(root, lead) => {
+                    path.strip_prefix(&**lead).is_some_and(|path| root.exists(path))
+                }
+                _ => self.ignored.iter().any(|ignored| ignored == path),
+            }
+    }
+
+    /// The pattern of a `.gitignore` file of the repository that covers a path, and
+    /// that file: what is not there is then made where it is needed.
+    pub fn git_ignores(&self, path: &str) -> Option<(String, String)> {
+        let mut found = None;
+        let mut directory = String::new();
+        let parents = path.rsplit_once('/').map_or("", |(parents, _)| parents);
+        let below = parents.split('/').filter(|segment| !segment.is_empty());
+        for segment in std::iter::once("").chain(below) {
+            if !segment.is_empty() {
+                directory =
+                    if directory.is_empty() { segment.to_owned() } else { format!("{directory}/{segment}") };
+            }
+            let own = if directory.is_empty() {
+                ".gitignore".to_owned()
+            } else {
+                format!("{directory}/.gitignore")
+            };
+            let pattern = self.git_patterns().get(&*own).and_then(|ignore| ignore.pattern(path));
+            if let Some(pattern) = pattern {
+                found = Some((pattern.to_owned(), own));
+            }
+        }
+        found
+    }
+
+    /// What each `.gitignore` says, by its path.
+    fn git_patterns(&self) -> &FxHashMap<Arc<str>, SourceIgnore> {
+        self.git_patterns.get_or_init(|| {
+            let read = |file: &Arc<File>| {
+                let (directory, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+                let text = self.blob(file).ok().filter(|_| name == ".gitignore")?.text()?;
+                Some((file.path.clone(), SourceIgnore::of_git([(directory, text)])))
+            };
+            self.files.iter().filter(|file| file.path.ends_with(".gitignore")).filter_map(read).collect()
+        })
+    }
+
+    /// Files in memory beside paths that exist and that git ignores.
+    #[must_use]
+    pub fn beside_ignored(mut self, paths: Vec<String>) -> Snapshot {
+        self.ignored = paths;
+        self
+    }
+
+    /// All files in order of their paths' bytes.
+    pub fn files(&self) -> &[Arc<File>] {
+        &self.files
+    }
+
+    /// The file at a path.
+    pub fn file(&self, path: &str) -> Option<&Arc<File>> {
+        self.index.get(path).map(|at| &self.files[*at as usize])
+    }
+
+    /// Files below a directory (`""` is the root), in order.
+    pub fn files_below<'s>(&'s self, directory: &str) -> &'s [Arc<File>] {
+        if directory.is_empty() {
+            return &self.files;
+        }
+        let prefix = format!("{directory}/");
+        let start = self.files.partition_point(|file| *file.path < *prefix);
+        let count = self.files[start..].partition_point(|file| file.path.starts_with(&prefix));
+        &self.files[start..start + count]
+    }
+
+    /// Paths at which one of two snapshots has nothing or something of another
+    /// kind, in order.
+    pub fn moved_paths<'s>(&'s self, other: &'s Snapshot) -> Vec<&'s Arc<str>> {
+        let differs = |here: &Snapshot, there: &'s Snapshot| {
+            let alike = |file: &File| here.file(&file.path).is_some_and(|twin| twin.kind == file.kind);
+            there.files.iter().filter(|file| !alike(file)).map(|file| &file.path).collect::<Vec<_>>()
+        };
+        let mut paths = [differs(self, other), differs(other, self)].concat();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    /// Whether two snapshots hold the same bytes of a file. Of a tree beside them that
+    /// is so where they share it.
+    pub fn holds_same(&self, other: &Snapshot, file: &FilePath) -> bool {
+        match file.of_root() {
+            Some(path) => self.has_same_content(other, path),
+            None => Arc::ptr_eq(&self.forest, &other.forest) && self.find(file).is_some(),
+        }
+    }
+
+    /// Whether two snapshots hold the same bytes at a path.
+    pub fn has_same_content(&self, other: &Snapshot, path: &str) -> bool {
+        match (self.file(path), other.file(path)) {
+            (Some(one), Some(two)) if Arc::ptr_eq(one, two) => true,
+            (Some(one), Some(two)) if one.kind != FileKind::Regular => one.kind == two.kind,
+            (Some(one), Some(two)) if one.oid.is_some() && one.oid == two.oid => true,
+            (Some(one), Some(two)) if one.blob.get().is_none() && one.oid.is_some() => {
+                other.has_object_id(two, one)
+            }
+            (Some(one), Some(two)) if two.blob.get().is_none() && two.oid.is_some() => {
+                self.has_object_id(one, two)
+            }
+            (Some(one), Some(two)) => match (self.blob(one), other.blob(two)) {
+                (Ok(one), Ok(two)) => Arc::ptr_eq(one, two) || one.bytes() == two.bytes(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether a file's content is that of a file of a revision, which is not read.
+    fn has_object_id(&self, file: &File, other: &File) -> bool {
+        let oid = other.oid.as_deref().unwrap_or_default();
+        file.kind == other.kind && self.blob(file).is_ok_and(|blob| tree::has_object_id(blob.bytes(), oid))
+    }
+
+    /// Whether any file lies below a directory.
+    pub fn has_directory(&self, directory: &str) -> bool {
+        !self.files_below(directory).is_empty()
+    }
+
+    /// A file's content, read on first use.
+    pub fn blob<'s>(&'s self, file: &'s File) -> Result<&'s Arc<Blob>, &'s Unreadable> {
+        if file.tree != Tree::Root && !matches!(self.origin, Origin::Outside(..)) {
+            let holder = self.holder(file);
+            if !std::ptr::eq(holder, self) {
+                return holder.blob(file);
+            }
+        }
+        if self.end < self.files.len() && file.is_manifest && file.path >= self.files[self.end].path {
+            return Err(&Unreadable::BeyondTotal);
+        }
+        file.blob.get_or_init(|| self.read(file)).as_ref()
+    }
+
+    /// The first manifest with which the tree is more than one run can hold.
+    fn bounded(&self) -> usize {
+        let manifests = || self.files.iter().enumerate().filter(|(_, file)| file.is_manifest);
+        // By what the file system says, before anything is read.
+        let mut size = 0;
+        let listed = manifests().find(|(_, file)| {
+            size += file.size.min(SIZE_LIMIT);
+            size > BYTES_LIMIT
+        });
+        let end = listed.map_or(self.files.len(), |(at, _)| at);
+        let known: Vec<(u64, u64)> = self.files[..end]
+            .par_iter()
+            .with_min_len(16)
+            .map(|file| match file.is_manifest.then(|| file.blob.get_or_init(|| self.read(file))) {
+                Some(Ok(blob)) if blob.separators < DOCUMENT_LIMIT => {
+                    (blob.bytes().len() as u64, blob.separators as u64 + 1)
+                }
+                Some(Ok(blob)) => (blob.bytes().len() as u64, 0),
+                _ => (0, 0),
+            })
+            .collect();
+        let (mut bytes, mut documents) = (0, 0);
+        let over = known.iter().position(|(size, count)| {
+            bytes += size;
+            documents += count;
+            bytes > BYTES_LIMIT || documents > DOCUMENTS_LIMIT
+        });
+        over.unwrap_or(end).min(end)
+    }
+
+    fn read(&self, file: &File) -> Result<Arc<Blob>, Unreadable> {
+        if file.kind != FileKind::Regular {
+            return Err(Unreadable::NotAFile);
+        }
+        if file.size > SIZE_LIMIT {
+            return Err(Unreadable::TooLarge(file.size));
+        }
+        let in_directory = |root: &Root, path: &str| {
+            let bytes = root.read(path).map_err(|error| match error.kind() {
+                io::ErrorKind::FileTooLarge => Unreadable::TooLarge(root.size(path).unwrap_or_default()),
+                _ => Unreadable::Io(error.to_string()),
+            });
+            bytes.map(|bytes| self.store.intern(bytes))
+        };
+        match (&self.origin, &file.oid) {
+            (Origin::Directory(root), _) => in_directory(root, &file.path),
+            (Origin::Outside(root, lead), _) => match file.path.strip_prefix(&**lead) {
+                Some(path) => in_directory(root, path),
+                None => Err(Unreadable::NotAFile),
+            },
+            (Origin::Revision(blobs), Some(oid)) => match blobs.read(&[oid.as_str()]) {
+                Ok(mut found) => self.content(found.pop().unwrap_or(GitBlob::Missing)),
+                Err(error) => Err(Unreadable::Io(error.to_string())),
+            },
+            _ => Err(Unreadable::MissingObject),
+        }
+    }
+
+    /// A file's parsed text, when it is readable text.
+    pub fn stream<'s>(&'s self, file: &'s File) -> Option<&'s Arc<Stream>> {
+        self.blob(file).ok()?.stream()
+    }
+
+    /// A file's documents at their place, empty where it is no text.
+    pub fn sources<'s>(&'s self, file: &'s File) -> &'s [Arc<Source>] {
+        file.sources.get_or_init(|| match self.blob(file).map(|blob| blob.content()) {
+            Ok(Content::Text(stream)) => (0..stream.documents.len() as u32)
+                .map(|index| {
+                    Arc::new(Source {
+                        file: file.name(),
+                        stream: stream.clone(),
+                        index,
+                        embed: None,
+                        via: Vec::new(),
+                    })
+                })
+                .collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// What a path is within each chart that it lies in.
+    fn within_charts<'p>(&'p self, path: &'p str) -> impl Iterator<Item = &'p str> {
+        let ends = memchr::memchr_iter(b'/', path.as_bytes()).map(|at| at + 1);
+        let splits = [0].into_iter().chain(ends).map(|at| path.split_at(at));
+        splits.filter(|(above, _)| self.chart_roots.contains(*above)).map(|(_, rest)| rest)
+    }
+
+    /// Whether a file is a Helm or Jinja template: in `templates/` beside or
+    /// below a Chart.yaml, or by its content.
+    pub fn is_template(&self, file: &File) -> bool {
+        *file.template.get_or_init(|| {
+            let holder = self.holder(file);
+            let is_in = |rest: &str| rest.starts_with("templates/") || rest.contains("/templates/");
+            let by_place = is_in(&file.path) && holder.within_charts(&file.path).any(is_in);
+            by_place
+                || holder
+                    .stream(file)
+                    .is_some_and(|stream| is_template(stream) || is_clusterctl_template(&file.path, stream))
+        })
+    }
+
+    /// Whether a file is part of a test suite of another tool: it lies in or below a
+    /// directory that a file marks as one.
+    pub fn is_test(&self, file: &File) -> bool {
+        let suites = self.suites.get_or_init(|| self.suites());
+        let ends = memchr::memchr_iter(b'/', file.path.as_bytes()).map(|at| at + 1);
+        !suites.is_empty() && ends.into_iter().any(|end| suites.contains(&file.path[..end]))
+    }
+
+    /// The directories of test suites, each with its `/`.
+    fn suites(&self) -> FxHashSet<String> {
+        let marked = self.files.iter().filter_map(|file| {
+            let (directory, name) = file.path.rsplit_once('/')?;
+            let is_suite = match suite::marker(name)? {
+                Marker::Test | Marker::Configuration => true,
+                Marker::Named => self.stream(file).is_some_and(|stream| suite::is_gator_suite(&stream.text)),
+            };
+            is_suite.then(|| format!("{directory}/"))
+        });
+        marked.chain(suite::by_names(self.files.iter().map(|file| &*file.path))).collect()
+    }
+
+    /// Whether a file is made by a program and not to be edited, by its head and
+    /// by what it holds where: the controllers and definitions that `flux` writes
+    /// into `gotk-components.yaml`, a head comment that says that it is generated,
+    /// a vendored chart. What `flux` writes to be applied (`gotk-sync.yaml`) is the
+    /// team's to change.
+    pub fn is_generated(&self, file: &File) -> bool {
+        *file.generated.get_or_init(|| self.holder(file).looks_generated(file))
+    }
+
+    fn looks_generated(&self, file: &File) -> bool {
+        let is_vendored = |rest: &str| rest.starts_with("charts/");
+        if file.path.contains("charts/") && self.within_charts(&file.path).any(is_vendored) {
+            return true;
+        }
+        let Some(stream) = self.stream(file) else { return false };
+        let text = &stream.text;
+        let holds_flux = || {
+            text.contains("app.kubernetes.io/part-of: flux")
+                && text.contains("kind: CustomResourceDefinition")
+        };
+        if file.path.rsplit('/').next() == Some("gotk-components.yaml") && holds_flux() {
+            return true;
+        }
+        let head = text
+            .lines()
+            .map(|line| line.trim_start_matches('\u{feff}'))
+            .take_while(|line| line.starts_with('#') || line.trim_end() == "---" || line.trim().is_empty())
+            .take(30)
+            .map(str::to_ascii_lowercase);
+        let head = head.collect::<Vec<_>>().join(" ");
+        let says_so = head.contains("do not edit") && head.contains("generated");
+        says_so && (!head.contains("generated by flux") || holds_flux())
+    }
+
+    /// Objects of the source view, in order of files and documents; none of
+    /// templates.
+    pub fn objects(&self) -> &[Object] {
+        &self.objects
+    }
+
+    /// Objects in files below a directory (`""` is the root), in order.
+    pub fn objects_below(&self, directory: &str) -> &[Object] {
+        match directory {
+            "" => &self.objects,
+            _ => self.objects_where(&format!("{directory}/"), |path, lead| path.starts_with(lead)),
+        }
+    }
+
+    /// Objects of a file of any tree of the forest, in order.
+    pub(crate) fn objects_of(&self, file: &File) -> &[Object] {
+        self.holder(file).objects_in(&file.path)
+    }
+
+    /// Objects of a file of this tree, in order.
+    pub fn objects_in(&self, path: &str) -> &[Object] {
+        self.objects_where(path, |path, wanted| path == wanted)
+    }
+
+    fn objects_where(&self, lead: &str, is_one: impl Fn(&str, &str) -> bool) -> &[Object] {
+        let start = self.objects.partition_point(|object| **object.source.file.shown() < *lead);
+        let count = self.objects[start..].partition_point(|object| is_one(object.source.file.shown(), lead));
+        &self.objects[start..start + count]
+    }
+
+    /// 1-based lines and columns of a location: start and end.
+    pub fn positions(&self, location: &Location) -> ((u32, u32), (u32, u32)) {
+        match self.find(&location.file).and_then(|file| self.stream(file)) {
+            Some(stream) => {
+                let lines = stream.lines();
+                (lines.position(&stream.text, location.start), lines.position(&stream.text, location.end))
+            }
+            None => ((1, 1), (1, 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_that_comes_or_goes_tells_anew_what_its_files_are() {
+        let files =
+            [("a/templates/x.yaml", b"kind: A\n".to_vec()), ("a/charts/b/x.yaml", b"kind: A\n".to_vec())];
+        let before = Snapshot::memory(files, Arc::new(Store::default()));
+        let told = |snapshot: &Snapshot| {
+            let of = |path: &str| snapshot.file(path).expect("it is there").clone();
+            (snapshot.is_template(&of("a/templates/x.yaml")), snapshot.is_generated(&of("a/charts/b/x.yaml")))
+        };
+        assert_eq!(told(&before), (false, false));
+        let chart = before.with_files([("a/Chart.yaml", b"name: a\n".to_vec())]);
+        assert_eq!(told(&chart), (true, true));
+        let [from, to] = ["a/Chart.yaml", "c/Chart.yaml"].map(|path| WorkPath::new(path).expect("a path"));
+        let gone = chart.with_moved(&[(from, to)]).expect("it moves");
+        assert_eq!(told(&gone), (false, false));
+        assert_eq!(told(&before), (false, false));
+    }
+}

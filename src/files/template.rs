@@ -1,0 +1,133 @@
+//! Telling Helm and Jinja templates from manifests that merely contain `{{`.
+
+use crate::lang::yaml::tape::{Token, TokenKind};
+use crate::lang::yaml::{ScalarStyle, Stream};
+
+/// Whether the text is a template by its content: a line outside block scalars
+/// and quotes starts with a template action, or the text holds `{{` and is no
+/// YAML. Real alert rules, ExternalSecrets and ResourceSets hold `{{` inside
+/// scalars and are manifests.
+pub(super) fn is_template(stream: &Stream) -> bool {
+    let text = &*stream.text;
+    if !stream.errors.is_empty() && text.lines().any(|line| is_directive(line.trim_start())) {
+        return true;
+    }
+    let follows = |at: usize| text.as_bytes().get(at + 1).copied();
+    let mut actions = memchr::memchr_iter(b'{', text.as_bytes()).map(follows);
+    if !actions.any(|next| matches!(next, Some(b'{' | b'%'))) {
+        return false;
+    }
+    let braces = memchr::memmem::find(text.as_bytes(), b"{{").is_some();
+    if braces && (!stream.errors.is_empty() || has_braces_for_value(stream)) {
+        return true;
+    }
+    // Of an action that begins a line; few texts have many, and some have many lines.
+    let begins = |at: usize| {
+        let before = text[..at].trim_end_matches([' ', '-']);
+        let line = text[at..].split(['\n', '\r']).next().unwrap_or_default();
+        (before.is_empty() || before.ends_with(['\n', '\r']))
+            && starts_action(line)
+            && !inside_scalar(stream, at as u32)
+    };
+    let all = |word: &'static str| memchr::memmem::find_iter(text.as_bytes(), word);
+    all("{{").chain(all("{%")).any(begins)
+}
+
+/// Whether a value is `{{ … }}` without quotes: YAML reads a map whose key is a map,
+/// which no object can hold.
+fn has_braces_for_value(stream: &Stream) -> bool {
+    let is_map = |token: &Token| token.kind == TokenKind::Mapping;
+    let opens = |pair: &[Token]| {
+        is_map(&pair[0]) && is_map(&pair[1]) && stream.text[pair[0].start as usize..].starts_with("{{")
+    };
+    stream.documents.iter().any(|document| document.tokens.windows(2).any(opens))
+}
+
+/// Whether a file is a clusterctl template that is no YAML yet: clusterctl
+/// replaces `${…}` before it parses, everywhere else that text is a fault.
+/// Named as in the provider contract, `cluster-template*.yaml`.
+pub(super) fn is_clusterctl_template(path: &str, stream: &Stream) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.starts_with("cluster-template"))
+        && !stream.errors.is_empty()
+        && stream.text.contains("${")
+}
+
+/// Whether a line is one of Terraform's `templatefile` or of ERB, which are no
+/// YAML.
+fn is_directive(line: &str) -> bool {
+    let of_terraform = line.strip_prefix("%{").map(|rest| rest.trim_start_matches(['~', ' ']));
+    let words = ["if", "for", "else", "endif", "endfor"];
+    of_terraform.is_some_and(|rest| words.iter().any(|word| rest.starts_with(word))) || line.starts_with("<%")
+}
+
+fn starts_action(line: &str) -> bool {
+    if line.starts_with("{%") || line.starts_with("{{-") {
+        return true;
+    }
+    let Some(action) = line.strip_prefix("{{") else {
+        return false;
+    };
+    let action = action.trim_start();
+    action.starts_with("/*")
+        || ["if", "range", "with", "define", "include", "end", "template"].iter().any(|word| {
+            action
+                .strip_prefix(word)
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        })
+}
+
+fn inside_scalar(stream: &Stream, offset: u32) -> bool {
+    let Some(document) = stream.documents.iter().rfind(|document| document.start <= offset) else {
+        return false;
+    };
+    let scalar = |token: &&Token| {
+        let quoted = matches!(
+            token.kind,
+            TokenKind::Scalar(
+                ScalarStyle::Literal
+                    | ScalarStyle::Folded
+                    | ScalarStyle::SingleQuoted
+                    | ScalarStyle::DoubleQuoted
+            )
+        );
+        quoted && token.start < offset && offset < token.end
+    };
+    document.tokens.iter().any(|token| scalar(&token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_at_line_starts_make_a_template() {
+        for (text, expected) in [
+            ("{{- if .Values.x }}\na: 1\n{{- end }}\n", true),
+            ("a:\n  {{ include \"x\" . }}\n", true),
+            ("{% if x %}\na: 1\n{% endif %}\n", true),
+            ("a: {{ .Values.x }}\nb: {{ .Values.y }} c\n", true),
+            ("a: {{ .Values.x }}\n", true),
+            ("a: {b: {c: d}}\n", false),
+            ("annotations:\n  summary: 'x {{ $labels.pod }}'\n", false),
+            ("data: |\n  {{ range .x }}\n  {{ end }}\n", false),
+            ("url: \"{{ .url }}\"\n", false),
+            ("a: 1\n", false),
+        ] {
+            assert_eq!(is_template(&Stream::parse(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn unparsable_clusterctl_templates_are_told_by_name() {
+        let (broken, sound) = ("a: [ ${ KEYS } ]\n", "a: ${KEY}\n");
+        for (path, text, expected) in [
+            ("templates/cluster-template-x.yaml", broken, true),
+            ("cluster-template.yaml", broken, true),
+            ("cluster-template.yaml", sound, false),
+            ("cluster.yaml", broken, false),
+            ("cluster-template.yaml", "a: [\n", false),
+        ] {
+            assert_eq!(is_clusterctl_template(path, &Stream::parse(text)), expected, "{path}: {text}");
+        }
+    }
+}

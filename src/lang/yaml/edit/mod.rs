@@ -1,0 +1,735 @@
+//! Tree operations compiled to byte edits: the text is the truth, an edit
+//! replaces some of its bytes and nothing else.
+//!
+//! [`compile`] finds the bytes of one operation. It keeps to the habits of the
+//! file: indentation, the place of list dashes, quotes, line ends, a missing
+//! final line break. [`verify::verify`] proves afterwards that the new text says
+//! what the old one did plus the declared changes.
+
+mod block;
+mod flow;
+mod relocate;
+mod render;
+mod tree;
+pub(crate) mod verify;
+mod within;
+
+use super::resolve::{Dialect, Scalar, resolve_plain};
+use super::tape::{Document, Token, TokenKind};
+use super::{NodeRef, ScalarStyle, Source, Stream, WorkPath, pointer_join, pointer_segments};
+use render::Habits;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// One replacement of bytes of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextEdit {
+    /// First byte replaced.
+    pub start: u32,
+    /// One past the last byte replaced.
+    pub end: u32,
+    /// The new text.
+    pub text: String,
+}
+
+/// A value to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// null
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A string; quoted where plain text would be read as something else.
+    Str(String),
+    /// A list.
+    Seq(Vec<Content>),
+    /// A map, in order.
+    Map(Vec<(String, Content)>),
+}
+
+impl Content {
+    /// A string.
+    pub fn str(text: impl Into<String>) -> Content {
+        Content::Str(text.into())
+    }
+
+    /// Whether it is neither a list nor a map.
+    pub fn is_scalar(&self) -> bool {
+        !matches!(self, Content::Seq(_) | Content::Map(_))
+    }
+}
+
+/// Where a new key goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Behind the last key.
+    End,
+    /// In front of this key; at the end where it is absent.
+    Before(String),
+    /// Behind this key; at the end where it is absent.
+    After(String),
+}
+
+/// A change of a document. Pointers are JSON Pointers from its root.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// Make a scalar this one. An absent one is inserted, its missing parents
+    /// with it.
+    Set {
+        /// The value.
+        pointer: String,
+        /// A scalar; a collection only where nothing is there yet.
+        value: Content,
+        /// Text of a comment at the end of its line, without `#`. Replaces the
+        /// one that is there.
+        comment: Option<String>,
+    },
+    /// Add a key that is absent, missing parents of the map included.
+    InsertKey {
+        /// The map.
+        map: String,
+        /// The key.
+        key: String,
+        /// Its value.
+        value: Content,
+        /// Where among its siblings.
+        place: Place,
+        /// As for `Set`.
+        comment: Option<String>,
+    },
+    /// Remove a key and its value, with the comments that are attached to them.
+    RemoveKey {
+        /// The value.
+        pointer: String,
+        /// Which maps that would be empty then go too.
+        prune: Prune,
+    },
+    /// Give a key another name.
+    RenameKey {
+        /// The value.
+        pointer: String,
+        /// The new key.
+        to: String,
+    },
+    /// Move a scalar entry into a map beside it, its comments with it. The map is
+    /// put around it where it is absent; an entry of the same name is replaced.
+    MoveKey {
+        /// The value.
+        pointer: String,
+        /// The key of the map, in the map that the entry is in.
+        into: String,
+    },
+    /// Add an item to a list.
+    InsertItem {
+        /// The list.
+        list: String,
+        /// The item that it goes in front of; `None` for the end.
+        before: Option<usize>,
+        /// The item.
+        value: Content,
+    },
+    /// Remove an item of a list, with the comments that are attached to it.
+    RemoveItem {
+        /// The item.
+        pointer: String,
+    },
+    /// Replace a word inside of one scalar, or of one comment, that stands there as it
+    /// is meant, such as a name in an inline patch.
+    ReplaceWithin {
+        /// First byte and one past the last of each, in order; the same word.
+        places: Vec<(u32, u32)>,
+        /// What stands there instead.
+        text: String,
+    },
+    /// Remove a comment, with its line where nothing else stands there.
+    RemoveComment {
+        /// Its first byte.
+        start: u32,
+    },
+}
+
+/// A wanted change of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// The file.
+    pub path: WorkPath,
+    /// Index of the document in the file.
+    pub document: u32,
+    /// What to do.
+    pub operation: Operation,
+}
+
+/// An operation that can't be done here without a guess.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Why.
+    pub message: String,
+    /// The way out, imperative.
+    pub help: String,
+    /// The bytes that stand in the way.
+    pub range: Range<u32>,
+}
+
+/// Which maps go with their last key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prune {
+    /// None.
+    Keep,
+    /// Those around it.
+    Empty,
+    /// Those around it, up to the map at this pointer, into which something else is put;
+    /// refused where that one would be empty in between.
+    EmptyBelow(String),
+}
+
+/// What an operation does to the tree, by tokens of the old document.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// A key, a scalar or an empty collection becomes this.
+    Replace {
+        /// Token of the key, scalar or collection.
+        token: u32,
+        /// What it becomes.
+        with: Content,
+    },
+    /// A new entry (with a key) or item in front of a child; at the end without.
+    Insert {
+        /// Token of the mapping or sequence.
+        parent: u32,
+        /// Token of the child, the last without.
+        before: Option<u32>,
+        /// Of a mapping: the new key.
+        key: Option<String>,
+        /// The new value.
+        value: Content,
+    },
+    /// A key with its value, or an item, goes.
+    Remove {
+        /// Token of the key or item.
+        child: u32,
+    },
+}
+
+/// A compiled operation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compiled {
+    /// Its edits in order of the text; they don't overlap.
+    pub edits: Vec<TextEdit>,
+    /// Starts of the comments that go with it.
+    pub(crate) dropped: Vec<u32>,
+    /// What it declares.
+    pub(crate) changes: Vec<Change>,
+}
+
+impl Compiled {
+    fn edit(&mut self, range: Range<usize>, text: impl Into<String>) {
+        self.edits.push(TextEdit { start: range.start as u32, end: range.end as u32, text: text.into() });
+    }
+}
+
+/// Find the bytes of an operation on a document of a stream.
+///
+/// # Errors
+/// Where the operation leads through an alias or a merge key, into an anchor
+/// that is used elsewhere, or to text whose layout gives no certain answer.
+pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<Compiled, Refused> {
+    let document = &stream.documents[document as usize];
+    let mut scene = Scene::new(stream, document)?;
+    scene.habits.literals = !matches!(
+        operation,
+        Operation::Set { comment: Some(_), .. } | Operation::InsertKey { comment: Some(_), .. }
+    );
+    let mut compiled = match operation {
+        Operation::Set { pointer, value, comment } => scene.set(pointer, value, comment.as_deref())?,
+        Operation::InsertKey { map, key, value, place, comment } => {
+            scene.insert_key(map, key, value, place, comment.as_deref())?
+        }
+        Operation::RemoveKey { pointer, prune } => scene.remove_key(pointer, prune)?,
+        Operation::RenameKey { pointer, to } => scene.rename_key(pointer, to)?,
+        Operation::MoveKey { pointer, into } => scene.move_key(pointer, into)?,
+        Operation::InsertItem { list, before, value } => scene.insert_item(list, *before, value)?,
+        Operation::RemoveItem { pointer } => scene.remove_item(pointer)?,
+        Operation::ReplaceWithin { places, text } => scene.replace_within(places, text)?,
+        Operation::RemoveComment { start } => scene.remove_comment(*start)?,
+    };
+    compiled.edits.sort_by_key(|edit| (edit.start, edit.end));
+    for comment in &document.comments {
+        let gone = compiled.edits.iter().any(|edit| edit.start <= comment.start && comment.end <= edit.end);
+        if gone {
+            compiled.dropped.push(comment.start);
+        }
+    }
+    Ok(compiled)
+}
+
+/// The file, document and JSON Pointer of a node that stands in a text; `None`
+/// for a built node and for one inside a text that is itself a scalar.
+pub(crate) fn pointer_of(node: NodeRef<'_>) -> Option<(&Source, String)> {
+    let NodeRef::Source(source, token) = node else { return None };
+    if source.embed.is_some() {
+        return None;
+    }
+    let document = source.document();
+    let mut pointer = String::new();
+    let mut at = 0;
+    while at != token {
+        let parent = document.tokens.get(at as usize)?;
+        let mut child = at + 1;
+        let mut index = 0;
+        loop {
+            if child >= parent.next {
+                return None;
+            }
+            let value = match parent.kind {
+                TokenKind::Mapping => document.tokens[child as usize].next,
+                _ => child,
+            };
+            let next = document.tokens.get(value as usize)?.next;
+            if value <= token && token < next {
+                let segment = match parent.kind {
+                    TokenKind::Mapping => NodeRef::Source(source, child).text()?.into_owned(),
+                    _ => index.to_string(),
+                };
+                pointer = pointer_join(&pointer, &segment);
+                at = value;
+                break;
+            }
+            child = next;
+            index += 1;
+        }
+    }
+    Some((source, pointer))
+}
+
+/// The document as operations see it: the text, the tape and the habits.
+struct Scene<'s> {
+    text: &'s str,
+    document: &'s Document,
+    habits: Habits,
+}
+
+/// What a pointer leads to.
+enum Found {
+    /// This token.
+    Token(u32),
+    /// Nothing: the deepest token that is there, and the rest of the path.
+    Missing(u32, Vec<String>),
+}
+
+impl<'s> Scene<'s> {
+    fn new(stream: &'s Stream, document: &'s Document) -> Result<Self, Refused> {
+        if document.tokens.is_empty() {
+            return Err(Refused {
+                message: "the document can't be read".to_owned(),
+                help: "correct its syntax first".to_owned(),
+                range: document.start..document.end,
+            });
+        }
+        let habits = Habits::of(stream, document);
+        Ok(Scene { text: &stream.text, document, habits })
+    }
+
+    fn token(&self, at: u32) -> &'s Token {
+        &self.document.tokens[at as usize]
+    }
+
+    fn refuse<T>(&self, at: u32, message: impl Into<String>, help: &str) -> Result<T, Refused> {
+        let token = self.token(at);
+        Err(Refused { message: message.into(), help: help.to_owned(), range: token.start..token.end })
+    }
+
+    /// Keys and values of a mapping.
+    fn entries(&self, map: u32) -> Vec<(u32, u32)> {
+        let end = self.token(map).next;
+        let mut entries = Vec::new();
+        let mut key = map + 1;
+        while key < end {
+            let value = self.token(key).next;
+            entries.push((key, value));
+            key = self.token(value).next;
+        }
+        entries
+    }
+
+    fn items(&self, seq: u32) -> Vec<u32> {
+        let end = self.token(seq).next;
+        let mut items = Vec::new();
+        let mut item = seq + 1;
+        while item < end {
+            items.push(item);
+            item = self.token(item).next;
+        }
+        items
+    }
+
+    /// The decoded text of a scalar.
+    fn value(&self, at: u32) -> &'s str {
+        tree::value(self.text, self.document, at)
+    }
+
+    fn is_null(&self, at: u32) -> bool {
+        let token = self.token(at);
+        token.kind == TokenKind::Scalar(ScalarStyle::Plain)
+            && self.document.tag(at).is_none()
+            && matches!(self.value(at), "" | "~" | "null" | "Null" | "NULL")
+    }
+
+    /// Whether both dialects read a scalar without a tag as a string.
+    fn is_string(&self, at: u32) -> bool {
+        let plain = self.token(at).kind == TokenKind::Scalar(ScalarStyle::Plain);
+        let text = || Cow::Borrowed(self.value(at));
+        !plain
+            || [Dialect::GoYamlV2, Dialect::GoYamlV3]
+                .into_iter()
+                .all(|dialect| matches!(resolve_plain(text(), dialect), Scalar::Str(_)))
+    }
+
+    /// Whether nothing that the text says is lost when this becomes a collection.
+    fn is_vacant(&self, at: u32) -> bool {
+        let token = self.token(at);
+        self.is_null(at) || (token.flow && token.next == at + 1)
+    }
+
+    /// Follow a pointer down from the root.
+    fn find(&self, pointer: &str) -> Result<Found, Refused> {
+        let segments: Vec<String> = pointer_segments(pointer).map(|segment| segment.into_owned()).collect();
+        let mut at = 0;
+        self.check_anchor(at)?;
+        for (depth, segment) in segments.iter().enumerate() {
+            let missing = |at| Ok(Found::Missing(at, segments[depth..].to_vec()));
+            match self.token(at).kind {
+                TokenKind::Mapping => {
+                    let entries = self.entries(at);
+                    let mut named = entries.iter().filter(|(key, _)| self.is_key(*key, segment));
+                    let Some((key, value)) = named.next() else {
+                        self.check_merge(at, segment)?;
+                        return missing(at);
+                    };
+                    if let Some((twin, _)) = named.next() {
+                        return self.refuse(
+                            *twin,
+                            format!("the key `{segment}` is there twice"),
+                            "remove one",
+                        );
+                    }
+                    if self.token(*key).kind == TokenKind::Alias {
+                        return self.refuse(*key, "the key is an alias", "write the key itself");
+                    }
+                    at = *value;
+                }
+                TokenKind::Sequence => {
+                    match segment.parse::<usize>().ok().map(|n| self.items(at).get(n).copied()) {
+                        Some(Some(item)) => at = item,
+                        _ => {
+                            return self.refuse(
+                                at,
+                                format!("the list has no item {segment}"),
+                                "name an item that is there",
+                            );
+                        }
+                    }
+                }
+                TokenKind::Scalar(_) if self.is_null(at) => return missing(at),
+                TokenKind::Scalar(_) => {
+                    return self.refuse(
+                        at,
+                        format!("`{segment}` would be inside of a scalar"),
+                        "change the scalar",
+                    );
+                }
+                TokenKind::Alias => {
+                    return self.refuse(
+                        at,
+                        format!("`{pointer}` leads through the alias {}", self.written(at)),
+                        "change the anchor that it names, or replace the alias by its own copy",
+                    );
+                }
+            }
+            self.check_anchor(at)?;
+        }
+        Ok(Found::Token(at))
+    }
+
+    /// The token that a pointer leads to.
+    fn existing(&self, pointer: &str) -> Result<u32, Refused> {
+        match self.find(pointer)? {
+            Found::Token(at) => Ok(at),
+            Found::Missing(at, _) => {
+                self.refuse(at, format!("there is no `{pointer}`"), "name something that is there")
+            }
+        }
+    }
+
+    fn is_key(&self, key: u32, name: &str) -> bool {
+        let key = match self.token(key) {
+            Token { kind: TokenKind::Alias, extra, .. } => *extra,
+            _ => key,
+        };
+        matches!(self.token(key).kind, TokenKind::Scalar(_)) && self.value(key) == name
+    }
+
+    /// Whether a value is quoted, on one line, with neither tag nor anchor.
+    fn is_quoted(&self, at: u32) -> bool {
+        let quoted = [ScalarStyle::SingleQuoted, ScalarStyle::DoubleQuoted];
+        matches!(self.token(at).kind, TokenKind::Scalar(style) if quoted.contains(&style))
+            && !self.has_properties(at)
+            && !self.written(at).contains(['\n', '\r'])
+    }
+
+    /// The text of a token.
+    fn written(&self, at: u32) -> &'s str {
+        let token = self.token(at);
+        &self.text[token.start as usize..token.end as usize]
+    }
+
+    /// Refuse what is inside an anchor that aliases use: they would change too.
+    fn check_anchor(&self, at: u32) -> Result<(), Refused> {
+        match self.document.anchor(at) {
+            Some(anchor) if anchor.used => Err(Refused {
+                message: format!(
+                    "aliases elsewhere in the document use {}",
+                    &self.text[anchor.start as usize..anchor.end as usize]
+                ),
+                help: "edit it by hand: every place that names the anchor changes with it".to_owned(),
+                range: anchor.start..anchor.end,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuse to remove an anchor that aliases elsewhere use.
+    fn check_anchors_below(&self, from: u32, at: u32) -> Result<(), Refused> {
+        let end = self.token(at).next;
+        let inside = |token: u32| (from..end).contains(&token);
+        let used = self.document.anchors.iter().find(|anchor| anchor.used && inside(anchor.token));
+        used.map_or(Ok(()), |anchor| self.check_anchor(anchor.token))
+    }
+
+    /// Refuse a key that a merge gives to the map.
+    fn check_merge(&self, map: u32, key: &str) -> Result<(), Refused> {
+        let merge = self.entries(map).into_iter().find(|(at, _)| self.is_key(*at, "<<"));
+        match merge {
+            Some((at, _)) => self.refuse(
+                at,
+                format!("`{key}` may come through the merge key `<<`"),
+                "edit it by hand: write the key out, or change the merged map",
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// The mapping that a value is in, and its key; or the list. `None` for the
+    /// root.
+    fn parent(&self, at: u32) -> Option<(u32, Option<u32>)> {
+        let parent = (0..at).rev().find(|candidate| {
+            let token = self.token(*candidate);
+            matches!(token.kind, TokenKind::Mapping | TokenKind::Sequence) && token.next > at
+        })?;
+        match self.token(parent).kind {
+            TokenKind::Mapping => {
+                let entry = self.entries(parent).into_iter().find(|(_, value)| *value == at)?;
+                Some((parent, Some(entry.0)))
+            }
+            _ => Some((parent, None)),
+        }
+    }
+
+    /// Start of a node with its anchor and tag.
+    fn start(&self, at: u32) -> usize {
+        let anchor = self.document.anchor(at).map(|anchor| anchor.start);
+        let tag = self.document.tag(at).map(|tag| tag.start);
+        let first = [anchor, tag].into_iter().flatten().min().unwrap_or(u32::MAX);
+        self.token(at).start.min(first) as usize
+    }
+
+    fn has_properties(&self, at: u32) -> bool {
+        self.document.anchor(at).is_some() || self.document.tag(at).is_some()
+    }
+
+    /// The comment at the end of the line of `at`, if there is one behind it.
+    fn comment_behind(&self, at: usize) -> Option<Range<usize>> {
+        let comments = &self.document.comments;
+        let index = comments.partition_point(|comment| (comment.start as usize) < at);
+        let comment = comments.get(index)?;
+        let range = comment.start as usize..comment.end as usize;
+        self.text[at..range.start].bytes().all(|byte| byte == b' ' || byte == b'\t').then_some(range)
+    }
+
+    /// Whether a comment stands between two bytes.
+    fn has_comment(&self, range: Range<usize>) -> bool {
+        self.document
+            .comments
+            .iter()
+            .any(|comment| range.start <= comment.start as usize && (comment.start as usize) < range.end)
+    }
+
+    fn refuse_comment<T>(&self, at: u32) -> Result<T, Refused> {
+        self.refuse(
+            at,
+            "a comment has no place between braces",
+            "leave out the comment, or write the value as a block",
+        )
+    }
+
+    fn set(&self, pointer: &str, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
+        match self.find(pointer)? {
+            Found::Token(at) if value.is_scalar() && !matches!(self.token(at).kind, TokenKind::Scalar(_)) => {
+                let kind = match self.token(at).kind {
+                    TokenKind::Alias => "an alias",
+                    TokenKind::Mapping => "a map",
+                    _ => "a list",
+                };
+                self.refuse(
+                    at,
+                    format!("`{pointer}` is {kind}, not a scalar"),
+                    "edit it by hand: replace the whole value",
+                )
+            }
+            Found::Token(at) if value.is_scalar() => self.set_scalar(at, value, comment),
+            Found::Token(at) if self.is_vacant(at) => self.fill(at, value, comment),
+            Found::Token(at) => self.refuse(
+                at,
+                format!("`{pointer}` has a value already"),
+                "edit it by hand: replace the whole value",
+            ),
+            Found::Missing(at, rest) => self.insert_path(at, &rest, value, &Place::End, comment),
+        }
+    }
+
+    fn insert_key(
+        &self,
+        map: &str,
+        key: &str,
+        value: &Content,
+        place: &Place,
+        comment: Option<&str>,
+    ) -> Result<Compiled, Refused> {
+        match self.find(&pointer_join(map, key))? {
+            Found::Token(at) => {
+                self.refuse(at, format!("the key `{key}` is there already"), "change its value instead")
+            }
+            Found::Missing(at, rest) => self.insert_path(at, &rest, value, place, comment),
+        }
+    }
+
+    /// Insert the missing `path` below a token that is there.
+    fn insert_path(
+        &self,
+        at: u32,
+        path: &[String],
+        value: &Content,
+        place: &Place,
+        comment: Option<&str>,
+    ) -> Result<Compiled, Refused> {
+        let [first, below @ ..] = path else {
+            return self.refuse(at, "nothing to insert", "name a key");
+        };
+        let nested = |path: &[String]| {
+            path.iter().rev().fold(value.clone(), |value, key| Content::Map(vec![(key.clone(), value)]))
+        };
+        match self.token(at).kind {
+            TokenKind::Mapping if self.token(at).next == at + 1 => self.fill(at, &nested(path), comment),
+            TokenKind::Mapping if self.token(at).flow && comment.is_some() => self.refuse_comment(at),
+            TokenKind::Mapping if self.token(at).flow => {
+                self.insert_flow_entry(at, first, &nested(below), place)
+            }
+            TokenKind::Mapping => self.insert_block_entry(at, first, &nested(below), place, comment),
+            _ => self.fill(at, &nested(path), comment),
+        }
+    }
+
+    fn remove_key(&self, pointer: &str, prune: &Prune) -> Result<Compiled, Refused> {
+        let mut at = self.existing(pointer)?;
+        let goes = |map: u32| -> Result<bool, Refused> {
+            Ok(match prune {
+                Prune::Keep => false,
+                Prune::Empty => true,
+                Prune::EmptyBelow(stays) => map > self.existing(stays)?,
+            })
+        };
+        loop {
+            let Some((map, Some(key))) = self.parent(at) else {
+                return self.refuse(at, format!("`{pointer}` is no key of a map"), "remove the list item");
+            };
+            let alone = self.entries(map).len() == 1;
+            if alone && matches!(self.parent(map), Some((_, Some(_)))) && goes(map)? {
+                at = map;
+                continue;
+            }
+            self.check_anchors_below(key, at)?;
+            if let Prune::EmptyBelow(stays) = prune
+                && alone
+                && map == self.existing(stays)?
+            {
+                let message = format!("the map around `{pointer}` holds nothing else");
+                return self.refuse(at, message, "move it by hand");
+            }
+            // A merge could give the map another value of that key.
+            self.check_merge(map, self.value(key))?;
+            return if self.token(map).flow {
+                self.remove_flow(map, key, at)
+            } else {
+                self.remove_block_entry(map, key, at)
+            };
+        }
+    }
+
+    fn rename_key(&self, pointer: &str, to: &str) -> Result<Compiled, Refused> {
+        let at = self.existing(pointer)?;
+        let Some((map, Some(key))) = self.parent(at) else {
+            return self.refuse(at, format!("`{pointer}` is no key of a map"), "name a key");
+        };
+        self.check_anchor(key)?;
+        let TokenKind::Scalar(style) = self.token(key).kind else {
+            return self.refuse(key, "the key is no scalar", "edit it by hand");
+        };
+        if self.has_properties(key) || matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
+            return self.refuse(key, "the key carries an anchor or a tag, or is a block", "edit it by hand");
+        }
+        if let Some((twin, _)) = self.entries(map).into_iter().find(|(other, _)| self.is_key(*other, to)) {
+            return self.refuse(twin, format!("the key `{to}` is there already"), "join the two by hand");
+        }
+        self.check_merge(map, self.value(key))?;
+        let mut compiled = Compiled::default();
+        let token = self.token(key);
+        let text = self.habits.key(to, Some(style), self.token(map).flow);
+        compiled.edit(token.start as usize..token.end as usize, text);
+        compiled.changes.push(Change::Replace { token: key, with: Content::str(to) });
+        Ok(compiled)
+    }
+
+    fn insert_item(&self, list: &str, before: Option<usize>, value: &Content) -> Result<Compiled, Refused> {
+        match self.find(list)? {
+            Found::Token(at) if self.is_vacant(at) => self.fill(at, &Content::Seq(vec![value.clone()]), None),
+            Found::Token(at) if self.token(at).kind == TokenKind::Alias => self.refuse(
+                at,
+                format!("`{list}` is an alias"),
+                "change the anchor that it names, or replace the alias by its own copy",
+            ),
+            Found::Token(at) if self.token(at).kind == TokenKind::Sequence => {
+                let before = before.and_then(|index| self.items(at).get(index).copied());
+                if self.token(at).flow {
+                    self.insert_flow_item(at, before, value)
+                } else {
+                    self.insert_block_item(at, before, value)
+                }
+            }
+            Found::Token(at) => self.refuse(at, format!("`{list}` is no list"), "edit it by hand"),
+            Found::Missing(at, rest) => {
+                self.insert_path(at, &rest, &Content::Seq(vec![value.clone()]), &Place::End, None)
+            }
+        }
+    }
+
+    fn remove_item(&self, pointer: &str) -> Result<Compiled, Refused> {
+        let at = self.existing(pointer)?;
+        self.check_anchors_below(at, at)?;
+        match self.parent(at) {
+            Some((seq, None)) if self.token(seq).flow => self.remove_flow(seq, at, at),
+            Some((seq, None)) => self.remove_block_item(seq, at),
+            _ => self.refuse(at, format!("`{pointer}` is no item of a list"), "remove the key"),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Text inside a scalar that is a document of its own: an inline patch.
+
+use super::{Node, NodeRef, Source};
+use crate::lang::yaml::resolve::ScalarStyle;
+use crate::lang::yaml::tape::TokenKind;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Where an embedded text stands in its file. Its lines are looked for when a place is
+/// asked for: a patch that thirty Kustomizations use is rarely told of.
+#[derive(Debug)]
+pub struct Embed {
+    /// The whole scalar.
+    pub whole: Range<u32>,
+    /// The scalar and the bytes of its value before the text; `None` where every
+    /// location is `whole`.
+    inside: Option<(Arc<Source>, u32, u32)>,
+    lines: OnceLock<Vec<(u32, u32)>>,
+}
+
+impl Embed {
+    /// A text all of whose locations are one range of the file.
+    pub fn at(whole: Range<u32>) -> Embed {
+        Embed { whole, inside: None, lines: OnceLock::new() }
+    }
+
+    /// A text that is made of a part of a file: (offset in the text, offset in the file)
+    /// where a run of its bytes begins, in order.
+    pub fn made_of(whole: Range<u32>, runs: Vec<(u32, u32)>) -> Embed {
+        Embed { whole, inside: None, lines: OnceLock::from(runs) }
+    }
+
+    /// The text in the value of a scalar, after some bytes of it; `None` for what is no
+    /// scalar and stands nowhere.
+    pub fn of(node: &Node, skipped: u32) -> Option<Embed> {
+        // Of an embedded text in an embedded text, the outermost scalar is the place.
+        let (source, token) = match node {
+            Node::Source(source, token) if source.embed.is_none() => (source, *token),
+            _ => {
+                let location = node.get_ref().location()?;
+                return Some(Embed::at(location.start..location.end));
+            }
+        };
+        let written = source.document().tokens.get(token as usize)?;
+        let TokenKind::Scalar(_) = written.kind else { return None };
+        let inside = Some((source.clone(), token, skipped));
+        Some(Embed { whole: written.start..written.end, inside, lines: OnceLock::new() })
+    }
+
+    /// The bytes of the file for bytes of the inner text.
+    pub fn outer(&self, inner: Range<u32>) -> Range<u32> {
+        let lines = self.lines();
+        let map = |offset: u32| {
+            let at = lines.partition_point(|(start, _)| *start <= offset);
+            lines.get(at.checked_sub(1)?).map(|(start, file)| file + (offset - start))
+        };
+        match (map(inner.start), map(inner.end)) {
+            (Some(start), Some(end)) if start <= end => {
+                start.clamp(self.whole.start, self.whole.end)..end.clamp(self.whole.start, self.whole.end)
+            }
+            _ => self.whole.clone(),
+        }
+    }
+
+    /// (offset in the inner text, offset in the file's text) of each line, in order.
+    /// Empty where bytes of the one can't be told from bytes of the other: then every
+    /// location is `whole`.
+    fn lines(&self) -> &[(u32, u32)] {
+        self.lines.get_or_init(|| match &self.inside {
+            Some((source, token, skipped)) => lines_of(source, *token, *skipped).unwrap_or_default(),
+            None => Vec::new(),
+        })
+    }
+}
+
+impl PartialEq for Embed {
+    fn eq(&self, other: &Embed) -> bool {
+        let is_one = || match (&self.inside, &other.inside) {
+            (Some(one), Some(other)) => Arc::ptr_eq(&one.0, &other.0) && (one.1, one.2) == (other.1, other.2),
+            _ => false,
+        };
+        self.whole == other.whole && (is_one() || self.lines() == other.lines())
+    }
+}
+
+/// How bytes of a scalar's value map to bytes of its file: exact for literal
+/// blocks and for values that stand in the file as they are.
+fn lines_of(source: &Arc<Source>, token: u32, skipped: u32) -> Option<Vec<(u32, u32)>> {
+    let value = NodeRef::Source(source, token).text()?;
+    let token = source.document().tokens.get(token as usize)?;
+    let text = source.stream.text.get(token.start as usize..token.end as usize)?;
+    let mut lines = Vec::new();
+    match token.kind {
+        TokenKind::Scalar(ScalarStyle::Literal) => {
+            let mut outer = token.start;
+            let mut raw_lines = text.split_inclusive('\n');
+            outer += raw_lines.next().map_or(0, str::len) as u32;
+            let mut inner = 0;
+            for line in value.split_inclusive('\n') {
+                let content = line.trim_end_matches('\n');
+                let Some(raw_line) = raw_lines.next() else { break };
+                let body = raw_line.trim_end_matches(['\n', '\r']);
+                let indent = body.len().saturating_sub(content.len());
+                lines.push((inner, outer + indent as u32));
+                inner += line.len() as u32;
+                outer += raw_line.len() as u32;
+            }
+        }
+        TokenKind::Scalar(ScalarStyle::Plain) if value == text => lines.push((0, token.start)),
+        TokenKind::Scalar(ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted)
+            if text.get(1..text.len().saturating_sub(1)) == Some(&value) =>
+        {
+            lines.push((0, token.start + 1));
+        }
+        _ => {}
+    }
+    for (inner, outer) in &mut lines {
+        *outer += skipped.saturating_sub(*inner);
+        *inner = inner.saturating_sub(skipped);
+    }
+    // Lines before the text all start at 0 now; the last of them is right.
+    let first = lines.iter().rposition(|(inner, _)| *inner == 0).unwrap_or(0);
+    lines.drain(..first);
+    Some(lines)
+}

@@ -1,0 +1,744 @@
+//! The one node handle: a token of a source document or a node built by a
+//! transformer. Transformers copy only the path from the root to a changed leaf
+//! and share the rest, so memory follows the number of changes.
+
+mod compare;
+mod embed;
+mod entries;
+
+pub(crate) use embed::Embed;
+pub(super) use entries::Entries;
+
+use super::Stream;
+use super::known::{Holes, Known};
+use super::location::{FilePath, Location, Via};
+use super::pointer::pointer_segments;
+use super::resolve::{Dialect, Scalar, ScalarStyle, resolve_plain, resolve_tagged};
+use super::tape::{Document, NONE, Token, TokenKind};
+use entries::{Merge, merge_entries, tape_value};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One document at its place in the repository.
+#[derive(Debug)]
+pub struct Source {
+    /// The file.
+    pub file: FilePath,
+    /// The parsed text.
+    pub stream: Arc<Stream>,
+    /// Index of the document in the stream.
+    pub index: u32,
+    /// Set where the text lies inside a scalar of the file.
+    pub embed: Option<Embed>,
+    /// What everything in the document went through: the entry that applies it
+    /// where it is a patch, the component that it belongs to.
+    pub via: Vec<Via>,
+}
+
+impl Source {
+    /// The document's tape.
+    pub fn document(&self) -> &Document {
+        &self.stream.documents[self.index as usize]
+    }
+
+    /// Whether both are one document at one place, perhaps read twice.
+    fn is_same(&self, other: &Source) -> bool {
+        let same_text = || Arc::ptr_eq(&self.stream, &other.stream) || self.stream.text == other.stream.text;
+        self.file == other.file
+            && self.index == other.index
+            && self.via == other.via
+            && self.embed == other.embed
+            && same_text()
+    }
+
+    /// The location of a byte range of the document's own text.
+    pub fn location(&self, range: Range<u32>) -> Location {
+        let range = match &self.embed {
+            None => range,
+            Some(embed) => embed.outer(range),
+        };
+        Location { file: self.file.clone(), start: range.start, end: range.end, via: self.via.clone() }
+    }
+}
+
+/// An owned node. Cloning is a reference count.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A token of a source document.
+    Source(Arc<Source>, u32),
+    /// A node that a transformer made.
+    Built(Arc<Built>),
+}
+
+/// A node that a transformer made or copied to change something below it.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// Its value.
+    pub value: Value,
+    /// Where it came from; `None` for what no text says (a default).
+    pub origin: Option<Origin>,
+}
+
+/// Where a built node came from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// The token that it is a copy of.
+    Token(Arc<Source>, u32),
+    /// A place in a text.
+    Text(Arc<Location>),
+    /// A place in a text, of a value that is written in another style than there:
+    /// in that of the value that it replaced.
+    Styled(Arc<Location>, Style),
+    /// Several places, of a value that a template made: the one to change, then the
+    /// others in the order of their influence.
+    Several(Arc<[Location]>),
+}
+
+/// How kustomize writes a node on its way. Other scalars can come out of it than
+/// went in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// A scalar without quotes.
+    Plain,
+    /// A scalar in quotes or a literal one.
+    Quoted,
+    /// A folded scalar.
+    Folded,
+    /// A collection in lines.
+    Block,
+    /// A collection between brackets or braces.
+    Flow,
+}
+
+impl Origin {
+    /// The place.
+    pub fn location(&self) -> Location {
+        match self {
+            Origin::Token(source, token) => {
+                let token = &source.document().tokens[*token as usize];
+                source.location(token.start..token.end)
+            }
+            Origin::Text(location) | Origin::Styled(location, _) => (**location).clone(),
+            Origin::Several(locations) => locations[0].clone(),
+        }
+    }
+
+    /// All places that a value comes from, the one to change first.
+    pub fn of_all(mut locations: Vec<Location>) -> Option<Origin> {
+        match locations.len() {
+            0 => None,
+            1 => locations.pop().map(Origin::from),
+            _ => Some(Origin::Several(locations.into())),
+        }
+    }
+}
+
+impl Built {
+    /// The style that it took over from what it replaced.
+    pub fn style(&self) -> Option<Style> {
+        match self.origin {
+            Some(Origin::Styled(_, style)) => Some(style),
+            _ => None,
+        }
+    }
+}
+
+impl From<Location> for Origin {
+    fn from(location: Location) -> Origin {
+        Origin::Text(Arc::new(location))
+    }
+}
+
+/// The value of a built node.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// null
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer that fits 64 bits.
+    Int(i64),
+    /// An integer above `i64::MAX`.
+    Uint(u64),
+    /// A float.
+    Float(f64),
+    /// A string.
+    Str(Arc<str>),
+    /// A scalar that a transformer wrote without a type: it is what a plain
+    /// scalar of this text is, as in kustomize's untagged nodes.
+    Plain(Arc<str>),
+    /// A string with unknown parts.
+    Holes(Holes),
+    /// A value of any type that is unknown offline, and why.
+    Unknown(Arc<str>),
+    /// A list.
+    Seq(Vec<Node>),
+    /// A map in order; keys are unique.
+    Map(Vec<Entry>),
+}
+
+/// One entry of a built map.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key, a scalar.
+    pub key: Node,
+    /// The value.
+    pub value: Node,
+}
+
+impl Entry {
+    /// The key's text.
+    pub fn key_text(&self) -> Cow<'_, str> {
+        self.key.get_ref().text().unwrap_or_default()
+    }
+
+    /// Whether the key has this text.
+    fn has_key(&self, key: &str) -> bool {
+        match self.key.get_ref() {
+            NodeRef::Source(source, token) if !key.is_empty() => entries::is_text(source, token, key),
+            _ => self.key_text() == key,
+        }
+    }
+}
+
+/// A borrowed node: what readers hold.
+#[derive(Clone, Copy, Debug)]
+pub enum NodeRef<'a> {
+    /// A token of a source document; never an alias.
+    Source(&'a Arc<Source>, u32),
+    /// A built node.
+    Built(&'a Arc<Built>),
+}
+
+/// One entry of a map as a reader sees it.
+#[derive(Clone, Debug)]
+pub struct EntryRef<'a> {
+    /// The key's text.
+    pub key: Cow<'a, str>,
+    /// The key as a node.
+    pub key_node: NodeRef<'a>,
+    /// The value.
+    pub value: NodeRef<'a>,
+}
+
+impl<'a> EntryRef<'a> {
+    /// Where the key is written.
+    pub fn key_location(&self) -> Option<Location> {
+        self.key_node.location()
+    }
+}
+
+impl Node {
+    /// What tells it from other nodes: equal where two handles are of one node.
+    pub fn address(&self) -> (usize, u32) {
+        match self {
+            Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
+            Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+        }
+    }
+
+    /// A built scalar.
+    pub fn scalar(value: Value, origin: Option<Location>) -> Node {
+        Node::Built(Arc::new(Built { value, origin: origin.map(Origin::from) }))
+    }
+
+    /// A built string.
+    pub fn string(text: &str, origin: Option<Location>) -> Node {
+        Node::scalar(Value::Str(text.into()), origin)
+    }
+
+    /// A built empty map.
+    pub fn empty_map(origin: Option<Location>) -> Node {
+        Node::scalar(Value::Map(Vec::new()), origin)
+    }
+
+    /// The reader's handle.
+    pub fn get_ref(&self) -> NodeRef<'_> {
+        match self {
+            Node::Source(source, token) => NodeRef::Source(source, follow(source, *token)),
+            Node::Built(built) => NodeRef::Built(built),
+        }
+    }
+
+    /// Whether both are the same node, not only equal.
+    pub fn is(&self, other: &Node) -> bool {
+        match (self, other) {
+            (Node::Source(a, left), Node::Source(b, right)) => left == right && Arc::ptr_eq(a, b),
+            (Node::Built(a), Node::Built(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// The built node behind this handle, copied from the source first where it
+    /// still is one. Children of a copied collection stay source tokens. The
+    /// location of the source is kept as the origin.
+    pub fn make_built(&mut self) -> &mut Built {
+        if let Node::Source(source, token) = self {
+            let built = build_shallow(NodeRef::Source(source, follow(source, *token)));
+            *self = Node::Built(Arc::new(built));
+        }
+        match self {
+            Node::Built(built) => Arc::make_mut(built),
+            Node::Source(..) => unreachable!("converted above"),
+        }
+    }
+
+    /// The entries of a map, ready to be changed; `None` when it is no map.
+    pub fn make_map(&mut self) -> Option<&mut Vec<Entry>> {
+        match &mut self.make_built().value {
+            Value::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The items of a list, ready to be changed; `None` when it is no list.
+    pub fn make_seq(&mut self) -> Option<&mut Vec<Node>> {
+        match &mut self.make_built().value {
+            Value::Seq(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The value of a key, ready to be changed; `None` when it is absent or
+    /// this is no map. The path down to it is copied only when it exists.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.get_ref().get(key)?;
+        self.make_map()?.iter_mut().find(|entry| entry.key_text() == key).map(|entry| &mut entry.value)
+    }
+
+    /// Set a key of a map, at its place when it exists, else at the end. False
+    /// when this is no map.
+    pub fn set(&mut self, key: &str, value: Node, key_origin: Option<Location>) -> bool {
+        let Some(entries) = self.make_map() else {
+            return false;
+        };
+        match entries.iter_mut().find(|entry| entry.key_text() == key) {
+            Some(entry) => entry.value = value,
+            None => entries.push(Entry { key: Node::string(key, key_origin), value }),
+        }
+        true
+    }
+
+    /// Remove a key of a map and give its value.
+    pub fn remove(&mut self, key: &str) -> Option<Node> {
+        self.get_ref().get(key)?;
+        let entries = self.make_map()?;
+        let at = entries.iter().position(|entry| entry.key_text() == key)?;
+        Some(entries.remove(at).value)
+    }
+}
+
+fn build_shallow(node: NodeRef<'_>) -> Built {
+    let origin = match node {
+        NodeRef::Source(source, token) => Some(Origin::Token(source.clone(), token)),
+        NodeRef::Built(built) => built.origin.clone(),
+    };
+    let value = match node.kind() {
+        NodeKind::Map => Value::Map(
+            node.entries()
+                .map(|entry| Entry { key: entry.key_node.to_node(), value: entry.value.to_node() })
+                .collect(),
+        ),
+        NodeKind::Seq => Value::Seq(node.items().map(NodeRef::to_node).collect()),
+        NodeKind::Scalar => match node.scalar(Dialect::GoYamlV3) {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => Value::Bool(value),
+            Scalar::Int(value) => Value::Int(value),
+            Scalar::Uint(value) => Value::Uint(value),
+            Scalar::Float(value) => Value::Float(value),
+            Scalar::Timestamp(text) | Scalar::Str(text) => Value::Str(text.as_ref().into()),
+        },
+        NodeKind::Unknown => Value::Unknown("unknown".into()),
+    };
+    Built { value, origin }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A string, number, boolean or null, a string with holes included.
+    Scalar,
+    /// A list.
+    Seq,
+    /// A map.
+    Map,
+    /// Unknown offline; everything below it is unknown too.
+    Unknown,
+}
+
+/// Aliases resolve to the node that they stand for. An alias inside its own
+/// anchor stays where it is: it reads as null.
+fn follow(source: &Source, token: u32) -> u32 {
+    let tokens = &source.document().tokens;
+    let Some(Token { kind: TokenKind::Alias, extra, .. }) = tokens.get(token as usize) else {
+        return token;
+    };
+    match tokens.get(*extra as usize) {
+        Some(target) if !(*extra <= token && token < target.next) => *extra,
+        _ => token,
+    }
+}
+
+impl<'a> NodeRef<'a> {
+    /// An owned handle.
+    pub fn to_node(self) -> Node {
+        match self {
+            NodeRef::Source(source, token) => Node::Source(source.clone(), token),
+            NodeRef::Built(built) => Node::Built(built.clone()),
+        }
+    }
+
+    /// Which node it is, as long as somebody holds it: an address, and the token of a
+    /// source document.
+    pub(crate) fn address(self) -> (usize, u32) {
+        match self {
+            NodeRef::Source(source, token) => (Arc::as_ptr(source) as usize, token),
+            NodeRef::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+        }
+    }
+
+    /// What it is.
+    pub fn kind(self) -> NodeKind {
+        match self {
+            NodeRef::Source(source, token) => match source.document().tokens[token as usize].kind {
+                TokenKind::Mapping => NodeKind::Map,
+                TokenKind::Sequence => NodeKind::Seq,
+                TokenKind::Scalar(_) | TokenKind::Alias => NodeKind::Scalar,
+            },
+            NodeRef::Built(built) => match &built.value {
+                Value::Map(_) => NodeKind::Map,
+                Value::Seq(_) => NodeKind::Seq,
+                Value::Unknown(_) => NodeKind::Unknown,
+                _ => NodeKind::Scalar,
+            },
+        }
+    }
+
+    /// Whether some text in it, keys included, may hold this character of ASCII, as its
+    /// bytes show: false is certain, true is not. A built node may.
+    pub fn may_hold(self, character: u8) -> bool {
+        let NodeRef::Source(source, at) = self else { return true };
+        let document = source.document();
+        // Through an alias it holds what stands elsewhere.
+        let (start, end) = if document.anchors.is_empty() {
+            let token = &document.tokens[at as usize];
+            let last = &document.tokens[token.next.max(at + 1) as usize - 1];
+            (token.start, last.end.max(token.end))
+        } else {
+            (document.start, document.end)
+        };
+        let written = &source.stream.text.as_bytes()[start as usize..end as usize];
+        // An escape may write any character.
+        memchr::memchr2(character, b'\\', written).is_some()
+    }
+
+    /// Whether it is a map.
+    pub fn is_map(self) -> bool {
+        self.kind() == NodeKind::Map
+    }
+
+    /// Whether it is a list.
+    pub fn is_seq(self) -> bool {
+        self.kind() == NodeKind::Seq
+    }
+
+    /// Whether it or a part of it is unknown.
+    pub fn is_unknown(self) -> bool {
+        matches!(self, NodeRef::Built(built) if matches!(built.value, Value::Unknown(_) | Value::Holes(_)))
+    }
+
+    /// Whether it is null, written or omitted.
+    pub fn is_null(self) -> bool {
+        if let NodeRef::Source(source, token) = self
+            && let document = source.document()
+            && let token = &document.tokens[token as usize]
+            && let TokenKind::Scalar(style) = token.kind
+            && document.tags.is_empty()
+        {
+            // Of several lines none is null.
+            let written = &source.stream.text[token.start as usize..token.end as usize];
+            return style == ScalarStyle::Plain
+                && (token.empty || matches!(written, "" | "~" | "null" | "Null" | "NULL"));
+        }
+        self.kind() == NodeKind::Scalar
+            && !self.is_unknown()
+            && matches!(self.scalar(Dialect::GoYamlV3), Scalar::Null)
+    }
+
+    /// The token behind it, `None` for a built node.
+    pub fn token(self) -> Option<&'a Token> {
+        match self {
+            NodeRef::Source(source, token) => source.document().tokens.get(token as usize),
+            NodeRef::Built(_) => None,
+        }
+    }
+
+    /// The text of a scalar as written and unescaped, whatever its type: `yes`
+    /// for a plain `yes`. `None` for collections, holes and built non-strings.
+    pub fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            NodeRef::Source(source, token) => source_text(source, token),
+            NodeRef::Built(built) => match &built.value {
+                Value::Str(text) | Value::Plain(text) => Some(Cow::Borrowed(text)),
+                Value::Bool(value) => Some(Cow::Borrowed(if *value { "true" } else { "false" })),
+                Value::Int(value) => Some(Cow::Owned(value.to_string())),
+                Value::Uint(value) => Some(Cow::Owned(value.to_string())),
+                Value::Float(value) => Some(Cow::Owned(super::resolve::format_float(*value))),
+                Value::Null => Some(Cow::Borrowed("null")),
+                _ => None,
+            },
+        }
+    }
+
+    /// How a scalar of a source is written; built ones count as plain.
+    pub fn style(self) -> ScalarStyle {
+        match self.token().map(|token| token.kind) {
+            Some(TokenKind::Scalar(style)) => style,
+            _ => ScalarStyle::Plain,
+        }
+    }
+
+    /// The scalar's value in a dialect. Built scalars have their type already;
+    /// collections, holes and unknown values read as null: test for them first.
+    pub fn scalar(self, dialect: Dialect) -> Scalar<'a> {
+        match self {
+            NodeRef::Source(source, token) => {
+                let Some(text) = source_text(source, token) else {
+                    return Scalar::Null;
+                };
+                let style = self.style();
+                match source.document().tag(token) {
+                    Some(tag) => resolve_tagged(text.clone(), style, Some(&tag.name), dialect)
+                        .unwrap_or(Scalar::Str(text)),
+                    None if style == ScalarStyle::Plain => resolve_plain(text, dialect),
+                    None => Scalar::Str(text),
+                }
+            }
+            NodeRef::Built(built) => match &built.value {
+                Value::Bool(value) => Scalar::Bool(*value),
+                Value::Int(value) => Scalar::Int(*value),
+                Value::Uint(value) => Scalar::Uint(*value),
+                Value::Float(value) => Scalar::Float(*value),
+                Value::Str(text) => Scalar::Str(Cow::Borrowed(text)),
+                Value::Plain(text) => resolve_plain(Cow::Borrowed(text), dialect),
+                _ => Scalar::Null,
+            },
+        }
+    }
+
+    /// The value when it is a known string after a build (go-yaml v3 rules: a
+    /// plain `yes` is one, `true` and `1` are not).
+    pub fn as_str(self) -> Option<Cow<'a, str>> {
+        match self.scalar(Dialect::GoYamlV3) {
+            Scalar::Str(text) if self.kind() == NodeKind::Scalar => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value when it is a known boolean after a build.
+    pub fn as_bool(self) -> Option<bool> {
+        match self.scalar(Dialect::GoYamlV3) {
+            Scalar::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value when it is a known integer after a build.
+    pub fn as_int(self) -> Option<i64> {
+        match self.scalar(Dialect::GoYamlV3) {
+            Scalar::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The parts of a string with holes.
+    pub fn holes(self) -> Option<&'a Holes> {
+        match self {
+            NodeRef::Built(built) => match &built.value {
+                Value::Holes(holes) => Some(holes),
+                _ => None,
+            },
+            NodeRef::Source(..) => None,
+        }
+    }
+
+    /// The items of a list; none for anything else.
+    pub fn items(self) -> impl Iterator<Item = NodeRef<'a>> {
+        let (mut token, end, built) = match self {
+            NodeRef::Source(source, token) if self.is_seq() => {
+                (token + 1, source.document().tokens[token as usize].next, None)
+            }
+            NodeRef::Source(..) => (0, 0, None),
+            NodeRef::Built(built) => match &built.value {
+                Value::Seq(items) => (0, items.len() as u32, Some(items)),
+                _ => (0, 0, None),
+            },
+        };
+        std::iter::from_fn(move || {
+            if token >= end {
+                return None;
+            }
+            match (self, built) {
+                (NodeRef::Source(source, _), _) => {
+                    let item = NodeRef::Source(source, follow(source, token));
+                    token = source.document().tokens[token as usize].next;
+                    Some(item)
+                }
+                (NodeRef::Built(_), Some(items)) => {
+                    let item = items[token as usize].get_ref();
+                    token += 1;
+                    Some(item)
+                }
+                (NodeRef::Built(_), None) => None,
+            }
+        })
+    }
+
+    /// The entries of a map in order, merge keys expanded as go-yaml v3 does:
+    /// explicit keys win, of several merged maps the first. Keys that are no
+    /// scalars are left out. None for anything else.
+    pub fn entries(self) -> Entries<'a> {
+        match self {
+            NodeRef::Source(source, token) if self.is_map() => {
+                let document = source.document();
+                if document.merges {
+                    let mut merged = Merge::default();
+                    merge_entries(source, token, &mut merged, 0);
+                    Entries::Merged(merged.entries.into_iter())
+                } else {
+                    let end = document.tokens[token as usize].next;
+                    Entries::Tape { source, at: token + 1, end }
+                }
+            }
+            NodeRef::Built(built) => match &built.value {
+                Value::Map(entries) => Entries::Built(entries.iter()),
+                _ => Entries::Built([].iter()),
+            },
+            NodeRef::Source(..) => Entries::Built([].iter()),
+        }
+    }
+
+    /// The entry of a key.
+    pub fn entry(self, key: &str) -> Option<EntryRef<'a>> {
+        self.entries().find(|entry| entry.key == key)
+    }
+
+    /// The value of a key of a map. Below an unknown node everything is that
+    /// unknown node.
+    pub fn get(self, key: &str) -> Option<NodeRef<'a>> {
+        if self.kind() == NodeKind::Unknown {
+            return Some(self);
+        }
+        match self {
+            NodeRef::Source(source, token) if self.is_map() && !source.document().merges => {
+                tape_value(source, token, key).map(|value| NodeRef::Source(source, value))
+            }
+            NodeRef::Built(built) => match &built.value {
+                Value::Map(entries) => {
+                    entries.iter().find(|entry| entry.has_key(key)).map(|entry| entry.value.get_ref())
+                }
+                _ => None,
+            },
+            NodeRef::Source(..) => self.entry(key).map(|entry| entry.value),
+        }
+    }
+
+    /// The node at a JSON Pointer (`/spec/dependsOn/0`), `""` being this one.
+    pub fn at(self, pointer: &str) -> Option<NodeRef<'a>> {
+        let mut node = self;
+        for segment in pointer_segments(pointer) {
+            node = match node.kind() {
+                NodeKind::Unknown => return Some(node),
+                NodeKind::Map => node.get(&segment)?,
+                NodeKind::Seq => node.items().nth(segment.parse().ok()?)?,
+                NodeKind::Scalar => return None,
+            };
+        }
+        Some(node)
+    }
+
+    /// The known string at a JSON Pointer.
+    pub fn str_at(self, pointer: &str) -> Option<Cow<'a, str>> {
+        self.at(pointer)?.as_str()
+    }
+
+    /// The items of the list at a JSON Pointer; none where there is none.
+    pub fn items_at(self, pointer: &str) -> impl Iterator<Item = NodeRef<'a>> {
+        self.at(pointer).into_iter().flat_map(NodeRef::items)
+    }
+
+    /// The entries of the map at a JSON Pointer; none where there is none.
+    pub fn entries_at(self, pointer: &str) -> impl Iterator<Item = EntryRef<'a>> {
+        self.at(pointer).into_iter().flat_map(NodeRef::entries)
+    }
+
+    /// All places that it comes from, the one to change first: several for a value that a
+    /// template made of others.
+    pub fn origins(self) -> Vec<Location> {
+        match self {
+            NodeRef::Built(built) => match &built.origin {
+                Some(Origin::Several(locations)) => locations.to_vec(),
+                Some(origin) => vec![origin.location()],
+                None => Vec::new(),
+            },
+            NodeRef::Source(..) => self.location().into_iter().collect(),
+        }
+    }
+
+    /// Where it is written: for a source token its own bytes (of a collection,
+    /// from its first to its last child), for a built node its origin, of several the
+    /// one to change.
+    pub fn location(self) -> Option<Location> {
+        match self {
+            NodeRef::Source(source, token) => {
+                let token = &source.document().tokens[token as usize];
+                Some(source.location(token.start..token.end))
+            }
+            NodeRef::Built(built) => built.origin.as_ref().map(Origin::location),
+        }
+    }
+
+    /// Where an absent or present field is to be shown: the value at the
+    /// pointer, else the key of its nearest present parent.
+    pub fn location_at(self, pointer: &str) -> Option<Location> {
+        let mut node = self;
+        let mut nearest = self.location();
+        for segment in pointer_segments(pointer) {
+            match node.kind() {
+                NodeKind::Map => match node.entry(&segment) {
+                    Some(entry) => {
+                        nearest = entry.key_location().or_else(|| entry.value.location()).or(nearest);
+                        node = entry.value;
+                    }
+                    None => return nearest,
+                },
+                NodeKind::Seq => match segment.parse().ok().and_then(|n: usize| node.items().nth(n)) {
+                    Some(item) => {
+                        nearest = item.location().or(nearest);
+                        node = item;
+                    }
+                    None => return nearest,
+                },
+                _ => return nearest,
+            }
+        }
+        node.location().or(nearest)
+    }
+}
+
+#[inline]
+fn source_text<'a>(source: &'a Arc<Source>, token: u32) -> Option<Cow<'a, str>> {
+    let document = source.document();
+    let token = document.tokens.get(token as usize)?;
+    let TokenKind::Scalar(style) = token.kind else {
+        return None;
+    };
+    if token.empty {
+        return Some(Cow::Borrowed(""));
+    }
+    if token.extra != NONE {
+        return document.decoded.get(token.extra as usize).map(|text| Cow::Borrowed(&**text));
+    }
+    super::scalar::written_value(&source.stream.text, style, token.start, token.end).map(Cow::Borrowed)
+}

@@ -1,0 +1,763 @@
+//! A managed topology before and after: its control plane and workers, what its
+//! templates and patches make, what waits for an upgrade, which hooks are called.
+
+use serde_json::{Map, Value, json};
+
+use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Part, is_on_both_sides};
+use crate::lang::yaml::{Location, NodeRef};
+use crate::model::EffectKind;
+use crate::model::value::has_unknown;
+use crate::simulate::cluster_api::hooks::sequence;
+use crate::simulate::cluster_api::hooks::sequence::{
+    DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, WorkerEntry as Deferrable,
+};
+use crate::simulate::cluster_api::hooks::simulate::{
+    Event, Request, RuntimeSdk, State, StepKind, VersionUpdate, simulate,
+};
+use crate::simulate::cluster_api::hooks::{handlers, ignoring};
+use crate::simulate::cluster_api::propagation::WorkerKind;
+use crate::simulate::cluster_api::rollout::field;
+use crate::simulate::cluster_api::rollout::template::{
+    TemplateOutcome, differences, summarise, template_outcome,
+};
+use crate::simulate::cluster_api::rollout::{Effect, kubeadm_config};
+use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
+use crate::simulate::cluster_api::topology::desired::{Desired, Part as Template, Worker, desired};
+use crate::simulate::cluster_api::topology::{Class, Cluster, TemplateRef, WorkerEntry};
+use std::collections::BTreeSet;
+
+const VERSION: &str = "/spec/topology/version";
+
+/// Effects of a change on a Cluster whose topology is managed on both sides.
+pub(super) fn effects(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
+    let template_metadata = comparison.conditions.template_metadata;
+    let old = desired(*before, &comparison.before.objects, template_metadata);
+    let new = desired(*after, &comparison.after.objects, template_metadata);
+    let versions = before.version().zip(after.version()).filter(|(from, to)| from != to);
+    if let Some((from, to)) = &versions
+        && !upgrade(comparison, before, after, (from, to), changes)
+    {
+        return;
+    }
+    if before.version().is_none() != after.version().is_none() {
+        unknown_version(comparison, before, after, changes);
+    }
+    let (Some(old), Some(new)) = (old, new) else {
+        unknown_class(comparison, before, after, changes);
+        return;
+    };
+    let pair = Pair { comparison, old: &old, new: &new, upgrades: versions.is_some() };
+    if pair.class_is_refused(changes) {
+        return;
+    }
+    pair.infrastructure(changes);
+    pair.control_plane(changes);
+    for kind in WorkerKind::BOTH {
+        pair.workers(kind, changes);
+    }
+}
+
+/// The effect of another version, and its hooks. Whether the change is accepted.
+fn upgrade(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    (from, to): (&str, &str),
+    changes: &mut Vec<Change>,
+) -> bool {
+    let class = after.class(&comparison.after.objects);
+    let minor = comparison.conditions.minor;
+    let listed = class.as_ref().map(|c| c.kubernetes_versions(minor)).unwrap_or_default();
+    let update = VersionUpdate {
+        from,
+        to,
+        class_versions: &listed,
+        plan_extension: has_chained_upgrades(minor)
+            && class.as_ref().is_none_or(|c| c.upgrade_plan_extension(minor).is_some()),
+    };
+    let unchecked = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
+    let unsafe_update = crate::simulate::cluster_api::topology::has_annotation(after.object.node, unchecked);
+    let place = |cluster: &Cluster<'_>| cluster.object.node.location_at(VERSION);
+    let mut change = Change {
+        object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
+        effect: Effect {
+            effect: EffectKind::Rollout,
+            field: VERSION.to_owned(),
+            before: json!(from),
+            after: json!(to),
+            reason: format!("version {from} -> {to}"),
+            consequences: Vec::new(),
+            details: Map::new(),
+        },
+        base: place(before),
+        head: place(after),
+    };
+    if let Some(why) = update.rejection().filter(|_| !unsafe_update) {
+        change.effect.effect = EffectKind::Rejected;
+        change.effect.reason = format!("the webhook rejects it: {why}");
+        changes.push(change);
+        return false;
+    }
+    let replicas = |node: Option<NodeRef<'_>>| node.and_then(NodeRef::as_int);
+    let mut machines = 0;
+    let control_plane = replicas(after.object.node.at("/spec/topology/controlPlane/replicas"));
+    let count = |n: i64| if n == 1 { "1 Machine".to_owned() } else { format!("{n} Machines") };
+    let consequences = &mut change.effect.consequences;
+    if let Some(n) = control_plane {
+        machines += n;
+        consequences.push(format!("control plane: {}, one at a time", count(n)));
+    }
+    let known = before.all_workers();
+    for entry in after.all_workers() {
+        let name = entry.name.clone().unwrap_or_default();
+        if !known.iter().any(|e| e.kind == entry.kind && e.name == entry.name) {
+            continue;
+        }
+        let kind = entry.kind.kind();
+        if is_deferred(after, &entry) {
+            consequences.push(format!("{kind} {name}: deferred by annotation, so it stays at its version"));
+            continue;
+        }
+        match (entry.kind, replicas(entry.node.at("/replicas"))) {
+            (WorkerKind::MachinePool, _) => {
+                consequences.push(format!(
+                    "{kind} {name}: the infrastructure provider decides, after the control plane"
+                ));
+            }
+            (_, Some(n)) => {
+                machines += n;
+                consequences.push(format!("{kind} {name}: {}, after the control plane", count(n)));
+            }
+            (_, None) => consequences.push(format!("{kind} {name}: after the control plane")),
+        }
+    }
+    if comparison.conditions.in_place {
+        consequences.push("unless an update extension accepts it in place".to_owned());
+    }
+    change.effect.details.insert("machines".to_owned(), json!(machines));
+    if after.is_paused() {
+        change.effect.details.insert("then".to_owned(), json!(EffectKind::Rollout.name()));
+        change.effect.effect = EffectKind::Delayed;
+        change.effect.reason = format!("{}; {PAUSED}", change.effect.reason);
+    }
+    changes.push(change);
+    hooks(comparison, Event::Upgrade, Some(before), after, changes);
+    true
+}
+
+const PAUSED: &str = "the Cluster is paused, so nothing is reconciled until it is not";
+
+/// Whether the upgrade of an entry is deferred, by itself or by one before it.
+fn is_deferred(cluster: &Cluster<'_>, entry: &WorkerEntry<'_>) -> bool {
+    let entries: Vec<Deferrable> = cluster
+        .workers(entry.kind)
+        .iter()
+        .map(|e| Deferrable {
+            name: e.name.clone().unwrap_or_default(),
+            defers: e.has_annotation(DEFER_UPGRADE),
+            holds: e.has_annotation(HOLD_UPGRADE_SEQUENCE),
+        })
+        .collect();
+    sequence::is_deferred(&entries, entry.name.as_deref().unwrap_or_default())
+}
+
+/// A Cluster gets a topology, or loses the one that it has: both are refused,
+/// with one way around the first.
+pub(super) fn given_or_taken(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
+    const WAY_AROUND: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
+    let reason = match (before.topology(), after.topology()) {
+        (Some(_), None) => "spec.topology cannot be taken away from a Cluster that has one",
+        (None, Some(_))
+            if !crate::simulate::cluster_api::topology::has_annotation(after.object.node, WAY_AROUND) =>
+        {
+            "a Cluster that was made without spec.topology cannot get one"
+        }
+        _ => return,
+    };
+    let place = |cluster: &Cluster<'_>| cluster.object.node.location_at("/spec/topology");
+    changes.push(Change {
+        object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
+        effect: Effect {
+            effect: EffectKind::Rejected,
+            field: "/spec/topology".to_owned(),
+            before: Value::Null,
+            after: Value::Null,
+            reason: format!("the webhook rejects it: {reason}"),
+            consequences: Vec::new(),
+            details: Map::new(),
+        },
+        base: place(before),
+        head: place(after),
+    });
+}
+
+/// The hooks that an event of a Cluster calls. `before` is absent for a new
+/// Cluster; for a deleted one both are what it was.
+pub(super) fn hooks(
+    comparison: &Comparison<'_, '_>,
+    event: Event,
+    before: Option<&Cluster<'_>>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
+    if !comparison.conditions.runtime_sdk {
+        return;
+    }
+    let upgrade = event == Event::Upgrade;
+    let from = before.and_then(Cluster::version).filter(|_| upgrade);
+    let to = after.version().filter(|_| upgrade);
+    let objects = match event {
+        Event::Delete => &comparison.before.objects,
+        _ => &comparison.after.objects,
+    };
+    let request = Request {
+        event,
+        from: from.clone(),
+        to: to.clone(),
+        respond: Default::default(),
+        handlers: handlers(&comparison.conditions.extensions),
+        minor: comparison.conditions.minor,
+        unreachable: Default::default(),
+        ignoring: ignoring(&comparison.conditions.extensions),
+        runtime_sdk: RuntimeSdk::On,
+    };
+    let Ok(simulation) = simulate(after, objects, &request) else { return };
+    let mut called = Vec::new();
+    let mut answering = BTreeSet::new();
+    let mut blocking: Vec<&str> = Vec::new();
+    let mut blocked = None;
+    for step in &simulation.steps {
+        let StepKind::Hook(hook) = step.kind else { continue };
+        // Nothing answers it.
+        if step.handlers.as_ref().is_some_and(Vec::is_empty) {
+            continue;
+        }
+        answering.extend(step.handlers.clone().unwrap_or_default());
+        called.push(json!({
+            "hook": hook.name(), "fromVersion": step.from, "toVersion": step.to, "mayBlock": step.blocking,
+        }));
+        if step.blocking && !blocking.contains(&hook.name()) {
+            blocking.push(hook.name());
+        }
+        if step.state == State::Blocked {
+            blocked = Some(step.reason.clone());
+        }
+    }
+    if called.is_empty() {
+        return;
+    }
+    let mut consequences = Vec::new();
+    if !blocking.is_empty() {
+        consequences.push(format!("may block: {}", blocking.join(", ")));
+    }
+    if let Some(reason) = blocked {
+        consequences.insert(0, format!("it is blocked from the start: {reason}"));
+        consequences.extend(simulation.withheld);
+    }
+    consequences.push(match answering.is_empty() {
+        true => "extensions are unknown offline".to_owned(),
+        false => format!("answered by {}", Vec::from_iter(answering).join(", ")),
+    });
+    let (field, reason) = match event {
+        Event::Create => ("/spec/topology", "lifecycle hooks of its creation are called in order"),
+        Event::Upgrade => (VERSION, "lifecycle hooks of the upgrade are called in order"),
+        Event::Delete => ("/spec/topology", "a lifecycle hook is called before it is deleted"),
+    };
+    let place = |cluster: &Cluster<'_>| cluster.object.node.location_at(field);
+    changes.push(Change {
+        object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
+        effect: Effect {
+            effect: EffectKind::HooksCalled,
+            field: field.to_owned(),
+            before: json!(from),
+            after: json!(to),
+            reason: reason.to_owned(),
+            consequences,
+            details: Map::from_iter([("hooks".to_owned(), json!(called))]),
+        },
+        base: before.and_then(place),
+        head: place(after).filter(|_| event != Event::Delete),
+    });
+}
+
+/// A version on one side only.
+fn unknown_version(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
+    let value = |cluster: &Cluster<'_>| {
+        cluster.object.node.at(VERSION).map(crate::model::value::to_json).unwrap_or_default()
+    };
+    changes.push(Change {
+        object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
+        effect: Effect {
+            effect: EffectKind::Unknown,
+            field: VERSION.to_owned(),
+            before: value(before),
+            after: value(after),
+            reason: "the version is not known offline: all Machines are replaced if it is another one"
+                .to_owned(),
+            consequences: Vec::new(),
+            details: Map::new(),
+        },
+        base: before.object.node.location_at(VERSION),
+        head: after.object.node.location_at(VERSION),
+    });
+}
+
+/// Without the class what a changed topology makes is not known.
+fn unknown_class(
+    comparison: &Comparison<'_, '_>,
+    before: &Cluster<'_>,
+    after: &Cluster<'_>,
+    changes: &mut Vec<Change>,
+) {
+    let json = |cluster: &Cluster<'_>| {
+        let mut topology = cluster.topology().map(crate::model::value::to_json).unwrap_or_default();
+        if let Value::Object(map) = &mut topology {
+            map.remove("version");
+        }
+        topology
+    };
+    if json(before) == json(after) {
+        return;
+    }
+    let place = |cluster: &Cluster<'_>| cluster.object.node.location_at("/spec/topology");
+    changes.push(Change {
+        object: after.object.id.clone(),
+        target: comparison.after.target.clone(),
+        effect: Effect {
+            effect: EffectKind::Unknown,
+            field: "/spec/topology".to_owned(),
+            before: Value::Null,
+            after: Value::Null,
+            reason: "its ClusterClass is not in the repository, or not the only one of its name".to_owned(),
+            consequences: Vec::new(),
+            details: Map::new(),
+        },
+        base: place(before),
+        head: place(after),
+    });
+}
+
+/// The JSON Pointer of a worker's entry, and that with its name for its index.
+fn entry_of(worker: &Worker<'_>) -> (String, String) {
+    let pointer = worker.entry.pointer.clone();
+    let list = pointer.rsplit_once('/').map_or("", |(list, _)| list);
+    let name = worker.entry.name.as_deref().unwrap_or_default();
+    let named = format!("{list}/{{name={name}}}");
+    (pointer, named)
+}
+
+struct Pair<'p, 'c, 'a> {
+    comparison: &'p Comparison<'c, 'a>,
+    old: &'p Desired<'p>,
+    new: &'p Desired<'p>,
+    upgrades: bool,
+}
+
+impl Pair<'_, '_, '_> {
+    fn part<'s>(&self, target: String, machines: Option<i64>, changes: &'s mut Vec<Change>) -> Part<'s> {
+        let mut part = Part::new(self.comparison, self.new.cluster.object.id, &target, machines, changes);
+        part.paused = self.new.cluster.is_paused().then(|| PAUSED.to_owned());
+        part
+    }
+
+    /// Whether the webhooks refuse what the Cluster's class becomes, by another
+    /// name or by an edit (`ClusterClassesAreCompatible`, and the classes of
+    /// workers that are in use). The effect says which part.
+    fn class_is_refused(&self, changes: &mut Vec<Change>) -> bool {
+        let (old, new) = (&self.old.class, &self.new.class);
+        let rebased =
+            (old.object.name(), old.object.namespace()) != (new.object.name(), new.object.namespace());
+        let count = changes.len();
+        let subject = if rebased { self.new.cluster.object } else { new.object };
+        let mut refuse = |field: String, values: (Value, Value), reason: String| {
+            let (base, head) = if rebased {
+                let pointer = |cluster: &Cluster<'_>| {
+                    let pointer = cluster.class_ref().map(|class| class.pointer).unwrap_or_default();
+                    cluster.object.node.location_at(pointer)
+                };
+                (pointer(&self.old.cluster), pointer(&self.new.cluster))
+            } else {
+                (old.object.node.location_at(&field), new.object.node.location_at(&field))
+            };
+            changes.push(Change {
+                object: subject.id.clone(),
+                target: self.comparison.after.target.clone(),
+                effect: Effect {
+                    effect: EffectKind::Rejected,
+                    field: if rebased { "/spec/topology/classRef".to_owned() } else { field },
+                    before: values.0,
+                    after: values.1,
+                    reason: format!("the webhook rejects it: {reason}"),
+                    consequences: Vec::new(),
+                    details: Map::from_iter([(
+                        "cluster".to_owned(),
+                        json!(self.new.cluster.object.id.to_string()),
+                    )]),
+                },
+                base,
+                head,
+            });
+        };
+        let mut compare =
+            |what: &str, field: &str, before: Option<TemplateRef<'_>>, after: Option<TemplateRef<'_>>| {
+                let unknown =
+                    |r: &Option<TemplateRef<'_>>| r.as_ref().is_some_and(|r| r.group_kind().is_none());
+                if unknown(&before) || unknown(&after) {
+                    return;
+                }
+                let kind = |r: &Option<TemplateRef<'_>>| r.as_ref().and_then(TemplateRef::group_kind);
+                let (before, after) = (kind(&before), kind(&after));
+                if before != after {
+                    let reason = format!("group and kind of {what} cannot change");
+                    refuse(field.to_owned(), (json!(before), json!(after)), reason);
+                }
+            };
+        compare("the infrastructure", "/spec/infrastructure", old.infrastructure(), new.infrastructure());
+        compare("the control plane", "/spec/controlPlane", old.control_plane(), new.control_plane());
+        compare(
+            "the control plane's machineInfrastructure",
+            "/spec/controlPlane/machineInfrastructure",
+            old.control_plane_machines(),
+            new.control_plane_machines(),
+        );
+        for kind in WorkerKind::BOTH {
+            for before in old.workers(kind) {
+                let Some(name) = &before.class else { continue };
+                let Some(after) = new.worker(kind, name) else { continue };
+                let what = format!("the infrastructure of worker class {name}");
+                compare(&what, &after.pointer, before.infrastructure, after.infrastructure);
+            }
+        }
+        for entry in self.new.cluster.all_workers() {
+            let Some(name) = &entry.class else { continue };
+            let known = |class: &Class<'_>| {
+                // A class name that is not known may be this one.
+                class.workers(entry.kind).iter().any(|w| w.class.as_ref().is_none_or(|class| class == name))
+            };
+            if known(old) && !known(new) {
+                let list = format!("/spec/workers/{}", entry.kind.list());
+                let reason = format!("{} class {name} is in use and not in the new class", entry.kind.kind());
+                refuse(list, (json!(name), Value::Null), reason);
+            }
+        }
+        changes.len() > count
+    }
+
+    fn infrastructure(&self, changes: &mut Vec<Change>) {
+        let mut part = self.part("infrastructure cluster".to_owned(), None, changes);
+        self.generated(&mut part, self.old.infrastructure.as_ref(), self.new.infrastructure.as_ref());
+        part.finish();
+    }
+
+    fn control_plane(&self, changes: &mut Vec<Change>) {
+        let (old, new) = (&self.old.control_plane, &self.new.control_plane);
+        let replicas = new.fields.get("/spec/replicas").and_then(|f| f.value.as_i64());
+        let mut part = self.part(new.kind.clone(), replicas, changes);
+        let entry = "/spec/topology/controlPlane".to_owned();
+        part.entry = Some((entry.clone(), entry));
+        if self.upgrades {
+            let note = "withheld as long as a hook blocks the start of the upgrade";
+            part.note = Some(note.to_owned());
+        }
+        let (mut before, mut after) = (old.fields.clone(), new.fields.clone());
+        before.remove("/spec/version");
+        after.remove("/spec/version");
+        let kubeadm = new.kind == "KubeadmControlPlane" && old.kind == new.kind;
+        let stacked = new.part.as_ref().and_then(Template::spec).is_some_and(|spec| {
+            spec.pointer("/kubeadmConfigSpec/clusterConfiguration/etcd/external").is_none()
+                && !has_unknown(spec)
+        });
+        part.fields(&before, &after, |name, old, new| match kubeadm {
+            true => field::kubeadm_control_plane(name, old, new, stacked),
+            false => field::control_plane(name, new),
+        });
+        match (&old.machine_metadata, &new.machine_metadata) {
+            (Some(before), Some(after)) => part.metadata(before, after, COPIED),
+            _ => part.metadata(&old.metadata, &new.metadata, NOT_COPIED),
+        }
+        self.template(&mut part, "infrastructure", old.machines.as_ref(), new.machines.as_ref());
+        if let (true, Some(before), Some(after)) = (kubeadm, &old.part, &new.part) {
+            let spec = |part: &Template| part.spec().and_then(|s| s.get("kubeadmConfigSpec")).cloned();
+            let version = self.new.cluster.version().unwrap_or_default();
+            let specs = (spec(before).unwrap_or_default(), spec(after).unwrap_or_default());
+            let migrated = before.api_version != after.api_version;
+            part.kubeadm(specs, migrated, &version, "/spec/kubeadmConfigSpec", self.cause());
+        } else {
+            self.generated(&mut part, old.part.as_ref(), new.part.as_ref());
+        }
+        part.finish();
+    }
+
+    fn workers(&self, kind: WorkerKind, changes: &mut Vec<Change>) {
+        let of = |desired: &Desired<'_>| -> Vec<String> {
+            let entries = desired.workers.iter().filter(|w| w.entry.kind == kind);
+            entries.filter_map(|w| w.entry.name.clone()).collect()
+        };
+        let (before, after) = (of(self.old), of(self.new));
+        // An entry whose name is not known may be any.
+        let unnamed = |desired: &Desired<'_>| {
+            desired.workers.iter().any(|w| w.entry.kind == kind && w.entry.name.is_none())
+        };
+        if unnamed(self.old) || unnamed(self.new) {
+            let mut part = self.part(format!("{}s", kind.kind()), None, changes);
+            let list = format!("/spec/topology/workers/{}", kind.list());
+            let place = |desired: &Desired<'_>| desired.cluster.object.node.location_at(&list);
+            let names = |of: &[String]| json!(of);
+            if before != after {
+                let judgement = (EffectKind::Unknown, "the name of an entry is not known offline");
+                let places = (place(self.old), place(self.new));
+                part.push(judgement, list.clone(), (names(&before), names(&after)), places, true);
+            }
+            for name in &before {
+                if let (Some(old), Some(new)) = (self.old.worker(kind, name), self.new.worker(kind, name)) {
+                    self.worker(old, new, part.changes);
+                }
+            }
+            return;
+        }
+        let added: Vec<&String> = after.iter().filter(|name| !before.contains(name)).collect();
+        for name in &before {
+            let Some(old) = self.old.worker(kind, name) else { continue };
+            match self.new.worker(kind, name) {
+                Some(new) => self.worker(old, new, changes),
+                None => self.gone(old, name, &added, changes),
+            }
+        }
+        for name in added {
+            let Some(new) = self.new.worker(kind, name) else { continue };
+            let replicas = new.fields.get("/spec/replicas").map(|f| f.value.clone()).unwrap_or_default();
+            let mut part = self.part(format!("{} {name}", kind.kind()), replicas.as_i64(), changes);
+            part.entry = Some(entry_of(new));
+            self.hold(&mut part);
+            let judgement = (EffectKind::Scale, "the entry is new: it is created with its Machines");
+            let places = (None, new.entry.node.location_at("/name"));
+            part.push(judgement, new.entry.pointer.clone(), (Value::Null, replicas), places, true);
+        }
+    }
+
+    /// Deletion waits for nothing; creation and everything else does.
+    fn hold(&self, part: &mut Part<'_>) {
+        if self.upgrades {
+            part.held = Some("withheld until the control plane is upgraded and no hook blocks".to_owned());
+        }
+    }
+
+    fn gone(&self, old: &Worker<'_>, name: &str, added: &[&String], changes: &mut Vec<Change>) {
+        let kind = old.entry.kind.kind();
+        let replicas = old.fields.get("/spec/replicas").map(|f| f.value.clone()).unwrap_or_default();
+        let mut part = self.part(format!("{kind} {name}"), None, changes);
+        part.entry = Some(entry_of(old));
+        let judgement = (EffectKind::Scale, "the entry is gone: it is deleted with its Machines, at once");
+        let places = (old.entry.node.location_at("/name"), None);
+        part.push(judgement, old.entry.pointer.clone(), (replicas.clone(), json!(0)), places, false);
+        let Some(change) = part.changes.last_mut() else { return };
+        if let Some(machines) = replicas.as_i64() {
+            change.effect.details.insert("machines".to_owned(), json!(machines));
+            change.effect.details.insert("deleted".to_owned(), json!(true));
+        }
+        if self.upgrades && !added.is_empty() {
+            change.effect.details.insert("capacityLost".to_owned(), json!(true));
+            change.effect.consequences.push(format!(
+                "its capacity is lost until the upgrade lets {} be created",
+                added.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+            ));
+        }
+    }
+
+    fn worker(&self, old: &Worker<'_>, new: &Worker<'_>, changes: &mut Vec<Change>) {
+        let kind = new.entry.kind.kind();
+        let name = new.entry.name.as_deref().unwrap_or_default();
+        let replicas = new.fields.get("/spec/replicas").and_then(|f| f.value.as_i64());
+        let mut part = self.part(format!("{kind} {name}"), replicas, changes);
+        part.entry = Some(entry_of(new));
+        self.hold(&mut part);
+        let (mut before, mut after) = (old.fields.clone(), new.fields.clone());
+        before.remove("/spec/template/spec/version");
+        after.remove("/spec/template/spec/version");
+        part.fields(&before, &after, |field, _, value| field::worker(kind, field, value));
+        part.metadata(&old.metadata, &new.metadata, COPIED);
+        self.deferral(&mut part, old, new);
+        match new.entry.kind {
+            WorkerKind::MachineDeployment => {
+                self.template(
+                    &mut part,
+                    "infrastructure",
+                    old.infrastructure.as_ref(),
+                    new.infrastructure.as_ref(),
+                );
+                self.template(&mut part, "bootstrap", old.bootstrap.as_ref(), new.bootstrap.as_ref());
+            }
+            WorkerKind::MachinePool => {
+                self.generated(&mut part, old.infrastructure.as_ref(), new.infrastructure.as_ref());
+                self.generated(&mut part, old.bootstrap.as_ref(), new.bootstrap.as_ref());
+            }
+        }
+        part.finish();
+    }
+
+    /// Annotations that hold back an upgrade, which reach no object.
+    fn deferral(&self, part: &mut Part<'_>, old: &Worker<'_>, new: &Worker<'_>) {
+        let was = is_deferred(&self.old.cluster, &old.entry);
+        let is = is_deferred(&self.new.cluster, &new.entry);
+        let judgement = match (was, is) {
+            (false, true) => (EffectKind::ObjectOnly, "its upgrades are deferred from now on"),
+            // Whether it is behind is known in the cluster only.
+            (true, false) => (
+                EffectKind::Unknown,
+                "its upgrade is no longer deferred: Machines are replaced now if it is behind the topology's version",
+            ),
+            _ => return,
+        };
+        let pointer = format!("{}/metadata/annotations", new.entry.pointer);
+        let places = (
+            self.old.cluster.object.node.location_at(&format!("{}/metadata/annotations", old.entry.pointer)),
+            self.new.cluster.object.node.location_at(&pointer),
+        );
+        part.push(judgement, pointer, (json!(was), json!(is)), places, false);
+    }
+
+    /// A machine or bootstrap template, of which the Cluster has a clone.
+    fn template(&self, part: &mut Part<'_>, what: &str, old: Option<&Template>, new: Option<&Template>) {
+        let (Some(old), Some(new)) = (old, new) else {
+            self.unseen(part, what, old.is_some() != new.is_some());
+            return;
+        };
+        if old.group_kind != new.group_kind {
+            let judgement = match what {
+                "bootstrap" => (EffectKind::Rollout, "another kind of bootstrap template"),
+                _ => (EffectKind::Rejected, "group and kind of infrastructure templates cannot change"),
+            };
+            let values = (json!(old.group_kind), json!(new.group_kind));
+            part.push(judgement, format!("/{what}"), values, self.cause(), true);
+            return;
+        }
+        let migrated = old.api_version != new.api_version;
+        let (mut before, mut after) = (old.template.clone(), new.template.clone());
+        if migrated && what == "bootstrap" {
+            for template in [&mut before, &mut after] {
+                if let Some(spec) = template.pointer_mut("/spec/template/spec") {
+                    *spec = kubeadm_config::converted(spec);
+                }
+            }
+        }
+        let paths = differences(&before, &after);
+        let dotted: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
+        let Some(first) = paths.iter().find(|p| p.first().is_some_and(|s| s == "spec")).or(paths.first())
+        else {
+            return;
+        };
+        let pointer = first.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
+        let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
+        let values = (at(&before), at(&after));
+        let known = |path: &Vec<String>| {
+            let pointer = path.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
+            let value = |t: &Value| t.pointer(&pointer).cloned().unwrap_or_default();
+            !has_unknown(&value(&before))
+                && !has_unknown(&value(&after))
+                && (!migrated || is_on_both_sides(&before, &after, path))
+        };
+        let spec_known = paths.iter().any(|p| p.first().is_some_and(|s| s == "spec") && known(p));
+        let judgement = match template_outcome(summarise(dotted.iter().map(String::as_str), &[])) {
+            TemplateOutcome::Unchanged => return,
+            TemplateOutcome::PatchedInPlace => {
+                (EffectKind::ObjectOnly, "only metadata of the clone changes; no Machine is replaced")
+            }
+            TemplateOutcome::Rotated if spec_known => {
+                (EffectKind::Rollout, "the clone of the template is replaced, so Machines roll")
+            }
+            // Its Machines are replaced for the version anyway.
+            TemplateOutcome::Rotated if self.upgrades => return,
+            TemplateOutcome::Rotated if migrated => MIGRATED,
+            TemplateOutcome::Rotated => (
+                EffectKind::Unknown,
+                "a Go template, an extension or a value that is not known offline may change the template, and so roll Machines",
+            ),
+        };
+        part.push(judgement, format!("/{what}{pointer}"), values, self.cause(), true);
+    }
+
+    /// A template of an object that is patched in place.
+    fn generated(&self, part: &mut Part<'_>, old: Option<&Template>, new: Option<&Template>) {
+        let (Some(old), Some(new)) = (old, new) else { return };
+        let paths = differences(&old.template, &new.template);
+        let Some(first) = paths.first() else { return };
+        let pointer = first.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
+        let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
+        let values = (at(&old.template), at(&new.template));
+        let judgement = (
+            EffectKind::ProviderDefined,
+            "the object is patched in place; its provider decides what follows",
+        );
+        part.push(judgement, pointer, values, self.cause(), true);
+    }
+
+    fn unseen(&self, part: &mut Part<'_>, what: &str, changed: bool) {
+        if changed {
+            let judgement = (EffectKind::Unknown, "its template is not in the repository on one side");
+            part.push(judgement, format!("/{what}"), (Value::Null, Value::Null), self.cause(), true);
+        }
+    }
+
+    /// What changed among the sources of templates: a variable, the class, or a
+    /// template; the first of them.
+    fn cause(&self) -> (Option<Location>, Option<Location>) {
+        let json = |node: Option<NodeRef<'_>>| node.map(crate::model::value::to_json);
+        let (old, new) = (&self.old.cluster.object, &self.new.cluster.object);
+        let mut lists: Vec<String> = ["variables", "controlPlane/variables/overrides", "classRef", "class"]
+            .map(|name| format!("/spec/topology/{name}"))
+            .to_vec();
+        for entry in self.new.cluster.all_workers() {
+            lists.push(format!("{}/variables/overrides", entry.pointer));
+            lists.push(format!("{}/class", entry.pointer));
+        }
+        for list in &lists {
+            let (before, after) = (old.node.at(list), new.node.at(list));
+            if json(before) != json(after) {
+                for (index, item) in new.node.items_at(list).enumerate() {
+                    let same = old.node.items_at(list).nth(index);
+                    if json(same) != json(Some(item)) {
+                        return (same.and_then(NodeRef::location), item.location());
+                    }
+                }
+                return (old.node.location_at(list), new.node.location_at(list));
+            }
+        }
+        let (old_class, new_class) = (&self.old.class, &self.new.class);
+        for pointer in ["/spec/patches", "/spec/variables", "/spec"] {
+            let (before, after) = (old_class.object.node.at(pointer), new_class.object.node.at(pointer));
+            if json(before) != json(after) {
+                return (before.and_then(NodeRef::location), after.and_then(NodeRef::location));
+            }
+        }
+        let before = &self.comparison.before.objects;
+        for reference in new_class.templates() {
+            let Some(after) = new_class.template(&self.comparison.after.objects, &reference) else {
+                continue;
+            };
+            let old = old_class.template(before, &reference);
+            if old.map(|o| json(o.node.at("/spec"))) != Some(json(after.node.at("/spec"))) {
+                return (old.and_then(|o| o.node.location_at("/spec")), after.node.location_at("/spec"));
+            }
+        }
+        (None, None)
+    }
+}

@@ -1,0 +1,585 @@
+//! One event through one cluster: what goes on the Kubernetes Event, which
+//! alerts it reaches, and what each provider gets.
+
+use std::collections::BTreeMap;
+
+use super::combine::{self, Combined, Conflict, ConflictReport};
+use super::commit_status::Cel;
+use super::controllers::{RuntimeKey, emitter_of};
+use super::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
+use super::objects::{Value, labels_of, texts, values_at};
+use super::providers::{self, CommitStatusGate, Gate, gets_commit_status_updates, sets_commit_status};
+use super::{
+    DropReason, EVENT_PREFIX, InvolvedObject, Metadata, clean_up, clean_up_reason, exclude_internal, posted,
+};
+use crate::config::Feature;
+use crate::lang::yaml::{Dialect, Known, NodeRef, Scalar};
+use crate::model::ObjectId;
+use crate::model::keys::{FLUX, Standing};
+use crate::model::kinds::NOTIFICATION;
+use crate::model::text::Text;
+use crate::simulate::behaviour;
+use crate::simulate::notify::alerts;
+use crate::simulate::notify::alerts::{Alert, Match};
+use crate::world::versions::Settings;
+use crate::world::{ApplyTarget, Cluster, Lookup, OpenerCause, World};
+use rustc_hash::FxHashMap;
+
+/// An object of the cluster.
+#[derive(Debug, Clone, Copy)]
+pub struct Item<'a> {
+    /// Its identity.
+    pub id: &'a ObjectId,
+    /// Its root.
+    pub node: NodeRef<'a>,
+}
+
+/// The objects that a cluster applies to a target, but for those whose name is
+/// unknown. Where the entry point is only guessed, whoever applies its
+/// Kustomizations by hand applies what lies beside and below them as well.
+pub fn items<'a>(
+    world: &'a World,
+    cluster: &'a Cluster,
+    target: &'a ApplyTarget,
+) -> impl Iterator<Item = Item<'a>> {
+    let guessed = *target == ApplyTarget::Local
+        && cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry);
+    let here = world.members(cluster).filter(move |(member, _)| member.target == *target);
+    let beside = guessed.then(|| world.orphans_below(&cluster.root)).into_iter().flatten();
+    here.map(|(_, object)| Item { id: &object.id, node: object.node.get_ref() })
+        .chain(beside.map(|orphan| Item { id: &orphan.id, node: orphan.node.get_ref() }))
+        .filter(|item| !item.id.name.is_empty())
+}
+
+impl Item<'_> {
+    /// Its namespace; empty without one.
+    pub fn namespace(&self) -> &str {
+        self.id.namespace.as_deref().unwrap_or_default()
+    }
+}
+
+/// The alerts and providers of one cluster, or of one that a `kubeConfig` of it
+/// names.
+pub struct Notifier<'a> {
+    /// Alerts in order of namespace and name.
+    pub alerts: Vec<(Item<'a>, Alert)>,
+    /// Providers, in the order of the objects.
+    pub providers: Vec<(Item<'a>, Provider)>,
+    /// Places in `providers`.
+    by_name: FxHashMap<String, Vec<usize>>,
+    /// How its notification-controller runs.
+    pub controller: Controller,
+    /// Whether annotations of objects are event metadata
+    /// ([`behaviour::OBJECT_EVENT_METADATA`]), or may be.
+    pub sends_annotations: bool,
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// Where the objects are applied.
+    pub target: &'a ApplyTarget,
+}
+
+impl<'a> Notifier<'a> {
+    /// Collects the alerts and providers that a cluster applies to a target.
+    pub fn new(world: &'a World, cluster: &'a Cluster, target: &'a ApplyTarget) -> Self {
+        // What runs in another cluster is not stated here.
+        let elsewhere = Settings::default();
+        let settings = if *target == ApplyTarget::Local { &cluster.settings } else { &elsewhere };
+        let mut alerts = Vec::new();
+        let mut providers = Vec::new();
+        for item in items(world, cluster, target) {
+            if item.id.is(NOTIFICATION, "Alert") {
+                let mut alert = Alert::of(item.id, item.node);
+                alert.refusal = refusal(item.id.version(), &alert, settings);
+                alerts.push((item, alert));
+            } else if item.id.is(NOTIFICATION, "Provider") {
+                let mut provider = Provider::of(item.id, item.node);
+                provider.refusal = provider
+                    .kind
+                    .known()
+                    .and_then(|kind| providers::refusal(item.id.version(), kind, settings));
+                providers.push((item, provider));
+            }
+        }
+        let mut by_name: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+        for (at, (_, provider)) in providers.iter().enumerate() {
+            by_name.entry(provider.name.clone()).or_default().push(at);
+        }
+        alerts.sort_by(|(_, a), (_, b)| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        let controller = Controller {
+            no_cross_namespace_refs: settings.feature(Feature::CrossNamespaceRefs).value == Some(false),
+            commit_status: CommitStatusGate {
+                is_there: behaviour::COMMIT_STATUS_GATE.of(settings) != Known::Value(false),
+                errors_pass: behaviour::ERRORS_REACH_COMMIT_STATUS.of(settings) != Known::Value(false),
+            },
+            object_level_workload_identity: Known::Unknown,
+        };
+        let sends_annotations = behaviour::OBJECT_EVENT_METADATA.of(settings) != Known::Value(false);
+        Notifier { alerts, providers, by_name, controller, sends_annotations, cluster, target }
+    }
+
+    /// The Providers of a name, of whatever namespace.
+    pub(crate) fn providers_named(&self, name: &str) -> impl Iterator<Item = &(Item<'a>, Provider)> {
+        self.by_name.get(name).into_iter().flatten().map(|at| &self.providers[*at])
+    }
+
+    /// The Provider that an Alert refers to. One of the same name in another
+    /// namespace makes it as good as certain that the Alert's has none.
+    pub fn provider_of(&self, alert: &Alert) -> Known<Option<&(Item<'a>, Provider)>> {
+        let Some(name) = alert.provider.known() else {
+            return Known::Unknown;
+        };
+        let of_name = || self.providers_named(name);
+        if let Some(found) = of_name().find(|(item, _)| item.namespace() == alert.namespace) {
+            return Known::Value(Some(found));
+        }
+        let namespace = Some(alert.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        match self.cluster.lookup(self.target, NOTIFICATION, "Provider", namespace, name) {
+            Lookup::Missing => Known::Value(None),
+            _ if of_name().next().is_some() => Known::Value(None),
+            _ => Known::Unknown,
+        }
+    }
+
+    /// What alerts may tell of an event about an object whose message is not known.
+    pub(crate) fn notifications(&self, item: Item<'_>, severity: &str) -> Vec<Notification<'_>> {
+        let namespace = item.id.namespace.as_deref().unwrap_or_default();
+        let subject = alerts::Subject { kind: &item.id.kind, namespace, name: &item.id.name };
+        let loud = |(_, alert): &&(Item<'_>, Alert)| !alerts::is_silent(alert, subject, severity);
+        let alerts: Vec<&(Item<'a>, Alert)> = self.alerts.iter().filter(loud).collect();
+        if alerts.is_empty() {
+            return Vec::new();
+        }
+        let event = Emission::about(item, severity, Known::Unknown, &Metadata::default());
+        self.follow(&event, alerts).notifications
+    }
+
+    /// Follows an event to its providers.
+    pub fn simulate(&self, event: &Emission<'_>) -> Simulation<'_> {
+        self.follow(event, &self.alerts)
+    }
+
+    fn follow<'s>(
+        &'s self,
+        event: &Emission<'_>,
+        alerts: impl IntoIterator<Item = &'s (Item<'a>, Alert)>,
+    ) -> Simulation<'s> {
+        let object = &event.object;
+        let group = object.group();
+        let mut posted = event.posted.clone();
+        if !self.sends_annotations && !event.complete {
+            posted.retain(|key, _| !key.starts_with(EVENT_PREFIX));
+        }
+        let mut metadata = clean_up(group, &posted);
+        exclude_internal(group, &mut metadata);
+        let metadata_texts = texts(&metadata);
+        let mut notifications = Vec::new();
+        let mut considered = Vec::new();
+        for (item, alert) in alerts {
+            let answer = alerts::matches(
+                alert,
+                &alerts::Event {
+                    object,
+                    severity: event.severity,
+                    message: event.message,
+                    labels: match &event.labels {
+                        Known::Value(labels) => Known::Value(labels.as_ref()),
+                        Known::Unknown => Known::Unknown,
+                    },
+                },
+            );
+            if answer.matched != Known::Value(false) {
+                let notification = self.notify(event, &metadata, &metadata_texts, *item, alert, &answer);
+                notifications.push(notification);
+            }
+            considered.push(Considered { alert: item.id, answer });
+        }
+        Simulation { dropped: self.dropped(event), posted, notifications, considered }
+    }
+
+    fn notify<'s>(
+        &'s self,
+        event: &Emission<'_>,
+        metadata: &Metadata<Value>,
+        metadata_texts: &Metadata<Text>,
+        item: Item<'s>,
+        alert: &'s Alert,
+        answer: &Match,
+    ) -> Notification<'s> {
+        let object = &event.object;
+        let provider = self.provider_of(alert);
+        let kind = match provider {
+            Known::Value(Some((_, provider))) => provider.kind.known(),
+            _ => None,
+        };
+        let alert_metadata = values_at(item.node, "/spec/eventMetadata");
+        let summary = alert
+            .summary
+            .clone()
+            .map(|text| Value { text, location: item.node.at("/spec/summary").and_then(NodeRef::location) });
+        let combine = match self.sends_annotations {
+            true => combine::combine,
+            false => combine::combine_before_flux_2_5,
+        };
+        let combined = combine(object.group(), metadata, &alert_metadata, summary.as_ref());
+        let combined_texts = texts(&combined.metadata());
+        let runtime_keys = event.runtime_keys(kind);
+        let provider_name = alert.provider.display();
+        let variables = variables(event, &combined_texts, &runtime_keys, item, provider);
+        let expression = match provider {
+            Known::Value(Some((_, provider))) => provider.commit_status_expr.clone(),
+            _ => None,
+        };
+        let delivery = match &answer.matched {
+            Known::Value(_) => deliver(
+                &Dispatch {
+                    object,
+                    severity: event.severity,
+                    alert: (&alert.namespace, &alert.name),
+                    provider_name: &provider_name,
+                    provider: match provider {
+                        Known::Value(found) => Known::Value(found.map(|(_, provider)| provider)),
+                        Known::Unknown => Known::Unknown,
+                    },
+                    metadata: metadata_texts,
+                    combined: &combined_texts,
+                    complete: event.complete,
+                    variables: &variables,
+                },
+                &self.controller,
+            ),
+            Known::Unknown => Delivery::Unknown(answer.reason.clone()),
+        };
+        let delivery = match &alert.refusal {
+            Some(why) => Delivery::Dropped(format!("the API server refuses the Alert: {why}")),
+            None => delivery,
+        };
+        let conflicts = combined.conflicts();
+        let report = match self.sends_annotations {
+            true => combine::report(&conflicts),
+            false => combine::older_report(&conflicts),
+        };
+        Notification {
+            alert: item,
+            provider_name: provider_name.into_owned(),
+            provider: provider.value().flatten().map(|(_, provider)| provider),
+            matched: answer.reason.clone(),
+            delivery: with_commit_status(delivery, event, &runtime_keys),
+            report,
+            commit_status: kind
+                .filter(|kind| sets_commit_status(kind))
+                .map(|_| commit_status_of(object, expression.as_ref(), &variables)),
+            combined,
+            conflicts,
+            runtime_keys,
+        }
+    }
+}
+
+/// Which status a commit gets: the context by which the forge tells them apart,
+/// which ends in the first part of the Provider's UID, or what an expression says,
+/// and the name in its description.
+///
+/// Mirrors notification-controller `internal/notifier/util.go`,
+/// `generateCommitStatusID` and `formatNameAndDescription`.
+fn commit_status_of(
+    object: &InvolvedObject,
+    expression: Option<&Text>,
+    variables: &BTreeMap<String, Cel>,
+) -> String {
+    let name = format!("{}/{}", object.kind, object.name).to_lowercase();
+    let context = match expression {
+        None => format!("{name}/<uid of the Provider>"),
+        Some(text) => match text.known().map(|text| super::commit_status::evaluate(text, variables)) {
+            Some(Known::Value(Ok(context))) => context,
+            Some(Known::Value(Err(_))) => "none, its expression fails".to_owned(),
+            _ => "<what commitStatusExpr says at run time>".to_owned(),
+        },
+    };
+    format!("context {context}, name {name}")
+}
+
+/// A commit status provider gets one of the events of a Kustomization even
+/// though it drops this one.
+fn with_commit_status(delivery: Delivery, event: &Emission<'_>, keys: &[RuntimeKey]) -> Delivery {
+    let missing = Gate::MissingCommit.reason();
+    match keys.iter().find(|key| key.key == "commit_status") {
+        Some(key) if !event.complete && delivery == Delivery::Dropped(missing.to_owned()) => {
+            Delivery::Dropped(format!("{missing}; {} passes", key.when))
+        }
+        _ => delivery,
+    }
+}
+
+/// An event to simulate.
+#[derive(Debug, Clone)]
+pub struct Emission<'a> {
+    /// What it is about.
+    pub object: InvolvedObject,
+    /// `info` or `error`.
+    pub severity: &'a str,
+    /// Its message, if given.
+    pub message: Known<&'a str>,
+    /// Its reason; empty if not given.
+    pub reason: &'a str,
+    /// The controller that emits it; empty if not given.
+    pub reporting_controller: &'a str,
+    /// The metadata as the controller posts it, with full keys.
+    pub posted: Metadata<Value>,
+    /// Annotations of the object in its own group, which nothing reads as
+    /// metadata.
+    pub own_group: Vec<String>,
+    /// Whether the controller adds nothing further at run time.
+    pub complete: bool,
+    /// The object's labels; `None` if there surely is no such object.
+    pub labels: Known<Option<BTreeMap<String, Text>>>,
+}
+
+impl<'a> Emission<'a> {
+    /// The event that a controller would post about an object: `controller`
+    /// is what is known of the controller's own metadata, with full keys.
+    pub fn about(
+        item: Item<'_>,
+        severity: &'a str,
+        message: Known<&'a str>,
+        controller: &Metadata<Value>,
+    ) -> Emission<'a> {
+        let object = super::objects::involved_object(item.id);
+        let annotations = values_at(item.node, "/metadata/annotations");
+        let prefix = object.prefix();
+        let own_group = annotations
+            .keys()
+            .filter(|key| key.starts_with(&prefix) && !matches!(FLUX.standing(key), Standing::Known(_)))
+            .cloned()
+            .collect();
+        Emission {
+            severity,
+            message,
+            reason: "",
+            reporting_controller: emitter_of(object.group(), &object.kind)
+                .map_or("", |emitter| emitter.controller),
+            posted: posted(controller, &annotations),
+            own_group,
+            complete: false,
+            labels: Known::Value(Some(labels_of(item.node))),
+            object,
+        }
+    }
+
+    /// The keys that the controller adds at run time and that nothing gives
+    /// yet. A provider of type `kind` never sees the event that updates a
+    /// commit status, unless it sets commit statuses or takes any event.
+    fn runtime_keys(&self, kind: Option<&str>) -> Vec<RuntimeKey> {
+        let object = &self.object;
+        let emitter = emitter_of(object.group(), &object.kind);
+        let is_failure = self.severity == "error";
+        let silent = |controller: &str| is_failure && controller == "source-controller";
+        let Some(emitter) = emitter.filter(|emitter| !self.complete && !silent(emitter.controller)) else {
+            return Vec::new();
+        };
+        let sees_updates = kind.is_none_or(gets_commit_status_updates);
+        let prefix = object.prefix();
+        emitter
+            .keys
+            .iter()
+            .filter(|key| key.key != "commit_status" || (sees_updates && !is_failure))
+            .filter(|key| !self.posted.contains_key(&format!("{prefix}{}", key.key)))
+            .copied()
+            .collect()
+    }
+}
+
+/// What becomes of an event.
+#[derive(Debug, Clone)]
+pub struct Simulation<'a> {
+    /// The annotations of the Kubernetes Event, which are also the metadata
+    /// that is posted to notification-controller.
+    pub posted: Metadata<Value>,
+    /// What never reaches a provider, and why.
+    pub dropped: Vec<Dropped>,
+    /// Alerts that get it, or may get it.
+    pub notifications: Vec<Notification<'a>>,
+    /// Every alert of the cluster.
+    pub considered: Vec<Considered<'a>>,
+}
+
+/// A key that never reaches a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// The full key.
+    pub key: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// An alert and whether it wants the event.
+#[derive(Debug, Clone)]
+pub struct Considered<'a> {
+    /// The alert.
+    pub alert: &'a ObjectId,
+    /// Whether it matches, and why.
+    pub answer: Match,
+}
+
+/// An event on its way through one alert.
+#[derive(Debug, Clone)]
+pub struct Notification<'a> {
+    /// The alert.
+    pub alert: Item<'a>,
+    /// The name of its Provider.
+    pub provider_name: String,
+    /// Its Provider, where it is known.
+    pub provider: Option<&'a Provider>,
+    /// What made the alert match.
+    pub matched: String,
+    /// Whether the provider gets it.
+    pub delivery: Delivery,
+    /// The metadata that it gets, with all sources.
+    pub combined: Combined<Value>,
+    /// Keys with several sources.
+    pub conflicts: Vec<Conflict>,
+    /// What notification-controller says about them.
+    pub report: Option<ConflictReport>,
+    /// Keys that the controller adds at run time. They override.
+    pub runtime_keys: Vec<RuntimeKey>,
+    /// Name and context of the status that a commit will get, where the provider
+    /// sets one; what only the cluster knows in angle brackets.
+    pub commit_status: Option<String>,
+}
+
+/// Why the API server of a cluster refuses an alert, as far as that is certain.
+fn refusal(version: &str, alert: &Alert, settings: &Settings) -> Option<String> {
+    let kinds = alert.sources.iter().map(|source| source.kind.known()).enumerate();
+    let mut refused = kinds.filter_map(|(index, kind)| {
+        let is_refused = alerts::accepts_kind(version, kind?, settings) == Known::Value(false);
+        is_refused.then(|| {
+            format!(
+                "its eventSources[{index}] cannot be {}",
+                crate::lang::text::with_article(kind.unwrap_or_default())
+            )
+        })
+    });
+    refused.next()
+}
+
+impl Notifier<'_> {
+    fn dropped(&self, event: &Emission<'_>) -> Vec<Dropped> {
+        let mut dropped = dropped(&event.object, &event.posted, &event.own_group);
+        if !self.sends_annotations {
+            let before = behaviour::OBJECT_EVENT_METADATA.first();
+            let annotations = event.posted.keys().filter(|key| key.starts_with(EVENT_PREFIX));
+            dropped.extend(annotations.map(|key| Dropped {
+                key: key.clone(),
+                reason: format!("annotations are sent from {before} on"),
+            }));
+            dropped.sort_by(|a, b| a.key.cmp(&b.key));
+        }
+        dropped
+    }
+}
+
+fn dropped(object: &InvolvedObject, posted: &Metadata<Value>, own_group: &[String]) -> Vec<Dropped> {
+    let prefix = object.prefix();
+    let mut dropped: Vec<Dropped> = posted
+        .keys()
+        .filter_map(|key| {
+            let internal = *key == format!("{prefix}token");
+            let reason = clean_up_reason(object.group(), key);
+            let reason = reason.or(internal.then_some(DropReason::InternalToken))?;
+            let reason = match reason {
+                DropReason::ForeignPrefix => {
+                    format!("only event.toolkit.fluxcd.io/ and {prefix} are kept")
+                }
+                DropReason::ChecksumOrDigest => {
+                    "checksum and digest of the object's own group are dropped".to_owned()
+                }
+                DropReason::InternalToken => "only the rate limiter reads it".to_owned(),
+            };
+            Some(Dropped { key: key.clone(), reason })
+        })
+        .collect();
+    dropped.extend(
+        own_group
+            .iter()
+            .filter(|key| !posted.contains_key(*key))
+            .map(|key| Dropped { key: key.clone(), reason: "own-group annotations are not read".to_owned() }),
+    );
+    dropped.sort_by(|a, b| a.key.cmp(&b.key));
+    dropped
+}
+
+/// `event`, `alert` and `provider` as a commit status expression sees them.
+fn variables(
+    event: &Emission<'_>,
+    combined: &Metadata<Text>,
+    runtime_keys: &[RuntimeKey],
+    alert: Item<'_>,
+    provider: Known<Option<&(Item<'_>, Provider)>>,
+) -> BTreeMap<String, Cel> {
+    let object = &event.object;
+    let given = |text: &str| match text {
+        "" => Cel::Unknown,
+        text => Cel::text(text),
+    };
+    let mut involved = vec![
+        ("apiVersion", object.api_version.as_str()),
+        ("kind", &object.kind),
+        ("namespace", &object.namespace),
+        ("name", &object.name),
+    ];
+    involved.retain(|(_, value)| !value.is_empty());
+    let involved = involved.into_iter().map(|(key, value)| (key.to_owned(), Cel::text(value)));
+    let mut involved: BTreeMap<String, Cel> = involved.collect();
+    involved.insert("uid".to_owned(), Cel::Unknown);
+    let mut metadata: BTreeMap<String, Cel> = combined
+        .iter()
+        .map(|(key, text)| (key.clone(), text.known().map_or(Cel::Unknown, Cel::text)))
+        .collect();
+    metadata.extend(runtime_keys.iter().map(|key| (key.key.to_owned(), Cel::Unknown)));
+    let message = event.message.value().map_or(Cel::Unknown, Cel::text);
+    let event = Cel::map([
+        ("involvedObject", Cel::Map(involved)),
+        ("severity", given(event.severity)),
+        ("message", message),
+        ("reason", given(event.reason)),
+        ("reportingController", given(event.reporting_controller)),
+        ("timestamp", Cel::Unknown),
+        ("metadata", Cel::Map(metadata)),
+    ]);
+    let stored = |item: Item<'_>| {
+        let mut object = cel(item.node, 0);
+        if let Cel::Map(object) = &mut object
+            && let Some(Cel::Map(metadata)) = object.get_mut("metadata")
+        {
+            metadata.insert("uid".to_owned(), Cel::Unknown);
+        }
+        object
+    };
+    let provider = match provider {
+        Known::Value(Some((item, _))) => stored(*item),
+        _ => Cel::Unknown,
+    };
+    BTreeMap::from([
+        ("event".to_owned(), event),
+        ("alert".to_owned(), stored(alert)),
+        ("provider".to_owned(), provider),
+    ])
+}
+
+/// Nesting of objects that expressions can look into.
+const MAX_DEPTH: usize = 16;
+
+fn cel(node: NodeRef<'_>, depth: usize) -> Cel {
+    if node.is_unknown() || node.is_seq() || depth > MAX_DEPTH {
+        return Cel::Unknown;
+    }
+    if node.is_map() {
+        let present = node.entries().filter(|entry| !entry.value.is_null());
+        return Cel::Map(present.map(|entry| (entry.key.to_string(), cel(entry.value, depth + 1))).collect());
+    }
+    match node.scalar(Dialect::GoYamlV3) {
+        Scalar::Str(text) => Cel::text(&text),
+        Scalar::Bool(value) => Cel::Bool(value),
+        Scalar::Int(value) => Cel::Int(value),
+        _ => Cel::Unknown,
+    }
+}

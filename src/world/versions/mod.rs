@@ -1,0 +1,578 @@
+//! Versions, flags and feature gates of a cluster's controllers, read from what
+//! the repository itself states; configuration overrides.
+//! Source: flux2 `manifestgen/install` (labels and header of
+//! gotk-components.yaml), flux-operator `internal/builder`, each controller's
+//! `main.go` and `internal/features`.
+
+mod distribution;
+
+use crate::build::kustomize::FILE_NAMES;
+use crate::config::{Extension, Feature, Target, Written};
+use crate::files::Snapshot;
+use crate::lang::yaml::{Location, Node, NodeRef};
+use crate::model::ObjectId;
+use crate::model::Version;
+use crate::model::kinds;
+pub(crate) use distribution::Installs;
+use distribution::{Answer, Distribution};
+use std::ops::RangeInclusive;
+
+/// A value that the repository or the configuration states, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value; `None` when nothing says it.
+    pub value: Option<T>,
+    /// Where it was read; `None` for a default that follows from a version.
+    pub from: Option<Location>,
+}
+
+impl<T> Setting<T> {
+    /// Nothing says it.
+    pub fn unknown() -> Setting<T> {
+        Setting { value: None, from: None }
+    }
+
+    fn read(value: T, from: Option<Location>) -> Setting<T> {
+        Setting { value: Some(value), from }
+    }
+}
+
+/// What is known of a cluster's controllers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The version of Flux.
+    pub flux: Setting<Version>,
+    /// Where the version of Flux isn't known, the minors of Flux 2 that it lies
+    /// between, as far as they are.
+    pub flux_between: (Option<u32>, Option<u32>),
+    /// The version of Cluster API.
+    pub cluster_api: Setting<Version>,
+    /// The version of Kubernetes.
+    pub kubernetes: Setting<Version>,
+    features: Vec<(Feature, Setting<bool>)>,
+    /// Warnings: a version outside of what is supported.
+    pub unsupported: Vec<(String, Location)>,
+    /// Whether flux-operator or a FluxInstance is part of the cluster.
+    pub operator: bool,
+    /// Runtime extensions that the configuration states.
+    pub extensions: Vec<Extension>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            flux: Setting::unknown(),
+            flux_between: (None, None),
+            cluster_api: Setting::unknown(),
+            kubernetes: Setting::unknown(),
+            features: Feature::ALL.into_iter().map(|feature| (feature, Setting::unknown())).collect(),
+            unsupported: Vec::new(),
+            operator: false,
+            extensions: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// A feature's state and where it was read; unknown when nothing decides it.
+    pub fn feature(&self, feature: Feature) -> &Setting<bool> {
+        static UNKNOWN: Setting<bool> = Setting { value: None, from: None };
+        self.features.iter().find(|(known, _)| *known == feature).map_or(&UNKNOWN, |(_, setting)| setting)
+    }
+
+    /// All features in order.
+    pub fn features(&self) -> impl Iterator<Item = (Feature, &Setting<bool>)> {
+        self.features.iter().map(|(feature, setting)| (*feature, setting))
+    }
+
+    /// Whether Flux is at least 2.`minor`; unknown without a version.
+    pub fn flux_at_least(&self, minor: u32) -> Option<bool> {
+        if let Some(version) = self.flux.value {
+            return Some(version.at_least(2, minor));
+        }
+        let (low, high) = self.flux_between;
+        match (low.is_some_and(|low| low >= minor), high.is_some_and(|high| high < minor)) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// What several clusters have in common: the rest is unknown.
+    pub fn common<'s>(all: impl Iterator<Item = &'s Settings>) -> Settings {
+        let all: Vec<&Settings> = all.collect();
+        let Some(first) = all.first() else { return Settings::default() };
+        fn same<T: Clone + PartialEq>(values: impl Iterator<Item = Setting<T>>) -> Setting<T> {
+            let mut values = values;
+            let Some(first) = values.next() else { return Setting::unknown() };
+            if values.all(|other| other.value == first.value) { first } else { Setting::unknown() }
+        }
+        let between = all.iter().map(|one| one.flux_between);
+        let of = |feature| same(all.iter().map(|one| one.feature(feature).clone()));
+        Settings {
+            flux: same(all.iter().map(|one| one.flux.clone())),
+            flux_between: match between.clone().all(|other| other == first.flux_between) {
+                true => first.flux_between,
+                false => (None, None),
+            },
+            cluster_api: same(all.iter().map(|one| one.cluster_api.clone())),
+            kubernetes: same(all.iter().map(|one| one.kubernetes.clone())),
+            features: Feature::ALL.into_iter().map(|feature| (feature, of(feature))).collect(),
+            unsupported: Vec::new(),
+            operator: all.iter().any(|one| one.operator),
+            extensions: first.extensions.clone(),
+        }
+    }
+
+    fn set(&mut self, feature: Feature, value: bool, from: Option<Location>) {
+        if let Some(entry) = self.features.iter_mut().find(|(known, _)| *known == feature) {
+            entry.1 = Setting::read(value, from);
+        }
+    }
+
+    fn set_once(&mut self, feature: Feature, value: bool, from: Option<Location>) {
+        if self.feature(feature).value.is_none() {
+            self.set(feature, value, from);
+        }
+    }
+
+    /// Read the settings of a cluster from its objects, and from the patches for
+    /// objects that `flux bootstrap` has yet to write below its root directory;
+    /// what `target` of the configuration says wins.
+    pub(crate) fn read<'o>(
+        objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
+        snapshot: &Snapshot,
+        installs: &Installs,
+        root: &str,
+        target: &Target,
+    ) -> Settings {
+        let mut settings = Settings::default();
+        for (id, node) in objects.clone() {
+            settings.components(id, node, snapshot);
+        }
+        for (id, node) in objects.clone() {
+            settings.instance(id, node);
+        }
+        settings.distribution(objects.clone(), snapshot, installs, root);
+        for (id, node) in objects.clone() {
+            settings.evidence(id, node);
+            settings.core_provider(id, node);
+        }
+        if !objects.clone().any(|(id, _)| is_controller(id)) {
+            settings.bootstrap(snapshot, root);
+        }
+        for (id, node) in objects {
+            settings.arguments(id, node);
+        }
+        settings.configured(target);
+        settings.defaults();
+        settings
+    }
+
+    /// Labels of Flux's own Deployments; the header of the file they stand in.
+    fn components(&mut self, id: &ObjectId, node: NodeRef<'_>, snapshot: &Snapshot) {
+        if !id.is("apps", "Deployment") || self.flux.value.is_some_and(|version| version.patch.is_some()) {
+            return;
+        }
+        let labels = node.at("/metadata/labels");
+        let label = |key: &str| labels.and_then(|labels| labels.get(key));
+        let part_of_flux =
+            label("app.kubernetes.io/part-of").and_then(NodeRef::as_str).is_some_and(|part| part == "flux");
+        if part_of_flux
+            && let Some(value) = label("app.kubernetes.io/version")
+            && let Some(version) = value.text().and_then(|text| Version::parse(&text))
+        {
+            self.found_flux(version, value.location());
+            return;
+        }
+        let Some((controller, _)) = CONTROLLERS.iter().find(|(name, _)| **name == *id.name) else {
+            return;
+        };
+        let header = node.location().and_then(|location| {
+            let file = snapshot.find(&location.file)?;
+            let text = &snapshot.stream(file)?.text;
+            let at = text.get(..4096.min(text.len()))?.find("# Flux Version:")?;
+            let line = text[at..].lines().next()?;
+            let version = Version::parse(line.rsplit(':').next()?.trim())?;
+            Some((
+                version,
+                Location {
+                    file: location.file,
+                    start: at as u32,
+                    end: (at + line.len()) as u32,
+                    via: Vec::new(),
+                },
+            ))
+        });
+        if let Some((version, from)) = header {
+            self.found_flux(version, Some(from));
+            return;
+        }
+        for container in node.items_at("/spec/template/spec/containers") {
+            let Some(image) = container.get("image") else { continue };
+            let Some(text) = image.as_str() else { continue };
+            let tag = text.split('@').next().and_then(|text| text.rsplit_once(':')).map(|(_, tag)| tag);
+            let version =
+                tag.and_then(Version::parse).and_then(|version| flux_of_controller(controller, version));
+            if let Some(version) = version
+                && self.flux.value.is_none()
+            {
+                self.found_flux(version, image.location());
+            }
+        }
+    }
+
+    /// A version outside of what is known is judged as the nearest one that is.
+    fn found_flux(&mut self, version: Version, from: Option<Location>) {
+        let judged = self.judged("Flux", version, &crate::model::FLUX, from.as_ref());
+        self.flux = Setting::read(judged, from);
+    }
+
+    /// The version to judge a stated one by: a newer one as the newest known, an
+    /// older one as the oldest, with a warning. A newer minor stays what it is,
+    /// as every comparison takes it for the newest.
+    fn judged(
+        &mut self,
+        product: &str,
+        version: Version,
+        range: &(u32, RangeInclusive<u32>),
+        from: Option<&Location>,
+    ) -> Version {
+        if version.within(range) {
+            return version;
+        }
+        let judged = version.clamped(range);
+        if let Some(from) = from.filter(|from| self.unsupported.iter().all(|(_, other)| other != *from)) {
+            let side = if version.at_least(range.0, *range.1.end()) {
+                format!("newer than {}.{}, the newest known, and judged as that", range.0, range.1.end())
+            } else {
+                format!(
+                    "older than {}.{}, the oldest supported, and judged as that",
+                    range.0,
+                    range.1.start()
+                )
+            };
+            self.unsupported.push((format!("{product} {version} is {side}"), from.clone()));
+        }
+        judged
+    }
+
+    /// What installs and keeps Flux, where its components don't say it: tagged
+    /// manifests, the operator's instance, `gotk-components.yaml` that no build
+    /// lists, then what bootstraps it.
+    fn distribution<'o>(
+        &mut self,
+        objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
+        snapshot: &Snapshot,
+        installs: &Installs,
+        root: &str,
+    ) {
+        if self.flux.value.is_some() {
+            return;
+        }
+        let mut distribution = Distribution::default();
+        let all = objects.clone();
+        let config_map = |name: &str| {
+            let mut maps = all.clone().filter(|(id, _)| id.is("", "ConfigMap") && *id.name == *name);
+            maps.next().map(|(_, node)| node)
+        };
+        for (id, node) in objects {
+            distribution.read(id, node, &config_map);
+        }
+        // Its instance may be a chart's, so that no FluxInstance is seen.
+        self.operator |= distribution.is_stated();
+        if let Some(first) = distribution.manifests.first() {
+            // Two that disagree: which one runs is not known.
+            if distribution.manifests.iter().all(|other| other.version == first.version) {
+                self.found_flux(first.version, first.from.clone());
+            }
+            return;
+        }
+        if !distribution.is_stated()
+            && let Some(found) = distribution::components_head(snapshot, root)
+        {
+            return self.found_flux(found.version, found.from);
+        }
+        let (base, operator) = installs.of_root(root);
+        if let Some(operator) = operator {
+            self.operator = true;
+            distribution.operator_of_bootstrap(operator);
+        }
+        match distribution.answer() {
+            Some(Answer::Is(version, from)) => self.found_flux(version, from),
+            Some(Answer::Within(low, high, from)) => {
+                self.flux_between = (low, high);
+                self.flux = Setting { value: None, from };
+            }
+            None => {
+                if let Some(base) = base.filter(|_| !distribution.is_stated()) {
+                    self.found_flux(base.version, base.from);
+                }
+            }
+        }
+    }
+
+    /// A FluxInstance: an exact version, tenancy, patched arguments.
+    fn instance(&mut self, id: &ObjectId, node: NodeRef<'_>) {
+        if !id.is(kinds::OPERATOR, "FluxInstance") {
+            return;
+        }
+        self.operator = true;
+        if let Some(value) = node.at("/spec/cluster/multitenant")
+            && let Some(multitenant) = value.as_bool()
+        {
+            self.set(Feature::CrossNamespaceRefs, !multitenant, value.location());
+        }
+        if let Some(components) = node.at("/spec/components")
+            && components.items().any(|item| item.as_str().is_some_and(|name| name == "source-watcher"))
+        {
+            self.set(Feature::ExternalArtifact, true, components.location());
+        }
+        for patch in node.items_at("/spec/kustomize/patches") {
+            self.patch(patch);
+        }
+    }
+
+    /// A kustomization beside a gotk-components.yaml that is empty until
+    /// `flux bootstrap` writes it.
+    fn bootstrap(&mut self, snapshot: &Snapshot, root: &str) {
+        for file in snapshot.files_below(root) {
+            let name = file.path.rsplit('/').next().unwrap_or_default();
+            if !FILE_NAMES.contains(&name) {
+                continue;
+            }
+            let Some(source) =
+                snapshot.sources(file).first().filter(|source| !source.document().tokens.is_empty())
+            else {
+                continue;
+            };
+            let node = Node::Source(source.clone(), 0);
+            let view = node.get_ref();
+            let is_components = |item: NodeRef<'_>| {
+                item.as_str().is_some_and(|path| path.rsplit('/').next() == Some("gotk-components.yaml"))
+            };
+            if view.items_at("/resources").any(is_components) {
+                for patch in view.items_at("/patches") {
+                    self.patch(patch);
+                }
+            }
+        }
+    }
+
+    /// The arguments that a patch for Deployments holds.
+    fn patch(&mut self, patch: NodeRef<'_>) {
+        let Some(node) = patch.get("patch") else { return };
+        let Some(text) = node.as_str() else { return };
+        for argument in text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ','])) {
+            if argument.starts_with("--") {
+                self.argument(argument, &within(node, argument));
+            }
+        }
+    }
+
+    /// Arguments of the controllers' Deployments.
+    fn arguments(&mut self, id: &ObjectId, node: NodeRef<'_>) {
+        if !id.is("apps", "Deployment") {
+            return;
+        }
+        let flux = is_controller(id);
+        let capi = &*id.name == "capi-controller-manager";
+        if &*id.name == "source-watcher" {
+            self.set_once(Feature::ExternalArtifact, true, node.location());
+        }
+        if !flux && !capi {
+            return;
+        }
+        for container in node.items_at("/spec/template/spec/containers") {
+            if capi
+                && let Some(image) = container.get("image")
+                && let Some(text) = image.as_str()
+                && let Some((_, tag)) = text.rsplit_once(':')
+                && let Some(version) = Version::parse(tag)
+            {
+                let from = image.location();
+                let judged = self.judged("Cluster API", version, &crate::model::CLUSTER_API, from.as_ref());
+                self.cluster_api = Setting::read(judged, from);
+            }
+            for argument in container.items_at("/args") {
+                if let Some(text) = argument.as_str() {
+                    self.argument(&text, &argument.location());
+                }
+            }
+        }
+    }
+
+    fn argument(&mut self, argument: &str, from: &Option<Location>) {
+        if let Some(rest) = argument.strip_prefix("--no-cross-namespace-refs") {
+            match rest {
+                "" | "=true" => self.set(Feature::CrossNamespaceRefs, false, from.clone()),
+                "=false" => self.set(Feature::CrossNamespaceRefs, true, from.clone()),
+                _ => {}
+            }
+        }
+        if let Some(gates) = argument.strip_prefix("--feature-gates=") {
+            for gate in gates.split(',') {
+                self.gate(gate, from);
+            }
+        }
+    }
+
+    fn gate(&mut self, gate: &str, from: &Option<Location>) {
+        let Some((name, value)) = gate.split_once('=') else { return };
+        let Ok(value) = value.trim().parse::<bool>() else { return };
+        let feature = match name.trim() {
+            "StrictPostBuildSubstitutions" => Feature::StrictSubstitution,
+            "ExternalArtifact" => Feature::ExternalArtifact,
+            "AdditiveCELDependencyCheck" => Feature::AdditiveCelDependencyCheck,
+            "ClusterTopology" => Feature::ClusterTopology,
+            "RuntimeSDK" => Feature::RuntimeSdk,
+            "InPlaceUpdates" => Feature::InPlaceUpdates,
+            "MachineTaintPropagation" => Feature::MachineTaintPropagation,
+            _ => return,
+        };
+        self.set(feature, value, from.clone());
+    }
+
+    /// A CRD of the gating proposal.
+    fn evidence(&mut self, id: &ObjectId, node: NodeRef<'_>) {
+        if !id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+            return;
+        }
+        let gates = &*id.name == "gates.gating.toolkit.fluxcd.io"
+            || (id.name.ends_with(".toolkit.fluxcd.io")
+                && node.items_at("/spec/versions").any(|version| {
+                    version.at("/schema/openAPIV3Schema/properties/spec/properties/gates").is_some()
+                }));
+        if gates {
+            self.set(Feature::Gates, true, node.at("/metadata/name").and_then(NodeRef::location));
+        }
+    }
+
+    fn core_provider(&mut self, id: &ObjectId, node: NodeRef<'_>) {
+        if !id.is("operator.cluster.x-k8s.io", "CoreProvider") {
+            return;
+        }
+        if let Some(value) = node.at("/spec/version")
+            && let Some(version) = value.text().and_then(|text| Version::parse(&text))
+        {
+            let from = value.location();
+            let judged = self.judged("Cluster API", version, &crate::model::CLUSTER_API, from.as_ref());
+            self.cluster_api = Setting::read(judged, from);
+        }
+        for entry in node.entries_at("/spec/manager/featureGates") {
+            let text = entry.value.text().unwrap_or_default();
+            self.gate(&format!("{}={text}", entry.key), &entry.value.location());
+        }
+    }
+
+    fn configured(&mut self, target: &Target) {
+        fn over(setting: &mut Setting<Version>, written: &Option<Written<Version>>) {
+            if let Some(written) = written {
+                *setting = Setting::read(written.value, Some(written.location.clone()));
+            }
+        }
+        let ranges = [
+            ("Flux", &target.flux, &crate::model::FLUX),
+            ("Cluster API", &target.cluster_api, &crate::model::CLUSTER_API),
+        ];
+        let [flux, cluster_api] = ranges.map(|(product, written, range)| {
+            written.as_ref().map(|written| Written {
+                value: self.judged(product, written.value, range, Some(&written.location)),
+                location: written.location.clone(),
+            })
+        });
+        over(&mut self.flux, &flux);
+        over(&mut self.cluster_api, &cluster_api);
+        over(&mut self.kubernetes, &target.kubernetes);
+        self.extensions.clone_from(&target.extensions);
+        for feature in Feature::ALL {
+            if let Some(written) = target.feature(feature) {
+                self.set(feature, written.value, Some(written.location.clone()));
+            }
+        }
+    }
+
+    /// What a released version does unless told otherwise.
+    fn defaults(&mut self) {
+        self.set_once(Feature::SuspendAnnotation, false, None);
+        if let Some(flux) = self.flux.value {
+            self.set_once(Feature::CrossNamespaceRefs, true, None);
+            self.set_once(Feature::StrictSubstitution, flux.at_least(2, 9), None);
+            self.set_once(Feature::ExternalArtifact, false, None);
+            self.set_once(Feature::AdditiveCelDependencyCheck, false, None);
+        }
+        if self.cluster_api.value.is_some() {
+            for feature in [
+                Feature::ClusterTopology,
+                Feature::RuntimeSdk,
+                Feature::InPlaceUpdates,
+                Feature::MachineTaintPropagation,
+            ] {
+                self.set_once(feature, false, None);
+            }
+        }
+    }
+}
+
+/// Flux's controllers and the controller minor of Flux 2.0, by major version 1
+/// (or 0): `minor of Flux = minor of the controller + offset`.
+static CONTROLLERS: &[(&str, &[(u32, i64)])] = &[
+    ("source-controller", &[(1, 0)]),
+    ("kustomize-controller", &[(1, 0)]),
+    ("notification-controller", &[(1, 0)]),
+    ("helm-controller", &[(1, 3), (0, -35)]),
+    ("image-reflector-controller", &[(1, 7), (0, -29)]),
+    ("image-automation-controller", &[(1, 7), (0, -35)]),
+];
+
+/// Whether an object is the Deployment of one of Flux's controllers.
+fn is_controller(id: &ObjectId) -> bool {
+    id.is("apps", "Deployment") && CONTROLLERS.iter().any(|(name, _)| **name == *id.name)
+}
+
+/// Where a part of a scalar stands; the scalar where it isn't written as it is.
+fn within(node: NodeRef<'_>, part: &str) -> Option<Location> {
+    let mut location = node.location()?;
+    if let NodeRef::Source(source, _) = node
+        && source.embed.is_none()
+        && let Some(text) = source.stream.text.get(location.start as usize..location.end as usize)
+        && let Some(at) = text.find(part)
+    {
+        location.start += at as u32;
+        location.end = location.start + part.len() as u32;
+    }
+    Some(location)
+}
+
+/// The Flux minor that ships a controller's version.
+fn flux_of_controller(controller: &str, version: Version) -> Option<Version> {
+    let (_, offsets) = CONTROLLERS.iter().find(|(name, _)| *name == controller)?;
+    let (_, offset) = offsets.iter().find(|(major, _)| *major == version.major)?;
+    let minor = u32::try_from(i64::from(version.minor) + offset).ok()?;
+    Some(Version { major: 2, minor, patch: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controllers_tell_the_flux_minor() {
+        for (controller, version, expected) in [
+            ("kustomize-controller", "v1.9.2", Some(9)),
+            ("helm-controller", "v0.37.4", Some(2)),
+            ("helm-controller", "v1.5.0", Some(8)),
+            ("image-reflector-controller", "v0.35.2", Some(6)),
+            ("image-automation-controller", "v1.1.0", Some(8)),
+            ("helm-controller", "v0.30.0", None),
+            ("flagger", "v1.44.0", None),
+        ] {
+            let version = Version::parse(version).expect("written above");
+            assert_eq!(
+                flux_of_controller(controller, version).map(|flux| flux.minor),
+                expected,
+                "{controller}"
+            );
+        }
+    }
+}
