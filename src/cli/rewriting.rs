@@ -4,6 +4,7 @@
 use super::common::Common;
 use super::session::{Session, cluster_filter};
 use super::{Failure, Status, output, why};
+use crate::build::kustomize::FileRole;
 use crate::lang::text::{clean, counted, line_start, with_article};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::model::ObjectId;
@@ -284,7 +285,7 @@ fn paths(changes: &[FileChange]) -> String {
 /// The patches that shape an object, the last to apply first.
 fn patches(session: &Session, object: &Effective) -> impl Iterator<Item = Location> {
     let files = why::files(object, &session.snapshot).into_iter().rev();
-    files.filter(|(role, _)| *role == "patch").map(|(_, location)| location)
+    files.filter(|(role, _)| *role == FileRole::Patch).map(|(_, location)| location)
 }
 
 fn without_effect(session: &Session, changes: &[FileChange], subject: Subject<'_>, decides: &str) -> Failure {

@@ -5,6 +5,7 @@ use super::output;
 use super::selector::Selector;
 use super::session::{Found, Session, one_object};
 use super::{Answer, Status};
+use crate::build::kustomize::FileRole;
 use crate::files::{Snapshot, join};
 use crate::lang::text::clean;
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Via, ViaKind};
@@ -40,7 +41,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Format::Json => {
             let header = report::json::header("why", None, Some(&world), &NotChecked::default());
             let listed = files.iter().map(|(role, location)| {
-                json!({"role": role, "location": parts::location(&session.snapshot, Some(location))})
+                json!({"role": role.name(), "location": parts::location(&session.snapshot, Some(location))})
             });
             let body = json!({
                 "object": parts::object(&first.object.id),
@@ -84,7 +85,7 @@ fn made_by(found: &Found<'_>, maker: Maker, snapshot: &Snapshot) -> serde_json::
 
 /// The files that made the object, then the definitions of what was
 /// substituted in it.
-pub(super) fn files(object: &Effective, snapshot: &Snapshot) -> Vec<(&'static str, Location)> {
+pub(super) fn files(object: &Effective, snapshot: &Snapshot) -> Vec<(FileRole, Location)> {
     let mut files = object.files.clone();
     let mut substituted: Vec<Location> = Vec::new();
     let mut patched: Vec<(Location, Location)> = Vec::new();
@@ -100,14 +101,14 @@ pub(super) fn files(object: &Effective, snapshot: &Snapshot) -> Vec<(&'static st
             }
         }
     });
-    for (_, entry) in files.iter_mut().filter(|(role, _)| *role == "patch") {
+    for (_, entry) in files.iter_mut().filter(|(role, _)| *role == FileRole::Patch) {
         let value = patched.iter().find(|(via, _)| via == entry).map(|(_, value)| value);
         if let Some(patch) = patch_file(snapshot, entry, value) {
             let via = Via { kind: ViaKind::Patch, location: entry.clone() };
             *entry = Location { via: vec![via], ..patch };
         }
     }
-    files.extend(substituted.into_iter().map(|location| ("substitution", location)));
+    files.extend(substituted.into_iter().map(|location| (FileRole::Substitution, location)));
     files
 }
 
@@ -154,7 +155,7 @@ fn visit<'a>(node: NodeRef<'a>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>)
     }
 }
 
-fn text(found: &[Found<'_>], files: &[(&'static str, Location)], snapshot: &Snapshot) -> String {
+fn text(found: &[Found<'_>], files: &[(FileRole, Location)], snapshot: &Snapshot) -> String {
     let mut out = String::new();
     let Some(first) = found.first() else { return out };
     let _ = writeln!(out, "{}", clean(&first.object.id.to_string()));
@@ -185,7 +186,7 @@ fn text(found: &[Found<'_>], files: &[(&'static str, Location)], snapshot: &Snap
         }
     }
     for (role, location) in files {
-        let _ = writeln!(out, "  {role:<12} {}", objects::place(snapshot, location));
+        let _ = writeln!(out, "  {:<12} {}", role.name(), objects::place(snapshot, location));
     }
     out
 }

@@ -1,7 +1,7 @@
 //! Patches that no effective object shows: their target is not here, nothing builds the
 //! kustomization that names them, or they change what a controller makes at run time.
 
-use crate::build::kustomize::{FILE_NAMES, documents_in};
+use crate::build::kustomize::{FILE_NAMES, FileRole, documents_in};
 use crate::files::join;
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Value, pointer_segments};
 use crate::model::{ObjectId, kinds};
@@ -80,7 +80,7 @@ impl Collected<'_> {
             .objects
             .iter()
             .flat_map(|object| &object.files)
-            .filter(|(role, _)| *role == "patch")
+            .filter(|(role, _)| *role == FileRole::Patch)
             .map(|(_, location)| place(location))
             .collect();
         let mut take =

@@ -7,6 +7,7 @@ use super::place::{
     Spot, directory, is_kustomization_file, kustomization_in, memberships, objects_of, seen, visit,
 };
 use super::state::State;
+use crate::build::kustomize::FileRole;
 use crate::build::substitute::{Definition, Variables, parse};
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::{FilePath, Location, NodeRef};
@@ -278,7 +279,7 @@ pub(super) fn references_to(state: &State<'_>, spot: &Spot<'_>, declaration: boo
         if let Some(home) = home(object) {
             found.extend(home.file.of_root().into_iter().flat_map(|path| included_by(&world.snapshot, path)));
         }
-        let patches = object.files.iter().filter(|(role, _)| *role == "patch");
+        let patches = object.files.iter().filter(|(role, _)| *role == FileRole::Patch);
         found.extend(patches.map(|(_, place)| place.clone()));
     }
     if meant.is_empty() && spot.is_kustomization() {

@@ -1,7 +1,7 @@
 //! What stands at a place of a text, and which effective objects it is a part of.
 
 use super::state::State;
-use crate::build::kustomize::FILE_NAMES;
+use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::edit::pointer_of;
 use crate::lang::yaml::emit::DEPTH_LIMIT;
@@ -175,7 +175,7 @@ pub(super) fn objects_of<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<&'w Effec
         return found;
     }
     let is_here = |object: &&Effective| {
-        object.files.iter().any(|(role, _)| *role == "patch")
+        object.files.iter().any(|(role, _)| *role == FileRole::Patch)
             && any(object.node.get_ref(), 0, &mut |value| {
                 value.location().is_some_and(|at| at.file == place.file && within(&at, &place))
             })

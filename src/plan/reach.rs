@@ -2,7 +2,7 @@
 //! that the change touches is read by something that was built, and built whole.
 
 use super::{Effect, builds};
-use crate::build::kustomize::FILE_NAMES;
+use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::lang::yaml::{FilePath, Known, Location, Node};
 use crate::world::{Outcome, World};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -206,7 +206,7 @@ fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, Reading> {
             }
             for (_, object) in world.members(cluster) {
                 // A patch may change what is not here too.
-                let own = object.files.iter().filter(|(role, _)| *role == "resource");
+                let own = object.files.iter().filter(|(role, _)| *role == FileRole::Resource);
                 let own = own.filter_map(|(_, location)| location.file.of_root());
                 own.for_each(|path| add(path, Reading::Whole));
             }

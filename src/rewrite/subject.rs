@@ -6,7 +6,7 @@
 //! that overrides it, a base that feeds another cluster and a list of common
 //! annotations all show there, whatever way they take.
 
-use crate::build::kustomize::FILE_NAMES;
+use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::files::Snapshot;
 use crate::lang::yaml::edit::pointer_of;
 use crate::lang::yaml::{FilePath, Location, NodeRef, Source, WorkPath};
@@ -87,8 +87,8 @@ pub(crate) fn text_of(snapshot: &Snapshot, node: NodeRef<'_>) -> Option<Text> {
 /// The place of the manifest that an object is made of: of the files that shaped
 /// it the one that holds it.
 pub(crate) fn home(object: &Effective) -> Option<&Location> {
-    let holds = |role: &str| matches!(role, "resource" | "base" | "component");
-    object.files.iter().find(|(role, _)| holds(role)).map(|(_, location)| location)
+    let holds = |role: FileRole| matches!(role, FileRole::Resource | FileRole::Base | FileRole::Component);
+    object.files.iter().find(|(role, _)| holds(*role)).map(|(_, location)| location)
 }
 
 /// The manifest that an object is made of, as the text of its root.

@@ -7,6 +7,7 @@ use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause, Written};
 use super::source::{Objects, Shared, SourceState, Sources, is_source};
 use super::{Applied, ApplyTarget, Outcome, ResourceSet, target_of};
+use crate::build::kustomize::FileRole;
 use crate::build::substitute::{Provided, Variables};
 use crate::config::{Config, Feature, Injected};
 use crate::files::{FileTree, Snapshot};
@@ -253,8 +254,12 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         let sources = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
         let pair = sources.chain(entry.kustomizations.iter().map(|(id, node)| (id, node)));
         for (at, (id, node)) in pair.enumerate() {
-            let files =
-                node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
+            let files = node
+                .get_ref()
+                .location()
+                .map(|location| (FileRole::Resource, location))
+                .into_iter()
+                .collect();
             let built = Arc::new(BuiltObject::new(node.clone(), files));
             grown.objects.insert(at, (id.clone(), built, ApplyTarget::Local, Maker::Entry));
         }
@@ -324,8 +329,13 @@ fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &Grown) -> Vec<Placed> {
         if !beside || object.id.group() == "kustomize.config.k8s.io" {
             continue;
         }
-        let files =
-            object.node.get_ref().location().map(|location| ("resource", location)).into_iter().collect();
+        let files = object
+            .node
+            .get_ref()
+            .location()
+            .map(|location| (FileRole::Resource, location))
+            .into_iter()
+            .collect();
         let built = Arc::new(BuiltObject::new(object.node.clone(), files));
         placed.push((object.id.clone(), built, ApplyTarget::Local, Maker::Entry));
     }

@@ -32,8 +32,8 @@ pub(crate) use entry_point::{Form, Unsettled, source_of};
 pub(crate) use inventory::{Lookup, Opener, OpenerCause};
 pub(crate) use source::TreeOf;
 
-use crate::build::kustomize::FILE_NAMES;
 use crate::build::kustomize::Warning;
+use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::build::substitute::{BadVariable, MissingSource, Problem, Provided, Variables};
 use crate::config::Config;
 use crate::files::{File, FileTree, Snapshot};
@@ -82,7 +82,7 @@ pub struct Effective {
     /// Its root; values know their origin.
     pub node: Node,
     /// Files that made it: role (`resource`, `patch`, …) and place.
-    pub files: Vec<(&'static str, Location)>,
+    pub files: Vec<(FileRole, Location)>,
     /// What substitution stumbles over in it.
     pub problems: Vec<Problem>,
     /// Where it is: (cluster, member of that cluster).
@@ -304,7 +304,7 @@ impl World {
             return Vec::new();
         }
         let made = self.objects.iter().flat_map(|object| &object.files);
-        let made = made.filter(|(role, _)| *role != "generator").map(|(_, place)| &place.file);
+        let made = made.filter(|(role, _)| *role != FileRole::Generator).map(|(_, place)| &place.file);
         let applied = || self.clusters.iter().flat_map(|cluster| &cluster.applied);
         let failures = applied().flat_map(|applied| applied.outcome.failures());
         let failed = failures.filter_map(|failure| Some(&failure.location.as_ref()?.file));

@@ -7,6 +7,7 @@
 //! that keep a text a text; a value that needs more is unknown, and a
 //! ResourceSet of which it isn't certain what it makes is not expanded at all.
 
+use crate::build::kustomize::FileRole;
 use crate::build::substitute::{fits, reread};
 use crate::lang::yaml::emit::{DEPTH_LIMIT, style_of};
 use crate::lang::yaml::{
@@ -115,7 +116,7 @@ fn make(set: NodeRef<'_>, inputs: &Inputs<'_>, found: &mut Vec<(ObjectId, Arc<Bu
         if found.len() == LIMIT {
             return None;
         }
-        let files = place.map(|location| ("resource", location)).into_iter().collect();
+        let files = place.map(|location| (FileRole::Resource, location)).into_iter().collect();
         found.push((id, Arc::new(BuiltObject::new(node, files))));
     }
     Some(())

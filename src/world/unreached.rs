@@ -5,6 +5,7 @@ use super::earlier::{Built, Identity, Inputs};
 use super::fixpoint::{Grown, Placed, Repository, built_outcome};
 use super::overlays::Overlays;
 use super::{Applied, ApplyTarget, Outcome};
+use crate::build::kustomize::FileRole;
 use crate::build::substitute::Variables;
 use crate::files::FileTree;
 use crate::lang::yaml::{FilePath, Node};
@@ -41,7 +42,7 @@ pub(super) fn clusters(
             !used.contains(&object.source.file) && object.id.group() != "kustomize.config.k8s.io"
         })
         .map(|object| {
-            let files = object.node.get_ref().location().map(|location| ("resource", location));
+            let files = object.node.get_ref().location().map(|location| (FileRole::Resource, location));
             let files = files.into_iter().collect();
             let built = Arc::new(BuiltObject::new(object.node.clone(), files));
             (object.id.clone(), built, ApplyTarget::Local, Maker::Entry)

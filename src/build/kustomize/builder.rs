@@ -10,7 +10,7 @@ use super::error::{BuildError, Class, Omitted, Partial, Result};
 use super::file::{Kustomization, Var};
 use super::hash::{self, Hashes};
 use super::load::{self, Loaded, Place};
-use super::resource::{Resource, Role, Traces};
+use super::resource::{FileRole, Resource, Traces};
 use super::schema::Schemas;
 use super::tree::{Found, Links, TreeFile, find};
 use super::{OUTPUT_LIMIT, Warning, WarningKind, trace};
@@ -180,7 +180,7 @@ pub(super) struct Level {
     /// The components that it is part of, innermost first.
     pub(super) via: Vec<Via>,
     /// What its own objects are for the build.
-    pub(super) role: Role,
+    pub(super) role: FileRole,
     /// Its path from the root, where `buildMetadata` wants such paths.
     pub(super) origin: Option<String>,
 }

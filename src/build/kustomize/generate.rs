@@ -8,7 +8,7 @@ use super::decode::Text;
 use super::error::{BuildError, Class, Result};
 use super::file::{Generator, GeneratorOptions};
 use super::nodes;
-use super::resource::{Behavior, FileUse, Resource, Role, Traces, text_pairs};
+use super::resource::{Behavior, FileRole, FileUse, Resource, Traces, text_pairs};
 use super::trace;
 use super::tree::TreeFile;
 use crate::lang::yaml::{Built, Entry, Location, Node, NodeRef, Origin, Value, Via, ViaKind};
@@ -129,7 +129,7 @@ pub(super) fn generate(
     if immutable {
         object.set("immutable", Node::scalar(Value::Bool(true), place.clone()), place.clone());
     }
-    let mut resource = Resource::new(object, Role::Generator, place);
+    let mut resource = Resource::new(object, FileRole::Generator, place);
     let disabled = [local, global].into_iter().flatten().any(|options| options.disable_name_suffix_hash);
     resource.needs_hash = !disabled;
     resource.suspect = odd_keys;

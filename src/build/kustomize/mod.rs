@@ -48,7 +48,7 @@ pub use error::BuildError;
 pub(crate) use error::{Class, Partial};
 pub use file::FILE_NAMES;
 pub(crate) use order::Order;
-pub(crate) use resource::Resource;
+pub(crate) use resource::{FileRole, Resource};
 pub use target::Options;
 pub(crate) use target::{Rewrite, RootFile};
 pub(crate) use tree::Links;

@@ -14,7 +14,7 @@ use super::load::{self, Loaded, Place};
 use super::merge::{is_replacement, merge};
 use super::names::Names;
 use super::nodes::{self, Tag};
-use super::resource::{FileUse, Resource, Role, is_internal, text_pairs};
+use super::resource::{FileRole, FileUse, Resource, is_internal, text_pairs};
 use super::schema::Schemas;
 use super::selector::Compiled;
 use super::{WarningKind, builder};
@@ -565,7 +565,7 @@ fn stringify(node: &mut Node, field: &str) {
 
 fn patch_use(node: &Node) -> Option<FileUse> {
     let location = node.get_ref().location()?;
-    Some(FileUse { role: Role::Patch, location: Arc::new(location) })
+    Some(FileUse { role: FileRole::Patch, location: Arc::new(location) })
 }
 
 /// The text of a patch, in a file or in the kustomization.

@@ -47,14 +47,14 @@ pub struct Resource {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileUse {
     /// What it did.
-    pub role: Role,
+    pub role: FileRole,
     /// Where: the object, the entry of the patch, the generator.
     pub location: Arc<Location>,
 }
 
 /// What a file did for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum FileRole {
     /// It holds the object and the kustomization that was built names it.
     Resource,
     /// It holds the object and a base names it.
@@ -65,17 +65,20 @@ pub enum Role {
     Patch,
     /// It generated the object or a part of it.
     Generator,
+    /// It defines a variable that was substituted in the object.
+    Substitution,
 }
 
-impl Role {
+impl FileRole {
     /// The name in the JSON contract.
     pub fn name(self) -> &'static str {
         match self {
-            Role::Resource => "resource",
-            Role::Base => "base",
-            Role::Component => "component",
-            Role::Patch => "patch",
-            Role::Generator => "generator",
+            FileRole::Resource => "resource",
+            FileRole::Base => "base",
+            FileRole::Component => "component",
+            FileRole::Patch => "patch",
+            FileRole::Generator => "generator",
+            FileRole::Substitution => "substitution",
         }
     }
 }
@@ -169,7 +172,7 @@ pub(super) const TRANSFORMATIONS: &str = "alpha.config.kubernetes.io/transformat
 
 impl Resource {
     /// An object as read or generated.
-    pub(super) fn new(node: Node, role: Role, location: Option<Location>) -> Resource {
+    pub(super) fn new(node: Node, role: FileRole, location: Option<Location>) -> Resource {
         let id = ResId::of(node.get_ref());
         let files = location.map(|location| FileUse { role, location: Arc::new(location) });
         let mut resource = Resource {

@@ -381,7 +381,7 @@ fn is_label_key(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::kustomize::resource::Role;
+    use crate::build::kustomize::resource::FileRole;
     use crate::lang::yaml::parse_nodes;
 
     fn words(alphabet: &[&str], length: usize) -> Vec<String> {
@@ -413,7 +413,7 @@ mod tests {
     fn label_selectors_match_as_in_kubernetes() {
         let text = "kind: A\nmetadata: {name: a, labels: {app: web, tier: \"2\", empty: ''}}\n";
         let node = parse_nodes("f.yaml", text).remove(0);
-        let resource = Resource::new(node, Role::Resource, None);
+        let resource = Resource::new(node, FileRole::Resource, None);
         let table = [
             ("", Some(true)),
             ("app", Some(true)),

@@ -14,7 +14,7 @@ use super::file::{self, FILE_NAMES, Kustomization};
 use super::load::{self, Place};
 use super::nodes;
 use super::order::{self, Order};
-use super::resource::{Resource, Role};
+use super::resource::{FileRole, Resource};
 use super::schema::Schemas;
 use super::tree::{Found, Links, TreeFile, find};
 use super::{
@@ -160,7 +160,8 @@ fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options) -> Result<Buil
     };
     builder.tracing = !file.build_metadata.is_empty();
     let origin = builder.tracing.then(String::new);
-    let level = Level { directory: directory.clone(), file, via: Vec::new(), role: Role::Resource, origin };
+    let level =
+        Level { directory: directory.clone(), file, via: Vec::new(), role: FileRole::Resource, origin };
     builder.open_api(&level)?;
     let chain = Chain { directory: &directory, up: None, depth: 0 };
     let mut accumulator = builder.accumulate(&level, chain, Accumulator::default())?;
@@ -495,9 +496,9 @@ impl Builder<'_> {
                 let mut resources = base.level.resources().to_vec();
                 for resource in &mut resources {
                     if let Some(first) = resource.files.first_mut()
-                        && first.role == Role::Resource
+                        && first.role == FileRole::Resource
                     {
-                        first.role = Role::Base;
+                        first.role = FileRole::Base;
                     }
                 }
                 accumulator.append(resources).map_err(from_entry)?;
@@ -555,7 +556,7 @@ impl Builder<'_> {
         let file = self.kustomization(&directory, true).map_err(from_entry)?;
         let origin = level.origin_of(&entry.value);
         let inner =
-            Level { directory: directory.clone(), file, via: Vec::new(), role: Role::Component, origin };
+            Level { directory: directory.clone(), file, via: Vec::new(), role: FileRole::Component, origin };
         self.open_api(&inner)?;
         let Level { file, origin, .. } = inner;
         if !file.component {
@@ -568,7 +569,7 @@ impl Builder<'_> {
             via.push(Via { kind: ViaKind::Component, location });
         }
         via.extend(level.via.iter().cloned());
-        let inner = Level { directory: directory.clone(), file, via, role: Role::Component, origin };
+        let inner = Level { directory: directory.clone(), file, via, role: FileRole::Component, origin };
         let chain = Chain { directory: &directory, up: Some(&chain), depth: below };
         let result = self.accumulate(&inner, chain, accumulator).map_err(from_entry)?;
         result.handed_on().map_err(from_entry)
@@ -645,7 +646,7 @@ impl Builder<'_> {
     ) -> Result<Accumulator> {
         let file = self.kustomization(directory, true)?;
         let level =
-            Level { directory: directory.clone(), file, via: Vec::new(), role: Role::Resource, origin };
+            Level { directory: directory.clone(), file, via: Vec::new(), role: FileRole::Resource, origin };
         self.open_api(&level)?;
         let file = &level.file;
         if file.component {

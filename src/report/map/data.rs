@@ -260,7 +260,8 @@ impl<'a> Drawing<'_, 'a> {
             item.fields = fields(root);
         }
         if let Some(effective) = effective {
-            item.files = effective.files.iter().map(|(role, location)| self.file(location, role)).collect();
+            item.files =
+                effective.files.iter().map(|(role, location)| self.file(location, role.name())).collect();
         }
         item
     }

@@ -14,7 +14,7 @@ pub use memo::Memo;
 pub(crate) use generate::{generated_resources, has_kustomization};
 
 use crate::build::kustomize::{
-    self, BuildError, Class, Links, LoadRestriction, Options, Order, Rewrite, RootFile, Warning,
+    self, BuildError, Class, FileRole, Links, LoadRestriction, Options, Order, Rewrite, RootFile, Warning,
 };
 use crate::build::substitute;
 use crate::build::substitute::{BadVariable, MissingSource, Problem, Variables};
@@ -60,7 +60,7 @@ pub struct BuiltObject {
     /// Its root.
     pub node: Node,
     /// The files that made it: role and place.
-    pub files: Vec<(&'static str, Location)>,
+    pub files: Vec<(FileRole, Location)>,
     /// What substitution stumbles over in it.
     pub problems: Vec<Problem>,
     /// The identity that the root states.
@@ -69,7 +69,7 @@ pub struct BuiltObject {
 
 impl BuiltObject {
     /// One that nothing was substituted in.
-    pub fn new(node: Node, files: Vec<(&'static str, Location)>) -> BuiltObject {
+    pub fn new(node: Node, files: Vec<(FileRole, Location)>) -> BuiltObject {
         let id = ObjectId::of(node.get_ref());
         BuiltObject { node, files, problems: Vec::new(), id }
     }
@@ -378,7 +378,7 @@ impl FluxBuild {
                 });
                 continue;
             }
-            let files = resource.files.iter().map(|file| (file.role.name(), (*file.location).clone()));
+            let files = resource.files.iter().map(|file| (file.role, (*file.location).clone()));
             let files = files.collect();
             self.objects.push(Arc::new(BuiltObject::new(resource.node, files)));
         }
