@@ -371,7 +371,7 @@ pub(super) static NAME_REFERENCES: &[NameReference] = &[
             of("CronJob", "spec/jobTemplate/spec/template/spec/containers/envFrom/configMapRef/name"),
             of("CronJob", "spec/jobTemplate/spec/template/spec/initContainers/envFrom/configMapRef/name"),
             of("Node", "spec/configSource/configMap"),
-            of("FileRole", "rules/resourceNames"),
+            of("Role", "rules/resourceNames"),
             of("ClusterRole", "rules/resourceNames"),
             of("Ingress", "metadata/annotations/nginx.ingress.kubernetes.io\\/fastcgi-params-configmap"),
         ],
@@ -450,7 +450,7 @@ pub(super) static NAME_REFERENCES: &[NameReference] = &[
             of("StorageClass", "parameters/adminSecretName"),
             of("StorageClass", "parameters/userSecretName"),
             of("StorageClass", "parameters/secretRef"),
-            of("FileRole", "rules/resourceNames"),
+            of("Role", "rules/resourceNames"),
             of("ClusterRole", "rules/resourceNames"),
             FieldSpec::fixed(
                 "serving.knative.dev",
@@ -492,7 +492,7 @@ pub(super) static NAME_REFERENCES: &[NameReference] = &[
     NameReference {
         group: "rbac.authorization.k8s.io",
         version: "",
-        kind: "FileRole",
+        kind: "Role",
         referrers: &[FieldSpec::fixed("rbac.authorization.k8s.io", "", "RoleBinding", "roleRef/name", false)],
     },
     NameReference {
@@ -595,7 +595,7 @@ pub(super) static ORDER_FIRST: &[&str] = &[
     "CustomResourceDefinition",
     "ServiceAccount",
     "PodSecurityPolicy",
-    "FileRole",
+    "Role",
     "ClusterRole",
     "RoleBinding",
     "ClusterRoleBinding",
@@ -1063,7 +1063,7 @@ pub(super) static MERGE_TYPES: &[MergeType] = &[
     },
     MergeType {
         api_version: "rbac.authorization.k8s.io/v1",
-        kind: "FileRole",
+        kind: "Role",
         pod_spec: "",
         metadata: &["metadata"],
         lists: &[],
@@ -1091,7 +1091,7 @@ pub(super) static MERGE_TYPES: &[MergeType] = &[
     },
     MergeType {
         api_version: "rbac.authorization.k8s.io/v1beta1",
-        kind: "FileRole",
+        kind: "Role",
         pod_spec: "",
         metadata: &["metadata"],
         lists: &[],
