@@ -2,7 +2,7 @@
 //! name, under the rooms' own names; no promise to anybody else. What stands neither
 //! here nor in the call of `main` is private, so the compiler sees what nothing uses.
 
-#![allow(missing_docs, clippy::missing_docs_in_private_items, reason = "each is documented where it stands")]
+#![allow(missing_docs, reason = "each is documented where it stands")]
 
 pub mod lang {
     pub mod go {

@@ -7,7 +7,6 @@
 //! [`report`] prints; [`rewrite`] turns edits into bytes. A room knows only the
 //! rooms above it in the list below.
 
-#![warn(clippy::missing_docs_in_private_items)]
 #![allow(
     rustdoc::private_intra_doc_links,
     reason = "the rooms are private; their pages are for those who work in them"

@@ -80,7 +80,7 @@ enum Origin {
     Memory,
 }
 
-/// See the module.
+/// A tree of files over a store; built in parallel, then only read.
 #[derive(Debug)]
 pub struct Snapshot {
     origin: Origin,

@@ -58,7 +58,6 @@ impl View {
     }
 }
 
-/// See the module.
 pub(super) struct State<'h> {
     pub(super) host: &'h Host<'h>,
     /// The root, as the system names it.

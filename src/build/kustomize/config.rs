@@ -15,7 +15,6 @@ use crate::lang::yaml::NodeRef;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Config {
     pub name_prefix: Vec<FieldSpec>,

@@ -7,7 +7,6 @@ use crate::lint::metadata::{known_text, move_across, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::{Class, Field};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "annotation-as-label",
     group: Group::Annotation,

@@ -8,7 +8,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::ObjectId;
 use crate::model::keys::Reading;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "annotation-on-wrong-kind",
     group: Group::Annotation,

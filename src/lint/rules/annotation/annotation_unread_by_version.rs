@@ -8,7 +8,6 @@ use crate::model::keys::{FLUX, Key};
 use crate::simulate::behaviour::Product;
 use crate::world::versions::Settings;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "annotation-unread-by-version",
     group: Group::Annotation,

@@ -9,7 +9,6 @@ use crate::lint::metadata::{map_of, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Class;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "committed-request-annotation",
     group: Group::Annotation,

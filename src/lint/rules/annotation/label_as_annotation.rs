@@ -8,7 +8,6 @@ use crate::lint::metadata::{known_text, move_across, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Field;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "label-as-annotation",
     group: Group::Annotation,

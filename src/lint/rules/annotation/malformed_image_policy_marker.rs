@@ -9,7 +9,6 @@ use crate::lint::metadata::{clipped, has_hole};
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use std::collections::BTreeMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-image-policy-marker",
     group: Group::Annotation,

@@ -6,7 +6,6 @@ use crate::lint::metadata::{MetadataEntry, clipped, rename, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Standing;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "misspelled-annotation-prefix",
     group: Group::Annotation,

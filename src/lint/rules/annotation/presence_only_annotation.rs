@@ -10,7 +10,6 @@ use crate::lint::metadata::{clipped, known_text, map_of, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Grammar;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "presence-only-annotation",
     group: Group::Annotation,

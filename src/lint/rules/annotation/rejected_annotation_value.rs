@@ -9,7 +9,6 @@ use crate::lint::metadata::{clipped, known_text, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::{Grammar, Reading, Unread};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "rejected-annotation-value",
     group: Group::Annotation,

@@ -10,7 +10,6 @@ use crate::lint::rules::event::event_metadata_dropped::own_group_name;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::keys::Standing;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-annotation-key",
     group: Group::Annotation,

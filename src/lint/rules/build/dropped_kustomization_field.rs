@@ -8,7 +8,6 @@ use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule}
 use crate::model::kinds;
 use std::collections::BTreeMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "dropped-kustomization-field",
     group: Group::Build,

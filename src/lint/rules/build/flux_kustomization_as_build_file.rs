@@ -7,7 +7,6 @@ use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule}
 use crate::model::kinds;
 use crate::world::build::BuildFailure;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "flux-kustomization-as-build-file",
     group: Group::Build,

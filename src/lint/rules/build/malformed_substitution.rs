@@ -7,7 +7,6 @@ use super::{appliers, title};
 use crate::build::substitute::ProblemKind;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-substitution",
     group: Group::Build,

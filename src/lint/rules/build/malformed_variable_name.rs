@@ -9,7 +9,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::world::Outcome;
 use std::borrow::Cow;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-variable-name",
     group: Group::Build,

@@ -11,7 +11,6 @@ use crate::world::entry::{clean_path, is_leftover};
 use crate::world::{Applied, Cluster, Form, Outcome, Unsettled};
 use rustc_hash::FxHashMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-path",
     group: Group::Build,

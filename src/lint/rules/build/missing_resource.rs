@@ -8,7 +8,6 @@ use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-resource",
     group: Group::Build,

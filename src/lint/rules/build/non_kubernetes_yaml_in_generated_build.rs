@@ -5,7 +5,6 @@
 use super::{Matter, failures, report_failure};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "non-kubernetes-yaml-in-generated-build",
     group: Group::Build,

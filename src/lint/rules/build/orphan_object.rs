@@ -6,7 +6,6 @@ use crate::model::Object;
 use crate::world::{Applied, Outcome};
 use std::collections::BTreeMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "orphan-object",
     group: Group::Build,

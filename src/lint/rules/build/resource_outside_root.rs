@@ -4,7 +4,6 @@
 use super::{Matter, failures, report_failure};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "resource-outside-root",
     group: Group::Build,

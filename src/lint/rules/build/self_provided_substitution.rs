@@ -8,7 +8,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::Maker;
 use crate::world::ApplyTarget;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "self-provided-substitution",
     group: Group::Build,

@@ -11,7 +11,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::ObjectId;
 use crate::model::kinds;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "substitution-changes-type",
     group: Group::Build,

@@ -6,7 +6,6 @@ use crate::build::kustomize::Class;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::world::build::FailureKind;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unbuildable-kustomization",
     group: Group::Build,

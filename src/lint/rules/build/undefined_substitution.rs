@@ -7,7 +7,6 @@ use crate::build::substitute::ProblemKind;
 use crate::config::Feature;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "undefined-substitution",
     group: Group::Build,

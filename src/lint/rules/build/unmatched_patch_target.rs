@@ -10,7 +10,6 @@ use crate::model::kinds;
 use crate::world::{Applied, Outcome};
 use std::collections::BTreeMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unmatched-patch-target",
     group: Group::Build,

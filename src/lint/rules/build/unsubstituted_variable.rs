@@ -11,7 +11,6 @@ use crate::model::kinds;
 use crate::world::OpenerCause;
 use std::collections::BTreeSet;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unsubstituted-variable",
     group: Group::Build,

@@ -10,7 +10,6 @@ use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::Cluster;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "autoscaler-with-replicas",
     group: Group::ClusterApi,

@@ -7,7 +7,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::cluster_api::hooks::sequence::OK_TO_DELETE;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "committed-hook-bypass",
     group: Group::ClusterApi,

@@ -11,7 +11,6 @@ use crate::model::value::to_json;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::Class;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "conflicting-extension-patches",
     group: Group::ClusterApi,

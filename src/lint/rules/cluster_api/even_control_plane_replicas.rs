@@ -10,7 +10,6 @@ use crate::model::cluster_api_kinds::CONTROL_PLANE;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::Cluster;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "even-control-plane-replicas",
     group: Group::ClusterApi,

@@ -6,7 +6,6 @@ use super::{place_in, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::RUNTIME;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "extension-covers-all-namespaces",
     group: Group::ClusterApi,

@@ -9,7 +9,6 @@ use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::Class;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "external-patch-without-handler",
     group: Group::ClusterApi,

@@ -7,7 +7,6 @@ use crate::config::Feature;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, RUNTIME};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "feature-gate-needed",
     group: Group::ClusterApi,

@@ -8,7 +8,6 @@ use crate::lint::{ChangeView, Check, FixAvailability, Group, Level, Reporter, Ru
 use crate::simulate::cluster_api::machines::{Change, template_edits};
 use crate::simulate::cluster_api::references::Object;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "in-place-template-edit",
     group: Group::ClusterApi,

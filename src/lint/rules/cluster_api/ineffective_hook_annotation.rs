@@ -9,7 +9,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::cluster_api::hooks::sequence::BEFORE_UPGRADE_PREFIX;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "ineffective-hook-annotation",
     group: Group::ClusterApi,

@@ -8,7 +8,6 @@ use crate::lang::yaml::pointer_join;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::cluster_api::propagation::is_upgrade_order_annotation;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "ineffective-upgrade-annotation",
     group: Group::ClusterApi,

@@ -9,7 +9,6 @@ use crate::model::cluster_api_kinds::CONTROL_PLANE;
 use crate::model::value::{has_unknown, to_json};
 use crate::simulate::cluster_api::rollout::kubeadm_config::init_join_differences;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "init-join-configuration-differ",
     group: Group::ClusterApi,

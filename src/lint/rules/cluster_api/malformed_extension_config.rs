@@ -9,7 +9,6 @@ use crate::model::cluster_api_kinds::RUNTIME;
 use crate::model::value::{has_unknown, to_json};
 use crate::simulate::cluster_api::hooks::extension_config::{ClientConfig, ExtensionConfig};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-extension-config",
     group: Group::ClusterApi,

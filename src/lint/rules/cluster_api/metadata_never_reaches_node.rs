@@ -10,7 +10,6 @@ use crate::lint::metadata::{has_hole, metadata_maps};
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::cluster_api::propagation::node::syncs_label;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "metadata-never-reaches-node",
     group: Group::ClusterApi,

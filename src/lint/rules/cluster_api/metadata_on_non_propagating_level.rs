@@ -11,7 +11,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::simulate::cluster_api::propagation::node::{syncs_annotation, syncs_label};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "metadata-on-non-propagating-level",
     group: Group::ClusterApi,

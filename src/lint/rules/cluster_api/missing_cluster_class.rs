@@ -10,7 +10,6 @@ use crate::model::cluster_api_kinds as kinds;
 use crate::simulate::cluster_api::topology::{Class, Cluster};
 use rustc_hash::FxHashMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-cluster-class",
     group: Group::ClusterApi,

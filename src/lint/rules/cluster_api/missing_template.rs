@@ -10,7 +10,6 @@ use crate::simulate::cluster_api::topology::Class;
 use crate::world::OpenerCause;
 use rustc_hash::FxHashMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-template",
     group: Group::ClusterApi,

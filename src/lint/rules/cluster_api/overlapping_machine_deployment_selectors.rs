@@ -14,7 +14,6 @@ use crate::simulate::cluster_api::propagation::CLUSTER_NAME;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::text_at;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "overlapping-machine-deployment-selectors",
     group: Group::ClusterApi,

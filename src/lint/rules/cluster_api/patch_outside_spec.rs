@@ -10,7 +10,6 @@ use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::Class;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "patch-outside-spec",
     group: Group::ClusterApi,

@@ -12,7 +12,6 @@ use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::patches::{Role, selects};
 use crate::simulate::cluster_api::topology::{Class, TemplateRef};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "patch-selector-matches-nothing",
     group: Group::ClusterApi,

@@ -12,7 +12,6 @@ use crate::simulate::cluster_api::topology::desired::desired;
 use crate::simulate::cluster_api::topology::variables::lookups;
 use crate::simulate::cluster_api::topology::{Class, Cluster};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "patch-variable-undefined",
     group: Group::ClusterApi,

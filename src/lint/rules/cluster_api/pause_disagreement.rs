@@ -7,7 +7,6 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "pause-disagreement",
     group: Group::ClusterApi,

@@ -6,7 +6,6 @@ use super::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "paused-cluster-class",
     group: Group::ClusterApi,

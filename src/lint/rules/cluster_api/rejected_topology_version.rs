@@ -7,7 +7,6 @@ use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "rejected-topology-version",
     group: Group::ClusterApi,

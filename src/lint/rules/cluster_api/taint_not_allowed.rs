@@ -8,7 +8,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::names::{is_label_value, is_qualified_name};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "taint-not-allowed",
     group: Group::ClusterApi,

@@ -8,7 +8,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::topology::Cluster;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "topology-rollout-drops-strategy",
     group: Group::ClusterApi,

@@ -12,7 +12,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::value::{has_unknown, is_unknown, to_json};
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "topology-variable-type",
     group: Group::ClusterApi,

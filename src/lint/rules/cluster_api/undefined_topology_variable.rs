@@ -8,7 +8,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::ObjectId;
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "undefined-topology-variable",
     group: Group::ClusterApi,

@@ -12,7 +12,6 @@ use crate::model::cluster_api_kinds::RUNTIME;
 use crate::simulate::cluster_api::hooks::extension_config::split_handler_name;
 use crate::simulate::cluster_api::topology::Class;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-extension-handler",
     group: Group::ClusterApi,

@@ -8,7 +8,6 @@ use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::cluster_api::topology::Cluster;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-topology-class",
     group: Group::ClusterApi,

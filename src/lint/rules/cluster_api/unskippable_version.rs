@@ -12,7 +12,6 @@ use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unskippable-version",
     group: Group::ClusterApi,

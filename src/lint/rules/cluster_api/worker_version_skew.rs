@@ -10,7 +10,6 @@ use crate::model::kubernetes_version::Version;
 use crate::simulate::cluster_api::references::{Object, Objects};
 use crate::simulate::cluster_api::topology::text_at;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "worker-version-skew",
     group: Group::ClusterApi,

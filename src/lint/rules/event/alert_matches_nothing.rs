@@ -11,7 +11,6 @@ use crate::simulate::notify::alerts::{Alert, EventSource, SOURCE_KINDS};
 use crate::simulate::notify::controllers::EMITTERS;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "alert-matches-nothing",
     group: Group::Event,

@@ -6,7 +6,6 @@ use super::{is_alert, is_glob, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::text::Text;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "alert-source-glob",
     group: Group::Event,

@@ -13,7 +13,6 @@ use crate::simulate::notify::simulate::{Item, items};
 use crate::world::ApplyTarget;
 use std::cell::OnceCell;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "alert-source-without-events",
     group: Group::Event,

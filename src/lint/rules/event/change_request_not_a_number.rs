@@ -12,7 +12,6 @@ use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::providers::{change_request_number, comments_on_change_request};
 use crate::simulate::notify::simulate::Item;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "change-request-not-a-number",
     group: Group::Event,

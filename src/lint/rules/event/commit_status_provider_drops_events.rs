@@ -13,7 +13,6 @@ use crate::simulate::behaviour;
 use crate::simulate::notify::providers::sets_commit_status;
 use crate::simulate::notify::simulate::Item;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "commit-status-provider-drops-events",
     group: Group::Event,

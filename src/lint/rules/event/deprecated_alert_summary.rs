@@ -7,7 +7,6 @@ use crate::lang::yaml::NodeRef;
 use crate::lang::yaml::edit::{Operation, Prune, pointer_of};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "deprecated-alert-summary",
     group: Group::Event,

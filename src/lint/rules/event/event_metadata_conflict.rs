@@ -13,7 +13,6 @@ use crate::simulate::notify::providers::gets_commit_status_updates;
 use crate::simulate::notify::simulate::Item;
 use std::collections::BTreeSet;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "event-metadata-conflict",
     group: Group::Event,

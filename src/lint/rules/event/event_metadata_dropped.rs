@@ -12,7 +12,6 @@ use crate::model::keys::{FLUX, Standing};
 use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::controllers::emitter_of;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "event-metadata-dropped",
     group: Group::Event,

@@ -12,7 +12,6 @@ use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::providers::{commit_hash, sets_commit_status};
 use crate::simulate::notify::simulate::Item;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "event-metadata-redirects-commit-status",
     group: Group::Event,

@@ -8,7 +8,6 @@ use crate::lang::go::regexp::GoRegexp;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::text::Text;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-alert-pattern",
     group: Group::Event,

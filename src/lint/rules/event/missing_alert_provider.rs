@@ -10,7 +10,6 @@ use crate::model::kinds::NOTIFICATION;
 use crate::world::{ApplyTarget, Lookup};
 use rustc_hash::FxHashMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-alert-provider",
     group: Group::Event,

@@ -9,7 +9,6 @@ use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::providers::overwritten_keys;
 use crate::simulate::notify::simulate::Item;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "overwritten-by-provider",
     group: Group::Event,

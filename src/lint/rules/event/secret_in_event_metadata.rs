@@ -9,7 +9,6 @@ use crate::model::text::Text;
 use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::controllers::emitter_of;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "secret-in-event-metadata",
     group: Group::Event,

@@ -10,7 +10,6 @@ use crate::model::text::Text;
 use crate::simulate::notify::providers::{TYPES, provider_type, refusal};
 use crate::world::versions::Settings;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-provider-type",
     group: Group::Event,

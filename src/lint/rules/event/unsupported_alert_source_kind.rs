@@ -15,7 +15,6 @@ use crate::simulate::notify::alerts::{
 };
 use crate::world::versions::Settings;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unsupported-alert-source-kind",
     group: Group::Event,

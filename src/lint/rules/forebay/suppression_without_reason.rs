@@ -3,7 +3,6 @@
 
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suppression-without-reason",
     group: Group::Forebay,

@@ -5,7 +5,6 @@ use crate::lang::text::suggest;
 use crate::lint::rules::RULES;
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-suppression",
     group: Group::Forebay,

@@ -3,7 +3,6 @@
 
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unsupported-version",
     group: Group::Forebay,

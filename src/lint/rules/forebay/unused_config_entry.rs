@@ -5,7 +5,6 @@ use crate::config::{Pattern, RuleLevel};
 use crate::lint::rules::{RULES, find};
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unused-config-entry",
     group: Group::Forebay,

@@ -5,7 +5,6 @@ use crate::lang::yaml::edit::Operation;
 use crate::lang::yaml::{Location, Source};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unused-suppression",
     group: Group::Forebay,

@@ -5,7 +5,6 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gating::objects::is_gateable;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "cross-namespace-gate",
     group: Group::Gate,

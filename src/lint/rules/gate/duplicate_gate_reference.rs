@@ -4,7 +4,6 @@
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gating::objects::is_gateable;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "duplicate-gate-reference",
     group: Group::Gate,

@@ -5,7 +5,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::simulate::gating::objects::{Gating, is_gate};
 use crate::simulate::gating::{format_time, state};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "expired-gate-request",
     group: Group::Gate,

@@ -6,7 +6,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::simulate::gating::format_time;
 use crate::simulate::gating::objects::{Gating, is_gate};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "future-gate-request",
     group: Group::Gate,

@@ -8,7 +8,6 @@ use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::gating::objects::is_gateable;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "gate-api-not-available",
     group: Group::Gate,

@@ -7,7 +7,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::world::Effective;
 use std::collections::BTreeMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "gate-cycle",
     group: Group::Gate,

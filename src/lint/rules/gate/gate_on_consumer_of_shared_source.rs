@@ -10,7 +10,6 @@ use crate::model::references::Role;
 use crate::world::{ApplyTarget, Effective};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "gate-on-consumer-of-shared-source",
     group: Group::Gate,

@@ -5,7 +5,6 @@
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gating::objects::{GATED_KINDS, is_gateable};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "gate-on-unsupported-kind",
     group: Group::Gate,

@@ -4,7 +4,6 @@
 
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "halting-flagger-gate",
     group: Group::Gate,

@@ -6,7 +6,6 @@ use crate::lang::go::cron::{CronError, CronSchedule};
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-cron",
     group: Group::Gate,

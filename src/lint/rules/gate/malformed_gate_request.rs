@@ -5,7 +5,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::simulate::gating::objects::is_gate;
 use crate::simulate::gating::{Position, parse_request_time};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-gate-request",
     group: Group::Gate,

@@ -6,7 +6,6 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gating::objects::is_gate;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-gate-spec",
     group: Group::Gate,

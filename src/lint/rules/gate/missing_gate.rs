@@ -8,7 +8,6 @@ use crate::simulate::gating::objects::GATE_GROUP;
 use crate::world::{ApplyTarget, Effective, Lookup};
 use rustc_hash::FxHashMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-gate",
     group: Group::Gate,

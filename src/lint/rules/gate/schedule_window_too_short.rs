@@ -6,7 +6,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::simulate::gating::objects::provider_timeout;
 use crate::simulate::gating::timeline::short;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "schedule-window-too-short",
     group: Group::Gate,

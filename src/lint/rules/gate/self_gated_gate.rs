@@ -7,7 +7,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds::SOURCE;
 use crate::world::{Applied, ApplyTarget, Effective};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "self-gated-gate",
     group: Group::Gate,

@@ -7,7 +7,6 @@ use crate::model::Unchecked;
 use crate::simulate::gating::objects::GATED_KINDS;
 use std::collections::BTreeSet;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unused-gate",
     group: Group::Gate,

@@ -6,7 +6,6 @@ use crate::lint::metadata::{MetadataEntry, known_string, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::metadata::label_value_fault;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-label-value",
     group: Group::Metadata,

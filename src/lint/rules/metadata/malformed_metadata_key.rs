@@ -7,7 +7,6 @@ use crate::lint::metadata::{MetadataEntry, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::metadata::{annotation_key_fault, label_key_fault};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-metadata-key",
     group: Group::Metadata,

@@ -10,7 +10,6 @@ use crate::lang::yaml::{Dialect, NodeRef, Scalar, ViaKind, pointer_join};
 use crate::lint::metadata::{MetadataEntry, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "non-string-metadata-value",
     group: Group::Metadata,

@@ -7,7 +7,6 @@ use super::{field_name, known_name, local_references, target_name};
 use crate::config::Feature;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "cross-namespace-reference",
     group: Group::Reference,

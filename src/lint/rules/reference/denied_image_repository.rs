@@ -10,7 +10,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::references::Role;
 use crate::world::ApplyTarget;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "denied-image-repository",
     group: Group::Reference,

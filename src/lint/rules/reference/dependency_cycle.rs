@@ -10,7 +10,6 @@ use crate::model::references::{Role, has_ready_expression};
 use crate::world::Effective;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "dependency-cycle",
     group: Group::Reference,

@@ -4,7 +4,6 @@
 use super::dependency_cycle::{edges, victims};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "dependency-on-itself",
     group: Group::Reference,

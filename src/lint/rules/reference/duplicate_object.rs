@@ -12,7 +12,6 @@ use crate::world::{Applied, Effective};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "duplicate-object",
     group: Group::Reference,

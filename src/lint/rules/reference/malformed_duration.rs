@@ -8,7 +8,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::ObjectId;
 use crate::model::kinds::{HELM, IMAGE, KUSTOMIZE, NOTIFICATION, SOURCE};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-duration",
     group: Group::Reference,

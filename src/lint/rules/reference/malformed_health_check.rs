@@ -10,7 +10,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-health-check",
     group: Group::Reference,

@@ -14,7 +14,6 @@ use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-reference",
     group: Group::Reference,

@@ -7,7 +7,6 @@ use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectVie
 use crate::model::kinds;
 use crate::model::kinds::FluxKind;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "removed-api-version",
     group: Group::Reference,

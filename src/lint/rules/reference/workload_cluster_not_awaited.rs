@@ -10,7 +10,6 @@ use crate::model::references::Role;
 use crate::world::{ApplyTarget, Cluster, Lookup};
 use std::collections::BTreeSet;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "workload-cluster-not-awaited",
     group: Group::Reference,

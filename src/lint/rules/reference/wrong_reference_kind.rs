@@ -11,7 +11,6 @@ use crate::model::kinds::{HELM, KUSTOMIZE};
 use crate::model::references::{Reference, Role};
 use crate::world::{ApplyTarget, Effective};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "wrong-reference-kind",
     group: Group::Reference,

@@ -7,7 +7,6 @@ use crate::lint::metadata::clipped;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::schema::Fault;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "duplicate-list-item",
     group: Group::Schema,

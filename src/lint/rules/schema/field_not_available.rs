@@ -10,7 +10,6 @@ use crate::schema::{Fault, Product};
 use crate::world::Cluster;
 use crate::world::schemas::Basis;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "field-not-available",
     group: Group::Schema,

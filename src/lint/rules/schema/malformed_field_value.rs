@@ -11,7 +11,6 @@ use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, Level, 
 use crate::model::{ObjectId, Unchecked};
 use crate::schema::{Fault, Malformed, Schema, Types};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-field-value",
     group: Group::Schema,

@@ -7,7 +7,6 @@ use crate::lint::validity::Judged;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::schema::{Fault, Schema};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-field",
     group: Group::Schema,

@@ -7,7 +7,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::Unchecked;
 use crate::schema::Fault;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "rejected-by-rule",
     group: Group::Schema,

@@ -13,7 +13,6 @@ use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectVie
 use crate::model::Unchecked;
 use crate::schema::{Fault, Schema, TableKind, schema_at, table};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-field",
     group: Group::Schema,

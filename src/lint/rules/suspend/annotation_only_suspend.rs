@@ -5,7 +5,6 @@
 use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "annotation-only-suspend",
     group: Group::Suspend,

@@ -6,7 +6,6 @@ use super::{applied_objects, suspended_objects};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_kustomization;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "self-managed-suspend",
     group: Group::Suspend,

@@ -5,7 +5,6 @@
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::suspend::SUSPENDED_BY;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suspend-disagreement",
     group: Group::Suspend,

@@ -6,7 +6,6 @@ use crate::lang::yaml::FilePath;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use std::collections::BTreeMap;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suspend-fan-out",
     group: Group::Suspend,

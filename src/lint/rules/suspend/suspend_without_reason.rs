@@ -4,7 +4,6 @@
 use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suspend-without-reason",
     group: Group::Suspend,

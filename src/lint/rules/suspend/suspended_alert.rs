@@ -5,7 +5,6 @@ use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::NOTIFICATION;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suspended-alert",
     group: Group::Suspend,

@@ -9,7 +9,6 @@ use crate::simulate::suspend::Dependants;
 use rustc_hash::FxHashSet;
 use std::cell::LazyCell;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suspended-dependency",
     group: Group::Suspend,

@@ -7,7 +7,6 @@ use crate::model::kinds::is_kustomization;
 use crate::simulate::suspend::{is_reconciled, suspension as state_of};
 use crate::world::Effective;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suspended-parent",
     group: Group::Suspend,

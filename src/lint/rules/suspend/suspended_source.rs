@@ -7,7 +7,6 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds::SOURCE;
 use crate::simulate::suspend::consumers;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suspended-source",
     group: Group::Suspend,

@@ -6,7 +6,6 @@ use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::world::ApplyTarget;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "suspended-under-wait",
     group: Group::Suspend,

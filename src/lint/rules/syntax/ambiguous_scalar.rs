@@ -8,7 +8,6 @@ use crate::lang::yaml::{Dialect, NodeRef, Scalar, ScalarStyle};
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "ambiguous-scalar",
     group: Group::Syntax,

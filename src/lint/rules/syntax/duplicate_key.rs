@@ -15,7 +15,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "duplicate-key",
     group: Group::Syntax,

@@ -7,7 +7,6 @@ use crate::lang::text::counted;
 use crate::lang::yaml::Location;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "undecodable-file",
     group: Group::Syntax,

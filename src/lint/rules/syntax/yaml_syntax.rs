@@ -10,7 +10,6 @@ use crate::lint::{Check, ClusterView, DocumentView, FixAvailability, Group, Leve
 use crate::model::kinds;
 use crate::world::Applied;
 
-/// See the module.
 pub(crate) static RULE: Rule = Rule {
     id: "yaml-syntax",
     group: Group::Syntax,
