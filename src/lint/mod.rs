@@ -18,6 +18,7 @@ mod shared;
 mod suppression;
 pub(crate) mod validity;
 mod view;
+pub(crate) mod workloads;
 
 pub(crate) use finding::Fix;
 pub use finding::{Applicability, Finding};
@@ -51,6 +52,8 @@ pub enum Group {
     Gate,
     /// Cluster API.
     ClusterApi,
+    /// What workloads, and what routes to them, refer to.
+    Workload,
     /// Fields and values that the API server doesn't take.
     Schema,
     /// Suppressions and configuration of forebay itself.
@@ -59,7 +62,7 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the documentation.
-    pub const ALL: [Group; 11] = [
+    pub const ALL: [Group; 12] = [
         Group::Syntax,
         Group::Metadata,
         Group::Annotation,
@@ -69,6 +72,7 @@ impl Group {
         Group::Event,
         Group::Gate,
         Group::ClusterApi,
+        Group::Workload,
         Group::Schema,
         Group::Forebay,
     ];
@@ -85,6 +89,7 @@ impl Group {
             Group::Event => "event",
             Group::Gate => "gate",
             Group::ClusterApi => "cluster-api",
+            Group::Workload => "workload",
             Group::Schema => "schema",
             Group::Forebay => "forebay",
         }

@@ -9,6 +9,7 @@ use super::metadata::{MetadataMap, metadata_maps};
 use super::patches::Applier;
 use super::scene::Scene;
 use super::selectors::Selectors;
+use super::workloads::Workloads;
 use super::{Rule, Suppressions, validity};
 use crate::config::Config;
 use crate::files::{Blob, File, Snapshot, Unreadable};
@@ -225,7 +226,6 @@ impl<'a> DocumentView<'a> {
 /// An object for [`super::Check::Object`].
 pub struct ObjectView<'a> {
     context: &'a Context<'a>,
-    /// Its identity.
     pub id: &'a ObjectId,
     /// Its root: the effective one, or the source of an orphan.
     pub node: NodeRef<'a>,
@@ -321,6 +321,8 @@ pub struct ClusterView<'a> {
     scene: OnceCell<Option<Scene<'a>>>,
     /// See [`ClusterView::suspendable`].
     suspendable: OnceCell<Vec<(&'a Effective, Suspension<'a>)>>,
+    /// See [`ClusterView::workloads`].
+    workloads: OnceCell<Workloads<'a>>,
     pub(super) looks: Looks,
 }
 
@@ -332,6 +334,7 @@ impl<'a> ClusterView<'a> {
             cluster,
             scene: OnceCell::new(),
             suspendable: OnceCell::new(),
+            workloads: OnceCell::new(),
             looks: Looks::default(),
         }
     }
@@ -369,6 +372,12 @@ impl<'a> ClusterView<'a> {
                 })
                 .collect()
         })
+    }
+
+    /// What its workloads refer to, and what could be meant. It looks at the orphans too.
+    pub(super) fn workloads(&self) -> &Workloads<'a> {
+        self.looks.beyond.set(true);
+        self.workloads.get_or_init(|| Workloads::of(self.context.world, self.cluster))
     }
 
     /// The object of one of its members.

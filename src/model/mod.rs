@@ -18,6 +18,7 @@ pub(crate) mod text;
 mod unchecked;
 pub(crate) mod value;
 mod version;
+pub(crate) mod workloads;
 
 pub(crate) use certainty::Certainty;
 pub(crate) use effect::Severity;

@@ -11,6 +11,7 @@ pub(crate) mod reference;
 pub(crate) mod schema;
 pub(crate) mod suspend;
 pub(crate) mod syntax;
+pub(crate) mod workload;
 
 use super::Rule;
 
@@ -82,12 +83,14 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::metadata_on_non_propagating_level::RULE,
     &event::missing_alert_provider::RULE,
     &cluster_api::missing_cluster_class::RULE,
+    &workload::missing_data_key::RULE,
     &schema::missing_field::RULE,
     &gate::missing_gate::RULE,
     &build::missing_path::RULE,
     &reference::missing_reference::RULE,
     &build::missing_resource::RULE,
     &cluster_api::missing_template::RULE,
+    &workload::missing_workload_reference::RULE,
     &annotation::misspelled_annotation_prefix::RULE,
     &build::non_kubernetes_yaml_in_generated_build::RULE,
     &metadata::non_string_metadata_value::RULE,
@@ -127,12 +130,14 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::topology_variable_type::RULE,
     &build::unbuildable_kustomization::RULE,
     &syntax::undecodable_file::RULE,
+    &workload::undefined_name_in_pod::RULE,
     &build::undefined_substitution::RULE,
     &cluster_api::undefined_topology_variable::RULE,
     &annotation::unknown_annotation_key::RULE,
     &cluster_api::unknown_extension_handler::RULE,
     &schema::unknown_field::RULE,
     &event::unknown_provider_type::RULE,
+    &workload::unknown_service_port::RULE,
     &forebay::unknown_suppression::RULE,
     &cluster_api::unknown_topology_class::RULE,
     &build::unmatched_patch_target::RULE,

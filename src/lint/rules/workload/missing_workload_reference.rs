@@ -1,0 +1,119 @@
+//! `missing-workload-reference`: a workload or route refers to an object that the cluster
+//! doesn't have.
+//! Source: `kubernetes` `pkg/kubelet/kubelet_pods.go`, `plugin/pkg/admission/serviceaccount`
+//! and `priority`; Gateway API `apis/v1` (`RouteReasonBackendNotFound`,
+//! `RouteReasonNoMatchingParent`); each row of `model::workloads` names its own.
+
+use super::{dotted, judged, target, unchecked};
+use crate::lint::workloads::{Cause, Near, Target};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::workloads::Reference;
+use crate::world::Effective;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "missing-workload-reference",
+    group: Group::Workload,
+    level: Level::Error,
+    default: true,
+    since: "0.3.0",
+    summary: "a workload or route refers to an object that the cluster does not have",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/workload/missing-workload-reference.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let workloads = view.workloads();
+    for (object, reference, name) in judged(workloads) {
+        if reference.optional || is_given(reference, name) {
+            continue;
+        }
+        let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
+        let Target::Absent(cause) = workloads.target(group, kind, namespace, name) else { continue };
+        let near = workloads.near(group, kind, namespace, name).filter(|near| is_meant(reference, near));
+        match level(cause, reference, near.as_ref()) {
+            Some(level) => missing(view, object, reference, name, level, near.as_ref(), report),
+            None => {
+                let cause = cause.unwrap_or(Cause::Anybody);
+                report.not_checked(unchecked(cause), format!("{}: {}", object.id, target(reference, name)));
+            }
+        }
+    }
+}
+
+/// What each cluster has: the classes of the system, and the API server's own Service.
+fn is_given(reference: &Reference<'_>, name: &str) -> bool {
+    match &*reference.kind {
+        "PriorityClass" => name.starts_with("system-"),
+        "ServiceAccount" => name == "default",
+        "Service" => name == "kubernetes" && reference.namespace.as_deref() == Some("default"),
+        _ => false,
+    }
+}
+
+/// Whether a near name may be the one: ConfigMaps and Secrets of other namespaces are
+/// copied by operators.
+fn is_meant(reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
+    match near {
+        Near::Misspelled(_) => true,
+        Near::Elsewhere(_) => !matches!(&*reference.kind, "ConfigMap" | "Secret") && !reference.crosses,
+    }
+}
+
+/// Classes that come with the distribution of Kubernetes or of a cloud.
+fn is_of_the_platform(kind: &str) -> bool {
+    matches!(kind, "IngressClass" | "GatewayClass" | "PriorityClass" | "RuntimeClass")
+}
+
+/// The level by what could hold the target; `None` for not checked.
+fn level(cause: Option<Cause<'_>>, reference: &Reference<'_>, near: Option<&Near<'_, '_>>) -> Option<Level> {
+    match cause {
+        None if is_of_the_platform(&reference.kind) => near.map(|_| Level::Warning),
+        None => Some(Level::Error),
+        Some(Cause::Unapplied) => None,
+        Some(_) => near.map(|_| Level::Warning),
+    }
+}
+
+fn missing(
+    view: &ClusterView<'_>,
+    object: &Effective,
+    reference: &Reference<'_>,
+    name: &str,
+    level: Level,
+    near: Option<&Near<'_, '_>>,
+    report: &mut Reporter<'_>,
+) {
+    let Some(location) = reference.name_node.location() else { return };
+    let wanted = target(reference, name);
+    let field = dotted(&reference.pointer);
+    let finding = report.report(location, format!("{}: `{field}` names no known {wanted}", object.id));
+    finding
+        .claims_absence()
+        .level(level)
+        .why(reference.consequence)
+        .label(format!("no {wanted} in {}", view.cluster.label()))
+        .object(&object.id)
+        .field(reference.pointer.clone(), name);
+    let Some(near) = near else {
+        finding.help(format!("create {wanted}, or correct the name"));
+        return;
+    };
+    let (Near::Misspelled(named) | Near::Elsewhere(named)) = near;
+    let suggestion = match (near, named.namespace.as_deref()) {
+        (Near::Elsewhere(_), Some(namespace)) => format!("{namespace}/{}", named.name),
+        _ => named.name.to_string(),
+    };
+    finding.help(match near {
+        Near::Misspelled(_) => format!("did you mean `{suggestion}`?"),
+        Near::Elsewhere(_) => format!("{} {suggestion} is in another namespace", reference.kind),
+    });
+    let place = named.object.node.get_ref().location_at("/metadata/name");
+    if let Some(place) = place {
+        let words = match named.is_made {
+            true => format!("made of {}", named.object.id),
+            false => named.object.id.to_string(),
+        };
+        finding.related(words, place);
+    }
+}

@@ -1,0 +1,302 @@
+//! What the workloads of a cluster refer to, and what could be meant: the objects that it
+//! has, those that controllers make of them, and what may exist unseen.
+
+use crate::lang::text::{Word, Words};
+use crate::model::workloads::{Form, Reference, Unseen, derived, is_cluster_scoped, references, unseen};
+use crate::model::{ObjectId, kinds};
+use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, OpenerCause, World};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
+
+/// The names of a cluster.
+pub(crate) struct Workloads<'a> {
+    cluster: &'a Cluster,
+    world: &'a World,
+    references: Vec<(&'a Effective, Vec<Reference<'a>>)>,
+    /// By kind and name.
+    derived: FxHashMap<&'static str, FxHashMap<String, Vec<Made<'a>>>>,
+    /// What may make objects that can't be told, by namespace.
+    hidden: FxHashMap<Cow<'a, str>, Vec<Hidden<'a>>>,
+    /// What may make objects in a namespace that is not known.
+    hidden_anywhere: Option<&'a ObjectId>,
+    /// What may make objects without a namespace.
+    hidden_everywhere: Option<&'a ObjectId>,
+    /// By group and kind.
+    names: FxHashMap<&'a str, FxHashMap<&'a str, Words<Named<'a>>>>,
+    /// Objects of kinds without a namespace, by kind and name: a `namespace:` of a
+    /// kustomization gives them one that the API server ignores.
+    without_namespace: FxHashMap<&'a str, FxHashMap<&'a str, &'a Effective>>,
+    /// Kind, namespace where one is written, and name of what no cluster applies.
+    unapplied: FxHashSet<(&'a str, Option<&'a str>, &'a str)>,
+}
+
+/// A name that a controller makes.
+struct Made<'a> {
+    namespace: Option<Cow<'a, str>>,
+    form: Form,
+    of: &'a Effective,
+    keys: Option<Vec<Cow<'a, str>>>,
+}
+
+/// What may make objects under names that can't be told.
+struct Hidden<'a> {
+    kinds: Unseen,
+    of: &'a ObjectId,
+}
+
+/// A name that may have been meant.
+#[derive(Clone)]
+pub(crate) struct Named<'a> {
+    /// The name.
+    pub(crate) name: Cow<'a, str>,
+    /// Its namespace; `None` for any, or where the kind has none.
+    pub(crate) namespace: Option<Cow<'a, str>>,
+    /// What has the name, or of what a controller makes it.
+    pub(crate) object: &'a Effective,
+    /// Whether a controller makes it.
+    pub(crate) is_made: bool,
+}
+
+impl AsRef<str> for Named<'_> {
+    fn as_ref(&self) -> &str {
+        &self.name
+    }
+}
+
+/// What is known of the target of a reference.
+pub(crate) enum Target<'n, 'a> {
+    /// It is there.
+    Here(&'a Effective),
+    /// A controller makes it of this object; the keys of its data where all are known.
+    Made(&'a Effective, Option<&'n [Cow<'a, str>]>),
+    /// It is not here; `Some` where something may make it unseen.
+    Absent(Option<Cause<'a>>),
+}
+
+/// Why something may exist unseen.
+#[derive(Clone, Copy)]
+pub(crate) enum Cause<'a> {
+    /// A build or source that is not known whole.
+    Opener(OpenerCause),
+    /// An object that may make it: a release, or one of an operator's kind.
+    Maker(&'a ObjectId),
+    /// A manifest that no cluster applies.
+    Unapplied,
+    /// Anybody makes ConfigMaps and Secrets.
+    Anybody,
+}
+
+impl<'a> Workloads<'a> {
+    /// Of a cluster.
+    pub(crate) fn of(world: &'a World, cluster: &'a Cluster) -> Workloads<'a> {
+        let mut workloads = Workloads {
+            cluster,
+            world,
+            references: Vec::new(),
+            derived: FxHashMap::default(),
+            hidden: FxHashMap::default(),
+            hidden_anywhere: None,
+            hidden_everywhere: None,
+            names: FxHashMap::default(),
+            without_namespace: FxHashMap::default(),
+            unapplied: FxHashSet::default(),
+        };
+        let mut named: FxHashMap<(&str, &str), Vec<Named<'_>>> = FxHashMap::default();
+        for (member, object) in world.members(cluster) {
+            if member.target == ApplyTarget::Local {
+                workloads.add(object, &mut named);
+            }
+        }
+        for ((group, kind), names) in named {
+            workloads.names.entry(group).or_default().insert(kind, names.into_iter().collect());
+        }
+        for object in world.orphans() {
+            let id = &object.id;
+            workloads.unapplied.insert((&id.kind, id.namespace.as_deref(), &id.name));
+        }
+        workloads
+    }
+
+    fn add(&mut self, object: &'a Effective, named: &mut FxHashMap<(&'a str, &'a str), Vec<Named<'a>>>) {
+        let (id, node) = (&object.id, object.node.get_ref());
+        let found = references(id, node);
+        if !found.is_empty() {
+            self.references.push((object, found));
+        }
+        let has_none = is_cluster_scoped(id.group(), &id.kind);
+        if has_none {
+            self.without_namespace.entry(&id.kind).or_default().insert(&id.name, object);
+        }
+        named.entry((id.group(), &*id.kind)).or_default().push(Named {
+            name: Cow::Borrowed(&*id.name),
+            namespace: id.namespace.as_deref().filter(|_| !has_none).map(Cow::Borrowed),
+            object,
+            is_made: false,
+        });
+        for one in derived(id, node) {
+            if one.form == Form::Whole && !one.name.contains(['?', '$', '{']) {
+                named.entry(("", one.kind)).or_default().push(Named {
+                    name: Cow::Owned(one.name.clone()),
+                    namespace: one.namespace.clone(),
+                    object,
+                    is_made: true,
+                });
+            }
+            let made = Made { namespace: one.namespace, form: one.form, of: object, keys: one.keys };
+            self.derived.entry(one.kind).or_default().entry(one.name).or_default().push(made);
+        }
+        self.hide(object);
+    }
+
+    /// Notes what an object may make unseen, once for each namespace and kinds.
+    fn hide(&mut self, object: &'a Effective) {
+        let (id, node) = (&object.id, object.node.get_ref());
+        let is_release = kinds::is_helm_release(id);
+        let kinds = if is_release { Unseen::Anything } else { unseen(id) };
+        let is_remote = is_release && node.at("/spec/kubeConfig").is_some_and(|at| !at.is_null());
+        if kinds == Unseen::Nothing || is_remote {
+            return;
+        }
+        let target = node.at("/spec/targetNamespace").filter(|target| is_release && !target.is_null());
+        let namespace = match target {
+            Some(target) => target.as_str(),
+            None => id.namespace.as_deref().map(Cow::Borrowed),
+        };
+        if is_release {
+            self.hidden_everywhere.get_or_insert(id);
+        }
+        let Some(namespace) = namespace.filter(|namespace| !namespace.contains(['?', '$'])) else {
+            self.hidden_anywhere.get_or_insert(id);
+            return;
+        };
+        let hidden = self.hidden.entry(namespace).or_default();
+        if !hidden.iter().any(|known| known.kinds == kinds) {
+            hidden.push(Hidden { kinds, of: id });
+        }
+    }
+
+    /// The objects with references, and these.
+    pub(crate) fn references(&self) -> &[(&'a Effective, Vec<Reference<'a>>)] {
+        &self.references
+    }
+
+    /// What is known of an object.
+    pub(crate) fn target(
+        &self,
+        group: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Target<'_, 'a> {
+        let found = self.without_namespace.get(kind).and_then(|of_kind| of_kind.get(name));
+        if let Some(object) = found.filter(|object| object.id.is(group, kind)) {
+            return Target::Here(object);
+        }
+        let openers = match self.cluster.lookup(&ApplyTarget::Local, group, kind, namespace, name) {
+            Lookup::Found(member) => return Target::Here(self.object(member)),
+            Lookup::Generated(_) => return Target::Absent(Some(Cause::Opener(OpenerCause::Generator))),
+            Lookup::Missing => Vec::new(),
+            Lookup::Unseen(openers) => openers,
+        };
+        if let Some(made) = self.made(group, kind, namespace, name) {
+            return Target::Made(made.of, made.keys.as_deref());
+        }
+        if let Some(opener) = openers.iter().find(|opener| opener.cause != OpenerCause::ByHand) {
+            return Target::Absent(Some(Cause::Opener(opener.cause)));
+        }
+        let is_unapplied =
+            self.unapplied.contains(&(kind, namespace, name)) || self.unapplied.contains(&(kind, None, name));
+        let cause = match self.hidden_of(group, kind, namespace) {
+            Some(of) => Some(Cause::Maker(of)),
+            None if is_unapplied => Some(Cause::Unapplied),
+            None if group.is_empty() && matches!(kind, "ConfigMap" | "Secret") => Some(Cause::Anybody),
+            None => None,
+        };
+        Target::Absent(cause)
+    }
+
+    fn object(&self, member: &Member) -> &'a Effective {
+        self.world.object(member.object)
+    }
+
+    /// What a controller makes under a name.
+    fn made(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<&Made<'a>> {
+        if !group.is_empty() {
+            return None;
+        }
+        let of_kind = self.derived.get(kind)?;
+        let fits = |made: &&Made<'a>, form: Form| {
+            made.form == form && made.namespace.as_deref().is_none_or(|own| namespace == Some(own))
+        };
+        let whole = of_kind.get(name).and_then(|all| all.iter().find(|made| fits(made, Form::Whole)));
+        let mut cuts = name.match_indices('-').map(|(at, _)| &name[..at]);
+        whole.or_else(|| {
+            cuts.find_map(|start| of_kind.get(start)?.iter().find(|made| fits(made, Form::Beginning)))
+        })
+    }
+
+    /// Something that may make an object of a kind unseen.
+    pub(crate) fn hidden_of(&self, group: &str, kind: &str, namespace: Option<&str>) -> Option<&'a ObjectId> {
+        let Some(namespace) = namespace.filter(|_| !is_cluster_scoped(group, kind)) else {
+            return self.hidden_everywhere;
+        };
+        let may_make = |hidden: &&Hidden<'_>| match hidden.kinds {
+            Unseen::Anything => true,
+            Unseen::Kinds(kinds) => group.is_empty() && kinds.contains(&kind),
+            Unseen::Nothing => false,
+        };
+        let here = self.hidden.get(namespace).and_then(|hidden| hidden.iter().find(may_make));
+        here.map(|hidden| hidden.of).or(self.hidden_anywhere)
+    }
+
+    /// Whether every object of a kind and namespace is known.
+    pub(crate) fn is_complete(&self, group: &str, kind: &str, namespace: Option<&str>) -> bool {
+        self.cluster.is_complete(group, kind, namespace) && self.hidden_of(group, kind, namespace).is_none()
+    }
+
+    /// What may have been meant by a name that is not there: one like it in the same
+    /// namespace, else the same name in another one.
+    pub(crate) fn near(
+        &self,
+        group: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<Near<'_, 'a>> {
+        let names = self.names.get(group)?.get(kind)?;
+        let mut close: Option<(usize, &Named<'a>)> = None;
+        let mut elsewhere: Option<&Named<'a>> = None;
+        for (distance, named) in names.near(&Word::like(name)) {
+            let here = named.namespace.is_none() || named.namespace.as_deref() == namespace;
+            if distance == 0 && !here {
+                let before = elsewhere.is_some_and(|known| known.object.id <= named.object.id);
+                elsewhere = if before { elsewhere } else { Some(named) };
+            } else if distance > 0
+                && here
+                && !is_sibling(name, &named.name)
+                && close.is_none_or(|(known, best)| (known, &*best.name) > (distance, &*named.name))
+            {
+                close = Some((distance, named));
+            }
+        }
+        match (close, elsewhere) {
+            (Some((_, named)), _) => Some(Near::Misspelled(named)),
+            (None, Some(named)) => Some(Near::Elsewhere(named)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// What may have been meant.
+pub(crate) enum Near<'n, 'a> {
+    /// A name like it in the same namespace.
+    Misspelled(&'n Named<'a>),
+    /// The same name in another namespace.
+    Elsewhere(&'n Named<'a>),
+}
+
+/// Whether two names differ in their numbers only: `node-1` is no misspelled `node-2`.
+fn is_sibling(one: &str, other: &str) -> bool {
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    letters(one) == letters(other)
+}

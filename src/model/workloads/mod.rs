@@ -1,0 +1,14 @@
+//! What workloads refer to, and which names controllers make of an object.
+//!
+//! The tables here speak of Kubernetes' own kinds and of operators that many clusters
+//! run; those of Flux stand in [`super::references`].
+
+mod derived;
+mod pods;
+mod references;
+mod scope;
+
+pub(crate) use derived::{Form, Unseen, derived, unseen};
+pub(crate) use pods::{pod_spec, pod_template};
+pub(crate) use references::{Reference, is_judged, references};
+pub(crate) use scope::is_cluster_scoped;

@@ -1,0 +1,439 @@
+//! Every reference field of workloads and of what routes to them, with its defaulting.
+//! Source: `kubernetes/api` `core/v1`, `apps/v1`, `networking/v1` types; `kubernetes`
+//! `pkg/kubelet/kubelet_pods.go` (`makeEnvironmentVariables`) and `pkg/volume` for what a
+//! missing object does; Gateway API `apis/v1`; cert-manager `pkg/apis/certmanager/v1`;
+//! external-secrets `apis/externalsecrets/v1`; VolSync `api/v1alpha1`; CloudNativePG
+//! `api/v1`.
+
+use super::pods::pod_spec;
+use super::scope::is_cluster_scoped;
+use crate::lang::yaml::NodeRef;
+use crate::model::ObjectId;
+use std::borrow::Cow;
+
+/// A reference of a workload, a route or an operator's object to another object.
+#[derive(Clone, Debug)]
+pub(crate) struct Reference<'a> {
+    /// JSON Pointer of the map that names the target, or of the name itself.
+    pub pointer: String,
+    /// The node that holds the name: what to point at.
+    pub name_node: NodeRef<'a>,
+    /// The name; `None` when it is unknown.
+    pub name: Option<Cow<'a, str>>,
+    /// Group of the target.
+    pub group: Cow<'a, str>,
+    /// Kind of the target.
+    pub kind: Cow<'a, str>,
+    /// Namespace of the target after defaulting; `None` for a cluster-scoped kind.
+    pub namespace: Option<Cow<'a, str>>,
+    /// Whether the field names another namespace than the object's own.
+    pub crosses: bool,
+    /// Whether its absence is fine.
+    pub optional: bool,
+    /// The keys of the target's data that must be there.
+    pub keys: Vec<NodeRef<'a>>,
+    /// A port of the target: a number, or a name.
+    pub port: Option<NodeRef<'a>>,
+    /// What happens while the target is missing.
+    pub consequence: &'static str,
+}
+
+/// How a field refers.
+struct Field {
+    /// `*` stands for each item of a list.
+    pointer: &'static str,
+    target: Target,
+    name: Name,
+    /// Where the keys of the target stand below the field.
+    keys: &'static [&'static str],
+    /// Where the port stands below the field.
+    port: &'static [&'static str],
+    consequence: &'static str,
+}
+
+/// The kind of a target.
+enum Target {
+    /// Always this.
+    Kind(&'static str, &'static str),
+    /// Fields `group` or `apiGroup`, and `kind`, with what they are by default.
+    Stated(&'static str, &'static str),
+}
+
+/// Where the name stands.
+enum Name {
+    /// In a field of this key.
+    At(&'static str),
+    /// The field is the name.
+    Itself,
+}
+
+const fn field(pointer: &'static str, target: Target, name: Name, consequence: &'static str) -> Field {
+    Field { pointer, target, name, keys: &[], port: &[], consequence }
+}
+
+const fn with_keys(keys: &'static [&'static str], field: Field) -> Field {
+    Field { keys, ..field }
+}
+
+const fn with_port(port: &'static [&'static str], field: Field) -> Field {
+    Field { port, ..field }
+}
+
+const CONFIG_MAP: Target = Target::Kind("", "ConfigMap");
+const SECRET: Target = Target::Kind("", "Secret");
+const SERVICE: Target = Target::Kind("", "Service");
+const NAME: Name = Name::At("name");
+
+const ENVIRONMENT: &str = "the container is not started (CreateContainerConfigError) until it exists";
+const MOUNT: &str = "the kubelet can't mount the volume: the Pod stays in ContainerCreating until it exists";
+const CLAIM: &str = "the Pod is not scheduled until the claim exists";
+const PULL: &str = "images of a private registry can't be pulled without it";
+const ACCOUNT: &str = "the API server refuses the Pods until the account exists: none is made";
+const CLASS: &str = "the API server refuses the Pods while the class does not exist: none is made";
+const BACKEND: &str = "requests to this route are answered with an error (503 or 500)";
+const ROUTE_BACKEND: &str = "the route reports ResolvedRefs=False, and its requests are answered with 500";
+const PARENT: &str = "nothing takes the route in: it serves no request";
+const TLS: &str = "the controller serves its default certificate, or none";
+const ISSUER: &str = "the certificate is never issued";
+const STORE: &str = "the ExternalSecret reports SecretSyncedError, and its Secret is never made";
+const DATABASE: &str = "the operator waits for it and does not go on with the cluster";
+const BACKUP: &str = "the operator waits for it: nothing is backed up or restored";
+
+/// Fields of a Pod's spec.
+static POD: &[Field] = &[
+    with_keys(
+        &["key"],
+        field("/containers/*/env/*/valueFrom/configMapKeyRef", CONFIG_MAP, NAME, ENVIRONMENT),
+    ),
+    with_keys(&["key"], field("/containers/*/env/*/valueFrom/secretKeyRef", SECRET, NAME, ENVIRONMENT)),
+    field("/containers/*/envFrom/*/configMapRef", CONFIG_MAP, NAME, ENVIRONMENT),
+    field("/containers/*/envFrom/*/secretRef", SECRET, NAME, ENVIRONMENT),
+    with_keys(
+        &["key"],
+        field("/initContainers/*/env/*/valueFrom/configMapKeyRef", CONFIG_MAP, NAME, ENVIRONMENT),
+    ),
+    with_keys(&["key"], field("/initContainers/*/env/*/valueFrom/secretKeyRef", SECRET, NAME, ENVIRONMENT)),
+    field("/initContainers/*/envFrom/*/configMapRef", CONFIG_MAP, NAME, ENVIRONMENT),
+    field("/initContainers/*/envFrom/*/secretRef", SECRET, NAME, ENVIRONMENT),
+    with_keys(&["items/*/key"], field("/volumes/*/configMap", CONFIG_MAP, NAME, MOUNT)),
+    with_keys(&["items/*/key"], field("/volumes/*/secret", SECRET, Name::At("secretName"), MOUNT)),
+    with_keys(&["items/*/key"], field("/volumes/*/projected/sources/*/configMap", CONFIG_MAP, NAME, MOUNT)),
+    with_keys(&["items/*/key"], field("/volumes/*/projected/sources/*/secret", SECRET, NAME, MOUNT)),
+    field(
+        "/volumes/*/persistentVolumeClaim",
+        Target::Kind("", "PersistentVolumeClaim"),
+        Name::At("claimName"),
+        CLAIM,
+    ),
+    field("/volumes/*/csi/nodePublishSecretRef", SECRET, NAME, MOUNT),
+    field(
+        "/volumes/*/csi/volumeAttributes/secretProviderClass",
+        Target::Kind("secrets-store.csi.x-k8s.io", "SecretProviderClass"),
+        Name::Itself,
+        MOUNT,
+    ),
+    field("/serviceAccountName", Target::Kind("", "ServiceAccount"), Name::Itself, ACCOUNT),
+    field("/imagePullSecrets/*", SECRET, NAME, PULL),
+    field("/priorityClassName", Target::Kind("scheduling.k8s.io", "PriorityClass"), Name::Itself, CLASS),
+    field("/runtimeClassName", Target::Kind("node.k8s.io", "RuntimeClass"), Name::Itself, CLASS),
+];
+
+static STATEFUL_SET: &[Field] =
+    &[field("/spec/serviceName", SERVICE, Name::Itself, "its Pods get no names of their own in DNS")];
+
+static SERVICE_ACCOUNT: &[Field] = &[field("/imagePullSecrets/*", SECRET, NAME, PULL)];
+
+static INGRESS: &[Field] = &[
+    with_port(&["port/number", "port/name"], field("/spec/defaultBackend/service", SERVICE, NAME, BACKEND)),
+    with_port(
+        &["port/number", "port/name"],
+        field("/spec/rules/*/http/paths/*/backend/service", SERVICE, NAME, BACKEND),
+    ),
+    field(
+        "/spec/ingressClassName",
+        Target::Kind("networking.k8s.io", "IngressClass"),
+        Name::Itself,
+        "no controller takes the Ingress in: it serves no request",
+    ),
+    field("/spec/tls/*", SECRET, Name::At("secretName"), TLS),
+    field(
+        "/metadata/annotations/cert-manager.io~1cluster-issuer",
+        Target::Kind("cert-manager.io", "ClusterIssuer"),
+        Name::Itself,
+        ISSUER,
+    ),
+    field(
+        "/metadata/annotations/cert-manager.io~1issuer",
+        Target::Kind("cert-manager.io", "Issuer"),
+        Name::Itself,
+        ISSUER,
+    ),
+];
+
+/// A route of the Gateway API.
+static ROUTE: &[Field] = &[
+    field("/spec/parentRefs/*", Target::Stated("gateway.networking.k8s.io", "Gateway"), NAME, PARENT),
+    with_port(
+        &["port"],
+        field("/spec/rules/*/backendRefs/*", Target::Stated("", "Service"), NAME, ROUTE_BACKEND),
+    ),
+    with_port(
+        &["port"],
+        field(
+            "/spec/rules/*/filters/*/requestMirror/backendRef",
+            Target::Stated("", "Service"),
+            NAME,
+            ROUTE_BACKEND,
+        ),
+    ),
+    field(
+        "/spec/rules/*/filters/*/extensionRef",
+        Target::Stated("", ""),
+        NAME,
+        "the requests of this rule are answered with 500",
+    ),
+];
+
+static GATEWAY: &[Field] = &[
+    field(
+        "/spec/gatewayClassName",
+        Target::Kind("gateway.networking.k8s.io", "GatewayClass"),
+        Name::Itself,
+        "no controller takes the Gateway in",
+    ),
+    field(
+        "/spec/listeners/*/tls/certificateRefs/*",
+        Target::Stated("", "Secret"),
+        NAME,
+        "the listener reports ResolvedRefs=False and serves nothing",
+    ),
+    field(
+        "/metadata/annotations/cert-manager.io~1cluster-issuer",
+        Target::Kind("cert-manager.io", "ClusterIssuer"),
+        Name::Itself,
+        ISSUER,
+    ),
+    field(
+        "/metadata/annotations/cert-manager.io~1issuer",
+        Target::Kind("cert-manager.io", "Issuer"),
+        Name::Itself,
+        ISSUER,
+    ),
+];
+
+static CERTIFICATE: &[Field] =
+    &[field("/spec/issuerRef", Target::Stated("cert-manager.io", "Issuer"), NAME, ISSUER)];
+
+static EXTERNAL_SECRET: &[Field] = &[
+    field("/spec/secretStoreRef", Target::Stated("external-secrets.io", "SecretStore"), NAME, STORE),
+    field(
+        "/spec/data/*/sourceRef/storeRef",
+        Target::Stated("external-secrets.io", "SecretStore"),
+        NAME,
+        STORE,
+    ),
+    field(
+        "/spec/dataFrom/*/sourceRef/storeRef",
+        Target::Stated("external-secrets.io", "SecretStore"),
+        NAME,
+        STORE,
+    ),
+    field(
+        "/spec/dataFrom/*/sourceRef/generatorRef",
+        Target::Stated("generators.external-secrets.io", ""),
+        NAME,
+        STORE,
+    ),
+    field("/spec/target/template/templateFrom/*/configMap", CONFIG_MAP, NAME, STORE),
+    field("/spec/target/template/templateFrom/*/secret", SECRET, NAME, STORE),
+];
+
+static CLUSTER_EXTERNAL_SECRET: &[Field] = &[field(
+    "/spec/externalSecretSpec/secretStoreRef",
+    Target::Stated("external-secrets.io", "SecretStore"),
+    NAME,
+    STORE,
+)];
+
+static PUSH_SECRET: &[Field] = &[
+    field(
+        "/spec/secretStoreRefs/*",
+        Target::Stated("external-secrets.io", "SecretStore"),
+        NAME,
+        "nothing is pushed",
+    ),
+    field("/spec/selector/secret", SECRET, NAME, "nothing is pushed"),
+];
+
+static REPLICATION_SOURCE: &[Field] = &[
+    field("/spec/sourcePVC", Target::Kind("", "PersistentVolumeClaim"), Name::Itself, BACKUP),
+    field("/spec/restic/repository", SECRET, Name::Itself, BACKUP),
+    field("/spec/kopia/repository", SECRET, Name::Itself, BACKUP),
+    field("/spec/rclone/rcloneConfig", SECRET, Name::Itself, BACKUP),
+];
+
+static REPLICATION_DESTINATION: &[Field] = &[
+    field("/spec/restic/repository", SECRET, Name::Itself, BACKUP),
+    field("/spec/kopia/repository", SECRET, Name::Itself, BACKUP),
+    field("/spec/rclone/rcloneConfig", SECRET, Name::Itself, BACKUP),
+];
+
+static POSTGRES: &[Field] = &[
+    field("/spec/superuserSecret", SECRET, NAME, DATABASE),
+    field("/spec/bootstrap/initdb/secret", SECRET, NAME, DATABASE),
+    with_keys(&["key"], field("/spec/externalClusters/*/password", SECRET, NAME, DATABASE)),
+    with_keys(
+        &["key"],
+        field("/spec/externalClusters/*/barmanObjectStore/s3Credentials/accessKeyId", SECRET, NAME, DATABASE),
+    ),
+    with_keys(
+        &["key"],
+        field(
+            "/spec/externalClusters/*/barmanObjectStore/s3Credentials/secretAccessKey",
+            SECRET,
+            NAME,
+            DATABASE,
+        ),
+    ),
+    with_keys(
+        &["key"],
+        field("/spec/backup/barmanObjectStore/s3Credentials/accessKeyId", SECRET, NAME, BACKUP),
+    ),
+    with_keys(
+        &["key"],
+        field("/spec/backup/barmanObjectStore/s3Credentials/secretAccessKey", SECRET, NAME, BACKUP),
+    ),
+];
+
+static POSTGRES_OF_CLUSTER: &[Field] =
+    &[field("/spec/cluster", Target::Kind("postgresql.cnpg.io", "Cluster"), NAME, DATABASE)];
+
+/// Fields of a kind beside those of its Pods.
+fn fields(id: &ObjectId) -> &'static [Field] {
+    match (id.group(), &*id.kind) {
+        ("", "ServiceAccount") => SERVICE_ACCOUNT,
+        ("apps", "StatefulSet") => STATEFUL_SET,
+        ("networking.k8s.io", "Ingress") => INGRESS,
+        ("gateway.networking.k8s.io", kind) if kind.ends_with("Route") => ROUTE,
+        ("gateway.networking.k8s.io", "Gateway") => GATEWAY,
+        ("cert-manager.io", "Certificate") => CERTIFICATE,
+        ("external-secrets.io", "ExternalSecret") => EXTERNAL_SECRET,
+        ("external-secrets.io", "ClusterExternalSecret") => CLUSTER_EXTERNAL_SECRET,
+        ("external-secrets.io", "PushSecret") => PUSH_SECRET,
+        ("volsync.backube", "ReplicationSource") => REPLICATION_SOURCE,
+        ("volsync.backube", "ReplicationDestination") => REPLICATION_DESTINATION,
+        ("postgresql.cnpg.io", "Cluster") => POSTGRES,
+        ("postgresql.cnpg.io", "ScheduledBackup" | "Backup" | "Pooler" | "Database") => POSTGRES_OF_CLUSTER,
+        _ => &[],
+    }
+}
+
+/// Kinds of targets about which something is known: of others nothing is told.
+const JUDGED: [(&str, &str); 21] = [
+    ("", "ConfigMap"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Secret"),
+    ("", "Service"),
+    ("", "ServiceAccount"),
+    ("cert-manager.io", "ClusterIssuer"),
+    ("cert-manager.io", "Issuer"),
+    ("external-secrets.io", "ClusterSecretStore"),
+    ("external-secrets.io", "SecretStore"),
+    ("gateway.networking.k8s.io", "Gateway"),
+    ("gateway.networking.k8s.io", "GatewayClass"),
+    ("generators.external-secrets.io", "Password"),
+    ("generators.external-secrets.io", "UUID"),
+    ("networking.k8s.io", "IngressClass"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("postgresql.cnpg.io", "Cluster"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("secrets-store.csi.x-k8s.io", "SecretProviderClass"),
+    ("traefik.io", "Middleware"),
+    ("gateway.envoyproxy.io", "HTTPRouteFilter"),
+    ("gateway.networking.k8s.io", "XListenerSet"),
+];
+
+/// Whether something is known of a kind of targets.
+pub(crate) fn is_judged(group: &str, kind: &str) -> bool {
+    JUDGED.contains(&(group, kind))
+}
+
+/// The references of an object, in the order of the table.
+pub(crate) fn references<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<Reference<'a>> {
+    let mut found = Vec::new();
+    if let Some((prefix, spec)) = pod_spec(id, node) {
+        POD.iter().for_each(|field| read_all(id, spec, field, prefix, &mut found));
+    }
+    fields(id).iter().for_each(|field| read_all(id, node, field, "", &mut found));
+    found
+}
+
+fn read_all<'a>(
+    id: &ObjectId,
+    node: NodeRef<'a>,
+    field: &'static Field,
+    prefix: &str,
+    found: &mut Vec<Reference<'a>>,
+) {
+    each(node, field.pointer, &mut prefix.to_owned(), &mut |pointer, at| {
+        found.extend(read(id, field, pointer, at))
+    });
+}
+
+/// Calls for each node at a pointer in which `*` stands for every item of a list.
+fn each<'a>(node: NodeRef<'a>, pattern: &str, pointer: &mut String, then: &mut dyn FnMut(&str, NodeRef<'a>)) {
+    let length = pointer.len();
+    if let Some((before, after)) = pattern.split_once("/*") {
+        let Some(list) = (if before.is_empty() { Some(node) } else { node.at(before) }) else { return };
+        for (index, item) in list.items().enumerate() {
+            pointer.push_str(before);
+            pointer.push('/');
+            pointer.push_str(&index.to_string());
+            each(item, after, pointer, then);
+            pointer.truncate(length);
+        }
+    } else if let Some(at) = if pattern.is_empty() { Some(node) } else { node.at(pattern) } {
+        pointer.push_str(pattern);
+        then(pointer, at);
+        pointer.truncate(length);
+    }
+}
+
+fn read<'a>(id: &ObjectId, field: &'static Field, pointer: &str, at: NodeRef<'a>) -> Option<Reference<'a>> {
+    let stated = |key: &str| at.get(key).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
+    let name_node = match field.name {
+        Name::At(key) => at.get(key)?,
+        Name::Itself => at,
+    };
+    let (group, kind) = match field.target {
+        Target::Kind(group, kind) => (group.into(), kind.into()),
+        Target::Stated(group, kind) => (
+            stated("group").or_else(|| stated("apiGroup")).unwrap_or(group.into()),
+            stated("kind").unwrap_or(kind.into()),
+        ),
+    };
+    let own = id.namespace.as_deref();
+    let written = stated("namespace").filter(|_| matches!(field.target, Target::Stated(..)));
+    let crosses = written.as_deref().is_some_and(|written| own.is_some_and(|own| own != written));
+    let namespace = match is_cluster_scoped(&group, &kind) {
+        true => None,
+        false => written.or_else(|| own.map(|own| Cow::Owned(own.to_owned()))),
+    };
+    let mut keys = Vec::new();
+    for pattern in field.keys {
+        each(at, &format!("/{pattern}"), &mut String::new(), &mut |_, key| keys.push(key));
+    }
+    Some(Reference {
+        pointer: pointer.to_owned(),
+        name_node,
+        name: name_node.as_str().filter(|name| !name.is_empty()),
+        group,
+        kind,
+        namespace,
+        crosses,
+        optional: at.get("optional").and_then(NodeRef::as_bool).unwrap_or(false),
+        keys,
+        port: field.port.iter().find_map(|port| at.at(&format!("/{port}"))),
+        consequence: field.consequence,
+    })
+}
