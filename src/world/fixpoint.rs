@@ -8,7 +8,7 @@ use super::inventory::{Kinds, Opener, OpenerCause, Written};
 use super::source::{Objects, Shared, SourceState, Sources, is_source};
 use super::{Applied, ApplyTarget, Outcome, ResourceSet, target_of};
 use crate::build::kustomize::FileRole;
-use crate::build::substitute::{Provided, Variables};
+use crate::build::substitute::{Provided, Variables, secret_written_by, writes_secrets};
 use crate::config::{Config, Feature, Injected};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef, Tree};
@@ -168,7 +168,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
     let mut known: FxHashMap<Identity, Built> = FxHashMap::default();
     let placed = entry.overlay.iter().filter_map(|object| {
         let id = object.id.clone()?;
-        Some((key_of(&id), (id, object.node.clone())))
+        Some((place_of(&id, object.node.get_ref()), (id, object.node.clone())))
     });
     let placed: Vec<_> =
         placed.filter(|(_, (id, _))| is_source(id, &ApplyTarget::Local) || relevant(id)).collect();
@@ -225,7 +225,9 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
                     .filter(|(id, _, target, _)| {
                         is_source(id, target) || (*target == ApplyTarget::Local && relevant(id))
                     })
-                    .map(|(id, built, _, _)| (key_of(id), (id.clone(), built.node.clone())))
+                    .map(|(id, built, _, _)| {
+                        (place_of(id, built.node.get_ref()), (id.clone(), built.node.clone()))
+                    })
                     .chain(made())
                     .collect()
             };
@@ -305,6 +307,14 @@ fn key_of(id: &ObjectId) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
     (id.kind.clone(), id.namespace.clone(), id.name.clone())
 }
 
+/// What an object that shapes builds is looked up by.
+fn place_of(id: &ObjectId, node: NodeRef<'_>) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
+    match secret_written_by(id, node) {
+        Some(name) => (WRITER.into(), id.namespace.clone(), name),
+        None => key_of(id),
+    }
+}
+
 /// Without a stated entry point, what lies beside the root Kustomizations is
 /// taken to be applied by hand.
 fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &Grown) -> Vec<Placed> {
@@ -350,7 +360,11 @@ fn relevant(id: &ObjectId) -> bool {
     id.group().is_empty() && matches!(&*id.kind, "ConfigMap" | "Secret")
         || kinds::is_kustomization(id)
         || id.is(kinds::OPERATOR, PROVIDER)
+        || writes_secrets(id)
 }
+
+/// Where an object stands that writes a Secret: at the name of that.
+const WRITER: &str = "writer of a Secret";
 
 struct Round {
     objects: Vec<Placed>,
@@ -718,8 +732,9 @@ fn resolve(
 /// The variables of a Kustomization, looked up among the objects of the cluster.
 fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
     let mut provide = |kind: &str, name: &str| {
-        let key = (Arc::from(kind), id.namespace.clone(), Arc::from(name));
-        Provided::by(kind, objects.get(&key).map(|(_, node)| node.get_ref()))
+        let at = |kind: &str| objects.get(&(Arc::from(kind), id.namespace.clone(), Arc::from(name)));
+        let provided = Provided::by(kind, at(kind).map(|(_, node)| node.get_ref()));
+        if kind == "Secret" && at(WRITER).is_some() { provided.or_more() } else { provided }
     };
     Variables::of(node, &mut provide).unwrap_or_default()
 }

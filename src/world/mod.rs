@@ -23,6 +23,7 @@ mod pushes;
 mod resource_set;
 pub(crate) mod same;
 pub(crate) mod schemas;
+pub(crate) mod scripts;
 mod source;
 mod unreached;
 pub(crate) mod versions;

@@ -2,9 +2,9 @@
 //! directory is the root of which artifact.
 //! Source: flux2 `cmd/flux/push_artifact.go`, `actions/push` of the distribution.
 
+use super::scripts::is_script;
 use crate::files::Snapshot;
 use crate::lang::yaml::Node;
-use memchr::memmem;
 use rustc_hash::FxHashMap;
 
 /// An artifact that the repository pushes.
@@ -15,28 +15,6 @@ pub(super) struct Push {
     url: String,
     /// The directory that becomes its root.
     pub directory: String,
-}
-
-/// Whether a file may hold commands.
-fn is_script(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).as_bytes();
-    let begins =
-        |with: &str| name.len() >= with.len() && name[..with.len()].eq_ignore_ascii_case(with.as_bytes());
-    let ends = |with: &str| {
-        name.len() >= with.len() && name[name.len() - with.len()..].eq_ignore_ascii_case(with.as_bytes())
-    };
-    let is = |one: &str| name.eq_ignore_ascii_case(one.as_bytes());
-    let yaml = ends(".yaml") || ends(".yml");
-    let workflow =
-        [".github/", ".forgejo/", ".gitea/", ".woodpecker", ".circleci/", ".taskfiles/", ".tekton/"];
-    (yaml && workflow.iter().any(|part| path.starts_with(part)))
-        || [".sh", ".bash", ".mk", ".just"].into_iter().any(ends)
-        || (yaml && (begins("taskfile") || is(".gitlab-ci.yml") || is(".gitlab-ci.yaml")))
-        || ["makefile", "justfile", ".justfile", "gnumakefile"].into_iter().any(is)
-        || (yaml
-            && (memmem::find(path.as_bytes(), b"taskfile").is_some()
-                || path.starts_with(".mise/")
-                || memmem::find(path.as_bytes(), b"/.mise/").is_some()))
 }
 
 /// All pushes of a repository.

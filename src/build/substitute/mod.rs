@@ -17,7 +17,7 @@ pub use object::{ProblemKind, opts_out, substitute};
 pub(crate) use object::{fits, reread};
 pub(crate) use parse::{Expression, Operator, ParseError, Template, parse};
 
-pub(crate) use variables::{BadVariable, MissingSource};
+pub(crate) use variables::{BadVariable, MissingSource, secret_written_by, writes_secrets};
 pub use variables::{Definition, Provided, Variables, config_map_keys};
 
 use parse::Node;

@@ -5,6 +5,7 @@
 
 use super::{Variable, is_variable_name};
 use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, Via, ViaKind};
+use crate::model::ObjectId;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub struct MissingSource {
 pub enum Provided {
     /// These keys, in order, with their values where they are known.
     Keys(Vec<(Arc<str>, Definition)>),
+    /// These keys, and others that something in the cluster adds.
+    AtLeast(Vec<(Arc<str>, Definition)>),
     /// It is known not to exist.
     Missing,
     /// Whether it exists, or what it holds, is unknown.
@@ -70,10 +73,57 @@ impl Provided {
         match object {
             None => Provided::Unknown,
             Some(node) if holds_unknown_keys(node) => Provided::Unknown,
-            Some(node) if kind == "ConfigMap" => Provided::Keys(config_map_keys(node)),
-            Some(node) => Provided::Keys(secret_keys(node)),
+            Some(node) => {
+                let keys = if kind == "ConfigMap" { config_map_keys(node) } else { secret_keys(node) };
+                if is_left_alone(node) { Provided::AtLeast(keys) } else { Provided::Keys(keys) }
+            }
         }
     }
+
+    /// The same where something else writes the object too.
+    pub fn or_more(self) -> Provided {
+        match self {
+            Provided::Keys(keys) => Provided::AtLeast(keys),
+            other => other,
+        }
+    }
+}
+
+/// Whether kustomize-controller applies an object once and leaves it then to whoever
+/// changes it, or keeps the keys of others: `ssa: IfNotPresent`, `Ignore`, `Merge`.
+fn is_left_alone(object: NodeRef<'_>) -> bool {
+    ["annotations", "labels"].iter().any(|field| {
+        let map = object.get("metadata").and_then(|metadata| metadata.get(field));
+        let how = map.and_then(|map| map.get("kustomize.toolkit.fluxcd.io/ssa"));
+        how.and_then(NodeRef::as_str).is_some_and(|how| {
+            ["IfNotPresent", "Ignore", "Merge"].iter().any(|known| known.eq_ignore_ascii_case(&how))
+        })
+    })
+}
+
+/// The Secret that an object of another kind makes or fills, by name in its own namespace:
+/// `spec.target.name` of an ExternalSecret, else its own.
+pub(crate) fn secret_written_by(id: &ObjectId, object: NodeRef<'_>) -> Option<Arc<str>> {
+    let pointer = secret_name_field(id)?;
+    let named = object.str_at(pointer).filter(|name| !name.is_empty());
+    Some(named.map_or_else(|| id.name.clone(), |name| name.as_ref().into()))
+}
+
+/// Whether objects of a kind make or fill Secrets of their namespace.
+pub(crate) fn writes_secrets(id: &ObjectId) -> bool {
+    secret_name_field(id).is_some()
+}
+
+/// Where such an object names the Secret.
+fn secret_name_field(id: &ObjectId) -> Option<&'static str> {
+    Some(match (id.group(), &*id.kind) {
+        ("external-secrets.io", "ExternalSecret") => "/spec/target/name",
+        ("bitnami.com", "SealedSecret") => "/spec/template/metadata/name",
+        ("secrets.hashicorp.com", "VaultStaticSecret" | "VaultDynamicSecret") => "/spec/destination/name",
+        ("secrets.infisical.com", "InfisicalSecret") => "/spec/managedSecretReference/secretName",
+        ("onepassword.com", "OnePasswordItem") => "/metadata/name",
+        _ => return None,
+    })
 }
 
 /// All that is known about the variables of one Kustomization.
@@ -144,8 +194,10 @@ impl Variables {
             return;
         }
         let optional = source.at("/optional").and_then(NodeRef::as_bool).unwrap_or(false);
-        match provide(&kind, &name) {
-            Provided::Keys(keys) => {
+        let provided = provide(&kind, &name);
+        self.open |= matches!(provided, Provided::AtLeast(_));
+        match provided {
+            Provided::Keys(keys) | Provided::AtLeast(keys) => {
                 for (key, definition) in keys {
                     let location = definition.location.clone();
                     self.define(key, definition, location);

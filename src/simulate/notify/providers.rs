@@ -11,7 +11,7 @@ use crate::world::versions::Settings;
 pub(crate) struct ProviderType {
     /// The word in `spec.type`.
     pub name: &'static str,
-    /// The first Flux 2.x minor that has it.
+    /// The first Flux 2.x minor that has it; 0 for what a Flux before 2.0 may have.
     pub since: u32,
     /// The first API version that has it: 1 for `v1beta1`.
     pub api: u32,
@@ -75,7 +75,8 @@ pub(crate) fn refusal(version: &str, name: &str, settings: &Settings) -> Option<
     if api < known.api {
         return Some(format!("the type needs apiVersion v1beta{}", known.api));
     }
-    let flux = settings.flux.value?;
+    // Of what came with 2.0 it isn't known which Flux before had it already.
+    let flux = settings.flux.value.filter(|_| known.since > 0)?;
     (!flux.at_least(2, known.since)).then(|| format!("the type needs Flux 2.{}; here is {flux}", known.since))
 }
 

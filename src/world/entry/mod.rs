@@ -56,6 +56,7 @@ pub(super) fn find(
     let mut candidates = stated(snapshot, memo);
     candidates.sort_by_key(|entry| entry.form);
     let mut found = place::settle(candidates, snapshot, overlays, pushes);
+    found.entries = of_one_file(found.entries);
     // What an installer is told is what was there before Flux wrote its own.
     let is_installer = |form: Form| matches!(form, Form::Eksctl | Form::Terraform | Form::SyncChart);
     if found.entries.iter().any(|entry| entry.form < Form::Eksctl) {
@@ -82,6 +83,42 @@ pub(super) fn find(
     found.entries.sort_by(|a, b| a.root.cmp(&b.root).then(a.form.cmp(&b.form)));
     found.entries.dedup_by(|a, b| a.root == b.root);
     found
+}
+
+/// Kustomizations that one gotk-sync.yaml holds are applied together: they are roots of
+/// one cluster. The one that applies the file itself stands for it, else the first.
+fn of_one_file(entries: Vec<Entry>) -> Vec<Entry> {
+    let applies_itself = |entry: &Entry| {
+        let below = entry.file().strip_prefix(entry.root.as_str());
+        below.is_some_and(|rest| entry.root.is_empty() || rest.starts_with('/'))
+    };
+    let mut clusters: Vec<Entry> = Vec::new();
+    for entry in entries {
+        let same = |other: &Entry| {
+            entry.form == Form::Sync
+                && other.form == Form::Sync
+                && entry.location.is_some()
+                && other.file() == entry.file()
+                && other.tree == entry.tree
+        };
+        let Some(first) = clusters.iter_mut().find(|other| same(other)) else {
+            clusters.push(entry);
+            continue;
+        };
+        let is_better = applies_itself(&entry) && !applies_itself(first);
+        let (mut best, other) = match is_better {
+            true => (entry, first.clone()),
+            false => (first.clone(), entry),
+        };
+        best.kustomizations.extend(other.kustomizations);
+        for made in other.generated {
+            if !best.generated.iter().any(|(id, _)| *id == made.0) {
+                best.generated.push(made);
+            }
+        }
+        *first = best;
+    }
+    clusters
 }
 
 fn of_config(cluster: &crate::config::Cluster, found: &Found, snapshot: &Snapshot) -> Option<Entry> {

@@ -6,7 +6,9 @@
 use crate::lang::yaml::Location;
 use crate::lang::yaml::tape::{Document, TokenKind};
 use crate::lint::metadata::{clipped, has_hole};
+use crate::lint::rules::schema::malformed_field_value::is_placeholder;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Unchecked;
 use std::collections::BTreeMap;
 
 pub(crate) static RULE: Rule = Rule {
@@ -65,6 +67,13 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
                     continue;
                 }
             };
+            if is_placeholder(body) {
+                report.not_checked(
+                    Unchecked::Placeholder,
+                    format!("image policy marker {}", clipped(body, 80)),
+                );
+                continue;
+            }
             report
                 .report(source.location(comment.start..comment.end), "image policy marker is not read")
                 .level(level)

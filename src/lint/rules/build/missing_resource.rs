@@ -7,6 +7,7 @@ use crate::files::Snapshot;
 use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
+use crate::world::scripts;
 
 pub(crate) static RULE: Rule = Rule {
     id: "missing-resource",
@@ -37,6 +38,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 Unchecked::GeneratedResource,
                 format!("{} (a test may make it)", failed.failure.message),
             );
+            continue;
+        }
+        let maker = path.as_deref().filter(|_| !applies).and_then(|path| scripts::that_names(snapshot, path));
+        if let Some((path, maker)) = path.as_deref().zip(maker) {
+            report.not_checked(Unchecked::GeneratedResource, format!("{path} ({maker} may make it)"));
             continue;
         }
         let left_out = path.as_deref().and_then(|path| failed.applied.tree.as_ref()?.left_out(path));

@@ -6,7 +6,7 @@ use super::title;
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Maker;
-use crate::world::ApplyTarget;
+use crate::world::{ApplyTarget, scripts};
 
 pub(crate) static RULE: Rule = Rule {
     id: "self-provided-substitution",
@@ -45,17 +45,23 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
             let Some(location) = source.location_at("/name") else { continue };
             let provider = view.object(member);
+            let place = provider.node.get_ref().location();
+            // A script that names the file applies it before Flux runs.
+            let file = place.as_ref().and_then(|place| place.file.of_root());
+            if file.is_some_and(|file| scripts::that_names(view.beyond().snapshot, file).is_some()) {
+                continue;
+            }
             let what = format!("applies {kind} {name}, which it reads");
             let finding = report.report(location, title(&applied.id, &what));
             finding
                 .claims_absence()
                 .why(format!(
-                    "nothing else applies {kind} {name}; variables are read before the apply, so the first run in a new cluster fails, and every one after it"
+                    "nothing else applies {kind} {name}; variables are read before the apply, so the first apply in a new cluster fails, and every one after it, unless the bootstrap applies {name}"
                 ))
                 .help("apply it with another Kustomization and depend on that one, or set optional: true")
                 .object(&applied.id)
                 .field("/spec/postBuild/substituteFrom", &*name);
-            if let Some(place) = provider.node.get_ref().location() {
+            if let Some(place) = place {
                 finding.related("the object", place);
             }
         }

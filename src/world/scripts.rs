@@ -1,0 +1,59 @@
+//! Files that hold commands: scripts, tasks, workflows, playbooks.
+
+use crate::files::Snapshot;
+use memchr::memmem;
+
+/// Whether a file may hold commands.
+pub(super) fn is_script(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).as_bytes();
+    let begins =
+        |with: &str| name.len() >= with.len() && name[..with.len()].eq_ignore_ascii_case(with.as_bytes());
+    let ends = |with: &str| {
+        name.len() >= with.len() && name[name.len() - with.len()..].eq_ignore_ascii_case(with.as_bytes())
+    };
+    let is = |one: &str| name.eq_ignore_ascii_case(one.as_bytes());
+    let yaml = ends(".yaml") || ends(".yml");
+    let workflow =
+        [".github/", ".forgejo/", ".gitea/", ".woodpecker", ".circleci/", ".taskfiles/", ".tekton/"];
+    (yaml && workflow.iter().any(|part| path.starts_with(part)))
+        || [".sh", ".bash", ".mk", ".just"].into_iter().any(ends)
+        || (yaml && (begins("taskfile") || is(".gitlab-ci.yml") || is(".gitlab-ci.yaml")))
+        || ["makefile", "justfile", ".justfile", "gnumakefile"].into_iter().any(is)
+        || (yaml
+            && (memmem::find(path.as_bytes(), b"taskfile").is_some()
+                || path.starts_with(".mise/")
+                || memmem::find(path.as_bytes(), b"/.mise/").is_some()))
+}
+
+/// The file with commands that names a file, by its own name and by that of its directory:
+/// `$(DIR)/app.yaml` beside `DIR := hack/app` does.
+pub(crate) fn that_names<'s>(snapshot: &'s Snapshot, path: &str) -> Option<&'s str> {
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let directory = directory.rsplit('/').next().unwrap_or_default();
+    let files = snapshot.files().iter().filter(|file| is_script(&file.path) || is_playbook(&file.path));
+    let mut naming = files.filter(|file| {
+        let text = snapshot.stream(file).map(|stream| &*stream.text).unwrap_or_default();
+        holds_word(text, name) && (directory.is_empty() || holds_word(text, directory))
+    });
+    naming.next().map(|file| &*file.path)
+}
+
+/// Whether a file may belong to Ansible.
+fn is_playbook(path: &str) -> bool {
+    let is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+    let mut above = path.rsplit('/').skip(1);
+    is_yaml && above.any(|segment| matches!(segment, "ansible" | "playbooks" | "roles" | "tasks"))
+}
+
+/// Whether a name stands in a text, and not as part of a longer one.
+fn holds_word(text: &str, word: &str) -> bool {
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b));
+    let bytes = text.as_bytes();
+    let begins = |at: usize| !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)));
+    let ends = |at: usize| {
+        let after = at + word.len();
+        // A full stop may end a sentence.
+        !is_part(bytes.get(after)) || bytes.get(after) == Some(&b'.') && !is_part(bytes.get(after + 1))
+    };
+    memmem::find_iter(bytes, word.as_bytes()).any(|at| begins(at) && ends(at))
+}

@@ -1,0 +1,2 @@
+#!/bin/sh
+helm template web ./chart >old/web/deploy.yaml
