@@ -10,7 +10,7 @@ use super::{
 use crate::config::{Config, RuleLevel};
 use crate::files::{Content, File, Snapshot, Unreadable};
 use crate::lang::text::suggest;
-use crate::lang::yaml::{FilePath, Location};
+use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::kinds;
 use crate::model::{Certainty, Unchecked};
 use crate::world::entry::{is_archive, is_leftover};
@@ -203,8 +203,12 @@ fn run_all(
     let suppressions = Suppressions::collect(snapshot, files.iter().map(|file| &***file));
     let mut dropped: Vec<(Unchecked, String)> = Vec::new();
     let mut keep = |finding: Finding| {
+        let finding = match at_shown_text(finding, snapshot, &scope) {
+            Some(finding) => finding,
+            None => return,
+        };
         let file = &finding.location.file;
-        if !reported.contains(file) {
+        if !reported.contains(file) && !is_generators(file, snapshot) {
             // What is excluded is wanted so; what a program made is not read by all.
             if read.contains(file) {
                 dropped.push((Unchecked::GeneratedFile, format!("{file}: {}", finding.rule.id)));
@@ -247,6 +251,28 @@ fn run_all(
     let suppressed = outcome.suppressed.iter_mut().map(|suppressed| &mut suppressed.finding);
     fingerprint::assign(world, outcome.findings.iter_mut().chain(suppressed).collect());
     outcome
+}
+
+/// Whether a file is no manifest, but what a generator takes over.
+fn is_generators(file: &FilePath, snapshot: &Snapshot) -> bool {
+    let known = file.of_root().and_then(|path| snapshot.file(path));
+    known.is_some_and(|known| !known.is_manifest && snapshot.stream(known).is_some())
+}
+
+/// A finding where it may be shown: in what a generator makes a Secret of, nothing is, so
+/// it stands at the generator; `None` in what isn't to be reported on.
+fn at_shown_text(mut finding: Finding, snapshot: &Snapshot, scope: &Scope<'_>) -> Option<Finding> {
+    if !is_generators(&finding.location.file, snapshot) {
+        return Some(finding);
+    }
+    if scope.excluded(finding.location.file.shown()) {
+        return None;
+    }
+    if finding.objects.iter().any(|id| id.is("", "Secret")) {
+        let by = |via: &&Via| via.kind == ViaKind::Generator;
+        finding.location = finding.location.via.iter().find(by)?.location.clone();
+    }
+    Some(finding)
 }
 
 /// The manifest files that are looked at; why others are not.

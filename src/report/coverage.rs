@@ -2,7 +2,7 @@
 //! others were not.
 
 use crate::lang::text::{clean, counted};
-use crate::world::{World, suggestions};
+use crate::world::{UNAPPLIED, Unapplied, World, suggestions};
 use std::collections::BTreeMap;
 
 /// Reasons that the line names; the rest is counted.
@@ -15,17 +15,17 @@ pub(crate) fn line(world: &World) -> Option<String> {
     if coverage.kustomizations == 0 {
         return None;
     }
-    let mut line = format!(
-        "followed {} of {} in {}",
-        coverage.followed,
-        counted(coverage.kustomizations, "Kustomization"),
-        counted(coverage.clusters.len(), "cluster")
-    );
-    if coverage.not_followed.is_empty() {
-        return Some(line);
-    }
+    // Without clusters, that nothing applies them is the reason.
+    let apart = !coverage.clusters.is_empty();
+    let aside = if apart { coverage.unapplied.kustomizations } else { 0 };
+    let total = coverage.kustomizations - aside;
+    let all = match coverage.followed == total && aside > 0 {
+        true => format!("all {}", counted(total, "Kustomization")),
+        false => format!("{} of {}", coverage.followed, counted(total, "Kustomization")),
+    };
+    let mut line = format!("followed {all} in {}", counted(coverage.clusters.len(), "cluster"));
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for one in &coverage.not_followed {
+    for one in coverage.not_followed.iter().filter(|one| !apart || one.why != UNAPPLIED) {
         let why = clean(&one.why);
         // The rest of a long one is in JSON.
         let short: String = why.lines().next().unwrap_or_default().chars().take(100).collect();
@@ -43,8 +43,35 @@ pub(crate) fn line(world: &World) -> Option<String> {
     if more > 0 {
         named.push(format!("{more} more"));
     }
-    line.push_str(&format!("; not followed: {} ({})", coverage.not_followed.len(), named.join("; ")));
+    if !named.is_empty() {
+        line.push_str(&format!(
+            "; not followed: {} ({})",
+            coverage.not_followed.len() - aside,
+            named.join("; ")
+        ));
+    }
+    if apart && coverage.unapplied.files > 0 {
+        line.push_str(&format!("; {}", unapplied(&coverage.unapplied)));
+    }
     Some(line)
+}
+
+/// `40 more files hold Kustomizations that nothing applies (38 commented out, 2 not listed
+/// in apps/kustomization.yaml)`.
+fn unapplied(found: &Unapplied) -> String {
+    let mut could = found.could_list.iter().map(|path| clean(path));
+    let unlisted = match (could.next(), could.len()) {
+        (Some(first), 0) => format!("not listed in {first}"),
+        (Some(first), more) => format!("not listed in {first} and {more} more"),
+        (None, _) => "not listed".to_owned(),
+    };
+    let parts =
+        [(found.commented_out, "commented out"), (found.archived, "put aside"), (found.unlisted, &unlisted)];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let verb = if found.files == 1 { "more file holds" } else { "more files hold" };
+    let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+    format!("{} {verb} Kustomizations that nothing applies{parts}", found.files)
 }
 
 /// What to say where nothing at all is followed: the answer rests on nothing

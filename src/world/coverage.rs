@@ -1,10 +1,13 @@
 //! How much of a repository the clusters rest on: which Flux Kustomizations
 //! were followed, and why the others were not.
 
+use super::entry::is_archive;
 use super::{Outcome, World};
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::Snapshot;
 use crate::lang::yaml::Location;
 use crate::model::{Certainty, ObjectId, kinds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What was followed.
@@ -25,6 +28,26 @@ pub struct Coverage {
     pub clusters: BTreeMap<Arc<str>, Certainty>,
     /// The Kustomizations that were not followed.
     pub not_followed: Vec<NotFollowed>,
+    /// The files of those that no cluster applies.
+    pub unapplied: Unapplied,
+}
+
+/// Files with Kustomizations that no cluster applies, by what a kustomization near them
+/// says.
+#[derive(Debug, Default)]
+pub struct Unapplied {
+    /// Kustomizations in them.
+    pub kustomizations: usize,
+    /// All of them.
+    pub files: usize,
+    /// Put aside, by the name of a directory.
+    pub archived: usize,
+    /// In an entry that is commented out.
+    pub commented_out: usize,
+    /// In a directory whose kustomization, or one above, lists others.
+    pub unlisted: usize,
+    /// Those kustomizations.
+    pub could_list: BTreeSet<String>,
 }
 
 /// A Flux Kustomization that was not followed.
@@ -39,7 +62,48 @@ pub struct NotFollowed {
 }
 
 /// Why one that no cluster applies isn't followed.
-const UNAPPLIED: &str = "no cluster applies it";
+pub(crate) const UNAPPLIED: &str = "no cluster applies it";
+
+impl Unapplied {
+    fn add(&mut self, snapshot: &Snapshot, path: &str) {
+        self.files += 1;
+        if is_archive(path) {
+            self.archived += 1;
+            return;
+        }
+        let mut child = path;
+        while let Some((directory, name)) = child.rsplit_once('/') {
+            let near = FILE_NAMES.iter().map(|file| format!("{directory}/{file}"));
+            let near = near.into_iter().find_map(|at| Some((snapshot.file(&at)?, at)));
+            let text = near.as_ref().and_then(|(file, _)| snapshot.stream(file)).map(|stream| &*stream.text);
+            if let (Some((_, at)), Some(text)) = (near, text) {
+                match entry_of(text, name) {
+                    Some(true) => {}
+                    Some(false) => return self.commented_out += 1,
+                    None => {
+                        self.unlisted += 1;
+                        self.could_list.insert(at);
+                        return;
+                    }
+                }
+            }
+            child = directory;
+        }
+    }
+}
+
+/// Whether a line of a kustomization names a file or directory beside it, `Some(false)`
+/// where it is commented out.
+fn entry_of(text: &str, name: &str) -> Option<bool> {
+    let named = |line: &str| {
+        let entry = line.trim().trim_start_matches('#').trim_start();
+        let entry = entry.strip_prefix('-')?.split(" #").next()?.trim().trim_matches(['"', '\'']);
+        let first = entry.trim_start_matches("./").split('/').next()?;
+        (first == name).then(|| !line.trim_start().starts_with('#'))
+    };
+    let found: Vec<bool> = text.lines().filter_map(named).collect();
+    if found.contains(&true) { Some(true) } else { found.first().copied() }
+}
 
 impl World {
     /// What was followed, and what was not.
@@ -83,13 +147,21 @@ impl World {
         };
         coverage.orphans = unapplied.len();
         coverage.in_clusters = coverage.objects - coverage.orphans;
+        let mut files: BTreeSet<&str> = BTreeSet::new();
         for orphan in unapplied.into_iter().filter(|orphan| kinds::is_kustomization(&orphan.id)) {
             coverage.kustomizations += 1;
+            if unsettled(orphan).is_none() {
+                coverage.unapplied.kustomizations += 1;
+                files.insert(orphan.path());
+            }
             coverage.not_followed.push(NotFollowed {
                 object: orphan.id.clone(),
                 why: unsettled(orphan).map_or(UNAPPLIED, |one| one.why.as_str()).to_owned(),
                 location: orphan.node.get_ref().location(),
             });
+        }
+        for path in files {
+            coverage.unapplied.add(&self.snapshot, path);
         }
         let written: Vec<_> = coverage.not_followed.iter().filter_map(|one| key(&one.location)).collect();
         for one in &self.unsettled {

@@ -28,6 +28,7 @@ mod source;
 mod unreached;
 pub(crate) mod versions;
 
+pub(crate) use coverage::{UNAPPLIED, Unapplied};
 pub(crate) use entry::suggestions;
 pub(crate) use entry_point::{Form, Unsettled, source_of};
 pub(crate) use inventory::{Lookup, Opener, OpenerCause};

@@ -8,6 +8,7 @@
 //! flux CLUSTER VERSION                         the version that runs
 //! followed N of M                              Kustomizations
 //! not-followed WHY                             a reason that is given
+//! says LINE                                    a line of what `lint` prints
 //! ```
 
 use crate::support::corpus::Corpus;
@@ -26,6 +27,16 @@ fn answer(arguments: &[&str], root: &Path) -> Value {
         .unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}: {error}", root.display()))
+}
+
+/// What `lint` prints.
+fn text(root: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
+        .args(["lint", "--no-config", "--root"])
+        .arg(root)
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// (name, root, certainty) of each cluster.
@@ -85,6 +96,7 @@ fn projects_have_the_clusters_that_they_state() {
                         object["kind"] == "Kustomization" && id == rest
                     })
                 }
+                "says" => text(&project).lines().any(|line| line == rest),
                 _ => panic!("{name}: {key}"),
             };
             if !holds {

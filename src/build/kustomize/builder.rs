@@ -7,11 +7,13 @@
 use super::config::{self, Config};
 use super::decode::Text;
 use super::error::{BuildError, Class, Omitted, Partial, Result};
+use super::file::Selector;
 use super::file::{Kustomization, Var};
 use super::hash::{self, Hashes};
 use super::load::{self, Loaded, Place};
 use super::resource::{FileRole, Resource, Traces};
 use super::schema::Schemas;
+use super::selector::{described, near_miss};
 use super::tree::{Found, Links, TreeFile, find};
 use super::{OUTPUT_LIMIT, Warning, WarningKind, trace};
 use crate::files::{self, FileTree};
@@ -522,6 +524,16 @@ impl Builder<'_> {
     /// Note something that does nothing.
     pub(super) fn warn(&mut self, kind: WarningKind, message: String, location: Option<Location>) {
         self.record.warnings.push(Warning { kind, message, location, near: None });
+    }
+
+    /// The same for a selector that selects nothing, with what it nearly selects.
+    pub(super) fn warn_unmatched(&mut self, selector: &Selector, resources: &[Resource]) {
+        self.record.warnings.push(Warning {
+            kind: WarningKind::UnmatchedPatchTarget,
+            message: described(selector),
+            location: selector.node.get_ref().location(),
+            near: near_miss(selector, resources).map(Arc::from),
+        });
     }
 }
 

@@ -90,8 +90,9 @@ pub struct Warning {
     pub message: String,
     /// Where it is written.
     pub location: Option<Location>,
-    /// The name that was meant, for one that is not known.
-    pub near: Option<&'static str>,
+    /// What was meant, for what is not known: a name, or how an object differs that is
+    /// nearly selected.
+    pub near: Option<Arc<str>>,
 }
 
 /// Kinds of warnings.

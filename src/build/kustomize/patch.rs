@@ -4,10 +4,11 @@
 //! `api/resmap/reswrangler.go` (`ApplySmPatch`) and `api/resource/resource.go`
 //! (`ApplySmPatch`).
 
+use super::builder;
 use super::builder::{Builder, Level, Memo};
 use super::decode::Text;
 use super::error::{BuildError, Class, Result};
-use super::file::{self, Selector};
+use super::file;
 use super::id::ResId;
 use super::json6902::{self, JsonPatch, Keys};
 use super::load::{self, Loaded, Place};
@@ -17,7 +18,6 @@ use super::nodes::{self, Tag};
 use super::resource::{FileRole, FileUse, Resource, is_internal, text_pairs};
 use super::schema::Schemas;
 use super::selector::Compiled;
-use super::{WarningKind, builder};
 use crate::lang::yaml::{Dialect, FilePath, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -105,7 +105,9 @@ pub(super) fn apply_json6902(
         resource.suspect = true;
         resource.files.extend(use_.clone());
     }
-    warn_unmatched(builder, matched, selector);
+    if !matched {
+        builder.warn_unmatched(selector, resources);
+    }
     Ok(())
 }
 
@@ -247,7 +249,9 @@ fn patch_all(
     if any_empty {
         row.remove_empty(resources);
     }
-    warn_unmatched(builder, matched, selector);
+    if !matched {
+        builder.warn_unmatched(selector, resources);
+    }
     Ok(())
 }
 
@@ -299,7 +303,9 @@ fn merge_all(
     let named = named.into_iter().map(|at| &resources[at]);
     let selected: Vec<ResId> =
         named.filter(|resource| compiled.selects(resource)).map(|r| r.id.clone()).collect();
-    warn_unmatched(builder, !selected.is_empty(), selector);
+    if selected.is_empty() {
+        builder.warn_unmatched(selector, resources);
+    }
     let prepared = Prepared::new(object, use_, name_change, kind_change, true);
     apply_selected(builder.schemas(), resources, &selected, &prepared, row)
 }
@@ -337,13 +343,6 @@ fn apply_selected(
         row.unique = true;
     }
     Ok(())
-}
-
-fn warn_unmatched(builder: &mut Builder<'_>, matched: bool, selector: &Selector) {
-    if !matched {
-        let message = "the target of this patch selects nothing here".to_owned();
-        builder.warn(WarningKind::UnmatchedPatchTarget, message, selector.node.get_ref().location());
-    }
 }
 
 /// An object must be JSON before a JSON patch.

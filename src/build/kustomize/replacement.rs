@@ -77,7 +77,15 @@ fn apply(
         (None, None) => return error("a replacement needs a source and targets"),
         (Some(_), Some(_)) => return error("a replacement takes either `source` or `sourceValue`"),
         (None, Some(text)) => Node::scalar(Value::Plain(text.value.clone()), text.node.get_ref().location()),
-        (Some(source), None) => source_value(source, resources, names)?,
+        (Some(source), None) => match source_value(source, resources, names)? {
+            Some(value) => value,
+            // Its object may be in what was left out.
+            None if builder.is_partial() => return Ok(()),
+            None => {
+                let message = format!("the source selects nothing here: {}", described(&source.selector));
+                return Err(BuildError::at(Class::Replacement, message, source.selector.node.get_ref()));
+            }
+        },
     };
     for target in targets {
         let matched = apply_target(builder, target, &value, resources, names)?;
@@ -89,15 +97,15 @@ fn apply(
     Ok(())
 }
 
-/// The value that a source names: of exactly one object.
-fn source_value(source: &Source, resources: &[Resource], names: &mut Names) -> Result<Node> {
+/// The value that a source names: of exactly one object; `None` where none is selected.
+fn source_value(source: &Source, resources: &[Resource], names: &mut Names) -> Result<Option<Node>> {
     let selector = &source.selector;
     let error = |message: String| BuildError::at(Class::Replacement, message, selector.node.get_ref());
     let named = names.positions(resources, Some(&*selector.name).filter(|name| !name.is_empty()));
     let named = named.into_iter().map(|at| &resources[at]);
     let mut selected = named.filter(|resource| resource.ids().any(|id| is_selected(id, selector)));
     let Some(object) = selected.next() else {
-        return Err(error(format!("the source selects nothing here: {}", described(selector))));
+        return Ok(None);
     };
     if let Some(other) = selected.next() {
         let message = format!("the source must select one object, {} and {} match", object.id, other.id);
@@ -110,7 +118,7 @@ fn source_value(source: &Source, resources: &[Resource], names: &mut Names) -> R
         error(format!("the source's fieldPath {field} doesn't fit {}: {reason}", object.id))
     })?;
     match found {
-        Some(value) if !nodes::is_empty(Some(value)) => refine(source, value),
+        Some(value) if !nodes::is_empty(Some(value)) => refine(source, value).map(Some),
         _ => {
             Err(error(format!("{} has no {field} to copy", object.id))
                 .related("the object", object.location()))

@@ -8,6 +8,8 @@ use super::file::Selector;
 use super::id::Gvk;
 use super::resource::Resource;
 use crate::lang::go::regexp::{GoRegexp, RegexpError};
+use crate::lang::text::suggest;
+use std::sync::Arc;
 
 /// One part of a selector: anything, or what matches the whole text.
 #[derive(Debug)]
@@ -16,6 +18,64 @@ enum Part {
     Text(Box<str>),
     Plain(Plain),
     Regexp(GoRegexp),
+}
+
+/// A selector in words: `HelmRelease app`, with whatever else it says.
+pub(super) fn described(selector: &Selector) -> String {
+    let kind = if selector.kind.is_empty() { "object" } else { &selector.kind };
+    let name = match (&*selector.namespace, &*selector.name) {
+        ("", "") => String::new(),
+        ("", name) => format!(" {name}"),
+        (namespace, "") => format!(" in namespace {namespace}"),
+        (namespace, name) => format!(" {namespace}/{name}"),
+    };
+    let api = match (&*selector.group, &*selector.version) {
+        ("", "") => String::new(),
+        ("", version) => format!(" of version {version}"),
+        (group, "") => format!(" of {group}"),
+        (group, version) => format!(" of {group}/{version}"),
+    };
+    let mut text = format!("{kind}{name}{api}");
+    for (what, said) in [("labels", &selector.labels), ("annotations", &selector.annotations)] {
+        if !said.is_empty() {
+            text.push_str(&format!(" with {what} {said}"));
+        }
+    }
+    text
+}
+
+/// How an object differs that a selector would select but for one of its parts.
+pub(super) fn near_miss(selector: &Selector, resources: &[Resource]) -> Option<String> {
+    let nothing: Arc<str> = "".into();
+    type Part = (&'static str, fn(&mut Selector) -> &mut Arc<str>, fn(&Resource) -> &str);
+    let parts: [Part; 5] = [
+        ("version", |selector| &mut selector.version, |resource| resource.id.gvk.version()),
+        ("group", |selector| &mut selector.group, |resource| resource.id.gvk.group()),
+        ("namespace", |selector| &mut selector.namespace, |resource| resource.id.effective_namespace()),
+        ("labels", |selector| &mut selector.labels, |_| "others"),
+        ("annotations", |selector| &mut selector.annotations, |_| "others"),
+    ];
+    for (what, part, of) in parts {
+        let mut wider = selector.clone();
+        let said = std::mem::replace(part(&mut wider), nothing.clone());
+        // Of a selector that says only this, everything else is no near miss.
+        if said.is_empty() || wider.kind.is_empty() && wider.name.is_empty() {
+            continue;
+        }
+        let compiled = Compiled::new(&wider).ok()?;
+        if let Some(resource) = resources.iter().find(|resource| compiled.selects(resource)) {
+            return Some(format!("the target says {what} {said}, {} has {}", resource.id, of(resource)));
+        }
+    }
+    let mut wider = selector.clone();
+    let said = std::mem::replace(&mut wider.name, nothing);
+    if said.is_empty() || wider.kind.is_empty() {
+        return None;
+    }
+    let compiled = Compiled::new(&wider).ok()?;
+    let names = resources.iter().filter(|resource| compiled.selects(resource)).map(|one| &*one.id.name);
+    let near = suggest(&said, names)?;
+    Some(format!("did you mean `{near}`?"))
 }
 
 /// Alternatives of nothing but letters, `.` and `.*`: most groups and names are

@@ -301,7 +301,7 @@ impl Builder<'_> {
         for Dropped { key, node, near } in &file.dropped {
             let (kind, location) = (WarningKind::DroppedField, node.get_ref().location());
             let message = format!("unknown field `{key}`");
-            self.record.warnings.push(Warning { kind, message, location, near: *near });
+            self.record.warnings.push(Warning { kind, message, location, near: near.map(Arc::from) });
         }
         Ok(file)
     }

@@ -436,10 +436,21 @@ fn note_type(value: &Value, text: &str, node: NodeRef<'_>, trail: &Trail<'_>, pr
 }
 
 /// The place of a part of a scalar's text: the part's own bytes where the
-/// scalar is written without escapes, else the whole scalar.
+/// scalar is written without escapes, or taken over from a file as it is, else the whole
+/// scalar.
 pub(crate) fn part_location(node: NodeRef<'_>, text: &str, part: std::ops::Range<usize>) -> Option<Location> {
     let whole = node.location()?;
-    let NodeRef::Source(source, token) = node else { return Some(whole) };
+    let NodeRef::Source(source, token) = node else {
+        let is_taken_over = (whole.end - whole.start) as usize == text.len();
+        return Some(match is_taken_over {
+            true => Location {
+                start: whole.start + part.start as u32,
+                end: whole.start + part.end as u32,
+                ..whole
+            },
+            false => whole,
+        });
+    };
     let token = source.document().tokens.get(token as usize)?;
     let (Some(wanted), Some(written)) =
         (text.get(part.clone()), source.stream.text.get(token.start as usize..token.end as usize))

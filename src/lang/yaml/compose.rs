@@ -103,6 +103,18 @@ impl<'t> Composer<'t> {
         std::mem::take(&mut self.document)
     }
 
+    /// Where the quoted scalar of several lines began that is to blame for what is refused
+    /// at `offset`: it has no end, or ends in that line.
+    pub(super) fn open_quote(&self, offset: usize) -> Option<u32> {
+        let before = |(start, _): &&(u32, Option<u32>)| (*start as usize) < offset;
+        let (start, end) = self.scanner.quotes.iter().rev().find(before)?;
+        let is_near = |end: u32| {
+            let between = self.text.get(end as usize..offset);
+            between.is_some_and(|text| !text.contains('\n'))
+        };
+        end.is_none_or(is_near).then_some(*start)
+    }
+
     /// Comments that no document took: those behind the last one.
     pub(super) fn rest_of_comments(&mut self) -> Vec<Comment> {
         self.scanner.comments.split_off(self.comments_taken)

@@ -27,6 +27,8 @@ pub struct SyntaxError {
     pub document: u32,
     /// How bad it is.
     pub kind: SyntaxErrorKind,
+    /// Where the quote opens that isn't closed where it is meant to be.
+    pub quote: Option<u32>,
 }
 
 /// Kinds of syntax errors.
@@ -54,7 +56,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
             end = control_character(text, start).unwrap_or(text.len());
         }
         let mut composer = Composer::new(text, start, end, NESTING_LIMIT);
-        let (message, offset, remains, resume) = loop {
+        let (message, offset, quote, remains, resume) = loop {
             match composer.next() {
                 Ok(Some(mut document)) => match go_compat::excessive_alias(&document) {
                     None => {
@@ -67,6 +69,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
                             offset,
                             document: documents.len() as u32,
                             kind: SyntaxErrorKind::RefusedByGo,
+                            quote: None,
                         });
                         documents.push(broken(document, offset));
                     }
@@ -83,7 +86,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
                     let remains = composer.remains();
                     let begin = if remains.explicit { remains.start as usize + 3 } else { start };
                     let resume = next_document(text, offset.max(begin));
-                    break (refusal.message, offset, remains, resume);
+                    break (refusal.message, offset, composer.open_quote(offset), remains, resume);
                 }
             }
         };
@@ -104,6 +107,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
             } else {
                 SyntaxErrorKind::Malformed
             },
+            quote,
         });
         documents.push(broken(remains, offset as u32));
         match resume {

@@ -112,6 +112,9 @@ pub(super) struct Scanner<'t> {
     pub(super) decoded: Vec<Box<str>>,
     /// Handles and suffixes of tags, handles and prefixes of %TAG.
     pub(super) names: Vec<(Box<str>, Box<str>)>,
+    /// Quoted scalars of several lines: where they begin and end; the last one may have
+    /// no end.
+    pub(super) quotes: Vec<(u32, Option<u32>)>,
 }
 
 impl<'t> Scanner<'t> {
@@ -134,6 +137,7 @@ impl<'t> Scanner<'t> {
             comments: Vec::new(),
             decoded: Vec::new(),
             names: Vec::new(),
+            quotes: Vec::new(),
         }
     }
 
@@ -712,11 +716,17 @@ impl<'t> Scanner<'t> {
         self.save_simple_key(out, column)?;
         self.simple_key_allowed = false;
         let start = self.pos;
-        let refusal = |(message, offset)| Refusal { message, offset };
-        let quoted = scalar::quoted(self.text, self.bytes, start, style).map_err(refusal)?;
+        let quoted = match scalar::quoted(self.text, self.bytes, start, style) {
+            Ok(quoted) => quoted,
+            Err((message, offset)) => {
+                self.quotes.push((start as u32, None));
+                return Err(Refusal { message, offset });
+            }
+        };
         self.pos = quoted.next;
         if let Some(line_start) = quoted.line_start {
             self.line_start = line_start;
+            self.quotes.push((start as u32, Some(quoted.end as u32)));
         }
         let extra = self.keep(quoted.value);
         self.push(out, Kind::Scalar(style), start, extra);

@@ -47,7 +47,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
                 "kustomize-controller drops it without a word: {} is built as if it were not there",
                 applied.id
             ))
-            .help(match warning.near {
+            .help(match &warning.near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "remove it, or correct its name: `kustomize build` refuses the file".to_owned(),
             })

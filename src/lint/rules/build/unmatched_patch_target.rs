@@ -3,7 +3,7 @@
 //! selects nothing is no error, a patch that names its object is one.
 
 use super::{Matter, failures, report_failure};
-use crate::build::kustomize::WarningKind;
+use crate::build::kustomize::{Warning, WarningKind};
 use crate::lang::yaml::{FilePath, Location};
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
@@ -27,34 +27,58 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         let view = ClusterView::new(context, cluster);
         for failed in failures(&view, Matter::UnmatchedPatch) {
             let help = "name an object of this build, or give the patch a target".to_owned();
-            report_failure(report, &view, &failed, help);
+            let finding = report_failure(report, &view, &failed, help);
+            finding.clusters.extend(cluster.name.clone());
         }
     }
     let all = || context.world.clusters.iter().flat_map(|cluster| &cluster.applied);
-    let mut unmatched: BTreeMap<(&FilePath, u32), (&Applied, &Location)> = BTreeMap::new();
+    let mut unmatched: BTreeMap<(&FilePath, u32), (&Applied, &Location, &Warning)> = BTreeMap::new();
     for applied in all() {
-        for location in unmatched_in(applied) {
-            unmatched.entry((&location.file, location.start)).or_insert((applied, location));
+        for (location, warning) in unmatched_in(applied) {
+            unmatched.entry((&location.file, location.start)).or_insert((applied, location, warning));
         }
     }
-    for (applied, location) in unmatched.into_values() {
+    // Targets of one file with one cause are one defect.
+    let mut told: BTreeMap<(&FilePath, &str), Vec<Location>> = BTreeMap::new();
+    let mut first: Vec<(&Applied, &Location, &Warning)> = Vec::new();
+    for (applied, location, warning) in unmatched.into_values() {
         // A patch is written for all builds that read it.
         let useless = all().filter(|other| reads(other, location)).all(|other| {
-            unmatched_in(other).any(|known| known.file == location.file && known.start == location.start)
+            unmatched_in(other).any(|(known, _)| known.file == location.file && known.start == location.start)
                 && is_whole(context, other)
         });
         if !useless {
             continue;
         }
-        let finding = report.report(location.clone(), "the target of this patch selects nothing");
+        let places = warning.near.as_deref().map(|near| told.entry((&location.file, near)).or_default());
+        match places {
+            Some(places) if !places.is_empty() => places.push(location.clone()),
+            places => {
+                places.into_iter().for_each(|places| places.push(location.clone()));
+                first.push((applied, location, warning));
+            }
+        }
+    }
+    for (applied, location, warning) in first {
+        let what = format!("this patch's target selects nothing: {}", warning.message);
+        let finding = report.report(location.clone(), what);
         finding
             .level(Level::Warning)
             .why(match kinds::is_kustomization(&applied.id) {
                 true => format!("{} applies no such object, so the patch changes nothing", applied.id),
-                false => format!("the build of {} has no such object", applied.path),
+                false => {
+                    format!("the build of {} has no such object, so the patch changes nothing", applied.path)
+                }
             })
-            .help("correct the target, or remove the patch")
+            .help(match warning.near.as_deref() {
+                Some(near) => near.to_owned(),
+                None => "correct the target, or remove the patch".to_owned(),
+            })
             .field("", "unmatched target");
+        let near = warning.near.as_deref().and_then(|near| told.get(&(&location.file, near)));
+        for place in near.into_iter().flatten().skip(1) {
+            finding.related("the same here", place.clone());
+        }
         if kinds::is_kustomization(&applied.id) {
             finding.object(&applied.id);
             finding.clusters = context
@@ -69,13 +93,13 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
 }
 
 /// The targets that select nothing in a build.
-fn unmatched_in(applied: &Applied) -> impl Iterator<Item = &Location> {
+fn unmatched_in(applied: &Applied) -> impl Iterator<Item = (&Location, &Warning)> {
     applied
         .outcome
         .warnings()
         .iter()
         .filter(|warning| warning.kind == WarningKind::UnmatchedPatchTarget)
-        .filter_map(|warning| warning.location.as_ref())
+        .filter_map(|warning| Some((warning.location.as_ref()?, warning)))
 }
 
 /// Whether a build reads the text at a place.

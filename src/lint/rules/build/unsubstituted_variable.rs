@@ -61,6 +61,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 if !known && !names {
                     continue;
                 }
+                if is_in_comment(text, expression.range.start) {
+                    continue;
+                }
                 let Some(location) = part_location(node, text, expression.range.clone()) else { continue };
                 let what = format!("${{{}}} is not substituted", expression.name);
                 let finding = report.report(location, title(&object.id, &what));
@@ -135,4 +138,10 @@ fn visit<'a>(
     {
         found(node, &text, &at.pointer());
     }
+}
+
+/// Whether a place of a text of several lines lies in a line that a program skips.
+fn is_in_comment(text: &str, at: usize) -> bool {
+    let line = text[..at].rsplit_once('\n').map_or(&text[..at], |(_, line)| line).trim_start();
+    text.contains('\n') && ["#", "//", "--", ";"].iter().any(|mark| line.starts_with(mark))
 }

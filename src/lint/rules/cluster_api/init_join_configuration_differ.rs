@@ -43,12 +43,18 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let Some(location) = place_in(view, &present) else { return };
     let more = if paths.len() > 1 { format!(" and {} more", paths.len() - 1) } else { String::new() };
     report
-        .report(location, title(view.id, "initConfiguration and joinConfiguration differ"))
+        .report(
+            location,
+            title(view.id, &format!("initConfiguration and joinConfiguration differ in {shown}{more}")),
+        )
         .why(
             "the first Machine is set up by init, the others and every replacement by join: it is \
              configured otherwise than they are",
         )
-        .label(format!("they differ in {shown}{more}"))
+        .label(format!(
+            "they differ in {}",
+            paths.iter().map(|path| shared_name(path)).collect::<Vec<_>>().join(", ")
+        ))
         .help("state the same in both; KubeadmControlPlane decides about rollouts by this")
         .object(view.id)
         .field(pointer, paths.join(","));

@@ -90,17 +90,25 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .as_ref()
                 .and_then(|place| users.get(place))
                 .is_some_and(|users| users.len() > 1);
+            let all = source.name.known() == Some("*");
+            let elsewhere = if all { namespaces(scene, alert, source) } else { BTreeSet::new() };
+            // Of a kind that nothing has, nothing is lost.
+            let lost = if all { !shared && !elsewhere.is_empty() } else { true };
+            let name = if all { String::new() } else { format!(" `{}`", source.name.display()) };
+            let help = match all {
+                true => help_for_all(&elsewhere),
+                false => help(scene, alert, std::slice::from_ref(source)),
+            };
             report
                 .report(location, title(item.id, &format!("eventSources[{index}] matches no object")))
-                .level(if shared && source.name.known() == Some("*") { Level::Info } else { Level::Warning })
+                .level(if lost { Level::Warning } else { Level::Info })
                 .why(format!(
-                    "{} has no {} `{}` in namespace {}",
+                    "{} has no {}{name} in namespace {}",
                     view.cluster.label(),
                     source.kind.display(),
-                    source.name.display(),
                     source.namespace_in(&alert.namespace).display()
                 ))
-                .help(help(scene, alert, std::slice::from_ref(source)))
+                .help(help)
                 .object(item.id)
                 .field(format!("/spec/eventSources/{index}"), source.name.display());
         }
@@ -139,6 +147,28 @@ fn is_known(view: &ClusterView<'_>, kind: &str, namespace: &str, name: &str) -> 
     };
     view.cluster.generated.iter().any(|(id, _)| is_it(id))
         || name != "*" && view.members().any(|(_, object)| is_it(&object.id))
+}
+
+/// The namespaces that have objects of a source's kind.
+fn namespaces<'s>(scene: &'s Scene<'_>, alert: &Alert, source: &EventSource) -> BTreeSet<&'s str> {
+    let is_meant = |at: usize| {
+        let anywhere = EventSource { namespace: scene.emitters[at].namespace().into(), ..source.clone() };
+        scene.source_selects(alert, &anywhere, at) == Known::Value(true)
+    };
+    let found = scene.candidates(source).into_iter().filter(|at| is_meant(*at));
+    found.map(|at| scene.emitters[at].namespace()).collect()
+}
+
+/// A source is about one namespace: whoever writes `*` may mean all.
+fn help_for_all(namespaces: &BTreeSet<&str>) -> String {
+    let mut names = namespaces.iter();
+    match (names.next(), names.len()) {
+        (None, _) => "remove it until there is one".to_owned(),
+        (Some(first), 0) => format!("write `namespace: {first}`: a source is about one namespace"),
+        (Some(first), more) => format!(
+            "write a source for each namespace, `namespace: {first}` and {more} more: each is about one"
+        ),
+    }
 }
 
 /// Where objects of a wanted kind and name are.

@@ -63,6 +63,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             }
         }
     }
+    no_map(view, report);
     let data: &[&str] = match (view.id.group(), &*view.id.kind) {
         ("", "ConfigMap") => &["data", "binaryData"],
         ("", "Secret") => &["data", "stringData"],
@@ -92,6 +93,23 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             }
         }
     }
+}
+
+/// Labels that are no map at all: `SetOwnerLabels` reads them as little as those with a
+/// value that is no string.
+fn no_map(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
+    let Some(value) = view.node.at("/metadata/labels") else { return };
+    if value.is_map() || value.is_null() || value.is_unknown() || is_substituted(value) {
+        return;
+    }
+    let Some(location) = value.location() else { return };
+    let kind = if value.is_seq() { "a list" } else { "a single value" };
+    report
+        .report(location, title(view.id, "", "labels", &format!(" is {kind}, not a map")))
+        .why("kustomize-controller reads no label of it and writes its own two only: the object is applied without labels")
+        .help("write `key: value` lines")
+        .object(view.id)
+        .field("/metadata/labels", kind);
 }
 
 /// What the value is when it is surely no string after a build. Null deletes a

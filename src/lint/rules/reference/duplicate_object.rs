@@ -5,7 +5,7 @@
 
 use super::listed;
 use crate::lang::text::counted;
-use crate::lang::yaml::{Known, NodeRef, pointer_join};
+use crate::lang::yaml::{Known, Location, Node, NodeRef, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::world::{Applied, Effective};
@@ -41,8 +41,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
     let mut several: Vec<_> = by_identity.into_iter().filter(|(_, list)| list.len() > 1).collect();
     several.sort_unstable_by_key(|(key, _)| *key);
+    let own: Vec<AppliesItself<'_>> =
+        several.iter().filter_map(|(_, list)| AppliesItself::of(list)).collect();
+    let mut below: Vec<usize> = vec![0; own.len()];
     for (_, list) in &several {
         if list.iter().any(|(_, object)| left_alone(object)) {
+            continue;
+        }
+        if let Some(cause) = own.iter().position(|cause| cause.explains(list)) {
+            below[cause] += 1;
             continue;
         }
         let (first_by, first) = list[0];
@@ -55,28 +62,33 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let Some((_, last)) = appliers.get(1..).and_then(<[_]>::last) else { continue };
         let Some(location) = last.node.get_ref().location_at("/metadata/name") else { continue };
-        let mut differences = Vec::new();
+        let foreign = foreign_namespace(&appliers);
+        let mut differences = Differences::default();
         for (by, object) in &appliers[1..] {
             let common = [first_by, by].map(|by| by.node.get_ref().at("/spec/commonMetadata"));
             differ(first.node.get_ref(), object.node.get_ref(), "", &common, &mut differences);
         }
-        differences.sort();
-        differences.dedup();
+        let (weight, differences) = differences.told();
         let prunes =
             |by: &&Applied| by.node.get_ref().at("/spec/prune").and_then(NodeRef::as_bool) == Some(true);
         let pruned = appliers.iter().filter(|(by, _)| prunes(by)).count();
         let namespace = &*first.id.kind == "Namespace" && first.id.group().is_empty();
-        let level = match differences.is_empty() {
-            false if !namespace && pruned == appliers.len() => Level::Error,
-            false if !namespace => Level::Warning,
+        let level = match weight {
+            Weight::Content if !namespace && pruned == appliers.len() => Level::Error,
+            Weight::Content | Weight::Metadata if !namespace => Level::Warning,
             _ => Level::Info,
         };
         let names: Vec<String> = appliers.iter().map(|(by, _)| by.id.name.to_string()).collect();
+        let help = match &foreign {
+            Some(_) => "correct this namespace, or apply it from one Kustomization only",
+            None => "apply it from one Kustomization only",
+        };
+        let location = foreign.unwrap_or(location);
         let finding = report.report(location, format!("{}: applied by {}", first.id, listed(&names)));
         finding
             .level(level)
             .why(format!("{}{}", disagreement(&differences), pruning(pruned)))
-            .help("apply it from one Kustomization only")
+            .help(help)
             .object(&first.id)
             .field("/metadata/name", names.join(" "));
         for (by, object) in &appliers {
@@ -84,6 +96,120 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 finding.related(format!("applied by {}", by.id.name), place);
             }
         }
+    }
+    for (cause, count) in own.iter().zip(below) {
+        if count > 0 {
+            cause.report(count, report);
+        }
+    }
+}
+
+/// A Kustomization whose `spec.path` holds the file that defines it, while another one
+/// applies that file too: everything that both find there is applied twice.
+struct AppliesItself<'a> {
+    applied: &'a Applied,
+    by: BTreeSet<&'a ObjectId>,
+}
+
+impl<'a> AppliesItself<'a> {
+    fn of(list: &[(&'a Applied, &'a Effective)]) -> Option<AppliesItself<'a>> {
+        let (_, object) = list.first()?;
+        let (applied, _) = list.iter().find(|(by, _)| by.id == object.id && by.parent.is_some())?;
+        let by: BTreeSet<&ObjectId> = list.iter().map(|(by, _)| &by.id).collect();
+        (by.len() > 1).then_some(AppliesItself { applied, by })
+    }
+
+    /// Whether that is why an object is applied several times.
+    fn explains(&self, list: &[(&Applied, &Effective)]) -> bool {
+        list.iter().any(|(by, _)| by.id == self.applied.id)
+            && list.iter().all(|(by, _)| self.by.contains(&by.id))
+    }
+
+    fn report(&self, others: usize, report: &mut Reporter<'_>) {
+        let node = self.applied.node.get_ref();
+        let Some(location) = node.location_at("/spec/path").or_else(|| node.location()) else { return };
+        let others: String = match others {
+            0 | 1 => String::new(),
+            count => format!(" with {}", counted(count - 1, "object")),
+        };
+        let names: Vec<String> =
+            self.by.iter().filter(|by| **by != &self.applied.id).map(|by| by.name.to_string()).collect();
+        let finding = report.report(location, format!("{}: spec.path holds its own file", self.applied.id));
+        finding
+            .level(Level::Info)
+            .why(format!(
+                "{} applies it{others}, and so does it itself: when the one that applied something last drops it, it is deleted, until the other one applies it again",
+                listed(&names)
+            ))
+            .help("move the file out of spec.path, or leave it out there by a kustomization.yaml")
+            .object(&self.applied.id)
+            .field("/spec/path", self.applied.path.as_str());
+        if let Some(place) = node.location_at("/metadata/name") {
+            finding.related("its own file", place);
+        }
+    }
+}
+
+/// The `namespace` that alone brings an object to where another one is: one that a
+/// kustomization or `targetNamespace` sets, and that of several such the one which stands
+/// elsewhere than in a directory of that name.
+fn foreign_namespace(appliers: &[(&Applied, &Effective)]) -> Option<Location> {
+    let mut places: Vec<Location> = appliers
+        .iter()
+        .filter_map(|(_, object)| {
+            let node = object.node.get_ref();
+            let (own, place) =
+                (node.location_at("/metadata/name")?, node.location_at("/metadata/namespace")?);
+            (own.file != place.file).then_some(place)
+        })
+        .collect();
+    places.dedup_by(|a, b| a.file == b.file && a.start == b.start);
+    if places.len() == appliers.len() {
+        let namespace = appliers.first()?.1.id.namespace.clone()?;
+        let count = places.len();
+        places.retain(|place| !place.file.shown().split('/').any(|segment| *segment == *namespace));
+        if places.len() == count {
+            return None;
+        }
+    }
+    let [place] = places.as_slice() else { return None };
+    Some(place.clone())
+}
+
+/// How much a difference weighs.
+#[derive(Clone, Copy)]
+enum Weight {
+    Nothing,
+    /// Labels and annotations alone.
+    Metadata,
+    Content,
+}
+
+/// Pointers at which objects differ.
+#[derive(Default)]
+struct Differences {
+    /// By their own texts.
+    own: Vec<String>,
+    /// By labels and annotations that `commonMetadata` of one of the appliers sets.
+    common: Vec<String>,
+}
+
+impl Differences {
+    /// What they weigh, and all of them in order.
+    fn told(self) -> (Weight, Vec<String>) {
+        let is_metadata = |pointer: &String| {
+            ["/metadata/labels", "/metadata/annotations"].iter().any(|start| pointer.starts_with(start))
+        };
+        let weight = match (self.own.is_empty(), self.own.iter().all(is_metadata)) {
+            (true, _) => Weight::Nothing,
+            (false, true) => Weight::Metadata,
+            (false, false) => Weight::Content,
+        };
+        let mut all = self.own;
+        all.extend(self.common);
+        all.sort();
+        all.dedup();
+        (weight, all)
     }
 }
 
@@ -115,14 +241,14 @@ fn pruning(pruned: usize) -> &'static str {
     }
 }
 
-/// Pointers at which two objects are known to differ, other than labels and
-/// annotations that `commonMetadata` of one of the appliers sets.
+/// Pointers at which two objects are known to differ; labels and annotations that
+/// `commonMetadata` of one of the appliers sets are apart.
 fn differ(
     one: NodeRef<'_>,
     other: NodeRef<'_>,
     pointer: &str,
     common: &[Option<NodeRef<'_>>; 2],
-    found: &mut Vec<String>,
+    found: &mut Differences,
 ) {
     if one.is_map() && other.is_map() {
         let ignored = match pointer {
@@ -137,27 +263,28 @@ fn differ(
             common.iter().flatten().any(has)
         };
         // The maps themselves may be there because of what is common.
-        let only_common = |key: &str, node: NodeRef<'_>| {
-            pointer == "/metadata"
-                && matches!(key, "labels" | "annotations")
-                && node.entries().all(|entry| {
-                    common
-                        .iter()
-                        .flatten()
-                        .any(|metadata| metadata.get(key).is_some_and(|map| map.get(&entry.key).is_some()))
-                })
-        };
-        for entry in one.entries().filter(|entry| !is_common(&entry.key)) {
+        let metadata = |key: &str| pointer == "/metadata" && matches!(key, "labels" | "annotations");
+        let nothing = Node::empty_map(None);
+        for entry in one.entries() {
             let place = pointer_join(pointer, &entry.key);
             match other.get(&entry.key) {
+                Some(twin) if is_common(&entry.key) => {
+                    if entry.value.same_value(twin) == Known::Value(false) {
+                        found.common.push(place);
+                    }
+                }
                 Some(twin) => differ(entry.value, twin, &place, common, found),
-                None if only_common(&entry.key, entry.value) => {}
-                None => found.push(place),
+                None if metadata(&entry.key) => differ(entry.value, nothing.get_ref(), &place, common, found),
+                None if is_common(&entry.key) => found.common.push(place),
+                None => found.own.push(place),
             }
         }
-        for entry in other.entries().filter(|entry| !is_common(&entry.key)) {
-            if one.get(&entry.key).is_none() && !only_common(&entry.key, entry.value) {
-                found.push(pointer_join(pointer, &entry.key));
+        for entry in other.entries().filter(|entry| one.get(&entry.key).is_none()) {
+            let place = pointer_join(pointer, &entry.key);
+            match (metadata(&entry.key), is_common(&entry.key)) {
+                (true, _) => differ(nothing.get_ref(), entry.value, &place, common, found),
+                (_, true) => found.common.push(place),
+                _ => found.own.push(place),
             }
         }
     } else if one.is_seq() && other.is_seq() && one.items().count() == other.items().count() {
@@ -165,7 +292,7 @@ fn differ(
             differ(one, other, &pointer_join(pointer, &index.to_string()), common, found);
         }
     } else if one.same_value(other) == Known::Value(false) {
-        found.push(pointer.to_owned());
+        found.own.push(pointer.to_owned());
     }
 }
 

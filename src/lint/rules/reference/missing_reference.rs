@@ -181,7 +181,9 @@ fn why(reference: &Reference<'_>, id: &ObjectId, wanted: &str) -> String {
         Role::Values => "the release fails until it exists".to_owned(),
         Role::Credentials => "the controller can't authenticate or verify without it".to_owned(),
         Role::Image => "no tags are ever seen".to_owned(),
-        Role::Receiver => "a webhook call reconciles nothing".to_owned(),
+        Role::Receiver => {
+            "a webhook call answers 500; its other resources are reconciled all the same".to_owned()
+        }
         Role::ResourceSetDependency => "the ResourceSet is never built".to_owned(),
         Role::Inputs => "the ResourceSet has no inputs".to_owned(),
         Role::ServiceAccount | Role::KubeConfig => "the reconciliation fails".to_owned(),

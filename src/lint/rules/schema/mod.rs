@@ -52,10 +52,11 @@ fn is_told_elsewhere(view: &ObjectView<'_>, pointer: &str) -> bool {
     // Values of labels, annotations and data: `non-string-metadata-value`.
     let data = matches!((view.id.group(), &*view.id.kind), ("", "ConfigMap" | "Secret"))
         && ["/data/", "/stringData/", "/binaryData/"].iter().any(|start| pointer.starts_with(start));
-    data || view
-        .metadata()
-        .iter()
-        .any(|map| pointer.strip_prefix(&*map.pointer).is_some_and(|rest| rest.starts_with('/')))
+    data || pointer == "/metadata/labels"
+        || view
+            .metadata()
+            .iter()
+            .any(|map| pointer.strip_prefix(&*map.pointer).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// The faults of an object that this group has to tell.

@@ -35,12 +35,10 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     for error in &stream.errors {
         let is_object = broken.is_some() || looks_like_an_object(stream, error.document);
         let end = stream.text[error.offset as usize..].chars().next().map_or(0, char::len_utf8);
-        let location = Location {
-            file: view.file.name(),
-            start: error.offset,
-            end: error.offset + end as u32,
-            via: Vec::new(),
-        };
+        let place = |start: u32, end: u32| Location { file: view.file.name(), start, end, via: Vec::new() };
+        let refused = place(error.offset, error.offset + end as u32);
+        let quote = error.quote.map(|quote| place(quote, quote + 1));
+        let location = quote.clone().unwrap_or_else(|| refused.clone());
         let number = error.document + 1;
         // YAML that Go alone refuses is fine for other tools.
         if !is_object && error.kind != SyntaxErrorKind::Malformed {
@@ -74,12 +72,21 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
             }
             _ => why.to_owned(),
         };
-        report
-            .report(location, title)
+        let (title, help) = match &quote {
+            Some(_) => {
+                (format!("{title}: a quote isn't closed"), "close the quote; later documents were still read")
+            }
+            None => (title, help),
+        };
+        let finding = report.report(location, title);
+        if quote.is_some() {
+            finding.related(format!("read on to here: {}", error.message), refused);
+        }
+        finding
             .level(if is_object { Level::Error } else { Level::Warning })
             .why(why)
             .help(help)
-            .label(error.message.clone())
+            .label(if quote.is_some() { "it opens here".to_owned() } else { error.message.clone() })
             .field(format!("/{}", error.document), error.message.clone());
     }
 }

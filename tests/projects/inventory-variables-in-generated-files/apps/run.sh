@@ -1,0 +1,3 @@
+#!/bin/sh
+echo start
+exec "${TARGET}" # warning: [undefined-substitution]
