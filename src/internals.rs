@@ -80,6 +80,13 @@ pub mod schema {
     }
 }
 pub mod build {
+    pub mod helm {
+        pub use crate::build::helm::{
+            Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook, Kind,
+            KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release, RenderError, Rendered,
+            Request, Style, Value, Warning, coalesced, merge_maps, render, set, values_of,
+        };
+    }
     pub mod kustomize {
         pub use crate::build::kustomize::{
             Build, BuildError, FILE_NAMES, LoadRestriction, Memo, Options, build,
@@ -95,6 +102,13 @@ pub mod build {
 pub mod world {
     pub use crate::world::{Applied, ApplyTarget, Cluster, Effective, Outcome, World};
     pub mod build {
+        pub mod helm {
+            pub use crate::build::helm::{
+                Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook,
+                Kind, KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release, RenderError,
+                Rendered, Request, Style, Value, Warning, coalesced, merge_maps, render, set, values_of,
+            };
+        }
         pub use crate::world::build::{FluxBuild, Memo, build};
     }
 }

@@ -1,4 +1,5 @@
-//! Files to objects: kustomizations, and the variables of Flux in what they build.
+//! Files to objects: kustomizations, the variables of Flux in what they build, and charts.
 
+pub(crate) mod helm;
 pub(crate) mod kustomize;
 pub(crate) mod substitute;

@@ -423,7 +423,9 @@ impl Snapshot {
     fn holder(&self, file: &File) -> &Snapshot {
         match file.tree {
             Tree::Root => self,
-            Tree::Outside => self.beside().find(|tree| tree.file(&file.path).is_some()).unwrap_or(self),
+            Tree::Outside | Tree::Chart => {
+                self.beside().find(|tree| tree.file(&file.path).is_some()).unwrap_or(self)
+            }
         }
     }
 

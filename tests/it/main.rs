@@ -16,6 +16,7 @@ mod action;
 mod advice;
 mod architecture;
 mod baseline;
+mod chart_cases;
 mod cli;
 mod cluster_api;
 mod cluster_api_commands;

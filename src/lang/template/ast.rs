@@ -22,7 +22,8 @@ impl Span {
         self.start == self.end
     }
 
-    pub(super) fn range(self) -> Range<usize> {
+    /// As a range of bytes.
+    pub(crate) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 

@@ -25,6 +25,8 @@ pub struct Run {
     pub limits: Limits,
     /// What opens and closes an action, if not `{{` and `}}`.
     pub delimiters: Option<(String, String)>,
+    /// Functions that this version of Helm does not know yet.
+    pub without: &'static [&'static str],
 }
 
 /// Why a template did not run to its end.
@@ -36,6 +38,21 @@ pub struct Failure {
     pub is_execution: bool,
     /// The bound that was met: then it is the engine that gave up, not the template.
     pub bound: Option<Bound>,
+}
+
+impl Val {
+    /// The value of a key, where this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<Val> {
+        match &self.kind {
+            Kind::Map(map) => map.get(key.as_bytes()),
+            _ => None,
+        }
+    }
+
+    /// Whether this is a map.
+    pub fn is_map(&self) -> bool {
+        matches!(self.kind, Kind::Map(_))
+    }
 }
 
 /// What a template wrote.
@@ -68,6 +85,7 @@ pub struct Part {
 pub struct Engine {
     execution: Execution,
     delimiters: Delimiters,
+    without: &'static [&'static str],
     templates: FxHashMap<Rc<str>, Template>,
 }
 
@@ -101,7 +119,7 @@ impl Engine {
             under: CondId::default(),
             depth: 0,
         };
-        Engine { execution, delimiters, templates: FxHashMap::default() }
+        Engine { execution, delimiters, without: run.without, templates: FxHashMap::default() }
     }
 
     /// Adds a text and what it defines. Of two templates of one name the later one
@@ -109,7 +127,8 @@ impl Engine {
     /// tells it; then nothing of it is added.
     pub fn add(&mut self, name: &str, text: &str) -> Vec<ParseError> {
         let index = self.execution.sources.len() as u32;
-        let is_function = |name: &str| functions::find(name).is_some();
+        let without = self.without;
+        let is_function = |name: &str| functions::find(name).is_some() && !without.contains(&name);
         let parsed = parse(name, text, &self.delimiters, &is_function);
         let base = self.execution.cx.trace.add_source(index, &parsed.source.spans);
         self.execution.sources.push(parsed.source.clone());
@@ -286,6 +305,56 @@ impl Data<'_> {
             map.insert(key.as_bytes(), own, val);
         }
         Val::map(map).with(set)
+    }
+
+    /// A map, of keys that are borrowed.
+    pub fn entries<'k>(
+        &mut self,
+        entries: impl Iterator<Item = (&'k str, Val)>,
+        origin: Option<OriginId>,
+    ) -> Val {
+        let set = self.set(origin);
+        let map = Map::new(MapType::Any);
+        for (key, val) in entries {
+            let own = super::flow::of(&mut self.cx.trace, &val);
+            map.insert(key.as_bytes(), own, val);
+        }
+        Val::map(map).with(set)
+    }
+
+    /// A map of texts, or one that was never made.
+    pub fn texts(&mut self, entries: Option<Vec<(String, Val)>>) -> Val {
+        let is_nil = entries.is_none();
+        match self.map_of(MapType::Strings, entries.unwrap_or_default(), None).kind {
+            Kind::Map(map) => Val::map(Map { is_nil, ..map }),
+            kind => Val::new(kind, SetId::NONE),
+        }
+    }
+
+    /// Sets a key of a map that is shared.
+    pub fn set_key(&mut self, map: &Val, key: &str, val: Val) {
+        if let Kind::Map(map) = &map.kind {
+            let own = super::flow::of(&mut self.cx.trace, &val);
+            map.insert(key.as_bytes(), own, val);
+        }
+    }
+
+    /// A text of which parts are unknown: those that are `None`.
+    pub fn holes(&mut self, parts: &[Option<&str>], origin: Option<OriginId>) -> Val {
+        let set = self.set(origin);
+        let mut out = super::rope::Builder::default();
+        for part in parts {
+            let (text, from) = match part {
+                Some(text) => (*text, set),
+                None => {
+                    let hole = self.cx.trace.unknown("a part of the text".to_owned());
+                    ("unknown", self.cx.trace.union(set, hole))
+                }
+            };
+            let prov = self.cx.trace.plain(from);
+            out.push(text.as_bytes(), prov);
+        }
+        Val::text(out.finish())
     }
 
     /// Files by name.

@@ -32,9 +32,7 @@ pub fn execution_error(file: &str, failure: &Failure) -> String {
     let (Some(location), Some(rest)) = (location, rest) else {
         return format!("execution error in ({file}): {message}");
     };
-    if let Some((_, warned)) = rest.split_once("HELM_ERR_START")
-        && let Some((warned, _)) = warned.rsplit_once("HELM_ERR_END")
-    {
+    if let Some(warned) = warned(rest) {
         return format!("execution error at ({location}): {warned}");
     }
     let mut levels: Vec<Level<'_>> = Vec::new();
@@ -48,6 +46,29 @@ pub fn execution_error(file: &str, failure: &Failure) -> String {
     }
     let told: String = levels.iter().map(Level::told).collect();
     told.trim().to_owned()
+}
+
+/// Helm 3's words for a template that failed: all in one line.
+pub(crate) fn execution_error_in_a_line(file: &str, failure: &Failure) -> String {
+    let message = failure.chain.first().map(String::as_str).unwrap_or_default();
+    if !failure.is_execution {
+        return message.to_owned();
+    }
+    let mut tokens = message.splitn(3, ": ");
+    let (_, location, rest) = (tokens.next(), tokens.next(), tokens.next());
+    let (Some(location), Some(rest)) = (location, rest) else {
+        return format!("execution error in ({file}): {message}");
+    };
+    match warned(rest) {
+        Some(warned) => format!("execution error at ({location}): {warned}"),
+        None => message.to_owned(),
+    }
+}
+
+/// What `fail` or `required` say.
+fn warned(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once("HELM_ERR_START")?;
+    Some(rest.rsplit_once("HELM_ERR_END")?.0)
 }
 
 /// One error of a chain, taken apart.

@@ -141,7 +141,7 @@ pub(super) fn complex(real: f64, imaginary: f64) -> String {
 
 /// A float by `%v`: `strconv.FormatFloat` of the shortest digits, with exponents from
 /// a million on.
-pub(super) fn float_v(value: f64) -> String {
+pub(crate) fn float_v(value: f64) -> String {
     float_shortest(value, 6)
 }
 

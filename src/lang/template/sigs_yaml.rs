@@ -7,7 +7,12 @@ use std::sync::Arc;
 /// The first document of a text with the types of JSON, or nothing where the text has
 /// none.
 pub fn document(text: &str) -> Result<Option<Node>, String> {
-    let stream = Arc::new(Stream::parse(text));
+    read(Arc::new(Stream::parse(text)), FilePath::in_root(""))
+}
+
+/// As [`document`], of a text that is parsed already, at its place.
+pub(crate) fn read(stream: Arc<Stream>, file: FilePath) -> Result<Option<Node>, String> {
+    let text = &*stream.text;
     let failed = |message: String| format!("error converting YAML to JSON: {message}");
     if let Some(error) = stream.errors.iter().find(|error| error.document == 0) {
         return Err(failed(syntax_error(text, error)));
@@ -15,8 +20,7 @@ pub fn document(text: &str) -> Result<Option<Node>, String> {
     if stream.documents.first().is_none_or(|document| document.tokens.is_empty()) {
         return Ok(None);
     }
-    let source =
-        Arc::new(Source { file: FilePath::in_root(""), stream, index: 0, embed: None, via: Vec::new() });
+    let source = Arc::new(Source { file, stream: stream.clone(), index: 0, embed: None, via: Vec::new() });
     decode(&source, Reader::V2)
         .map(Some)
         .map_err(|refusal| failed(refused(&source, &refusal.message, refusal.offset)))
@@ -32,7 +36,10 @@ fn syntax_error(text: &str, error: &SyntaxError) -> String {
     if at == text.len() && !before.is_empty() && !before.ends_with(b"\n") {
         line += 1;
     }
-    let message = &error.message;
+    let message = match &*error.message {
+        "unknown anchor referenced" => &format!("unknown anchor '{}' referenced", anchor_at(text, at)),
+        _ => &error.message,
+    };
     let by_parser = message.starts_with("did not find expected")
         && !message.contains("whitespace")
         && !message.contains("hexdecimal")
@@ -42,6 +49,13 @@ fn syntax_error(text: &str, error: &SyntaxError) -> String {
     }
     let anchor = message.starts_with("unknown anchor") || message.starts_with("anchor ");
     if line == 0 || anchor { format!("yaml: {message}") } else { format!("yaml: line {line}: {message}") }
+}
+
+/// The name of the alias that stands at a place.
+fn anchor_at(text: &str, at: usize) -> &str {
+    let rest = text.get(at..).unwrap_or_default().trim_start_matches('*');
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).unwrap_or(rest.len());
+    &rest[..end]
 }
 
 /// What is no key of JSON, as Go prints it; any other refusal as it is.

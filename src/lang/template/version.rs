@@ -6,13 +6,19 @@ use std::sync::OnceLock;
 
 /// A version. Build metadata does not take part in comparisons.
 #[derive(Clone, Debug)]
-pub(super) struct Version {
-    pub(super) major: u64,
-    pub(super) minor: u64,
-    pub(super) patch: u64,
-    pub(super) pre: String,
-    pub(super) metadata: String,
-    pub(super) original: String,
+pub(crate) struct Version {
+    /// The first number.
+    pub(crate) major: u64,
+    /// The second number.
+    pub(crate) minor: u64,
+    /// The third number.
+    pub(crate) patch: u64,
+    /// What stands behind `-`.
+    pub(crate) pre: String,
+    /// What stands behind `+`.
+    pub(crate) metadata: String,
+    /// As it was written.
+    pub(crate) original: String,
 }
 
 const VERSION: &str = r"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?(-([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?";
@@ -44,7 +50,7 @@ fn patterns() -> &'static Patterns {
 
 impl Version {
     /// Reads a version, partial ones and a leading `v` included.
-    pub(super) fn parse(text: &str) -> Result<Version, String> {
+    pub(crate) fn parse(text: &str) -> Result<Version, String> {
         let found = patterns().version.as_ref().and_then(|pattern| pattern.captures(text));
         let Some(found) = found else {
             return Err("invalid semantic version".to_owned());
@@ -75,14 +81,15 @@ impl Version {
         Ok(version)
     }
 
-    pub(super) fn compare(&self, other: &Version) -> Ordering {
+    /// By precedence.
+    pub(crate) fn compare(&self, other: &Version) -> Ordering {
         (self.major, self.minor, self.patch)
             .cmp(&(other.major, other.minor, other.patch))
             .then_with(|| compare_pre(&self.pre, &other.pre))
     }
 
     /// In full.
-    pub(super) fn full(&self) -> String {
+    pub(crate) fn full(&self) -> String {
         let mut out = format!("{}.{}.{}", self.major, self.minor, self.patch);
         if !self.pre.is_empty() {
             out.push('-');
@@ -131,12 +138,13 @@ struct Constraint {
 }
 
 /// Alternatives of constraints that hold together.
-pub(super) struct Constraints {
+pub(crate) struct Constraints {
     groups: Vec<(Vec<Constraint>, bool)>,
 }
 
 impl Constraints {
-    pub(super) fn parse(text: &str) -> Result<Constraints, String> {
+    /// Reads a constraint.
+    pub(crate) fn parse(text: &str) -> Result<Constraints, String> {
         let patterns = patterns();
         let (Some(range), Some(valid), Some(find)) = (&patterns.range, &patterns.valid, &patterns.find)
         else {
@@ -162,7 +170,8 @@ impl Constraints {
         Ok(Constraints { groups })
     }
 
-    pub(super) fn check(&self, version: &Version) -> bool {
+    /// Whether a version lies in one of the alternatives.
+    pub(crate) fn check(&self, version: &Version) -> bool {
         self.groups.iter().any(|(constraints, with_pre)| {
             (version.pre.is_empty() || *with_pre)
                 && constraints.iter().all(|constraint| constraint.check(version))

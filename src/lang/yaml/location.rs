@@ -11,6 +11,8 @@ pub enum Tree {
     /// What lies outside of it: other repositories of a fleet, and what git leaves out
     /// of the work tree.
     Outside,
+    /// A packed chart: the first part of a path is its `name@version`.
+    Chart,
 }
 
 /// A file: the tree that holds it, and its path as seen from the root. Two trees may

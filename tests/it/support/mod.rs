@@ -1,6 +1,7 @@
 //! What the tests share.
 
 pub(crate) mod attack;
+pub(crate) mod charts;
 pub(crate) mod corpus;
 pub(crate) mod editor;
 pub(crate) mod fleet;

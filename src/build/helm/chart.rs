@@ -1,0 +1,107 @@
+//! A chart as it is loaded.
+
+use super::error::{Refusal, RenderError};
+use super::line::HelmLine;
+use super::metadata::Metadata;
+use super::value::Value;
+use crate::files::Blob;
+use crate::lang::yaml::FilePath;
+use std::sync::Arc;
+
+/// A file of a chart.
+#[derive(Clone, Debug)]
+pub struct ChartFile {
+    /// Its path below the chart.
+    pub name: Arc<str>,
+    /// Its content.
+    pub blob: Arc<Blob>,
+    /// Where it lies.
+    pub place: FilePath,
+}
+
+impl ChartFile {
+    /// Its bytes without a byte order mark, as Helm loads them.
+    pub fn bytes(&self) -> &[u8] {
+        let bytes = self.blob.bytes();
+        bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+    }
+
+    /// Its text without a byte order mark; nothing where it is no UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        let text = self.blob.text()?;
+        Some(text.strip_prefix('\u{feff}').unwrap_or(text))
+    }
+}
+
+/// A chart. Cloning is a few reference counts.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// What it says of itself.
+    pub metadata: Arc<Metadata>,
+    /// Its values.yaml, a map; `None` where it has none.
+    pub values: Option<Value>,
+    /// `values.schema.json`
+    pub schema: Option<ChartFile>,
+    /// Files below `templates/`.
+    pub templates: Arc<[ChartFile]>,
+    /// What `.Files` shows.
+    pub files: Arc<[ChartFile]>,
+    /// The charts in `charts/`.
+    pub dependencies: Vec<Chart>,
+    /// What loading it made Helm say.
+    pub warnings: Vec<String>,
+}
+
+impl Chart {
+    /// Its name; of a dependency with an alias that.
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    /// `name@version`, as a tree is named in answers.
+    pub fn label(&self) -> String {
+        format!("{}@{}", self.metadata.name, self.metadata.version)
+    }
+
+    /// What Helm's commands, but not helm-controller, refuse before they render: a
+    /// library, and a chart whose `charts/` lacks a dependency.
+    pub fn check_installable(&self, line: HelmLine) -> Result<(), RenderError> {
+        if !matches!(&*self.metadata.of_type, "" | "application") {
+            return Err(Refusal::new(format!("{} charts are not installable", self.metadata.of_type)).into());
+        }
+        let missing = self.missing_dependencies();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let (start, quote) = match line {
+            HelmLine::V3_17 => ("An", '`'),
+            HelmLine::V4_1 => ("an", '`'),
+            HelmLine::V4_2 => ("an", '\''),
+        };
+        Err(Refusal::new(format!(
+            "{start} error occurred while checking for chart dependencies. You may need to run \
+             {quote}helm dependency build{quote} to fetch missing dependencies: found in Chart.yaml, but \
+             missing in charts/ directory: {}",
+            missing.join(", ")
+        ))
+        .into())
+    }
+
+    /// Names of `dependencies` that no chart in `charts/` has.
+    pub fn missing_dependencies(&self) -> Vec<&str> {
+        let has = |name: &str| self.dependencies.iter().any(|chart| chart.name() == name);
+        let wanted = self.metadata.dependencies.iter().flatten();
+        wanted.map(|dependency| &*dependency.name).filter(|name| !has(name)).collect()
+    }
+
+    /// Files of the chart and of the charts in it.
+    pub fn all_files(&self) -> Vec<&ChartFile> {
+        let mut found: Vec<&ChartFile> = Vec::new();
+        let mut todo = vec![self];
+        while let Some(chart) = todo.pop() {
+            found.extend(chart.templates.iter().chain(chart.files.iter()).chain(&chart.schema));
+            todo.extend(&chart.dependencies);
+        }
+        found
+    }
+}

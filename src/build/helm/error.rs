@@ -1,0 +1,77 @@
+//! Why a chart is not rendered.
+
+use crate::lang::template::Bound;
+use crate::lang::yaml::Location;
+use std::fmt;
+
+/// What Helm says where it refuses, without `Error: ` before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Helm's words.
+    pub message: String,
+    /// Where the chart or the values say it, as far as that is known.
+    pub location: Option<Location>,
+    /// What it hangs on that is unknown offline: then the cluster may see no refusal.
+    pub assumed: Vec<String>,
+    /// Whether Helm has rendered something and would print it with `--debug`.
+    pub is_partial: bool,
+}
+
+impl Refusal {
+    pub(super) fn new(message: impl Into<String>) -> Refusal {
+        Refusal { message: message.into(), location: None, assumed: Vec::new(), is_partial: false }
+    }
+
+    /// With words before Helm's own.
+    pub(super) fn wrapped(mut self, before: &str) -> Refusal {
+        self.message.insert_str(0, before);
+        self
+    }
+}
+
+/// Why a chart is not loaded or not rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RenderError {
+    /// Helm refuses, too.
+    Refused(Box<Refusal>),
+    /// A bound was met, or something that is not done here: Helm may do it.
+    Unable(String),
+}
+
+impl From<Refusal> for RenderError {
+    fn from(refusal: Refusal) -> RenderError {
+        RenderError::Refused(Box::new(refusal))
+    }
+}
+
+impl From<Bound> for RenderError {
+    fn from(bound: Bound) -> RenderError {
+        RenderError::Unable(format!("more than forebay's bound: {bound}"))
+    }
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RenderError::Refused(refusal) => out.write_str(&refusal.message),
+            RenderError::Unable(why) => out.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for RenderError {}
+
+impl RenderError {
+    /// With words before Helm's own.
+    pub(super) fn wrapped(self, before: &str) -> RenderError {
+        match self {
+            RenderError::Refused(refusal) => refusal.wrapped(before).into(),
+            unable => unable,
+        }
+    }
+}
+
+/// Fails with Helm's words.
+pub(super) fn refuse<T>(message: impl Into<String>) -> Result<T, RenderError> {
+    Err(Refusal::new(message).into())
+}

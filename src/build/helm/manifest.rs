@@ -1,0 +1,320 @@
+//! What templates wrote, cut into documents and sorted, as Helm's
+//! `pkg/release/v1/util/manifest_sorter.go` does it.
+
+use super::Rendered;
+use super::coalesce::Warning;
+use super::error::{Refusal, RenderError};
+use super::line::HelmLine;
+use super::value::{Kind, Value};
+use crate::lang::template::read;
+use crate::lang::yaml::{FilePath, Node, Stream};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Helm's annotation that makes a hook of a document.
+const HOOK: &str = "helm.sh/hook";
+
+/// What Helm reads of a document.
+#[derive(Clone, Debug, Default)]
+pub struct Head {
+    /// `apiVersion`
+    pub api_version: String,
+    /// `kind`
+    pub kind: String,
+    /// `metadata.name`
+    pub name: String,
+    /// `metadata.annotations`
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// A document that a template wrote.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The template: `t/templates/a.yaml`.
+    pub source: Arc<str>,
+    /// Its text as Helm keeps it.
+    pub text: Arc<str>,
+    /// Where the text stands in what the template wrote.
+    pub range: Range<usize>,
+    /// What Helm reads of it.
+    pub head: Head,
+    /// Its first YAML document, as it is decoded; nothing where it is empty.
+    pub node: Option<Node>,
+    /// Whether and when it is run instead of applied.
+    pub hook: Option<Hook>,
+}
+
+/// What makes a document a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// `pre-install` and so on, in order.
+    pub events: Vec<&'static str>,
+    /// `helm.sh/hook-weight`; 0 where that is no number.
+    pub weight: i64,
+}
+
+impl Hook {
+    /// Whether it is a test.
+    pub fn is_test(&self) -> bool {
+        self.events.contains(&"test")
+    }
+}
+
+const EVENTS: [&str; 9] = [
+    "pre-install",
+    "post-install",
+    "pre-delete",
+    "post-delete",
+    "pre-upgrade",
+    "post-upgrade",
+    "pre-rollback",
+    "post-rollback",
+    "test",
+];
+
+/// The documents of one file, appended to manifests and to hooks.
+pub(super) fn sort_file(
+    source: &Arc<str>,
+    written: &str,
+    line: HelmLine,
+    into: &mut Rendered,
+) -> Result<(), RenderError> {
+    if source.rsplit('/').next().is_some_and(|base| base.starts_with('_')) || written.trim().is_empty() {
+        return Ok(());
+    }
+    for range in cut(written, line) {
+        let text: Arc<str> = written[range.clone()].into();
+        let failed = |why: String| Refusal {
+            is_partial: true,
+            ..Refusal::new(format!("YAML parse error on {source}: {why}"))
+        };
+        let stream = Arc::new(Stream::of(text.clone()));
+        let node = read(stream, FilePath::in_root(source.clone())).map_err(failed)?;
+        let head = Head::read(node.as_ref(), line).map_err(failed)?;
+        let hook = match head.annotations.get(HOOK) {
+            None => None,
+            Some(events) => match hook(events, &head) {
+                // One event that Helm doesn't know, and the document is gone.
+                None => {
+                    into.warnings.push(Warning::new(unknown_hook(events, line)));
+                    continue;
+                }
+                hook => hook,
+            },
+        };
+        let list = if hook.is_some() { &mut into.hooks } else { &mut into.manifests };
+        list.push(Document { source: source.clone(), text, range, head, node, hook });
+    }
+    Ok(())
+}
+
+fn unknown_hook(events: &str, line: HelmLine) -> String {
+    match line {
+        HelmLine::V3_17 => format!("info: skipping unknown hook: {events:?}"),
+        _ if events.is_empty() => "skipping unknown hooks hookTypes=\"\"".to_owned(),
+        _ => format!("skipping unknown hooks hookTypes={events}"),
+    }
+}
+
+fn hook(events: &str, head: &Head) -> Option<Hook> {
+    let mut found = Vec::new();
+    for event in events.split(',') {
+        let event = event.trim().to_lowercase();
+        let event = if event == "test-success" { "test" } else { &event };
+        found.push(*EVENTS.iter().find(|known| **known == event)?);
+    }
+    let weight = head.annotations.get("helm.sh/hook-weight");
+    Some(Hook { events: found, weight: weight.and_then(|weight| weight.parse().ok()).unwrap_or(0) })
+}
+
+/// White space of Go's regular expressions.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
+}
+
+/// `SplitManifests`: ranges of the text between `(?:^|\s*\n)---\s*`.
+pub(super) fn cut(written: &str, line: HelmLine) -> Vec<Range<usize>> {
+    let start = written.len() - written.trim_start().len();
+    let end = match line {
+        HelmLine::V4_2 => written.len(),
+        HelmLine::V3_17 | HelmLine::V4_1 => written.trim_end().len().max(start),
+    };
+    let text = &written.as_bytes()[..end];
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut begin = start;
+    let behind = |mut at: usize| {
+        while text.get(at).is_some_and(|byte| is_space(*byte)) {
+            at += 1;
+        }
+        at
+    };
+    if text[start..].starts_with(b"---") {
+        found.push(start..start);
+        begin = behind(start + 3);
+    }
+    let mut from = begin;
+    while let Some(at) = memchr::memmem::find(&text[from..], b"\n---") {
+        let at = from + at;
+        let mut before = at;
+        while before > begin && is_space(text[before - 1]) {
+            before -= 1;
+        }
+        found.push(begin..before);
+        begin = behind(at + 4);
+        from = begin;
+    }
+    found.push(begin..end);
+    let trimmed = |range: Range<usize>| {
+        let text = &written[range.clone()];
+        if text.trim().is_empty() {
+            return None;
+        }
+        let start = range.start + (text.len() - text.trim_start().len());
+        let end = match line {
+            HelmLine::V4_2 => range.end,
+            HelmLine::V3_17 | HelmLine::V4_1 => range.start + text.trim_end().len(),
+        };
+        Some(start..end)
+    };
+    found.into_iter().filter_map(trimmed).collect()
+}
+
+const METADATA: &str = "struct { Name string \"json:\\\"name\\\"\"; Annotations map[string]string \"json:\\\"annotations\\\"\" }";
+
+impl Head {
+    fn read(node: Option<&Node>, line: HelmLine) -> Result<Head, String> {
+        let mut head = Head::default();
+        let Some(node) = node else { return Ok(head) };
+        let package = if line == HelmLine::V3_17 { "releaseutil" } else { "util" };
+        let node = node.get_ref();
+        let refused = |value: &Value, place: String| {
+            format!(
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go {place}",
+                value.json_type()
+            )
+        };
+        let shallow = |node: crate::lang::yaml::NodeRef<'_>| Value::shallow(node);
+        if !node.is_map() {
+            let value = shallow(node);
+            if value.is_null() {
+                return Ok(head);
+            }
+            return Err(refused(&value, format!("value of type {package}.SimpleHead")));
+        }
+        let mut entries: Vec<_> = node.entries().collect();
+        entries.sort_by(|a, b| a.key.cmp(&b.key));
+        let field = |name: &str, of_type: &str| format!("struct field SimpleHead.{name} of type {of_type}");
+        for entry in entries {
+            let value = shallow(entry.value);
+            match &*entry.key.to_lowercase() {
+                "apiversion" => set(&mut head.api_version, &value)
+                    .map_err(|()| refused(&value, field("apiVersion", "string")))?,
+                "kind" => {
+                    set(&mut head.kind, &value).map_err(|()| refused(&value, field("kind", "string")))?
+                }
+                "metadata" if value.is_null() => {}
+                "metadata" if !value.is_map() => return Err(refused(&value, field("metadata", METADATA))),
+                "metadata" => {
+                    for entry in entry.value.entries() {
+                        let value = shallow(entry.value);
+                        match &*entry.key.to_lowercase() {
+                            "name" => set(&mut head.name, &value)
+                                .map_err(|()| refused(&value, field("metadata.name", "string")))?,
+                            "annotations" if value.is_null() => {}
+                            "annotations" if !value.is_map() => {
+                                return Err(refused(
+                                    &value,
+                                    field("metadata.annotations", "map[string]string"),
+                                ));
+                            }
+                            "annotations" => {
+                                for entry in entry.value.entries() {
+                                    let value = shallow(entry.value);
+                                    let mut text = String::new();
+                                    set(&mut text, &value).map_err(|()| {
+                                        refused(&value, field("metadata.annotations", "string"))
+                                    })?;
+                                    head.annotations.insert(entry.key.into_owned(), text);
+                                }
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(head)
+    }
+}
+
+/// A text, of a number or a boolean its own.
+fn set(into: &mut String, value: &Value) -> Result<(), ()> {
+    match &value.kind {
+        Kind::Null => {}
+        Kind::List(_) | Kind::Map(_) => return Err(()),
+        _ => *into = value.to_string(),
+    }
+    Ok(())
+}
+
+/// Helm's order of kinds at an install.
+const ORDER: [&str; 38] = [
+    "PriorityClass",
+    "Namespace",
+    "NetworkPolicy",
+    "ResourceQuota",
+    "LimitRange",
+    "PodSecurityPolicy",
+    "PodDisruptionBudget",
+    "ServiceAccount",
+    "Secret",
+    "SecretList",
+    "ConfigMap",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "ClusterRoleList",
+    "ClusterRoleBinding",
+    "ClusterRoleBindingList",
+    "Role",
+    "RoleList",
+    "RoleBinding",
+    "RoleBindingList",
+    "Service",
+    "DaemonSet",
+    "Pod",
+    "ReplicationController",
+    "ReplicaSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+    "IngressClass",
+    "Ingress",
+    "APIService",
+    // Of Helm 4 alone.
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+];
+
+/// Sorts by kind, what Helm doesn't know behind it by its name.
+pub(super) fn by_kind(documents: &mut [Document], line: HelmLine) {
+    let known = match line {
+        HelmLine::V3_17 => &ORDER[..36],
+        HelmLine::V4_1 | HelmLine::V4_2 => &ORDER[..],
+    };
+    let place = |kind: &str| known.iter().position(|known| *known == kind).unwrap_or(known.len());
+    documents.sort_by(|a, b| {
+        let (one, two) = (&a.head.kind, &b.head.kind);
+        let (first, second) = (place(one), place(two));
+        first.cmp(&second).then_with(|| match first == known.len() {
+            true => one.cmp(two),
+            false => std::cmp::Ordering::Equal,
+        })
+    });
+}

@@ -1,0 +1,362 @@
+//! Charts of Helm: what `helm template` prints and what helm-controller applies, pure.
+//!
+//! A [`Chart`] is loaded once, from a directory of a file tree ([`Chart::of_tree`], where
+//! `.helmignore` counts) or from a packed archive ([`Chart::of_archive`], bounded, in
+//! memory). [`render`] runs it with values for a [`Release`]; the same request gives the
+//! same answer. A request names the [`Helm`] that renders: its [`HelmLine`] and what that
+//! does with null.
+//!
+//! ```text
+//! let chart = Chart::of_tree(&tree, "charts/podinfo", "charts/podinfo", HelmLine::V4_2)?;
+//! let values = Value::of_node(node);               // spec.values, with its places
+//! let values = merge_maps(&of_value_files, &values); // as `-f` after `-f`
+//! let release = Release { name, namespace, revision: 1, is_upgrade: false };
+//! let request = Request { chart: &chart, values: &values, release: &release, capabilities: &Capabilities::of(line), helm: line.into(), .. };
+//! let rendered = render(&request)?;
+//! rendered.manifests; rendered.hooks; rendered.crds; rendered.notes; rendered.warnings;
+//! let object = rendered.node(document);            // the object, each value with its origins
+//! ```
+//!
+//! Each value of `values` may carry where it was written ([`Value::origin`]); one that is
+//! unknown offline is [`Kind::Unknown`] or, of a text of which parts are known,
+//! [`Kind::Holes`]. With `origins` each document's node ([`Rendered::node`]) gives for each
+//! value the places that flowed into it: first those in the repository, then the chart's
+//! own values, then the line of the template. What is unknown in a rendered text is a hole
+//! in its node; what was decided by something unknown stands in [`Rendered::assumed`].
+//!
+//! [`RenderError::Refused`] holds Helm's words where Helm refuses, too;
+//! [`RenderError::Unable`] says what is not done here: a bound that was met.
+//!
+//! helm-controller does not check that `charts/` is complete; Helm's commands do, by
+//! [`Chart::check_installable`].
+
+mod archive;
+mod chart;
+mod coalesce;
+mod dependencies;
+mod error;
+mod given;
+mod ignore;
+mod line;
+mod load;
+mod manifest;
+mod metadata;
+mod objects;
+mod origins;
+mod print;
+mod strvals;
+mod value;
+
+pub use chart::{Chart, ChartFile};
+pub use coalesce::Warning;
+pub use error::{Refusal, RenderError};
+pub use given::Given;
+pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};
+pub use load::values_of;
+pub use manifest::{Document, Head, Hook};
+pub use metadata::{Dependency, Maintainer, Metadata};
+pub use print::Printed;
+pub use strvals::{Style, set};
+pub use value::{Kind, Map, Value, merge_maps};
+
+use crate::lang::template::{Engine, Failure, Limits, Part, Run, helm, with_stack};
+use crate::lang::yaml::{FilePath, Origin};
+use coalesce::Coalescing;
+use dependencies::{Processing, in_range};
+use error::refuse;
+use objects::{Objects, Scope};
+use std::sync::Arc;
+
+/// What a chart is rendered for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Release {
+    /// `.Release.Name`
+    pub name: String,
+    /// `.Release.Namespace`
+    pub namespace: String,
+    /// `.Release.Revision`; Helm's commands say 1.
+    pub revision: i64,
+    /// Whether it is an upgrade; else an install.
+    pub is_upgrade: bool,
+}
+
+/// All that a render hangs on.
+#[derive(Clone, Debug)]
+pub struct Request<'r> {
+    /// The chart.
+    pub chart: &'r Chart,
+    /// The user's values, a map.
+    pub values: &'r Value,
+    /// For whom.
+    pub release: &'r Release,
+    /// What the cluster can do.
+    pub capabilities: &'r Capabilities,
+    /// Which Helm renders.
+    pub helm: Helm,
+    /// Whether `values.schema.json` is not looked at.
+    pub skip_schema_validation: bool,
+    /// Why something unknown follows the chart's version behind a `+`, if so.
+    pub version_suffix: Option<String>,
+    /// Whether the origins of values are kept.
+    pub origins: bool,
+}
+
+/// What a chart renders to.
+#[derive(Debug, Default)]
+pub struct Rendered {
+    /// What is applied, in Helm's order.
+    pub manifests: Vec<Document>,
+    /// What is run, in Helm's order of kinds.
+    pub hooks: Vec<Document>,
+    /// Files of `crds/`, of the charts that take part, by what Helm calls them.
+    pub crds: Vec<(String, ChartFile)>,
+    /// The chart's own NOTES.txt.
+    pub notes: Option<String>,
+    /// What Helm warns of.
+    pub warnings: Vec<Warning>,
+    /// What was decided by something unknown, in words, each once.
+    pub assumed: Vec<String>,
+    /// What each template wrote.
+    pub(crate) written: Vec<Written>,
+    /// Where values were written, as the parts count them.
+    pub(crate) origins: Vec<Origin>,
+    /// The templates, as the parts count them.
+    pub(crate) sources: Vec<FilePath>,
+}
+
+/// What a template wrote.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// `t/templates/a.yaml`
+    pub(crate) source: Arc<str>,
+    /// In order; empty where origins are not kept and all is known.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// Renders a chart.
+///
+/// # Errors
+/// Helm refuses, or a bound is met.
+pub fn render(request: &Request<'_>) -> Result<Rendered, RenderError> {
+    let line = request.helm.line;
+    if request.chart.metadata.api_version == "v3" && line != HelmLine::V3_17 {
+        return refuse("invalid chart apiVersion");
+    }
+    check_name(&request.release.name, line)?;
+    let mut processing = Processing::new(request.helm);
+    let chart = processing.run(request.chart, request.values)?;
+    let mut coalescing =
+        Coalescing { nulls: request.helm.nulls, warnings: processing.warnings, merge: false };
+    let values = coalescing.values(&chart, request.values)?;
+    let mut warnings: Vec<Warning> =
+        request.chart.warnings.iter().map(|message| Warning::new(message.clone())).collect();
+    if chart.metadata.deprecated {
+        warnings.push(Warning::new("this chart is deprecated"));
+    }
+    warnings.append(&mut coalescing.take_warnings());
+    check_cluster(&chart, request)?;
+    let mut rendered = with_stack(|| run(request, &chart, &values))
+        .ok_or_else(|| RenderError::Unable("the system has no thread with a deep stack".to_owned()))??;
+    rendered.warnings.splice(..0, warnings);
+    Ok(rendered)
+}
+
+/// The values as the templates of the chart see them, those of charts in it below their
+/// names.
+///
+/// # Errors
+/// Helm refuses.
+pub fn coalesced(request: &Request<'_>) -> Result<Value, RenderError> {
+    let mut processing = Processing::new(request.helm);
+    let chart = processing.run(request.chart, request.values)?;
+    let mut coalescing = Coalescing { nulls: request.helm.nulls, warnings: Vec::new(), merge: false };
+    coalescing.values(&chart, request.values)
+}
+
+/// `ValidateReleaseName` of Helm.
+fn check_name(name: &str, line: HelmLine) -> Result<(), RenderError> {
+    const PATTERN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let is_label = |label: &str| {
+        let bytes = label.as_bytes();
+        let ends = [bytes.first(), bytes.last()];
+        ends.iter().all(|end| end.is_some_and(|b| is_plain(*b)))
+            && bytes.iter().all(|b| is_plain(*b) || *b == b'-')
+    };
+    if name.len() <= 53 && name.split('.').all(is_label) {
+        return Ok(());
+    }
+    let lead = if line == HelmLine::V3_17 { "" } else { "release name check failed: " };
+    refuse(format!(
+        "{lead}release name {name:?}: invalid release name, must match regex {PATTERN} and the length must not be longer than 53"
+    ))
+}
+
+fn check_cluster(chart: &Chart, request: &Request<'_>) -> Result<(), RenderError> {
+    let wanted = &chart.metadata.kube_version;
+    let version = &request.capabilities.kube_version;
+    if wanted.is_empty() || in_range(wanted, &version.normalized) {
+        return Ok(());
+    }
+    let mut refusal = Refusal::new(format!(
+        "chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {}",
+        version.version
+    ));
+    refusal.assumed.extend(request.capabilities.assumed.clone());
+    refusal.is_partial = true;
+    Err(refusal.into())
+}
+
+/// Functions that a line doesn't know yet.
+fn unknown_functions(line: HelmLine) -> &'static [&'static str] {
+    match line {
+        HelmLine::V3_17 => &["mustToYaml", "mustToToml"],
+        HelmLine::V4_1 => &["mustToToml"],
+        HelmLine::V4_2 => &[],
+    }
+}
+
+/// A template that takes part.
+struct Template<'c> {
+    name: String,
+    file: &'c ChartFile,
+    scope: usize,
+}
+
+/// The templates of a chart and of those in it, in Helm's order.
+fn templates<'c>(chart: &'c Chart, scopes: &[Scope]) -> Vec<Template<'c>> {
+    let mut found = Vec::new();
+    let mut index = 0;
+    collect(chart, scopes, &mut index, &mut found);
+    found.sort_by(|a, b| helm::order(&a.name, &b.name));
+    // Of two files of one name Go's map keeps the last.
+    found.dedup_by(|a, b| a.name == b.name);
+    found
+}
+
+fn collect<'c>(chart: &'c Chart, scopes: &[Scope], index: &mut usize, found: &mut Vec<Template<'c>>) {
+    let scope = *index;
+    *index += 1;
+    for file in chart.templates.iter() {
+        let is_partial = file.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
+        if is_partial || !chart.metadata.is_library() {
+            let name = format!("{}/{}", scopes[scope].path, file.name);
+            found.push(Template { name, file, scope });
+        }
+    }
+    for inner in &chart.dependencies {
+        collect(inner, scopes, index, found);
+    }
+}
+
+fn failed(name: &str, failure: &Failure, line: HelmLine) -> RenderError {
+    if let Some(bound) = failure.bound {
+        return bound.into();
+    }
+    let message = match line {
+        HelmLine::V3_17 => helm::execution_error_in_a_line(name, failure),
+        HelmLine::V4_1 | HelmLine::V4_2 => helm::execution_error(name, failure),
+    };
+    Refusal { is_partial: true, ..Refusal::new(message) }.into()
+}
+
+/// Bytes of all templates of a chart; Helm bounds those of an archive alone.
+const TEMPLATES: usize = 100 << 20;
+
+fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered, RenderError> {
+    let line = request.helm.line;
+    let without = unknown_functions(line);
+    let mut engine =
+        Engine::new(&Run { origins: request.origins, limits: Limits::default(), delimiters: None, without });
+    let mut objects = Objects { data: engine.data(), request, origins: Vec::new() };
+    let scopes = objects.scopes(chart, values);
+    let mut rendered = Rendered { origins: objects.origins, ..Rendered::default() };
+    let templates = templates(chart, &scopes);
+    let mut left = TEMPLATES;
+    for template in &templates {
+        let text = template
+            .file
+            .text()
+            .ok_or_else(|| RenderError::Unable(format!("{}: a template that is not UTF-8", template.name)))?;
+        left = left.checked_sub(text.len()).ok_or_else(|| {
+            RenderError::Unable(format!("more than forebay's bound: {TEMPLATES} bytes of templates"))
+        })?;
+        rendered.sources.push(template.file.place.clone());
+        if let Some(error) = engine.add(&template.name, text).first() {
+            let message = helm::parse_error(&template.name, error);
+            return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());
+        }
+    }
+    let mut written = Vec::new();
+    for template in &templates {
+        if template.name.rsplit('/').next().is_some_and(|base| base.starts_with('_')) {
+            continue;
+        }
+        let scope = &scopes[template.scope];
+        let mut data = engine.data();
+        let base = format!("{}/templates", scope.path);
+        let own = [("BasePath", data.text(&base, None)), ("Name", data.text(&template.name, None))];
+        let own = data.entries(own.into_iter(), None);
+        let own = data.values(&own);
+        data.set_key(&scope.top, "Template", own);
+        let output = engine
+            .run(&template.name, &scope.top)
+            .map_err(|failure| failed(&template.name, &failure, line))?;
+        let output = engine.without_no_value(&output);
+        let parts = if request.origins { engine.parts(&output) } else { Vec::new() };
+        written.push((template.name.as_str().into(), output.bytes().to_vec(), parts));
+    }
+    finish(request, chart, written, &mut rendered)?;
+    rendered.crds = crds(chart, chart.name());
+    Ok(rendered)
+}
+
+type Output = (Arc<str>, Vec<u8>, Vec<Part>);
+
+/// Cuts and sorts what was written.
+fn finish(
+    request: &Request<'_>,
+    chart: &Chart,
+    mut written: Vec<Output>,
+    rendered: &mut Rendered,
+) -> Result<(), RenderError> {
+    let line = request.helm.line;
+    written.sort_by(|a, b| a.0.cmp(&b.0));
+    let own_notes = format!("{}/templates/NOTES.txt", chart.name());
+    for (source, bytes, parts) in written {
+        let text = String::from_utf8(bytes);
+        if source.ends_with("NOTES.txt") {
+            if *source == *own_notes {
+                rendered.notes = text.ok();
+            }
+            continue;
+        }
+        let Ok(text) = text else {
+            let why = "error converting YAML to JSON: yaml: invalid leading UTF-8 octet";
+            let message = format!("YAML parse error on {source}: {why}");
+            return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());
+        };
+        manifest::sort_file(&source, &text, line, rendered)?;
+        rendered.written.push(Written { source, parts });
+    }
+    manifest::by_kind(&mut rendered.manifests, line);
+    manifest::by_kind(&mut rendered.hooks, line);
+    Ok(())
+}
+
+/// `CRDObjects`: the files of `crds/`, of the chart and of those in it.
+fn crds(chart: &Chart, path: &str) -> Vec<(String, ChartFile)> {
+    let is_manifest = |name: &str| {
+        let extension = name.rsplit('/').next().and_then(|base| base.rsplit_once('.'));
+        extension.is_some_and(|(_, end)| {
+            ["yaml", "yml", "json"].iter().any(|known| known.eq_ignore_ascii_case(end))
+        })
+    };
+    let own = chart.files.iter().filter(|file| file.name.starts_with("crds/") && is_manifest(&file.name));
+    let mut found: Vec<(String, ChartFile)> =
+        own.map(|file| (format!("{path}/{}", file.name), file.clone())).collect();
+    for inner in &chart.dependencies {
+        found.append(&mut crds(inner, &format!("{path}/charts/{}", inner.name())));
+    }
+    found
+}

@@ -1,0 +1,154 @@
+//! Objects out of documents, each value with the places that flowed into it.
+
+use super::Rendered;
+use super::manifest::Document;
+use crate::lang::template::{Flow, Part, Place, Source};
+use crate::lang::yaml::{
+    Built, Entry, FilePath, Holes, Location, Node, NodeRef, Origin, Tree, Value, Via, ViaKind,
+};
+use std::sync::Arc;
+
+impl Rendered {
+    /// The object of a document, each of its values with all places that it comes from:
+    /// first the user's values, then those of charts, then the line of the template. What
+    /// is unknown in it is a hole. Nothing where the document is empty.
+    pub fn node(&self, document: &Document) -> Option<Node> {
+        let node = document.node.as_ref()?;
+        let parts = self.written.iter().find(|written| written.source == document.source)?;
+        let located = Located { rendered: self, parts: &parts.parts, start: document.range.start };
+        Some(located.node(node))
+    }
+
+    /// The parts of what a template wrote that a range of a document's text covers.
+    pub fn parts(&self, document: &Document, range: std::ops::Range<usize>) -> &[Part] {
+        let Some(written) = self.written.iter().find(|written| written.source == document.source) else {
+            return &[];
+        };
+        covered(&written.parts, document.range.start + range.start, document.range.start + range.end)
+    }
+
+    /// Where a part's template stands.
+    pub fn place(&self, place: Place) -> Option<Location> {
+        let file = self.sources.get(place.source as usize)?;
+        let range = place.span.range();
+        Some(location(file, range.start as u32, range.end as u32))
+    }
+
+    /// Where the values were written that flowed into a part or decided on it.
+    pub fn flows(&self, flows: &[Flow]) -> Vec<(Location, bool)> {
+        let mut found = Vec::new();
+        for flow in flows {
+            if let Source::Value(id) = &flow.source
+                && let Some(origin) = self.origins.get(id.0 as usize)
+            {
+                found.push((origin.location(), flow.decided));
+            }
+        }
+        found
+    }
+}
+
+fn location(file: &FilePath, start: u32, end: u32) -> Location {
+    Location { file: file.clone(), start, end, via: Vec::new() }
+}
+
+fn covered(parts: &[Part], start: usize, end: usize) -> &[Part] {
+    let first = parts.partition_point(|part| part.bytes.end <= start);
+    let count = parts[first..].partition_point(|part| part.bytes.start < end);
+    &parts[first..first + count]
+}
+
+struct Located<'r> {
+    rendered: &'r Rendered,
+    parts: &'r [Part],
+    /// Where the document begins in what was written.
+    start: usize,
+}
+
+impl Located<'_> {
+    fn node(&self, node: &Node) -> Node {
+        let Node::Built(built) = node else { return node.clone() };
+        let token = match &built.origin {
+            Some(Origin::Token(source, token)) => Some((source, *token)),
+            _ => None,
+        };
+        let value = match &built.value {
+            Value::Seq(items) => Value::Seq(items.iter().map(|item| self.node(item)).collect()),
+            Value::Map(entries) => Value::Map(
+                entries
+                    .iter()
+                    .map(|entry| Entry { key: self.node(&entry.key), value: self.node(&entry.value) })
+                    .collect(),
+            ),
+            other => match token {
+                Some((source, token)) => self.scalar(NodeRef::Source(source, token), other),
+                None => other.clone(),
+            },
+        };
+        let origin = token.and_then(|(source, token)| {
+            let token = &source.document().tokens[token as usize];
+            self.origin(token.start as usize, token.end as usize)
+        });
+        Node::Built(Arc::new(Built { value, origin }))
+    }
+
+    /// A scalar, with holes where a part of it is unknown.
+    fn scalar(&self, node: NodeRef<'_>, known: &Value) -> Value {
+        let Some(token) = node.token() else { return known.clone() };
+        let (start, end) = (self.start + token.start as usize, self.start + token.end as usize);
+        let parts = covered(self.parts, start, end);
+        if !parts.iter().any(|part| part.is_unknown) {
+            return known.clone();
+        }
+        let Value::Str(text) = known else {
+            return Value::Unknown("made of something unknown".into());
+        };
+        // Known parts, where the text stands as it was written.
+        let width = (token.end - token.start) as usize;
+        let shift = match width.checked_sub(text.len()) {
+            Some(0) => 0,
+            Some(2) => 1,
+            _ => return Value::Unknown("made of something unknown".into()),
+        };
+        let mut holes: Vec<Option<Arc<str>>> = Vec::new();
+        for part in parts {
+            let from = part.bytes.start.max(start + shift) - start - shift;
+            let to = part.bytes.end.min(end).saturating_sub(start + shift).min(text.len());
+            let Some(piece) = text.get(from.min(to)..to) else {
+                return Value::Unknown("made of something unknown".into());
+            };
+            match (part.is_unknown, holes.last_mut()) {
+                (true, Some(None)) => {}
+                (true, _) => holes.push(None),
+                (false, _) if piece.is_empty() => {}
+                (false, Some(Some(last))) => *last = format!("{last}{piece}").into(),
+                (false, _) => holes.push(Some(piece.into())),
+            }
+        }
+        Value::Holes(Holes { parts: holes })
+    }
+
+    fn origin(&self, start: usize, end: usize) -> Option<Origin> {
+        let parts = covered(self.parts, self.start + start, self.start + end.max(start + 1));
+        let template = parts.iter().find_map(|part| self.rendered.place(part.written_by?));
+        let mut found: Vec<Location> = Vec::new();
+        for decided in [false, true] {
+            for part in parts {
+                for (location, is_decided) in self.rendered.flows(&part.from) {
+                    if is_decided == decided && !found.contains(&location) {
+                        found.push(location);
+                    }
+                }
+            }
+        }
+        // What a user may change comes first.
+        found.sort_by_key(|location| *location.file.tree() == Tree::Chart);
+        if let Some(template) = template {
+            for location in &mut found {
+                location.passed(Via { kind: ViaKind::Template, location: template.clone() });
+            }
+            found.push(template);
+        }
+        Origin::of_all(found)
+    }
+}
