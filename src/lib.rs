@@ -24,11 +24,12 @@ mod schema;
 
 mod build;
 
+mod sources;
+
 mod world;
 
-mod simulate;
-
 mod lint;
+mod simulate;
 
 mod plan;
 

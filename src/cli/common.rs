@@ -32,6 +32,15 @@ pub(crate) struct Common {
     /// Let the configuration name DIR and what lies below it, outside of the root; may be repeated
     #[arg(long, value_name = "DIR", global = true, help_heading = COMMON)]
     pub(crate) allow_dir: Vec<PathBuf>,
+    /// Look for charts in DIR before anywhere else; may be repeated
+    #[arg(long, value_name = "DIR", global = true, conflicts_with = "no_charts", help_heading = COMMON)]
+    pub(crate) charts: Vec<PathBuf>,
+    /// Render no charts
+    #[arg(long, global = true, help_heading = COMMON)]
+    pub(crate) no_charts: bool,
+    /// Look for no charts in the caches of forebay and Helm
+    #[arg(long, global = true, help_heading = COMMON)]
+    pub(crate) no_user_stores: bool,
     /// Format of standard output; each command lists its own
     #[arg(long, value_name = "FORMAT", global = true, help_heading = COMMON)]
     pub(crate) format: Option<String>,

@@ -2,6 +2,7 @@
 
 mod add_ignores;
 mod build;
+mod chart_list;
 mod common;
 mod complete;
 mod completions;
@@ -33,6 +34,7 @@ mod simulate_gates;
 mod simulate_hooks;
 mod simulate_propagation;
 mod simulate_suspend;
+mod stores;
 mod suspend;
 mod why;
 
@@ -63,6 +65,9 @@ enum Command {
     /// Print what a directory builds to, as kustomize does
     #[command(alias = "render")]
     Build(build::Arguments),
+    /// Look for the charts that the releases mean
+    #[command(subcommand)]
+    Chart(Chart),
     /// Say what the controllers will make of it
     #[command(subcommand)]
     Simulate(Simulate),
@@ -107,6 +112,12 @@ enum Command {
     /// Print the man page
     #[command(hide = true)]
     Man(completions::Man),
+}
+
+#[derive(Subcommand)]
+enum Chart {
+    /// List the charts that the releases mean, and where each was found
+    List(chart_list::Arguments),
 }
 
 #[derive(Subcommand)]
@@ -201,6 +212,7 @@ fn run() -> ExitCode {
     let answer = common.start_threads(works).and_then(|()| match command {
         Command::Lint(arguments) => lint::run(&common, &arguments),
         Command::Build(arguments) => build::run(&common, &arguments),
+        Command::Chart(Chart::List(arguments)) => chart_list::run(&common, &arguments),
         Command::Simulate(Simulate::Events(arguments)) => simulate_events::run(&common, &arguments),
         Command::Simulate(Simulate::Gates(arguments)) => simulate_gates::run(&common, &arguments),
         Command::Simulate(Simulate::Hooks(arguments)) => simulate_hooks::run(&common, &arguments),

@@ -4,6 +4,7 @@ use super::Failure;
 use super::common::{Common, ConfigFile};
 use super::root::root_and_focus;
 use super::selector::Selector;
+use super::stores::stores;
 use crate::config::{self, Config};
 use crate::files::{Snapshot, Store, git};
 use crate::lang::text::{clean, suggest};
@@ -78,13 +79,14 @@ impl Session {
 
 /// The configuration that the flags mean.
 pub(crate) fn load_config(common: &Common, root: &Path) -> Result<Config, Failure> {
-    let file = match common.config_file() {
-        ConfigFile::None => return Ok(Config::default()),
-        ConfigFile::Given(file) => Some(file),
-        ConfigFile::OfRoot => None,
+    let loaded = |file| config::load(root, file).map_err(Failure::Configuration);
+    let mut config = match common.config_file() {
+        ConfigFile::None => Config::default(),
+        ConfigFile::Given(file) => loaded(Some(file))?,
+        ConfigFile::OfRoot => loaded(None)?,
     };
-    let mut config = config::load(root, file).map_err(Failure::Configuration)?;
     config.allowed.directories.clone_from(&common.allow_dir);
+    config.stores = Arc::new(stores(common, &config, root)?);
     Ok(config)
 }
 

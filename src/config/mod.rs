@@ -11,11 +11,12 @@ pub(crate) use pattern::Pattern;
 pub(crate) use read::Mistake;
 pub use read::read;
 
-use crate::files::{Allowed, Place, place};
+use crate::files::{Allowed, ChartStores, Place, place};
 use crate::lang::yaml::Location;
 use crate::model::Version;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Name of the file in the root.
 pub const FILE_NAME: &str = ".forebay.yaml";
@@ -82,6 +83,8 @@ pub struct Config {
     /// Directories of schemas, relative to the root: CustomResourceDefinitions, or
     /// JSON Schemas as catalogues lay them out.
     pub schemas: Vec<Written<String>>,
+    /// Stores of charts: directories, absolute or relative to the root.
+    pub charts: Vec<Written<String>>,
     /// The baseline, relative to the root. It is no manifest.
     pub baseline: Option<Written<String>>,
     /// Levels of rules or groups, in order; a rule's own entry wins over its
@@ -97,6 +100,9 @@ pub struct Config {
     pub plan_base: Option<Written<String>>,
     /// Directories outside of the root that may be read; no setting of the file.
     pub allowed: Allowed,
+    /// Where charts are looked for: what the flags and `charts` come to; no setting of the
+    /// file.
+    pub(crate) stores: Arc<ChartStores>,
 }
 
 /// Substitution variables that something in the cluster adds to Kustomizations.

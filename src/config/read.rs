@@ -64,13 +64,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-const ROOT: [&str; 12] = [
+const ROOT: [&str; 13] = [
     "version",
     "target",
     "clusters",
     "sources",
     "exclude",
     "schemas",
+    "charts",
     "baseline",
     "injectedVariables",
     "rules",
@@ -115,6 +116,7 @@ impl Reader {
         config.sources = self.list(fields.get("sources"), "sources", Reader::source);
         config.exclude = self.list(fields.get("exclude"), "exclude", Reader::pattern);
         config.schemas = self.list(fields.get("schemas"), "schemas", Reader::written);
+        config.charts = self.list(fields.get("charts"), "charts", Reader::written);
         config.baseline = fields.get("baseline").and_then(|node| self.written(node));
         config.rules = self.rules(fields.get("rules"));
         config.overrides = self.list(fields.get("overrides"), "overrides", Reader::r#override);

@@ -2,6 +2,7 @@
 //! blobs, documents and objects. The only room that reads.
 
 mod blob;
+mod chart_store;
 mod file_tree;
 mod forest;
 pub(crate) mod git;
@@ -15,6 +16,7 @@ mod tree;
 
 pub use blob::Store;
 pub(crate) use blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT};
+pub(crate) use chart_store::{ChartStore, ChartStores, StoreLayout, StoredChart};
 pub use file_tree::FileTree;
 pub(crate) use file_tree::PathKind;
 pub(crate) use open::{Allowed, Place, place, read_named};

@@ -46,6 +46,15 @@ impl Root {
         read_regular(&path)
     }
 
+    /// A regular file, opened: of a large one only the beginning may be wanted.
+    ///
+    /// # Errors
+    /// As [`Root::read`], but for the limit.
+    pub(super) fn open(&self, name: &str) -> io::Result<File> {
+        let file = open_itself(&self.plain(name)?)?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+    }
+
     /// How many bytes a file has as the file system says.
     pub(super) fn size(&self, name: &str) -> io::Result<u64> {
         Ok(self.plain(name)?.symlink_metadata()?.len())

@@ -13,13 +13,14 @@ use crate::lang::text::suggest;
 use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::kinds;
 use crate::model::{Certainty, Unchecked};
+use crate::sources::resolve::Missing;
 use crate::world::entry::{is_archive, is_leftover};
 use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -487,6 +488,7 @@ fn keep_first<T: Clone + Eq + Hash>(list: &mut Vec<T>) {
 /// Kustomizations whose files are not here, and what builds left out.
 pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
     let mut seen = FxHashSet::default();
+    let mut charts: BTreeSet<&Missing> = BTreeSet::new();
     for cluster in &world.clusters {
         for applied in &cluster.applied {
             match &applied.outcome {
@@ -514,6 +516,11 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
                 not_checked.add(Unchecked::ResourceSet, object.id.to_string());
             }
         }
+        let missing = cluster.releases.iter().filter_map(|release| release.chart.as_ref().err());
+        charts.extend(missing.filter(|missing| !missing.name.is_empty()));
+    }
+    for missing in charts {
+        not_checked.add(Unchecked::Chart, missing.to_string());
     }
 }
 

@@ -15,6 +15,8 @@ named! {
         ChangedFileInPartialBuild = "changed-file-in-partial-build",
         /// A change in a file that nothing reads which was followed.
         ChangedFileOutsideClusters = "changed-file-outside-clusters",
+        /// A chart that a HelmRelease means and that is neither here nor in a store.
+        Chart = "chart",
         /// A ClusterClass that a topology names and that is not in the repository.
         ClassNotHere = "class-not-here",
         /// A reference to a Cluster API object that may be made elsewhere.
@@ -109,6 +111,8 @@ const CLUSTERS: &str =
 const BUILD: &str = "`forebay build --kustomization NAMESPACE/NAME` says what the build left out";
 const INTO_GIT: &str = "write the object into this repository; what makes it elsewhere is not seen";
 const CHARTS: &str = "commit what `helm template` makes of the chart; charts are not rendered here";
+const PULL: &str =
+    "`forebay chart pull` fetches charts with your helm; `--charts DIR` names a directory that has them";
 const INPUTS: &str = "write its inputs into `spec.inputs`; those of a provider are not known";
 const ELSEWHERE: &str = "write the object into this repository, or name under `sources` in .forebay.yaml \
                          the directory (`dir`) that has it";
@@ -132,6 +136,7 @@ impl Unchecked {
             Unchecked::BeyondTotalOfInput => ("file beyond the total", " of input"),
             Unchecked::ChangedFileInPartialBuild => ("changed file", " in partial build"),
             Unchecked::ChangedFileOutsideClusters => ("changed file", " outside clusters"),
+            Unchecked::Chart => ("chart", ""),
             Unchecked::ClassNotHere => ("class", " not here"),
             Unchecked::ClusterApiReference => ("reference", " to Cluster API objects"),
             Unchecked::ContentHash => ("content hash", ""),
@@ -188,6 +193,7 @@ impl Unchecked {
             Unchecked::AbsenceInGuessedCluster
             | Unchecked::ChangedFileOutsideClusters
             | Unchecked::ReferenceWithoutEntryPoint => CLUSTERS,
+            Unchecked::Chart => PULL,
             Unchecked::ClassNotHere | Unchecked::TemplateNotHere | Unchecked::ClusterApiReference => {
                 ELSEWHERE
             }

@@ -2,6 +2,7 @@
 //! of control characters before it is printed, and nothing of the run itself
 //! (time of day, duration, absolute paths) is.
 
+pub(crate) mod charts;
 pub(crate) mod concise;
 pub(crate) mod coverage;
 pub(crate) mod diff;

@@ -189,6 +189,7 @@ impl Joined<'_> {
             applied: one.applied,
             openers: one.openers,
             sets: one.sets,
+            releases: one.releases,
             generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
             index: Index::default(),
             applied_index: FxHashMap::default(),

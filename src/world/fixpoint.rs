@@ -5,8 +5,9 @@ use super::earlier::{Built, Earlier, Identity, Inputs};
 use super::entry_point::{self, Entry, source_of};
 use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause, Written};
+use super::releases::{self, Release};
 use super::source::{Objects, Shared, SourceState, Sources, is_source};
-use super::{Applied, ApplyTarget, Outcome, ResourceSet, target_of};
+use super::{Applied, ApplyTarget, Outcome, Placed, ResourceSet, target_of};
 use crate::build::kustomize::FileRole;
 use crate::build::substitute::{Provided, Variables, secret_written_by, writes_secrets};
 use crate::config::{Config, Feature, Injected};
@@ -136,9 +137,6 @@ pub(super) struct Repository<'a> {
     pub(super) earlier: Option<Earlier<'a>>,
 }
 
-/// An object of a cluster, where it goes and what makes it.
-pub(super) type Placed = (ObjectId, Arc<BuiltObject>, ApplyTarget, Maker);
-
 /// A cluster with its objects still at hand.
 pub(super) struct Grown {
     pub(super) name: Option<Arc<str>>,
@@ -155,6 +153,7 @@ pub(super) struct Grown {
     pub(super) source: Option<(String, Option<String>, String)>,
     pub(super) is_sent: bool,
     pub(super) sets: Vec<ResourceSet>,
+    pub(super) releases: Vec<Release>,
     pub(super) builds: FxHashMap<Identity, Built>,
     /// What may have applied more: other roots.
     pub(super) openers: Vec<Opener>,
@@ -200,6 +199,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         source: entry.source.clone(),
         is_sent: entry.is_sent,
         sets: Vec::new(),
+        releases: Vec::new(),
         builds: FxHashMap::default(),
         openers: openers_of(snapshot, entry),
     };
@@ -276,6 +276,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         let placed = by_hand(snapshot, entry, &grown);
         grown.objects.extend(placed);
     }
+    grown.releases = releases::of_cluster(&start.sources, &start.objects, &grown.objects);
     grown
 }
 

@@ -20,6 +20,7 @@ mod instance;
 mod inventory;
 mod overlays;
 mod pushes;
+pub(crate) mod releases;
 mod resource_set;
 pub(crate) mod same;
 pub(crate) mod schemas;
@@ -118,6 +119,8 @@ pub struct Cluster {
     pub openers: Vec<Opener>,
     /// Its ResourceSets that could be expanded.
     pub sets: Vec<ResourceSet>,
+    /// Its HelmReleases.
+    pub releases: Vec<releases::Release>,
     /// Objects that controllers make of others (ExternalArtifacts, HelmCharts,
     /// the pair of a FluxInstance), and of what.
     pub generated: Vec<(ObjectId, String)>,
@@ -130,6 +133,9 @@ pub struct Cluster {
 /// Makers above an object that are told: Kustomizations that apply each other in a circle
 /// have no end.
 const MAKERS: usize = 64;
+
+/// An object of a cluster that is being made, where it goes and what makes it.
+type Placed = (ObjectId, Arc<build::BuiltObject>, ApplyTarget, Maker);
 
 /// Where an object is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -24,6 +24,7 @@ impl World {
             applied,
             openers,
             sets,
+            releases,
             generated,
             index: _,
             applied_index: _,
@@ -57,6 +58,8 @@ impl World {
             && *settings == twin.settings
             && sets.len() == twin.sets.len()
             && sets.iter().zip(&twin.sets).all(same_set)
+            && releases.len() == twin.releases.len()
+            && releases.iter().zip(&twin.releases).all(|(one, two)| one.is_same(two))
             && *generated == twin.generated
             && members.iter().zip(&twin.members).all(same_member)
             && applied.iter().zip(&twin.applied).all(same_applied)

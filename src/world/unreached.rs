@@ -2,9 +2,10 @@
 //! objects are looked at as in a repository without entry points.
 
 use super::earlier::{Built, Identity, Inputs};
-use super::fixpoint::{Grown, Placed, Repository, built_outcome};
+use super::fixpoint::{Grown, Repository, built_outcome};
 use super::overlays::Overlays;
-use super::{Applied, ApplyTarget, Outcome};
+use super::releases;
+use super::{Applied, ApplyTarget, Outcome, Placed};
 use crate::build::kustomize::FileRole;
 use crate::build::substitute::Variables;
 use crate::files::FileTree;
@@ -50,6 +51,9 @@ pub(super) fn clusters(
         .collect();
     if !loose.is_empty() {
         all.push(nameless(String::new(), loose, Vec::new(), FxHashMap::default()));
+    }
+    for grown in &mut all {
+        grown.releases = releases::of_files(snapshot, &grown.objects, &repository.config.stores);
     }
     all
 }
@@ -132,6 +136,7 @@ fn nameless(
         source: None,
         is_sent: false,
         sets: Vec::new(),
+        releases: Vec::new(),
         builds,
         openers: Vec::new(),
     }

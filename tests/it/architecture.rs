@@ -10,9 +10,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// The rooms, each knowing only those before it.
-const ROOMS: [&str; 14] = [
-    "lang", "model", "files", "config", "schema", "build", "world", "simulate", "lint", "plan", "rewrite",
-    "report", "lsp", "cli",
+const ROOMS: [&str; 15] = [
+    "lang", "model", "files", "config", "schema", "build", "sources", "world", "simulate", "lint", "plan",
+    "rewrite", "report", "lsp", "cli",
 ];
 
 /// Files that know each other still, to be parted: each pair is gone as soon as

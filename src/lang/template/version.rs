@@ -88,6 +88,11 @@ impl Version {
             .then_with(|| compare_pre(&self.pre, &other.pre))
     }
 
+    /// Whether it is no prerelease.
+    pub(crate) fn is_release(&self) -> bool {
+        self.pre.is_empty()
+    }
+
     /// In full.
     pub(crate) fn full(&self) -> String {
         let mut out = format!("{}.{}.{}", self.major, self.minor, self.patch);

@@ -26,6 +26,7 @@ pub(crate) const COMMANDS: &[(&[&str], &[&str])] = &[
     (&["plan", "--base", "HEAD"], &["text", "json", "markdown", "github"]),
     (&["map", "--at", "2026-03-27T09:00:00Z", "--base", "HEAD"], &["html"]),
     (&["graph"], &["text", "mermaid", "dot", "svg", "json"]),
+    (&["chart", "list"], &["text", "json"]),
     (&["why", "ConfigMap/*/plain"], &["text", "json"]),
     (&["locate", "ConfigMap/*/plain"], &["text", "json"]),
     (&["locate", "ConfigMap/*/plain", "/data/copied"], &["text", "json"]),

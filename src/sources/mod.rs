@@ -1,0 +1,5 @@
+//! Which chart a release means, and with which values: from file trees that the
+//! repository holds, else from stores of charts. Nothing is fetched.
+
+pub(crate) mod request;
+pub(crate) mod resolve;

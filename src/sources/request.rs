@@ -1,0 +1,147 @@
+//! What a HelmRelease asks for: a chart, of which version, from where.
+//!
+//! Mirrors helm-controller `api/v2/helmrelease_types.go` (`spec.chart`, `spec.chartRef`),
+//! source-controller `api/v1/helmchart_types.go` and `ocirepository_types.go`.
+
+use crate::lang::yaml::{Node, NodeRef};
+use crate::model::ObjectId;
+
+/// A chart that a release asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// The source: kind, namespace, name.
+    pub source: (String, Option<String>, String),
+    /// What is asked of it.
+    pub chart: Asked,
+}
+
+/// What is asked of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A chart at a path of the source's tree.
+    Path(String),
+    /// A chart of a repository, by name and version or range; an empty one is the newest.
+    Named {
+        /// URL of the repository, where it is known.
+        url: Option<String>,
+        /// The chart's name in it; of an OCI repository, the rest of the path.
+        name: String,
+        /// Version or range.
+        version: String,
+    },
+    /// An OCI artifact.
+    Artifact {
+        /// Its URL, without tag.
+        url: String,
+        /// What selects a tag.
+        reference: Reference,
+    },
+}
+
+/// `spec.ref` of an OCIRepository; the digest comes before the range, that before the tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    /// A manifest's digest, and the tag beside it.
+    Digest(String, Option<String>),
+    /// A range, and the regular expression that tags have to match.
+    Range(String, Option<String>),
+    /// A tag; `latest` without one.
+    Tag(String),
+}
+
+/// Why nobody can say here which chart is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unclear {
+    /// A field is known in the cluster only.
+    Unknown(&'static str),
+    /// The source, or the HelmChart, is not in the repository.
+    NotHere(String),
+    /// The release names no chart: the API server refuses it.
+    Nothing,
+}
+
+/// What finds objects of the cluster: by kind, namespace and name.
+pub(crate) type Lookup<'l> = dyn Fn(&str, Option<&str>, &str) -> Option<Node> + 'l;
+
+/// What a release asks for.
+///
+/// # Errors
+/// Why that isn't known.
+pub(crate) fn of_release(id: &ObjectId, node: NodeRef<'_>, lookup: &Lookup<'_>) -> Result<Request, Unclear> {
+    let namespace = id.namespace.as_deref();
+    if let Some(reference) = node.at("/spec/chartRef").filter(|reference| !reference.is_null()) {
+        let kind = text(reference, "/kind", "spec.chartRef.kind")?.ok_or(Unclear::Nothing)?;
+        let name = text(reference, "/name", "spec.chartRef.name")?.ok_or(Unclear::Nothing)?;
+        let own = text(reference, "/namespace", "spec.chartRef.namespace")?;
+        let namespace = own.or_else(|| namespace.map(str::to_owned));
+        return of_reference((kind, namespace, name), lookup);
+    }
+    let chart = node.at("/spec/chart/spec").ok_or(Unclear::Nothing)?;
+    of_chart(chart, namespace, lookup)
+}
+
+fn of_reference(source: (String, Option<String>, String), lookup: &Lookup<'_>) -> Result<Request, Unclear> {
+    let (kind, namespace, name) = &source;
+    let object = lookup(kind, namespace.as_deref(), name);
+    if kind == "HelmChart" {
+        let object = object.ok_or_else(|| not_here(&source))?;
+        let chart = object.get_ref().at("/spec").ok_or(Unclear::Nothing)?;
+        return of_chart(chart, namespace.as_deref(), lookup);
+    }
+    let mut request = Request { chart: Asked::Path(String::new()), source };
+    if request.source.0 == "OCIRepository" {
+        let object = object.ok_or_else(|| not_here(&request.source))?;
+        let node = object.get_ref();
+        let url = text(node, "/spec/url", "the url of its source")?.ok_or(Unclear::Nothing)?;
+        request.chart = Asked::Artifact { url, reference: reference(node)? };
+    }
+    Ok(request)
+}
+
+/// What `spec.chart.spec` of a HelmRelease, or `spec` of a HelmChart, asks for.
+fn of_chart(chart: NodeRef<'_>, namespace: Option<&str>, lookup: &Lookup<'_>) -> Result<Request, Unclear> {
+    let name = text(chart, "/chart", "the chart's name")?.ok_or(Unclear::Nothing)?;
+    let kind = text(chart, "/sourceRef/kind", "the kind of its source")?;
+    let source = text(chart, "/sourceRef/name", "the name of its source")?.ok_or(Unclear::Nothing)?;
+    let own = text(chart, "/sourceRef/namespace", "the namespace of its source")?;
+    let source = (kind.unwrap_or_default(), own.or_else(|| namespace.map(str::to_owned)), source);
+    let version = text(chart, "/version", "the chart's version")?.unwrap_or_default();
+    let is_repository = source.0 == "HelmRepository";
+    let asked = if is_repository {
+        let object = lookup(&source.0, source.1.as_deref(), &source.2);
+        let url = match &object {
+            Some(object) => text(object.get_ref(), "/spec/url", "the url of its source")?,
+            None => None,
+        };
+        Asked::Named { url, name, version }
+    } else {
+        Asked::Path(name)
+    };
+    Ok(Request { source, chart: asked })
+}
+
+fn reference(node: NodeRef<'_>) -> Result<Reference, Unclear> {
+    let field = |pointer: &str| text(node, pointer, "the ref of its source");
+    let tag = field("/spec/ref/tag")?;
+    if let Some(digest) = field("/spec/ref/digest")? {
+        return Ok(Reference::Digest(digest, tag));
+    }
+    if let Some(range) = field("/spec/ref/semver")? {
+        return Ok(Reference::Range(range, field("/spec/ref/semverFilter")?));
+    }
+    Ok(Reference::Tag(tag.unwrap_or_else(|| "latest".to_owned())))
+}
+
+fn not_here((kind, namespace, name): &(String, Option<String>, String)) -> Unclear {
+    let name = namespace.as_ref().map_or_else(|| name.clone(), |namespace| format!("{namespace}/{name}"));
+    Unclear::NotHere(format!("{kind} {name} is not in this repository"))
+}
+
+/// The text at a pointer; none where it is absent, null or empty.
+fn text(node: NodeRef<'_>, pointer: &str, what: &'static str) -> Result<Option<String>, Unclear> {
+    match node.at(pointer) {
+        Some(found) if found.is_unknown() => Err(Unclear::Unknown(what)),
+        Some(found) => Ok(found.text().filter(|text| !text.is_empty() && !found.is_null()).map(Into::into)),
+        None => Ok(None),
+    }
+}
