@@ -285,7 +285,12 @@ impl World {
 
     /// Whether a cluster of an entry point reads a file.
     pub fn is_applied(&self, file: &File) -> bool {
-        self.read.contains(&file.name())
+        self.is_read(&file.name())
+    }
+
+    /// Whether a build of a cluster reads a file.
+    pub fn is_read(&self, file: &FilePath) -> bool {
+        self.read.contains(file)
     }
 
     /// Whether a file is neither read by a cluster of an entry point nor lies where

@@ -48,12 +48,10 @@ pub(super) fn described(selector: &Selector) -> String {
 pub(super) fn near_miss(selector: &Selector, resources: &[Resource]) -> Option<String> {
     let nothing: Arc<str> = "".into();
     type Part = (&'static str, fn(&mut Selector) -> &mut Arc<str>, fn(&Resource) -> &str);
-    let parts: [Part; 5] = [
+    let parts: [Part; 3] = [
         ("version", |selector| &mut selector.version, |resource| resource.id.gvk.version()),
         ("group", |selector| &mut selector.group, |resource| resource.id.gvk.group()),
         ("namespace", |selector| &mut selector.namespace, |resource| resource.id.effective_namespace()),
-        ("labels", |selector| &mut selector.labels, |_| "others"),
-        ("annotations", |selector| &mut selector.annotations, |_| "others"),
     ];
     for (what, part, of) in parts {
         let mut wider = selector.clone();

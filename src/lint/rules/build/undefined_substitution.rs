@@ -5,7 +5,9 @@
 use super::{appliers, post_build, title};
 use crate::build::substitute::ProblemKind;
 use crate::config::Feature;
+use crate::lang::yaml::Location;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use std::collections::BTreeMap;
 
 pub(crate) static RULE: Rule = Rule {
     id: "undefined-substitution",
@@ -19,6 +21,9 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Object(check),
 };
 
+/// Places that a finding names beside its own.
+const RELATED: usize = 3;
+
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let Some(effective) = view.effective else { return };
     if effective.problems.is_empty() {
@@ -28,9 +33,21 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let Some((cluster, applied)) = appliers.first() else { return };
     let strict = cluster.settings.feature(Feature::StrictSubstitution).value;
     let defined = view.variables(applied);
+    // One text that uses a variable many times, as dashboards do, has one defect.
+    let mut places: BTreeMap<(&str, &str), Vec<Location>> = BTreeMap::new();
     for problem in &effective.problems {
         let ProblemKind::Undefined { name } = &problem.kind else { continue };
-        let Some(location) = problem.location.clone() else { continue };
+        let places = places.entry((problem.pointer.as_str(), name.as_ref())).or_default();
+        places.extend(problem.location.clone());
+    }
+    for ((pointer, name), places) in places {
+        let mut places = places.into_iter();
+        let Some(location) = places.next() else { continue };
+        let more = match places.len() {
+            0 => String::new(),
+            1 => " (and once more)".to_owned(),
+            count => format!(" (and {count} times more)"),
+        };
         let (level, why) = match strict {
             Some(true) => {
                 (Level::Error, format!("the build of {} fails, so nothing of it is applied", applied.id))
@@ -50,16 +67,19 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
                 "define {name} in spec.postBuild, write ${{{name}:=default}}, or escape it as $${{{name}}}"
             ),
         };
-        let finding = report.report(location, title(view.id, &format!("${{{name}}} is not defined")));
+        let finding = report.report(location, title(view.id, &format!("${{{name}}} is not defined{more}")));
         finding
             .claims_absence()
             .level(level)
             .why(why)
             .help(help)
             .object(view.id)
-            .field(problem.pointer.clone(), name.clone());
+            .field(pointer, name);
         if let Some(place) = post_build(applied) {
             finding.related(format!("the variables of {}", applied.id), place);
+        }
+        for place in places.take(RELATED) {
+            finding.related("again here", place);
         }
     }
 }

@@ -24,9 +24,14 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let version = view.id.version();
     let Some(served) = kind.versions.iter().find(|known| known.version == version) else { return };
     let Some(removed) = served.removed else { return };
+    let is_applied = !view.beyond().world.has_entry
+        || view.memberships().any(|(cluster, _)| cluster.name.is_some());
     let lacks: Vec<Option<bool>> = view.settings().map(|settings| settings.flux_at_least(removed)).collect();
     let level = match lacks.as_slice() {
-        [_, ..] if lacks.iter().all(|lacks| *lacks == Some(true)) => Level::Error,
+        [_, ..] if lacks.iter().all(|lacks| *lacks == Some(true)) => match is_applied {
+            true => Level::Error,
+            false => Level::Warning,
+        },
         // The oldest cluster decides: the text must suit all of them.
         [_, ..] if lacks.iter().all(Option::is_some) => return,
         _ if view.effective.is_some() => Level::Warning,
@@ -46,6 +51,9 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         .level(level)
         .why(match level {
             Level::Error => format!("Flux 2.{removed} removed it: the API server has no such kind"),
+            _ if !is_applied && lacks.contains(&Some(true)) => {
+                format!("Flux 2.{removed} removed it, and the clusters here run that; no cluster applies it")
+            }
             _ => format!("it fails from Flux 2.{removed} on; the version of this cluster is unknown"),
         })
         .object(view.id)

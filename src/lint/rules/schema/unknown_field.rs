@@ -11,7 +11,8 @@ use crate::lint::patches::Applier;
 use crate::lint::validity::Judged;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::schema::{Fault, Schema, TableKind, schema_at, table};
+use crate::schema::{Fault, Product, Schema, TableKind, schema_at, table};
+use crate::world::schemas::Basis;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-field",
@@ -69,6 +70,13 @@ fn unknown<'a>(
     let pointer = &fault.violation.pointer;
     let Some(location) = entry.key_location().or_else(|| view.node.location_at(pointer)) else { return };
     let near = nearest(&entry.key, parent.names());
+    // Whoever installs Gateway API chooses the channel.
+    let is_gateway = matches!(fault.basis, Basis::Any(Product::Kubernetes)) && !fault.native;
+    if is_gateway && near.is_none() {
+        let what = format!("{} {}: {pointer}", view.id.api_version, view.id.kind);
+        report.not_checked(Unchecked::KindWithoutSchema, what);
+        return;
+    }
     let siblings = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
     let is_there = near.is_some_and(|near| view.node.entries_at(siblings).any(|sibling| sibling.key == near));
     let elsewhere = match near {
