@@ -68,13 +68,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             ),
         };
         let finding = report.report(location, title(view.id, &format!("${{{name}}} is not defined{more}")));
-        finding
-            .claims_absence()
-            .level(level)
-            .why(why)
-            .help(help)
-            .object(view.id)
-            .field(pointer, name);
+        finding.claims_absence().level(level).why(why).help(help).object(view.id).field(pointer, name);
         if let Some(place) = post_build(applied) {
             finding.related(format!("the variables of {}", applied.id), place);
         }

@@ -24,8 +24,8 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let version = view.id.version();
     let Some(served) = kind.versions.iter().find(|known| known.version == version) else { return };
     let Some(removed) = served.removed else { return };
-    let is_applied = !view.beyond().world.has_entry
-        || view.memberships().any(|(cluster, _)| cluster.name.is_some());
+    let is_applied =
+        !view.beyond().world.has_entry || view.memberships().any(|(cluster, _)| cluster.name.is_some());
     let lacks: Vec<Option<bool>> = view.settings().map(|settings| settings.flux_at_least(removed)).collect();
     let level = match lacks.as_slice() {
         [_, ..] if lacks.iter().all(|lacks| *lacks == Some(true)) => match is_applied {
