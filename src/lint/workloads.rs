@@ -21,6 +21,9 @@ pub(crate) struct Workloads<'a> {
     hidden_anywhere: Option<&'a ObjectId>,
     /// What may make objects without a namespace.
     hidden_everywhere: Option<&'a ObjectId>,
+    /// Settings of operators, as those of `operator.tekton.dev`: they make what is in
+    /// namespaces that are named like their group.
+    operators: Vec<(&'a str, &'a ObjectId)>,
     /// By group and kind.
     names: FxHashMap<&'a str, FxHashMap<&'a str, Words<Named<'a>>>>,
     /// Objects of kinds without a namespace, by kind and name: a `namespace:` of a
@@ -97,6 +100,7 @@ impl<'a> Workloads<'a> {
             hidden: FxHashMap::default(),
             hidden_anywhere: None,
             hidden_everywhere: None,
+            operators: Vec::new(),
             names: FxHashMap::default(),
             without_namespace: FxHashMap::default(),
             unapplied: FxHashSet::default(),
@@ -162,6 +166,9 @@ impl<'a> Workloads<'a> {
             Some(target) => target.as_str(),
             None => id.namespace.as_deref().map(Cow::Borrowed),
         };
+        if let Some(rest) = id.group().strip_prefix("operator.") {
+            self.operators.push((rest.split('.').next().unwrap_or(rest), id));
+        }
         if is_release {
             self.hidden_everywhere.get_or_insert(id);
         }
@@ -246,7 +253,8 @@ impl<'a> Workloads<'a> {
             Unseen::Nothing => false,
         };
         let here = self.hidden.get(namespace).and_then(|hidden| hidden.iter().find(may_make));
-        here.map(|hidden| hidden.of).or(self.hidden_anywhere)
+        let operator = || self.operators.iter().find(|(word, _)| namespace.contains(word));
+        here.map(|hidden| hidden.of).or_else(|| operator().map(|(_, of)| *of)).or(self.hidden_anywhere)
     }
 
     /// Whether every object of a kind and namespace is known.

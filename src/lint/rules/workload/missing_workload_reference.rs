@@ -75,6 +75,12 @@ fn level(cause: Option<Cause<'_>>, reference: &Reference<'_>, near: Option<&Near
     }
 }
 
+/// Whether a route names several parents, of which this is one.
+fn has_other_parents(object: &Effective, reference: &Reference<'_>) -> bool {
+    reference.pointer.starts_with("/spec/parentRefs/")
+        && object.node.get_ref().items_at("/spec/parentRefs").count() > 1
+}
+
 fn missing(
     view: &ClusterView<'_>,
     object: &Effective,
@@ -91,7 +97,10 @@ fn missing(
     finding
         .claims_absence()
         .level(level)
-        .why(reference.consequence)
+        .why(match has_other_parents(object, reference) {
+            true => "this parent doesn't take the route in; its other parents may",
+            false => reference.consequence,
+        })
         .label(format!("no {wanted} in {}", view.cluster.label()))
         .object(&object.id)
         .field(reference.pointer.clone(), name);
