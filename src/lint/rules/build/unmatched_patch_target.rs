@@ -26,7 +26,10 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     for cluster in &context.world.clusters {
         let view = ClusterView::new(context, cluster);
         for failed in failures(&view, Matter::UnmatchedPatch) {
-            let help = "name an object of this build, or give the patch a target".to_owned();
+            let help = match failed.failure.related.first() {
+                Some((near, _)) => format!("{near}: name that, or give the patch a target"),
+                None => "name an object of this build, or give the patch a target".to_owned(),
+            };
             let finding = report_failure(report, &view, &failed, help);
             finding.clusters.extend(cluster.name.clone());
         }

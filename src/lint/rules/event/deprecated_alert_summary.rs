@@ -23,6 +23,11 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     if !is_alert(view.id) {
         return;
     }
+    // The CRDs say so since 2.5.
+    let mut versions = view.settings().map(|settings| settings.flux_at_least(5)).peekable();
+    if versions.peek().is_some() && versions.all(|since| since == Some(false)) {
+        return;
+    }
     let Some(spec) = view.node.at("/spec") else { return };
     let Some(entry) = spec.entry("summary").filter(|entry| !entry.value.is_null()) else { return };
     let Some(location) = entry.key_location() else { return };
