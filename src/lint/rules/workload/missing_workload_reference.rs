@@ -69,6 +69,8 @@ fn is_of_the_platform(kind: &str) -> bool {
 fn level(cause: Option<Cause<'_>>, reference: &Reference<'_>, near: Option<&Near<'_, '_>>) -> Option<Level> {
     match cause {
         None if is_of_the_platform(&reference.kind) => near.map(|_| Level::Warning),
+        // Whatever gives it a role in a cloud may make it: Terraform, eksctl.
+        None if &*reference.kind == "ServiceAccount" && near.is_none() => Some(Level::Warning),
         None => Some(Level::Error),
         Some(Cause::Unapplied) => None,
         Some(_) => near.map(|_| Level::Warning),
