@@ -137,6 +137,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     effects.retain(wanted);
     let mut not_checked = NotChecked::default();
     engine::not_built(&head_world, &mut not_checked);
+    for failing in plan::failing_on_both_sides(&base_world, &head_world) {
+        not_checked.add(Unchecked::BuildFailsOnBothSides, failing);
+    }
     for directory in trees_beside(&head_world) {
         not_checked.add(Unchecked::OtherTree, directory);
     }

@@ -106,13 +106,21 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Some(event) => emissions_of(event, &places),
         None => emissions(common, arguments, &world, &places)?,
     };
+    let lists_alerts = arguments.explain || arguments.object.is_some() || posted.is_some();
+    // With the nearest of them where there is one object alone.
+    let is_lonely = emissions.iter().map(Vec::len).sum::<usize>() <= 1;
+    let listed = if lists_alerts || is_lonely { usize::MAX } else { events::text::NAMED_ALERTS };
     let mut clusters: Vec<events::Cluster<'_>> = Vec::new();
     let mut last = None;
     for (place, emissions) in places.iter().zip(&emissions) {
-        let answers = emissions.iter().map(|emission| answer(place, emission));
+        let answers = emissions.iter().map(|emission| answer(place, emission, listed));
+        let alerts = place.notifier.alerts.iter().map(|(item, _)| item.id).filter(|_| !emissions.is_empty());
         let cluster = std::ptr::from_ref(place.notifier.cluster);
         match clusters.last_mut().filter(|_| last == Some(cluster)) {
-            Some(cluster) => cluster.answers.extend(answers),
+            Some(cluster) => {
+                cluster.answers.extend(answers);
+                cluster.alerts.extend(alerts);
+            }
             None => clusters.push(events::Cluster {
                 name: place.notifier.cluster.name.as_deref(),
                 version: report::stated::version(
@@ -122,6 +130,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 ),
                 note: behaviour::OBJECT_EVENT_METADATA.note(&place.notifier.cluster.settings),
                 answers: answers.collect(),
+                alerts: alerts.collect(),
             }),
         }
         last = Some(cluster);
@@ -137,7 +146,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         snapshot: &session.snapshot,
         clusters: &clusters,
         explain: arguments.explain,
-        lists_alerts: arguments.explain || arguments.object.is_some() || posted.is_some(),
+        lists_alerts,
         cuts: io::stdout().is_terminal(),
     };
     output::warn_if_nothing_followed(&world);
@@ -160,7 +169,7 @@ struct Place<'a> {
     items: Vec<Item<'a>>,
 }
 
-fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>) -> events::Answer<'a> {
+fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>, listed: usize) -> events::Answer<'a> {
     let object = &emission.object;
     let namespace = Some(object.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     events::Answer {
@@ -175,7 +184,7 @@ fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>) -> events::Answer<'
             ApplyTarget::Remote(name) => Some(name),
         },
         controller: emission.reporting_controller,
-        simulation: place.notifier.simulate(emission),
+        simulation: place.notifier.simulate(emission, listed),
     }
 }
 
@@ -214,7 +223,7 @@ fn keep_alert(places: &mut [Place<'_>], wanted: &str) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("no Alert is called {wanted}{hint}")));
     }
     for place in places {
-        place.notifier.alerts.retain(|(item, _)| is_wanted(item));
+        place.notifier.keep_alerts(is_wanted);
     }
     Ok(())
 }

@@ -7,16 +7,17 @@
 mod pattern;
 mod read;
 
-pub(crate) use pattern::Pattern;
+pub(crate) use pattern::{Pattern, Patterns};
 pub(crate) use read::Mistake;
 pub use read::read;
 
 use crate::files::{Allowed, ChartStores, Place, place};
 use crate::lang::yaml::Location;
 use crate::model::Version;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Name of the file in the root.
 pub const FILE_NAME: &str = ".forebay.yaml";
@@ -79,7 +80,7 @@ pub struct Config {
     /// Where the trees of Flux sources lie.
     pub sources: Vec<FluxSource>,
     /// Files that are not reported on. Builds still read them.
-    pub exclude: Vec<Pattern>,
+    pub exclude: Patterns,
     /// Directories of schemas, relative to the root: CustomResourceDefinitions, or
     /// JSON Schemas as catalogues lay them out.
     pub schemas: Vec<Written<String>>,
@@ -92,6 +93,8 @@ pub struct Config {
     pub rules: Vec<RuleLevel>,
     /// Levels for some paths, in order; the last that matches wins.
     pub overrides: Vec<Override>,
+    /// The patterns of all overrides, and the place of the override of each.
+    override_paths: OnceLock<(Patterns, Vec<usize>)>,
     /// Whether something in the cluster adds substitution variables.
     pub injected_variables: Option<Written<Injected>>,
     /// Whether a suppression without a reason is a finding.
@@ -129,12 +132,12 @@ impl Config {
 
     /// The level that `overrides` give a rule for findings in a file.
     pub fn override_level(&self, path: &str, rule: &str, group: &str) -> Option<Level> {
-        let matching = self
-            .overrides
-            .iter()
-            .rev()
-            .filter(|entry| entry.paths.iter().any(|pattern| pattern.matches(path)));
-        matching.filter_map(|entry| level_in(&entry.rules, rule, group)).next()
+        let (patterns, entries) = self.override_paths.get_or_init(|| {
+            let entries = self.overrides.iter().enumerate();
+            entries.flat_map(|(at, entry)| entry.paths.iter().map(move |path| (path.clone(), at))).unzip()
+        });
+        let matching: BTreeSet<usize> = patterns.covering(path).map(|at| entries[at]).collect();
+        matching.iter().rev().find_map(|at| level_in(&self.overrides[*at].rules, rule, group))
     }
 
     /// The target of a cluster: its own settings over the global ones.

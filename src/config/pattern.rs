@@ -1,7 +1,9 @@
 //! Globs over paths of the repository.
 
 use crate::lang::yaml::Location;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Candidate, GlobBuilder, GlobMatcher};
+use rustc_hash::FxHashMap;
+use std::ops::Deref;
 
 /// A glob over paths relative to the root. `*` stays within a directory, `**`
 /// crosses them; a pattern that matches a directory covers all below it.
@@ -13,6 +15,59 @@ pub struct Pattern {
     pub location: Location,
     exact: GlobMatcher,
     below: GlobMatcher,
+    /// The directories or the file that it begins with.
+    base: String,
+}
+
+/// Patterns in order. Most begin with the name of a directory or file, so that a path is
+/// compared with those alone that begin as it does.
+#[derive(Clone, Debug, Default)]
+pub struct Patterns {
+    all: Vec<Pattern>,
+    /// Places of patterns by what they begin with; nothing for a wildcard.
+    by_base: FxHashMap<String, Vec<usize>>,
+}
+
+impl Patterns {
+    /// The places of the patterns that cover a path, in no order.
+    pub fn covering(&self, path: &str) -> impl Iterator<Item = usize> {
+        let candidate = Candidate::new(path);
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        let bases = [""].into_iter().chain(ends.map(|end| &path[..end]).filter(|base| !base.is_empty()));
+        let found = bases.filter_map(|base| self.by_base.get(base)).flatten().copied();
+        let covers = move |at: &usize| self.all[*at].covers(&candidate);
+        found.filter(covers).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Whether one of them covers a path.
+    pub fn matches(&self, path: &str) -> bool {
+        !self.all.is_empty() && self.covering(path).next().is_some()
+    }
+}
+
+impl FromIterator<Pattern> for Patterns {
+    fn from_iter<I: IntoIterator<Item = Pattern>>(patterns: I) -> Patterns {
+        let mut all = Patterns::default();
+        all.extend(patterns);
+        all
+    }
+}
+
+impl Extend<Pattern> for Patterns {
+    fn extend<I: IntoIterator<Item = Pattern>>(&mut self, patterns: I) {
+        for pattern in patterns {
+            self.by_base.entry(pattern.base.clone()).or_default().push(self.all.len());
+            self.all.push(pattern);
+        }
+    }
+}
+
+impl Deref for Patterns {
+    type Target = [Pattern];
+
+    fn deref(&self) -> &[Pattern] {
+        &self.all
+    }
 }
 
 impl Pattern {
@@ -27,12 +82,30 @@ impl Pattern {
             glob.map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
         };
         let below = if clean.is_empty() || clean == "." { "**".to_owned() } else { format!("{clean}/**") };
-        Ok(Pattern { text: text.to_owned(), location, exact: compile(clean)?, below: compile(&below)? })
+        let is_literal =
+            |part: &&str| !part.is_empty() && !part.contains(['*', '?', '[', ']', '{', '}', '\\']);
+        // A brace may hold slashes.
+        let base = if clean == "." {
+            String::new()
+        } else {
+            Vec::from_iter(clean.split('/').take_while(is_literal)).join("/")
+        };
+        let (exact, below) = (compile(clean)?, compile(&below)?);
+        Ok(Pattern { text: text.to_owned(), location, exact, below, base })
+    }
+
+    /// Whether it begins with a wildcard, so that every path has to be compared with it.
+    pub fn begins_anywhere(&self) -> bool {
+        self.base.is_empty()
     }
 
     /// Whether it covers a path.
     pub fn matches(&self, path: &str) -> bool {
-        self.exact.is_match(path) || self.below.is_match(path)
+        self.covers(&Candidate::new(path))
+    }
+
+    fn covers(&self, path: &Candidate<'_>) -> bool {
+        self.exact.is_match_candidate(path) || self.below.is_match_candidate(path)
     }
 }
 
@@ -62,6 +135,14 @@ mod tests {
         ] {
             let matched = pattern(text).map(|pattern| pattern.matches(path));
             assert_eq!(matched, Ok(expected), "{text} {path}");
+            let others = ["clusters", "zzz/**", "**/none"].map(pattern);
+            let all: Patterns =
+                others.into_iter().chain([pattern(text)]).map(|one| one.expect("globs")).collect();
+            let covering: Vec<usize> = all.covering(path).collect();
+            let mut found: Vec<usize> = (0..all.len()).filter(|at| all[*at].matches(path)).collect();
+            found.sort_unstable_by_key(|at| covering.iter().position(|other| other == at));
+            assert_eq!(covering, found, "{text} {path}");
+            assert_eq!(all.matches(path), !found.is_empty());
         }
     }
 

@@ -49,9 +49,14 @@ pub fn read(name: &str, text: &str) -> Result<Config, Vec<Mistake>> {
     Err(reader.mistakes)
 }
 
+/// Globs that every path has to be compared with. Real configurations have a few.
+const LOOSE_LIMIT: usize = 256;
+
 #[derive(Default)]
 struct Reader {
     mistakes: Vec<Mistake>,
+    /// Globs that begin with a wildcard.
+    loose: usize,
 }
 
 /// The entries of a map by key.
@@ -114,7 +119,7 @@ impl Reader {
         config.clusters = self.list(fields.get("clusters"), "clusters", Reader::cluster);
         self.refuse_repeated_clusters(&config.clusters);
         config.sources = self.list(fields.get("sources"), "sources", Reader::source);
-        config.exclude = self.list(fields.get("exclude"), "exclude", Reader::pattern);
+        config.exclude = self.list(fields.get("exclude"), "exclude", Reader::pattern).into_iter().collect();
         config.schemas = self.list(fields.get("schemas"), "schemas", Reader::written);
         config.charts = self.list(fields.get("charts"), "charts", Reader::written);
         config.baseline = fields.get("baseline").and_then(|node| self.written(node));
@@ -357,7 +362,14 @@ impl Reader {
     fn pattern(&mut self, node: NodeRef<'_>) -> Option<Pattern> {
         let text = self.text(node)?;
         match Pattern::new(&text, place(node)) {
-            Ok(pattern) => Some(pattern),
+            Ok(pattern) => {
+                self.loose += usize::from(pattern.begins_anywhere());
+                if self.loose == LOOSE_LIMIT + 1 {
+                    let message = format!("more than {LOOSE_LIMIT} globs begin with a wildcard");
+                    self.wrong(node, message, "begin them with a directory");
+                }
+                Some(pattern)
+            }
             Err(why) => {
                 self.wrong(node, format!("`{text}` is no glob: {why}"), "");
                 None

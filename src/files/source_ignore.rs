@@ -6,6 +6,8 @@
 //! directory.
 
 use globset::{GlobBuilder, GlobMatcher};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Always left out.
 const VCS: &[&str] = &[".git/", ".gitignore", ".gitmodules", ".gitattributes"];
@@ -39,6 +41,13 @@ const DEFAULT: &[&str] = &[
 pub struct SourceIgnore {
     /// The last match decides.
     patterns: Vec<Pattern>,
+    /// Places of patterns that need a component of this name.
+    by_name: FxHashMap<String, Vec<usize>>,
+    /// Places of others that need one with this ending, and the lengths of endings.
+    by_ending: FxHashMap<String, Vec<usize>>,
+    lengths: BTreeSet<usize>,
+    /// All others.
+    others: Vec<usize>,
 }
 
 /// Where a pattern is written.
@@ -97,13 +106,59 @@ impl SourceIgnore {
             patterns.extend(built_in(DEFAULT));
         }
         patterns.extend(own);
-        SourceIgnore { patterns }
+        SourceIgnore::of(patterns)
     }
 
     /// The patterns of `.gitignore` files, each with the directory that holds it.
     pub fn of_git<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>) -> SourceIgnore {
         let all = files.into_iter().flat_map(|(directory, text)| patterns(text, directory, Holder::File));
-        SourceIgnore { patterns: all.collect() }
+        SourceIgnore::of(all.collect())
+    }
+
+    /// Sources may have as many patterns as files: a file is compared only with those
+    /// that a component of its path may match.
+    fn of(patterns: Vec<Pattern>) -> SourceIgnore {
+        let mut ignore = SourceIgnore {
+            patterns,
+            by_name: FxHashMap::default(),
+            by_ending: FxHashMap::default(),
+            lengths: BTreeSet::new(),
+            others: Vec::new(),
+        };
+        for (at, pattern) in ignore.patterns.iter().enumerate() {
+            let needed = pattern.segments.iter().filter_map(|segment| match segment {
+                Segment::Name(Some(component)) => Some(component),
+                _ => None,
+            });
+            // The last name tells most, and any name more than an ending.
+            let told = needed.max_by_key(|component| match component {
+                Component::Name(_) => 2,
+                Component::Ending(_) => 1,
+                Component::Glob(_) => 0,
+            });
+            match told {
+                Some(Component::Name(name)) => ignore.by_name.entry(name.clone()).or_default().push(at),
+                Some(Component::Ending(ending)) => {
+                    ignore.lengths.insert(ending.len());
+                    ignore.by_ending.entry(ending.clone()).or_default().push(at);
+                }
+                _ => ignore.others.push(at),
+            }
+        }
+        ignore
+    }
+
+    /// The places of the patterns that may match a path.
+    fn candidates(&self, components: &[&str]) -> BTreeSet<usize> {
+        let mut found: BTreeSet<usize> = self.others.iter().copied().collect();
+        for component in components {
+            found.extend(self.by_name.get(*component).into_iter().flatten());
+            for length in self.lengths.range(..=component.len()) {
+                let ending = component.get(component.len() - length..);
+                found.extend(ending.and_then(|ending| self.by_ending.get(ending)).into_iter().flatten());
+            }
+        }
+        found
     }
 
     /// The text of the pattern that leaves a file out.
@@ -141,7 +196,9 @@ impl SourceIgnore {
 
     fn excluding(&self, path: &str) -> Option<&Pattern> {
         let components: Vec<&str> = path.split('/').collect();
-        let decisive = self.patterns.iter().rev().find(|pattern| pattern.matches(&components));
+        let candidates = self.candidates(&components);
+        let mut last_first = candidates.iter().rev().map(|at| &self.patterns[*at]);
+        let decisive = last_first.find(|pattern| pattern.matches(&components));
         decisive.filter(|pattern| !pattern.includes)
     }
 }

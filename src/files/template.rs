@@ -24,9 +24,8 @@ pub(super) fn is_template(stream: &Stream) -> bool {
     // Of an action that begins a line; few texts have many, and some have many lines.
     let begins = |at: usize| {
         let before = text[..at].trim_end_matches([' ', '-']);
-        let line = text[at..].split(['\n', '\r']).next().unwrap_or_default();
         (before.is_empty() || before.ends_with(['\n', '\r']))
-            && starts_action(line)
+            && starts_action(&text[at..])
             && !inside_scalar(stream, at as u32)
     };
     let all = |word: &'static str| memchr::memmem::find_iter(text.as_bytes(), word);
@@ -60,6 +59,7 @@ fn is_directive(line: &str) -> bool {
     of_terraform.is_some_and(|rest| words.iter().any(|word| rest.starts_with(word))) || line.starts_with("<%")
 }
 
+/// Whether a line begins with an action; what follows the line doesn't matter.
 fn starts_action(line: &str) -> bool {
     if line.starts_with("{%") || line.starts_with("{{-") {
         return true;
@@ -67,7 +67,7 @@ fn starts_action(line: &str) -> bool {
     let Some(action) = line.strip_prefix("{{") else {
         return false;
     };
-    let action = action.trim_start();
+    let action = action.trim_start_matches(|c: char| c.is_whitespace() && c != '\n' && c != '\r');
     action.starts_with("/*")
         || ["if", "range", "with", "define", "include", "end", "template"].iter().any(|word| {
             action
@@ -77,22 +77,20 @@ fn starts_action(line: &str) -> bool {
 }
 
 fn inside_scalar(stream: &Stream, offset: u32) -> bool {
-    let Some(document) = stream.documents.iter().rfind(|document| document.start <= offset) else {
+    let begun = stream.documents.partition_point(|document| document.start <= offset);
+    let Some(document) = begun.checked_sub(1).and_then(|last| stream.documents.get(last)) else {
         return false;
     };
-    let scalar = |token: &&Token| {
-        let quoted = matches!(
-            token.kind,
-            TokenKind::Scalar(
-                ScalarStyle::Literal
-                    | ScalarStyle::Folded
-                    | ScalarStyle::SingleQuoted
-                    | ScalarStyle::DoubleQuoted
-            )
-        );
-        quoted && token.start < offset && offset < token.end
-    };
-    document.tokens.iter().any(|token| scalar(&token))
+    // Tokens stand in the order of their beginnings, and none lies in a scalar.
+    let begun = document.tokens.partition_point(|token| token.start < offset);
+    let token = begun.checked_sub(1).and_then(|last| document.tokens.get(last));
+    token.is_some_and(|token| {
+        let style = match token.kind {
+            TokenKind::Scalar(style) => style,
+            _ => ScalarStyle::Plain,
+        };
+        style != ScalarStyle::Plain && offset < token.end
+    })
 }
 
 #[cfg(test)]

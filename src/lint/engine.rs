@@ -622,7 +622,7 @@ impl Scope<'_> {
                     .strip_prefix(wanted.as_str())
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let in_config = |path: &str| self.config.exclude.iter().any(|pattern| pattern.matches(path));
+        let in_config = |path: &str| self.config.exclude.matches(path);
         if focus.iter().any(|wanted| wanted == path) {
             return false;
         }

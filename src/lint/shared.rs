@@ -162,7 +162,8 @@ pub(super) fn give_way(findings: Vec<Finding>) -> Vec<Finding> {
     };
     let mut by_place: FxHashMap<(&FilePath, u32), Vec<usize>> = FxHashMap::default();
     let mut by_field: FxHashMap<(&str, &ObjectId), Vec<usize>> = FxHashMap::default();
-    for (at, finding) in findings.iter().enumerate() {
+    // What the schema says gives way to nothing that it says itself.
+    for (at, finding) in findings.iter().enumerate().filter(|(_, finding)| !is_schema(finding)) {
         by_place.entry((&finding.location.file, finding.location.start)).or_default().push(at);
         for object in &finding.objects {
             by_field.entry((&finding.path, object)).or_default().push(at);
@@ -174,7 +175,7 @@ pub(super) fn give_way(findings: Vec<Finding>) -> Vec<Finding> {
         let about = finding.objects.iter().filter_map(|object| by_field.get(&(&*finding.path, object)));
         for other in beside.into_iter().chain(about).flatten().copied().filter(|other| *other != at) {
             let told = &findings[other];
-            if is_schema(told) || !same(finding, told) {
+            if !same(finding, told) {
                 continue;
             }
             if yields(told) {

@@ -11,6 +11,8 @@ named! {
         AbsenceInGuessedCluster = "absence-in-guessed-cluster",
         /// A file that would bring what is read above its limit.
         BeyondTotalOfInput = "beyond-total-of-input",
+        /// A Kustomization whose build fails before a change and after it.
+        BuildFailsOnBothSides = "build-fails-on-both-sides",
         /// A change in a file that only builds read of which a part is not known.
         ChangedFileInPartialBuild = "changed-file-in-partial-build",
         /// A change in a file that nothing reads which was followed.
@@ -134,6 +136,7 @@ impl Unchecked {
         match self {
             Unchecked::AbsenceInGuessedCluster => ("absence", " in guessed cluster"),
             Unchecked::BeyondTotalOfInput => ("file beyond the total", " of input"),
+            Unchecked::BuildFailsOnBothSides => ("Kustomization", " unbuildable on both sides"),
             Unchecked::ChangedFileInPartialBuild => ("changed file", " in partial build"),
             Unchecked::ChangedFileOutsideClusters => ("changed file", " outside clusters"),
             Unchecked::Chart => ("chart", ""),
@@ -187,6 +190,9 @@ impl Unchecked {
     pub fn remedy(self) -> &'static str {
         match self {
             Unchecked::BeyondTotalOfInput => "work on a part of the repository: `--root DIRECTORY`",
+            Unchecked::BuildFailsOnBothSides => {
+                "mend what `forebay lint` says of it: what a change does is told once it builds"
+            }
             Unchecked::ChangedFileInPartialBuild
             | Unchecked::PartialBuild
             | Unchecked::ReferenceIntoPartialBuild => BUILD,

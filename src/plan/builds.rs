@@ -205,6 +205,21 @@ pub(super) fn failing<'w>(world: &World, cluster: &'w Cluster) -> BTreeSet<&'w O
     failing.filter(|(_, failure)| failure.is_some()).map(|(applied, _)| &applied.id).collect()
 }
 
+/// The Kustomizations of all clusters whose builds fail on both sides: what a change of
+/// them does can't be told.
+pub(crate) fn failing_on_both_sides(base: &World, head: &World) -> Vec<String> {
+    let mut found = Vec::new();
+    for cluster in &head.clusters {
+        let before = base.clusters.iter().find(|before| before.name == cluster.name);
+        let before = before.map(|before| failing(base, before)).unwrap_or_default();
+        for id in failing(head, cluster).intersection(&before) {
+            let of = cluster.name.as_ref().map_or(String::new(), |name| format!(" in {name}"));
+            found.push(format!("{id}{of}"));
+        }
+    }
+    found
+}
+
 /// Why a build fails, and where.
 type Failure = (String, Option<Location>);
 

@@ -4,7 +4,9 @@
 use crate::lang::yaml::{Known, Location, NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::model::value::to_json;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// One field that differs.
 #[derive(Clone, Debug)]
@@ -37,11 +39,15 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
         return;
     }
     if depth < DEPTH && base.is_map() && head.is_map() {
+        let (of_base, of_head) = (by_key(base), by_key(head));
         for entry in base.entries() {
             let path = pointer_join(&path, &entry.key);
-            match head.get(&entry.key) {
+            match of_head.get(&entry.key).copied() {
                 // Of a key that stands twice, one value counts.
-                Some(other) => walk(base.get(&entry.key).unwrap_or(entry.value), other, path, out, depth + 1),
+                Some(other) => {
+                    let own = of_base.get(&entry.key).copied().unwrap_or(entry.value);
+                    walk(own, other, path, out, depth + 1);
+                }
                 None if is_metadata_map(&path) => {
                     for inner in entry.value.entries() {
                         out.push(removed(inner.value, pointer_join(&path, &inner.key), head.location()));
@@ -50,7 +56,7 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
                 None => out.push(removed(entry.value, path, head.location())),
             }
         }
-        for entry in head.entries().filter(|entry| base.get(&entry.key).is_none()) {
+        for entry in head.entries().filter(|entry| !of_base.contains_key(&entry.key)) {
             let path = pointer_join(&path, &entry.key);
             if is_metadata_map(&path) {
                 for inner in entry.value.entries() {
@@ -67,19 +73,18 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
         && head.is_seq()
         && let Some(key) = list_key(base, head)
     {
-        let identity =
-            |item: NodeRef<'_>| item.get(key).and_then(NodeRef::text).map(|text| text.into_owned());
+        let (of_base, of_head) = (by_identity(base, key), by_identity(head, key));
         for item in base.items() {
-            let Some(name) = identity(item) else { continue };
+            let Some(name) = item.get(key).and_then(NodeRef::text) else { continue };
             let path = format!("{path}/{{{key}={name}}}");
-            match head.items().find(|other| identity(*other).as_ref() == Some(&name)) {
-                Some(other) => walk(item, other, path, out, depth + 1),
+            match of_head.get(&name) {
+                Some(other) => walk(item, *other, path, out, depth + 1),
                 None => out.push(removed(item, path, head.location())),
             }
         }
         for item in head.items() {
-            let Some(name) = identity(item) else { continue };
-            if !base.items().any(|other| identity(other).as_ref() == Some(&name)) {
+            let Some(name) = item.get(key).and_then(NodeRef::text) else { continue };
+            if !of_base.contains_key(&name) {
                 out.push(added(item, format!("{path}/{{{key}={name}}}"), None));
             }
         }
@@ -93,6 +98,26 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
         head: head.location(),
         base: base.location(),
     });
+}
+
+/// The first value of each key.
+fn by_key(map: NodeRef<'_>) -> FxHashMap<Cow<'_, str>, NodeRef<'_>> {
+    let mut found = FxHashMap::default();
+    for entry in map.entries() {
+        found.entry(entry.key).or_insert(entry.value);
+    }
+    found
+}
+
+/// The first item of each identity.
+fn by_identity<'n>(list: NodeRef<'n>, key: &str) -> FxHashMap<Cow<'n, str>, NodeRef<'n>> {
+    let mut found = FxHashMap::default();
+    for item in list.items() {
+        if let Some(name) = item.get(key).and_then(NodeRef::text) {
+            found.entry(name).or_insert(item);
+        }
+    }
+    found
 }
 
 /// Labels and annotations are told one by one, also the first and the last.
@@ -113,15 +138,10 @@ fn list_key(base: NodeRef<'_>, head: NodeRef<'_>) -> Option<&'static str> {
     ["name", "mountPath", "containerPort", "port", "key", "ip", "topologyKey", "host"].into_iter().find(
         |key| {
             [base, head].iter().all(|list| {
-                let mut seen = Vec::new();
+                let mut seen = FxHashSet::default();
                 list.items().all(|item| {
-                    match item.get(key).filter(|_| item.is_map()).and_then(NodeRef::text) {
-                        Some(text) if !seen.contains(&text) => {
-                            seen.push(text);
-                            true
-                        }
-                        _ => false,
-                    }
+                    let text = item.get(key).filter(|_| item.is_map()).and_then(NodeRef::text);
+                    text.is_some_and(|text| seen.insert(text))
                 })
             }) && base.items().next().is_some()
                 && head.items().next().is_some()

@@ -26,6 +26,7 @@ mod validity;
 mod versions;
 mod waits;
 
+pub(crate) use builds::failing_on_both_sides;
 pub(crate) use fields::{FieldChange, compare};
 pub(crate) use moves::{replacements, takeovers};
 pub(crate) use reach::Reach;

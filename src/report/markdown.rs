@@ -162,7 +162,32 @@ pub(crate) fn literal(text: &str) -> String {
         }
     }
     let escaped = escaped.replace("://", ":\u{200b}//").replace("www.", "www\u{200b}.");
-    escaped.replace("GH-", "GH\u{200b}-").replace("gh-", "gh\u{200b}-")
+    let escaped = escaped.replace("GH-", "GH\u{200b}-").replace("gh-", "gh\u{200b}-");
+    without_commits(&escaped)
+}
+
+/// The shortest word that forges take for the hash of a commit, and link.
+const SHORTEST_HASH: usize = 7;
+
+/// Text in which no word looks like the hash of a commit: an invisible space parts it.
+fn without_commits(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let end = word.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(word.len());
+        let (hash, rest) = word.split_at(end);
+        // Words of letters alone are words.
+        let is_hash = hash.len() >= SHORTEST_HASH
+            && hash.bytes().all(|b| b.is_ascii_hexdigit())
+            && hash.bytes().any(|b| b.is_ascii_digit());
+        for (at, c) in hash.char_indices() {
+            if is_hash && at > 0 && at % (SHORTEST_HASH - 1) == 0 {
+                out.push('\u{200b}');
+            }
+            out.push(c);
+        }
+        out.push_str(rest);
+    }
+    out
 }
 
 /// Text as code in a table cell.
@@ -190,6 +215,15 @@ mod tests {
                 "see www\u{200b}.example.com GH\u{200b}-1 \\!\u{200b}1 100%",
             ),
             ("code `a|b`", "code `a\\|b`"),
+            (
+                "at 16c999e8c71134401a78d4d46435517b2271d6ac.",
+                "at 16c999\u{200b}e8c711\u{200b}34401a\u{200b}78d4d4\u{200b}643551\u{200b}7b2271\u{200b}d6ac.",
+            ),
+            ("16C999E, a1b2c3 defaced x16c999e", "16C999\u{200b}E, a1b2c3 defaced x16c999e"),
+            (
+                "code `16c999e8c71134401a78d4d46435517b2271d6ac`",
+                "code `16c999e8c71134401a78d4d46435517b2271d6ac`",
+            ),
         ] {
             assert_eq!(prose(text), expected, "{text}");
         }

@@ -4,8 +4,10 @@
 //! of the old one, gets its mode and is synced. When all of them are there, they
 //! are renamed over the old files: a full disk or a directory that can't be
 //! written stops a run before the first file is touched. A run that was killed
-//! leaves at most such files behind; the next one that writes the same file removes
-//! those that hold nothing but the beginning of what it writes itself.
+//! leaves at most such files behind. The next one that writes into that directory
+//! removes those whose writer, which the name tells, lives no more on this machine:
+//! what holds nothing but the beginning of what it writes itself, and what is older
+//! than an hour, in case the writer lives where this machine doesn't see it.
 //!
 //! Nothing is written through a symbolic link below the root, whoever names the
 //! file: the tree may have made it. [`file()`] writes reports and builds by the same
@@ -20,6 +22,7 @@ use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const PREFIX: &str = ".forebay-";
 const SUFFIX: &str = ".tmp";
@@ -60,6 +63,7 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
             vec![Refusal::whole(&change.path, message, "no file was changed; run again when this is solved")]
         })?;
     }
+    remove_old(&staged.0);
     for (number, (change, (target, metadata))) in changes.iter().zip(&targets).enumerate() {
         let done = if number == 0 { "no file was changed" } else { "the files before it are changed" };
         let help = format!("{done}; run again");
@@ -198,6 +202,7 @@ fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
     remove_leftovers(std::iter::once((target, bytes)));
     let staged = Staged(vec![temporary(target, 0)]);
     write_new(&staged.0[0], bytes, metadata.as_ref(), metadata.is_some())?;
+    remove_old(&staged.0);
     put(&staged.0[0], target, bytes, metadata.as_ref())
 }
 
@@ -342,12 +347,68 @@ fn remove_leftovers<'t>(texts: impl Iterator<Item = (&'t Path, &'t [u8])>) {
                 .and_then(|(prefix, _)| texts.get(prefix));
             if let Some(text) = text
                 && entry.file_type().is_ok_and(|kind| kind.is_file())
+                && writer(&name).is_none_or(|process| lives(process) != Some(true))
                 && holds_beginning(&entry.path(), text).unwrap_or(false)
             {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
+}
+
+/// A killed writer's files are younger than this where it may live on unseen: in another
+/// container, or on another machine that shares the directory.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Remove what other runs left in the directories of files that were written just now, by
+/// whose time, the file system's own, it is told what is old.
+fn remove_old(written: &[PathBuf]) {
+    let newest: BTreeMap<&Path, &PathBuf> =
+        written.iter().filter_map(|path| Some((path.parent()?, path))).collect();
+    for (directory, written) in newest {
+        let Ok(now) = fs::metadata(written).and_then(|metadata| metadata.modified()) else { continue };
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let is_left = writer(&entry.file_name().to_string_lossy())
+                .is_some_and(|process| lives(process) == Some(false));
+            if !is_left {
+                continue;
+            }
+            // Of the entry itself, whatever a link leads to.
+            let Ok(metadata) = entry.metadata() else { continue };
+            let age = metadata.modified().ok().and_then(|modified| now.duration_since(modified).ok());
+            if metadata.is_file() && age.is_some_and(|age| age > HOUR) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// The process that a temporary file is named for; `None` for other names.
+fn writer(name: &str) -> Option<u32> {
+    let rest = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+    let mut parts = rest.split('-');
+    let (hash, process, number) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_hash = hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_ours = is_hash && is_number(process) && is_number(number) && parts.next().is_none();
+    is_ours.then(|| process.parse().ok()).flatten()
+}
+
+/// Whether a process lives on this machine, as far as it can be told.
+#[cfg(unix)]
+fn lives(process: u32) -> Option<bool> {
+    let process = rustix::process::Pid::from_raw(i32::try_from(process).ok()?)?;
+    match rustix::process::test_kill_process(process) {
+        Ok(()) | Err(rustix::io::Errno::PERM) => Some(true),
+        Err(rustix::io::Errno::SRCH) => Some(false),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn lives(_: u32) -> Option<bool> {
+    None
 }
 
 fn holds_beginning(path: &Path, text: &[u8]) -> io::Result<bool> {

@@ -139,7 +139,7 @@ fn assemble(
 
 /// The files that the configuration excludes.
 fn excluded(snapshot: &Snapshot, config: &Config) -> FxHashSet<Arc<str>> {
-    let is_excluded = |path: &str| config.exclude.iter().any(|pattern| pattern.matches(path));
+    let is_excluded = |path: &str| config.exclude.matches(path);
     match config.exclude.is_empty() {
         true => FxHashSet::default(),
         false => {

@@ -242,7 +242,7 @@ fn simulate_all(world: &World, random: &mut Random) {
         let notifier = Notifier::new(world, cluster, &ApplyTarget::Local);
         for item in items(world, cluster, &ApplyTarget::Local).take(30) {
             let emission = Emission::about(item, "info", Known::Unknown, &BTreeMap::new());
-            notifier.simulate(&emission);
+            notifier.simulate(&emission, usize::MAX);
         }
     }
 }

@@ -90,6 +90,7 @@ mod simulators;
 mod substitution;
 mod suspend;
 mod template_cases;
+mod template_fuzzing;
 mod templates;
 mod transcripts;
 mod two_trees;

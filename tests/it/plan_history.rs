@@ -195,3 +195,55 @@ fn a_rename_that_breaks_an_unchanged_file_is_new_since_the_base() {
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("clusters/prod/apps.yaml:14:13: error[missing-reference]"), "{text}");
 }
+
+/// Of a Kustomization that builds on neither side nothing can be told: that is said.
+#[test]
+fn what_builds_on_neither_side_is_not_taken_for_unchanged() {
+    let app = "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: app, namespace: flux-system}\n\
+               spec: {interval: 10m, path: ./app, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n";
+    let broken = "resources: [a.yaml, gone.yaml]\n";
+    let whole = "resources: [a.yaml]\n";
+    let undefined = app.replace("spec: {", "spec: {postBuild: {substitute: {A: b}}, ");
+    let malformed = config_map(1, 1).replace("\"1\"", "'${A'");
+    // The Kustomization, and on each side its file and its object.
+    let table: [(&str, [&str; 2], [&str; 2], bool); 6] = [
+        (app, [broken, broken], ["1", "2"], true),
+        (app, [broken, whole], ["1", "2"], false),
+        (app, [whole, broken], ["1", "2"], false),
+        (app, [whole, whole], ["1", "2"], false),
+        (&app.replace("./app", "./nowhere"), [whole, whole], ["1", "2"], true),
+        (&undefined, [whole, whole], [&malformed, &malformed.replace("${A", "x${A")], true),
+    ];
+    for (number, (kustomization, files, objects, silent)) in table.into_iter().enumerate() {
+        let repository = repository();
+        let root = repository.path();
+        write(root, "clusters/prod/app.yaml", kustomization);
+        for (file, object) in files.into_iter().zip(objects) {
+            write(root, "app/kustomization.yaml", file);
+            let text = match object.parse() {
+                Ok(value) => config_map(1, value),
+                Err(_) => object.to_owned(),
+            };
+            write(root, "app/a.yaml", &text);
+            git(root, &["add", "-A"]);
+            git(root, &["commit", "-qm", "change"]);
+        }
+        let found = json(root, &["--base", "HEAD~1"]);
+        let told: Vec<&serde_json::Value> = found["notChecked"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter(|entry| entry["what"] == "build-fails-on-both-sides")
+            .collect();
+        assert_eq!(told.len(), usize::from(silent), "{number}: {found}");
+        for entry in told {
+            assert_eq!(entry["count"], 1, "{number}");
+            assert_eq!(entry["examples"][0], "Kustomization flux-system/app in prod", "{number}");
+        }
+        let text = forebay(root, &["plan", "--base", "HEAD~1"]);
+        let text = String::from_utf8_lossy(&text.stdout).into_owned();
+        assert_eq!(text.contains("1 Kustomization unbuildable on both sides"), silent, "{number}: {text}");
+        let complete = forebay(root, &["plan", "--base", "HEAD~1", "--complete"]);
+        assert!(!silent || complete.status.code() == Some(1), "{number}");
+    }
+}

@@ -168,6 +168,101 @@ fn a_killed_run_leaves_whole_files() {
     assert!(staging + between > 0, "no kill hit the writing");
 }
 
+/// What a killed run left goes with the next write of its directory, and nothing else.
+#[cfg(unix)]
+#[test]
+fn leftovers_of_dead_writers_go_after_an_hour() {
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let dead = child.id();
+    child.wait().unwrap();
+    let name = |process: u32| format!(".forebay-0123456789abcdef-{process}-0.tmp");
+    let two_hours_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
+    let alive = std::process::id();
+    for (name, is_old, stays) in [
+        (name(dead), true, false),
+        (name(dead), false, true),
+        (name(alive), true, true),
+        (name(1), true, true),
+        (name(0), true, true),
+        (format!(".forebay-{dead}-0.tmp"), true, true),
+        (format!(".forebay-0123456789abcdeg-{dead}-0.tmp"), true, true),
+        (format!(".forebay-0123456789abcdef-{dead}-0-1.tmp"), true, true),
+        (format!(".forebay-0123456789abcdef-{dead}-.tmp"), true, true),
+        (format!("forebay-0123456789abcdef-{dead}-0.tmp"), true, true),
+    ] {
+        for arguments in [&["lint", "--fix"][..], &["lint", "--output-file", "json=d/report.json"]] {
+            let scratch = Scratch::new(&[("d/a.yaml", BAD), ("e/a.yaml", GOOD)]);
+            for directory in ["d", "e"] {
+                let path = scratch.write(&format!("{directory}/{name}"), b"half of a file");
+                if is_old {
+                    let file = std::fs::File::options().write(true).open(&path).unwrap();
+                    file.set_modified(two_hours_ago).unwrap();
+                }
+            }
+            scratch.forebay(arguments);
+            let is_there = |directory: &str| scratch.path().join(directory).join(&name).exists();
+            assert_eq!(is_there("d"), stays, "{name} {is_old} {arguments:?}");
+            assert!(is_there("e"), "nothing is written there: {name}");
+        }
+    }
+    // A directory or a link of such a name is nobody's leftover.
+    let scratch = Scratch::new(&[("a.yaml", BAD), ("other", "text")]);
+    let (link, directory) = (name(dead), format!(".forebay-0123456789abcdef-{dead}-1.tmp"));
+    std::os::unix::fs::symlink("other", scratch.path().join(&link)).unwrap();
+    std::fs::create_dir(scratch.path().join(&directory)).unwrap();
+    scratch.forebay(&["lint", "--fix"]);
+    assert_eq!(scratch.read("a.yaml"), GOOD);
+    assert!(std::fs::symlink_metadata(scratch.path().join(link)).is_ok());
+    assert!(scratch.path().join(directory).is_dir());
+    assert_eq!(scratch.read("other"), "text");
+}
+
+/// Each file is whole at any moment, and one of the two goes on where the other was first.
+#[test]
+fn two_writers_at_once_leave_whole_files() {
+    let files: Vec<String> = (0..60).map(|n| format!("d{}/f{n}.yaml", n % 3)).collect();
+    let texts: Vec<(&str, &str)> = files.iter().map(|file| (file.as_str(), BAD)).collect();
+    let scratch = Scratch::new(&texts);
+    for round in 0..4 {
+        for file in &files {
+            scratch.write(file, BAD.as_bytes());
+        }
+        let start = || {
+            forebay()
+                .current_dir(scratch.path())
+                .args(["lint", "--fix", "--quiet"])
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let mut writers = [start(), start()];
+        while writers.iter_mut().any(|writer| writer.try_wait().unwrap().is_none()) {
+            for file in &files {
+                let text = scratch.read(file);
+                assert!(text == BAD || text == GOOD, "{round} {file}: {text:?}");
+            }
+        }
+        for writer in writers {
+            let output = writer.wait_with_output().unwrap();
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            // Whoever finds that a file was changed meanwhile says so, and touches it not.
+            let refused = output.status.code() == Some(3) && told.contains("was changed since it was read");
+            assert!(refused || output.status.success(), "{round} {}: {told}", output.status);
+        }
+        assert_eq!(scratch.forebay(&["lint", "--fix", "--quiet"]).code, 0);
+        for file in &files {
+            assert_eq!(scratch.read(file), GOOD, "{round} {file}");
+        }
+        let left: Vec<_> = (0..3)
+            .flat_map(|n| std::fs::read_dir(scratch.path().join(format!("d{n}"))).unwrap().flatten())
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .filter(|name| name.starts_with(".forebay-"))
+            .collect();
+        assert!(left.is_empty(), "{round} {left:?}");
+    }
+}
+
 #[test]
 fn summaries_tell_of_the_fixes_that_are_a_guess() {
     let guess = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  annotations:\n    kustomize.toolkit.fluxcd.io/prune: 'false'\n";

@@ -18,8 +18,9 @@ use super::tree::{Found, Links, TreeFile, find};
 use super::{OUTPUT_LIMIT, Warning, WarningKind, trace};
 use crate::files::{self, FileTree};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Stream, Via};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeSet;
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Which files a kustomization may name, apart from directories.
@@ -137,6 +138,8 @@ pub(super) struct Record {
     pub(super) warnings: Vec<Warning>,
     /// What was left out, with best effort.
     pub(super) left_out: Vec<BuildError>,
+    /// Places of notes by their words: a build may leave out as much as it has.
+    noted: FxHashMap<u64, Vec<usize>>,
 }
 
 impl Record {
@@ -156,20 +159,33 @@ impl Record {
         self.refused.extend(other.refused.iter().cloned());
         self.unusual |= other.unusual;
         for partial in &other.partial {
-            if !self.partial.contains(partial) {
-                self.partial.push(partial.clone());
-            }
+            self.note_partial(partial.clone());
         }
         for warning in &other.warnings {
-            if !self.warnings.contains(warning) {
-                self.warnings.push(warning.clone());
-            }
+            note(&mut self.noted, &mut self.warnings, (1, &warning.message), warning.clone());
         }
         for error in &other.left_out {
-            if !self.left_out.contains(error) {
-                self.left_out.push(error.clone());
-            }
+            self.note_left_out(error.clone());
         }
+    }
+
+    /// Note what is left out, once.
+    fn note_partial(&mut self, partial: Partial) {
+        note(&mut self.noted, &mut self.partial, (0, &partial.name.clone()), partial);
+    }
+
+    /// Note what was left out for an error, once.
+    fn note_left_out(&mut self, error: BuildError) {
+        note(&mut self.noted, &mut self.left_out, (2, &error.message.clone()), error);
+    }
+}
+
+/// Append what is not in a list; `words` and the list tell where equals may be.
+fn note<T: PartialEq>(noted: &mut FxHashMap<u64, Vec<usize>>, list: &mut Vec<T>, words: (u8, &str), new: T) {
+    let places = noted.entry(FxBuildHasher.hash_one(words)).or_default();
+    if !places.iter().any(|at| list.get(*at) == Some(&new)) {
+        places.push(list.len());
+        list.push(new);
     }
 }
 
@@ -291,6 +307,12 @@ impl Accumulator {
     pub(super) fn without_index(mut self) -> Accumulator {
         self.index = Index { stale: true, ..Index::default() };
         self
+    }
+
+    /// Put an object in the place of another one.
+    pub(super) fn replace(&mut self, at: usize, new: Resource) {
+        self.index.stale |= self.resources[at].id.hash() != new.id.hash();
+        self.resources[at] = new;
     }
 
     /// The objects, to be changed.
@@ -491,9 +513,7 @@ impl Builder<'_> {
         if !self.best_effort || matches!(error.class, Class::Limit | Class::Path) {
             return Err(error);
         }
-        if !self.record.left_out.contains(&error) {
-            self.record.left_out.push(*error);
-        }
+        self.record.note_left_out(*error);
         Ok(())
     }
 
@@ -505,9 +525,7 @@ impl Builder<'_> {
     /// Note something that is left out.
     pub(super) fn omit(&mut self, what: Omitted, name: &str, node: &Node) {
         let partial = Partial { what, name: name.to_owned(), location: node.get_ref().location() };
-        if !self.record.partial.contains(&partial) {
-            self.record.partial.push(partial);
-        }
+        self.record.note_partial(partial);
     }
 
     /// Whether something was left out so far.

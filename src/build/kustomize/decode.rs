@@ -9,6 +9,7 @@
 use super::error::{BuildError, Class, Result};
 use crate::lang::yaml::{Dialect, EntryRef, Node, NodeRef, Scalar, resolve};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A value of a kustomization file, and where it stands.
@@ -220,18 +221,14 @@ impl Decoder<'_> {
         if !node.is_map() {
             return self.mismatch(node, "a map");
         }
-        let mut map: TextMap = Vec::new();
+        let mut map: BTreeMap<Arc<str>, TextEntry> = BTreeMap::new();
         for entry in node.entries() {
             let key: Arc<str> = self.key(entry.key_node)?.into();
             let value = self.text_or_empty(entry.value)?;
-            let new = TextEntry { key, key_node: entry.key_node.to_node(), value };
-            match map.iter_mut().find(|known| known.key == new.key) {
-                Some(known) => *known = new,
-                None => map.push(new),
-            }
+            let new = TextEntry { key: key.clone(), key_node: entry.key_node.to_node(), value };
+            map.insert(key, new);
         }
-        map.sort_by(|a, b| a.key.cmp(&b.key));
-        Ok(map)
+        Ok(map.into_values().collect())
     }
 }
 

@@ -5,7 +5,8 @@
 use super::error::{BuildError, Class, Result};
 use super::id::Gvk;
 use super::nodes::{self, Kind};
-use crate::lang::yaml::{Node, NodeRef, Value};
+use crate::lang::yaml::{Map, Node, NodeRef, Value};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// A path in objects of some types.
@@ -177,7 +178,7 @@ fn descend(
                 Some(leaf) if name == step => Some(if rest.is_none() && leaf == Leaf::Scalar {
                     Value::Null
                 } else {
-                    Value::Map(Vec::new())
+                    Value::Map(Map::default())
                 }),
                 _ if name != step => Some(Value::Seq(Vec::new())),
                 _ => None,
@@ -241,7 +242,21 @@ fn selected(value: &str, selector: &str) -> bool {
 
 /// Merge a list of specs into another.
 pub(super) fn merge_all(specs: &mut Vec<FieldSpec>, new: &[FieldSpec]) -> std::result::Result<(), String> {
-    new.iter().try_for_each(|spec| merge_one(specs, spec.clone()))
+    // Most lists are short, and looked through sooner than sorted by path.
+    if new.len() < 8 {
+        return new.iter().try_for_each(|spec| merge_one(specs, spec.clone()));
+    }
+    let mut by_path: FxHashMap<Cow<'static, str>, Vec<FieldSpec>> = FxHashMap::default();
+    for spec in specs.iter() {
+        by_path.entry(spec.path.clone()).or_default().push(spec.clone());
+    }
+    for spec in new {
+        let known = by_path.entry(spec.path.clone()).or_default();
+        let count = known.len();
+        merge_one(known, spec.clone())?;
+        specs.extend_from_slice(&known[count..]);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,17 +7,19 @@ use super::builder::{Accumulator, Builder, Level, start_of};
 use super::decode::Text;
 use super::error::{BuildError, Class, Result};
 use super::file::{Generator, GeneratorOptions};
+use super::names::Names;
 use super::nodes;
 use super::resource::{Behavior, FileRole, FileUse, Resource, Traces, text_pairs};
 use super::trace;
 use super::tree::TreeFile;
-use crate::lang::yaml::{Built, Entry, Location, Node, NodeRef, Origin, Value, Via, ViaKind};
+use crate::lang::yaml::{Entry, Location, Map, Node, NodeRef, Value, Via, ViaKind};
 use base64::Engine as _;
 use std::sync::Arc;
 
 /// Run the generators of a level.
 pub(super) fn run(builder: &mut Builder<'_>, level: &Level, accumulator: &mut Accumulator) -> Result<()> {
     let file = &level.file;
+    let mut names = Names::default();
     for (generators, secret) in [(&file.config_maps, false), (&file.secrets, true)] {
         for generator in generators {
             let made = generate(builder, level, generator, file.generator_options.as_ref(), secret);
@@ -33,7 +35,7 @@ pub(super) fn run(builder: &mut Builder<'_>, level: &Level, accumulator: &mut Ac
                 let text = trace::configured(&place, "builtin", kind, "", "");
                 resource.traces = Some(Box::new(Traces::generated(&text)));
             }
-            absorb(accumulator, resource)
+            absorb(accumulator, resource, &mut names)
                 .map_err(|error| error.from_here("generated here", generator.node.get_ref().location()))?;
         }
     }
@@ -163,8 +165,7 @@ fn put(object: &mut Node, field: &str, key: &str, value: Node, key_at: Option<Lo
         let key_node = if nodes::reads_as_other_key(key) {
             nodes::untagged_key(key, key_at.map(Arc::new).as_ref())
         } else {
-            let value = Value::Str(key.into());
-            Node::Built(Arc::new(Built { value, origin: key_at.map(Origin::from) }))
+            Node::string(key, key_at)
         };
         entries.push(Entry { key: key_node, value });
     }
@@ -334,15 +335,11 @@ fn encode_base64(bytes: &[u8]) -> String {
 }
 
 /// Add a generated object: a new one, or one that replaces or merges into the
-/// object of its id, whatever that was called before.
-pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource) -> Result<()> {
-    let matches: Vec<usize> = accumulator
-        .resources()
-        .iter()
-        .enumerate()
-        .filter(|(_, resource)| resource.ids().any(|id| id.equals(&new.id)))
-        .map(|(at, _)| at)
-        .collect();
+/// object of its id, whatever that was called before. `names` is the same for those in
+/// a row.
+pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource, names: &mut Names) -> Result<()> {
+    let mut matches = names.positions(accumulator.resources(), Some(&new.id.name));
+    matches.retain(|at| accumulator.resources()[*at].ids().any(|id| id.equals(&new.id)));
     let behavior = new.behavior;
     let known = |at: usize| accumulator.resources()[at].location();
     match (&matches[..], behavior) {
@@ -350,14 +347,19 @@ pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource) -> Result
             let message = format!("{} is to change an object of a base, but none of this id is here", new.id);
             Err(BuildError::new(Class::Generator, message, new.location()))
         }
-        ([], _) => accumulator.append(vec![new]),
+        ([], _) => {
+            let at = accumulator.resources().len();
+            accumulator.append(vec![new])?;
+            names.add(at, &accumulator.resources()[at]);
+            Ok(())
+        }
         ([at], Behavior::Unspecified | Behavior::Create) => {
             let message =
                 format!("{} exists already; say `behavior: merge` or `replace` to change it", new.id);
             Err(BuildError::new(Class::Generator, message, new.location()).related("it is here", known(*at)))
         }
         ([at], _) => {
-            let old = &mut accumulator.resources_mut()[*at];
+            let old = &accumulator.resources()[*at];
             inherit(&mut new, old);
             if behavior == Behavior::Merge {
                 merge_data(&mut new.node, &old.node, "data");
@@ -375,7 +377,8 @@ pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource) -> Result
             files.append(&mut new.files);
             new.files = files;
             new.sync();
-            *old = new;
+            names.add(*at, &new);
+            accumulator.replace(*at, new);
             Ok(())
         }
         ([first, second, ..], _) => {
@@ -439,7 +442,7 @@ fn merge_data(new: &mut Node, old: &Node, field: &str) {
 /// Two maps of texts as one, in order of the keys, all values strings; `None`
 /// when it is empty.
 fn overlay(old: Option<Node>, new: Option<Node>) -> Option<Node> {
-    let mut merged: Vec<Entry> = Vec::new();
+    let mut merged = Map::default();
     for map in [&old, &new].into_iter().flatten() {
         for (key, text) in text_pairs(Some(map.get_ref())) {
             let Some(entry) = map.get_ref().entry(&key) else { continue };
@@ -448,10 +451,7 @@ fn overlay(old: Option<Node>, new: Option<Node>) -> Option<Node> {
             } else {
                 Node::string(&text, entry.value.location())
             };
-            match merged.iter_mut().find(|known| known.key_text() == key) {
-                Some(known) => known.value = value,
-                None => merged.push(Entry { key: entry.key_node.to_node(), value }),
-            }
+            merged.set(&key, value, || entry.key_node.to_node());
         }
     }
     if merged.is_empty() {

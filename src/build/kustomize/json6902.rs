@@ -8,7 +8,6 @@ use super::error::{BuildError, Class, Result};
 use super::load;
 use super::nodes::{self, Kind};
 use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Scalar, Value, resolve};
-use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// A decoded patch.
@@ -79,22 +78,20 @@ impl JsonPatch {
         self.operations.iter().all(Operation::is_local)
     }
 
-    /// Apply to an object of which [`JsonPatch::is_local`] speaks; `keys` are those
-    /// of one of its maps.
-    pub(super) fn apply_locally(&self, object: &mut Node, keys: &mut Keys) -> Result<()> {
-        self.operations.iter().try_for_each(|operation| operation.apply(object, keys))
+    /// Apply to an object of which [`JsonPatch::is_local`] speaks.
+    pub(super) fn apply_locally(&self, object: &mut Node) -> Result<()> {
+        self.operations.iter().try_for_each(|operation| operation.apply(object))
     }
 
     /// Apply to an object, whose defects are errors now.
     pub(super) fn apply(&self, object: &mut Node) -> Result<()> {
         normalise(object);
-        let mut keys = Keys::default();
         // What moves or is copied deeper again and again would be deeper than anything
         // may walk, before the end is looked at.
         let limit = 2 * load::DEPTH_LIMIT as usize;
         let mut deepest = load::DEPTH_LIMIT as usize;
         for operation in &self.operations {
-            operation.apply(object, &mut keys)?;
+            operation.apply(object)?;
             if matches!(&*operation.op, "copy" | "move") {
                 deepest += operation.path.as_deref().unwrap_or_default().split('/').count();
                 if deepest > limit {
@@ -109,60 +106,6 @@ impl JsonPatch {
             return Err(Box::new((*defect).clone()));
         }
         Ok(())
-    }
-}
-
-/// Where the keys of one large map of an object stand: patches may add to it one
-/// after the other.
-#[derive(Debug, Default)]
-pub(super) struct Keys {
-    /// The path of the map.
-    parent: String,
-    /// First positions.
-    at: FxHashMap<String, usize>,
-    /// Entries that are counted.
-    count: usize,
-}
-
-impl Keys {
-    /// Entries from which on a map is worth it.
-    const LARGE: usize = 32;
-
-    /// Forget the map if an operation on this path may change where its keys stand
-    /// otherwise than by [`Keys::set`].
-    fn watch(&mut self, op: &str, path: &str) {
-        let is_of_map = path.rsplit_once('/').is_some_and(|(parent, _)| parent == self.parent);
-        if self.count > 0 && !(is_of_map && matches!(op, "add" | "replace" | "test")) {
-            *self = Keys::default();
-        }
-    }
-
-    /// Write an entry of the map at the path's parent.
-    fn set(&mut self, map: &mut Node, path: &str, key: &str, value: Node, key_node: Node) {
-        let Some(entries) = map.make_map() else { return };
-        if entries.len() < Keys::LARGE {
-            match entries.iter_mut().find(|entry| entry.key_text() == key) {
-                Some(entry) => entry.value = value,
-                None => entries.push(crate::lang::yaml::Entry { key: key_node, value }),
-            }
-            return;
-        }
-        if self.count != entries.len() {
-            self.parent = path.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned());
-            self.at.clear();
-            for (at, entry) in entries.iter().enumerate() {
-                self.at.entry(entry.key_text().into_owned()).or_insert(at);
-            }
-            self.count = entries.len();
-        }
-        match self.at.get(key) {
-            Some(at) => entries[*at].value = value,
-            None => {
-                self.at.insert(key.to_owned(), entries.len());
-                self.count += 1;
-                entries.push(crate::lang::yaml::Entry { key: key_node, value });
-            }
-        }
     }
 }
 
@@ -200,19 +143,18 @@ impl Operation {
         self.path.as_deref().ok_or_else(|| self.error("an operation without a path"))
     }
 
-    fn apply(&self, object: &mut Node, keys: &mut Keys) -> Result<()> {
-        keys.watch(&self.op, self.path.as_deref().unwrap_or_default());
+    fn apply(&self, object: &mut Node) -> Result<()> {
         match self.op.as_str() {
             "add" => {
                 let value = self.new_value();
-                self.add(object, self.path()?, value, keys)
+                self.add(object, self.path()?, value)
             }
             "remove" => self.remove(object, self.path()?).map(drop),
-            "replace" => self.replace(object, keys),
+            "replace" => self.replace(object),
             "move" => {
                 let from = self.from.as_deref().ok_or_else(|| self.error("`move` without `from`"))?;
                 let value = self.remove(object, from)?;
-                self.add(object, self.path()?, value, keys)
+                self.add(object, self.path()?, value)
             }
             "copy" => {
                 let from = self.from.as_deref().ok_or_else(|| self.error("`copy` without `from`"))?;
@@ -221,7 +163,7 @@ impl Operation {
                     return Err(self.error(format!("{from} isn't there to be copied")));
                 };
                 let value = value.to_node();
-                self.add(object, self.path()?, value, keys)
+                self.add(object, self.path()?, value)
             }
             "test" => self.test(object),
             other => Err(self.error(format!("`{other}` is no operation of a JSON patch"))),
@@ -280,12 +222,11 @@ impl Operation {
         Ok((node, unescape(last).into_owned()))
     }
 
-    fn add(&self, object: &mut Node, path: &str, value: Node, keys: &mut Keys) -> Result<()> {
+    fn add(&self, object: &mut Node, path: &str, value: Node) -> Result<()> {
         let key_origin = self.key_origin();
         let (parent, key) = self.locate(object, path)?;
         if parent.get_ref().is_map() {
-            let key_node = Node::string(&key, key_origin);
-            keys.set(parent, path, &key, value, key_node);
+            parent.set(&key, value, key_origin);
             return Ok(());
         }
         let length = parent.get_ref().items().count();
@@ -321,7 +262,7 @@ impl Operation {
     }
 
     /// A missing key is added; a missing index is an error.
-    fn replace(&self, object: &mut Node, keys: &mut Keys) -> Result<()> {
+    fn replace(&self, object: &mut Node) -> Result<()> {
         let path = self.path()?;
         let value = self.new_value();
         if path.is_empty() {
@@ -334,8 +275,7 @@ impl Operation {
         let key_origin = self.key_origin();
         let (parent, key) = self.locate(object, path)?;
         if parent.get_ref().is_map() {
-            let key_node = Node::string(&key, key_origin);
-            keys.set(parent, path, &key, value, key_node);
+            parent.set(&key, value, key_origin);
             return Ok(());
         }
         let length = parent.get_ref().items().count();

@@ -7,6 +7,8 @@ use super::error::{BuildError, Class, Result};
 use super::nodes::{self, Kind, Tag};
 use super::schema::{Schema, Schemas};
 use crate::lang::yaml::{Entry, Node, NodeRef, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -179,14 +181,18 @@ impl Merger<'_> {
         schema: Schema<'_>,
     ) -> Result<Node> {
         let mut changes: Vec<(String, Option<Node>)> = Vec::new();
-        let mut seen = BTreeSet::new();
+        let mut seen = FxHashSet::default();
+        let mut values: FxHashMap<Cow<'_, str>, NodeRef<'_>> = FxHashMap::default();
+        for entry in patch.entries() {
+            values.entry(entry.key).or_insert(entry.value);
+        }
         for entry in dest.entries() {
             self.step(entry.value)?;
             if !seen.insert(entry.key.clone()) {
                 continue;
             }
             let field = schema.field(&entry.key);
-            let change = match patch.get(&entry.key) {
+            let change = match values.get(&entry.key).copied() {
                 None => self.settle(entry.value, field)?,
                 Some(value) => {
                     let result = self.walk(Some(entry.value), value, same, field)?;
@@ -211,7 +217,7 @@ impl Merger<'_> {
         }
         let mut added: Vec<Entry> = Vec::new();
         if !same {
-            for entry in patch.entries().filter(|entry| dest.get(&entry.key).is_none()) {
+            for entry in patch.entries().filter(|entry| !seen.contains(&entry.key)) {
                 let field = schema.field(&entry.key);
                 if let Some(value) = self.walk(None, entry.value, false, field)? {
                     added.push(Entry { key: entry.key_node.to_node(), value });
@@ -222,12 +228,16 @@ impl Merger<'_> {
             return Ok(result);
         }
         let Some(entries) = result.make_map() else { return Ok(result) };
+        let mut gone = FxHashSet::default();
         for (key, change) in changes {
-            let Some(at) = entries.iter().position(|entry| entry.key_text() == key) else { continue };
-            match change {
-                None => drop(entries.remove(at)),
-                Some(value) => entries[at].value = value,
+            match (change, entries.value_mut(&key)) {
+                (Some(value), Some(old)) => *old = value,
+                (None, _) => drop(gone.insert(key)),
+                (Some(_), None) => {}
             }
+        }
+        if !gone.is_empty() {
+            entries.retain(|entry| !gone.contains(&*entry.key_text()));
         }
         entries.append(&mut added);
         Ok(result)
@@ -347,6 +357,112 @@ impl Merger<'_> {
         Ok(Some(nodes::list_like(merged, place)))
     }
 
+    /// What becomes of one element of a list, of the destination, the patch or both;
+    /// `None` where nothing is left of it.
+    fn merge_element(
+        &self,
+        (dest, patch): (Option<&Node>, Option<&Node>),
+        same: bool,
+        elements: Schema<'_>,
+        keys: &[&str],
+        values: &[String],
+    ) -> Result<Option<Node>> {
+        let result = match (dest, patch) {
+            (None, None) => None,
+            (Some(item), None) => match self.settle(item.get_ref(), elements)? {
+                Change::None => Some(item.clone()),
+                Change::Clear => None,
+                Change::Set(node) => Some(node),
+            },
+            (dest, Some(patch)) => self.walk(dest.map(Node::get_ref), patch.get_ref(), same, elements)?,
+        };
+        let Some(mut result) = result.filter(|node| !is_null_or_empty_map(node.get_ref())) else {
+            return Ok(None);
+        };
+        for (key, value) in keys.iter().zip(values) {
+            if value.is_empty() {
+                continue;
+            }
+            if !result.get_ref().is_map() {
+                let old = result.get_ref();
+                if !nodes::is_string(old) || nodes::text(old) != value.as_str() {
+                    let value = nodes::overwrite(Some(old), value, Tag::Untagged);
+                    result = Node::scalar(value, old.location());
+                }
+            } else if result.get_ref().get(key).is_none() {
+                let value = Node::scalar(Value::Plain(value.as_str().into()), None);
+                nodes::set_entry(&mut result, key, value, None);
+            }
+        }
+        Ok(Some(result))
+    }
+
+    /// [`Merger::merge_elements`] where every element has all the keys that any has, and
+    /// no two of one list have the same: each is looked up and set once. `None` where
+    /// that is not so.
+    fn merge_distinct(&self, list: &Elements<'_>, keys: &[&str]) -> Result<Option<Vec<Node>>> {
+        let Some((valid_keys, dest_values)) = distinct(list.items, list.patch, keys) else {
+            return Ok(None);
+        };
+        let mut dest: Vec<Option<Node>> = list.items.iter().cloned().map(Some).collect();
+        let mut at: FxHashMap<&[String], usize> = FxHashMap::default();
+        at.extend(dest_values.iter().enumerate().map(|(at, values)| (&values[..], at)));
+        let patch_values: Vec<Vec<String>> = list
+            .patch
+            .unwrap_or_default()
+            .iter()
+            .map(|item| values_of(item.get_ref(), &valid_keys))
+            .collect();
+        let mut patch_of: Vec<Option<usize>> = vec![None; dest.len()];
+        let mut merged: Vec<Node> = Vec::new();
+        // First those of the patch, in its order, then the others of the destination.
+        let mut order: Vec<(Option<usize>, Option<usize>)> = Vec::new();
+        for (number, values) in patch_values.iter().enumerate() {
+            let place = at.get(&values[..]).copied();
+            if let Some(place) = place {
+                patch_of[place] = Some(number);
+            }
+            order.push((place, Some(number)));
+        }
+        let alone = (0..dest.len()).filter(|place| patch_of[*place].is_none());
+        order.extend(alone.map(|place| (Some(place), None)));
+        for (place, number) in order {
+            let (dest_item, values) = match (place, number) {
+                (Some(place), _) => (dest[place].clone(), &dest_values[place]),
+                (None, Some(number)) => (None, &patch_values[number]),
+                (None, None) => continue,
+            };
+            let of_patch = number.and_then(|number| list.patch?.get(number));
+            let patch_item = if list.patch.is_none() && list.same { dest_item.as_ref() } else { of_patch };
+            let pair = (dest_item.as_ref(), patch_item);
+            let result = self.merge_element(pair, list.same, list.schema, &valid_keys, values)?;
+            let Some(result) = result else {
+                if let Some(place) = place {
+                    dest[place] = None;
+                }
+                continue;
+            };
+            // As below: in place, unless the patch replaces it.
+            let replaced = !list.same && patch_item.is_some_and(|item| is_replacement(item.get_ref()));
+            match place {
+                Some(place) => {
+                    if result.get_ref().is_map() && !replaced {
+                        dest[place] = Some(result);
+                    }
+                    // What is appended last takes its place, or with several keys the end.
+                    if valid_keys.len() == 1 {
+                        merged.extend(dest[place].clone());
+                    }
+                }
+                None => merged.push(result),
+            }
+        }
+        if valid_keys.len() > 1 {
+            merged.extend(dest.into_iter().flatten());
+        }
+        Ok(Some(merged))
+    }
+
     /// Merge the elements of a list by their keys. Without a patch the destination
     /// is walked alone, or (`same`) with itself as the patch.
     fn merge_elements(
@@ -357,15 +473,26 @@ impl Merger<'_> {
         elements: Schema<'_>,
         keys: &[&str],
     ) -> Result<Vec<Node>> {
+        let whole = Elements { items: &dest, patch: patch.as_deref(), same, schema: elements };
+        if let Some(merged) = self.merge_distinct(&whole, keys)? {
+            return Ok(merged);
+        }
+        // In all their combinations, as kyaml does: some of them lack a key, or share it.
+        let count = dest.len() + patch.as_ref().map_or(0, Vec::len);
+        self.walked.set(self.walked.get() + (count * count) as u64);
+        if let Some(first) = patch.iter().flatten().chain(&dest).next() {
+            self.step(first.get_ref())?;
+        }
         let scalars = keys == [""];
         let mut tuples: Vec<Vec<String>> = Vec::new();
+        let mut known = FxHashSet::default();
         for item in patch.iter().flatten().chain(&dest) {
             let tuple: Vec<String> = if scalars {
                 vec![nodes::text(item.get_ref()).into_owned()]
             } else {
                 keys.iter().map(|key| key_text(item.get_ref(), key)).collect()
             };
-            if !tuples.contains(&tuple) {
+            if known.insert(tuple.clone()) {
                 tuples.push(tuple);
             }
         }
@@ -393,40 +520,11 @@ impl Merger<'_> {
                 None if same => dest_item.clone(),
                 None => None,
             };
-            let result = match (&dest_item, &patch_item) {
-                (None, None) => None,
-                (Some(item), None) => match self.settle(item.get_ref(), elements)? {
-                    Change::None => Some(item.clone()),
-                    Change::Clear => None,
-                    Change::Set(node) => Some(node),
-                },
-                (dest_item, Some(patch_item)) => {
-                    self.walk(dest_item.as_ref().map(Node::get_ref), patch_item.get_ref(), same, elements)?
-                }
-            };
-            let Some(mut result) = result.filter(|node| !is_null_or_empty_map(node.get_ref())) else {
+            let pair = (dest_item.as_ref(), patch_item.as_ref());
+            let Some(result) = self.merge_element(pair, same, elements, &valid_keys, &values)? else {
                 set_element(&mut dest, None, &valid_keys, &values);
                 continue;
             };
-            for (key, value) in valid_keys.iter().zip(&values) {
-                if value.is_empty() {
-                    continue;
-                }
-                if !result.get_ref().is_map() {
-                    let old = result.get_ref();
-                    if !nodes::is_string(old) || nodes::text(old) != value.as_str() {
-                        let value = nodes::overwrite(Some(old), value, Tag::Untagged);
-                        result = Node::scalar(value, old.location());
-                    }
-                } else if result.get_ref().get(key).is_none() {
-                    nodes::set_entry(
-                        &mut result,
-                        key,
-                        Node::scalar(Value::Plain(value.as_str().into()), None),
-                        None,
-                    );
-                }
-            }
             // kyaml merges in place: the destination's element is the result, unless
             // the patch replaces it.
             let replaced = !same && patch_item.as_ref().is_some_and(|item| is_replacement(item.get_ref()));
@@ -447,11 +545,63 @@ impl Merger<'_> {
     }
 }
 
+/// A list that is merged by its keys, and with what.
+struct Elements<'e> {
+    items: &'e [Node],
+    patch: Option<&'e [Node]>,
+    /// Whether the list is walked with itself as the patch.
+    same: bool,
+    /// Of an element.
+    schema: Schema<'e>,
+}
+
 /// What walking a part that the patch doesn't mention does to it.
 enum Change {
     None,
     Clear,
     Set(Node),
+}
+
+/// The keys that have a value, and those of each element of the destination; `None`
+/// where an element lacks one, is neither a map nor, without a key, a scalar, or shares
+/// all with another one of its list.
+fn distinct<'k>(
+    dest: &[Node],
+    patch: Option<&[Node]>,
+    keys: &[&'k str],
+) -> Option<(Vec<&'k str>, Vec<Vec<String>>)> {
+    let patch = patch.unwrap_or_default();
+    let first = dest.first().or(patch.first())?.get_ref();
+    let is_fit = |node: NodeRef<'_>| match keys {
+        [""] => nodes::kind(Some(node)) == Kind::Scalar,
+        _ => node.is_map() && node.entries().next().is_some(),
+    };
+    let filled = |node: NodeRef<'_>, key: &str| match key {
+        "" => !nodes::text(node).is_empty(),
+        _ => !key_text(node, key).is_empty(),
+    };
+    let valid: Vec<&str> = keys.iter().copied().filter(|key| filled(first, key)).collect();
+    let is_whole = |node: NodeRef<'_>| keys.iter().all(|key| filled(node, key) == valid.contains(key));
+    let mut all = dest.iter().chain(patch).map(Node::get_ref);
+    if valid.is_empty() || !all.all(|node| is_fit(node) && is_whole(node)) {
+        return None;
+    }
+    let values = |list: &[Node]| -> Option<Vec<Vec<String>>> {
+        let values: Vec<Vec<String>> = list.iter().map(|item| values_of(item.get_ref(), &valid)).collect();
+        let mut known = FxHashSet::default();
+        values.iter().all(|values| known.insert(values.clone())).then_some(values)
+    };
+    values(patch)?;
+    let dest = values(dest)?;
+    Some((valid, dest))
+}
+
+fn values_of(node: NodeRef<'_>, keys: &[&str]) -> Vec<String> {
+    let value = |key: &&str| match *key {
+        "" => nodes::text(node).into_owned(),
+        key => key_text(node, key),
+    };
+    keys.iter().map(value).collect()
 }
 
 /// Tuples that share a component and differ only where one is empty become one.

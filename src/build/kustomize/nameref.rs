@@ -85,12 +85,16 @@ impl<'c> Specs<'c> {
 struct Candidates {
     by_name: FxHashMap<Arc<str>, Vec<usize>>,
     places: FxHashMap<usize, Location>,
+    /// One object for each namespace that it had at first and has now: all of these are
+    /// in reach of the same.
+    first_in: FxHashMap<String, FxHashMap<(bool, Arc<str>), usize>>,
 }
 
 impl Candidates {
     fn new(resources: &[Resource]) -> Candidates {
         let mut by_name: FxHashMap<Arc<str>, Vec<usize>> = FxHashMap::default();
         let mut places = FxHashMap::default();
+        let mut first_in: FxHashMap<String, FxHashMap<(bool, Arc<str>), usize>> = FxHashMap::default();
         for (at, resource) in resources.iter().enumerate() {
             for previous in &resource.previous {
                 let known = by_name.entry(previous.name.clone()).or_default();
@@ -105,7 +109,18 @@ impl Candidates {
                 places.insert(at, location);
             }
         }
-        Candidates { by_name, places }
+        for (at, resource) in resources.iter().enumerate() {
+            let first = resource.original_id();
+            if !first.cluster_scoped {
+                let namespaces = match first_in.get_mut(first.effective_namespace()) {
+                    Some(known) => known,
+                    None => first_in.entry(first.effective_namespace().to_owned()).or_default(),
+                };
+                let now = (resource.id.cluster_scoped, resource.id.namespace.clone());
+                namespaces.entry(now).or_insert(at);
+            }
+        }
+        Candidates { by_name, places, first_in }
     }
 }
 
@@ -310,26 +325,17 @@ impl Reference<'_> {
 
     /// A map with a namespace means objects that were in it at first, or else
     /// that are in it now.
-    fn filter_by_namespace(&self, namespace: Option<&str>) -> impl Fn(usize) -> bool {
-        let mut original = FxHashSet::default();
-        let mut current = FxHashSet::default();
-        if let Some(namespace) = namespace {
-            for (at, resource) in self.resources.iter().enumerate() {
-                if !self.is_in_reach(at) {
-                    continue;
-                }
-                let first = resource.original_id();
-                if !first.cluster_scoped && first.effective_namespace() == namespace {
-                    original.insert(at);
-                }
-                if !resource.id.cluster_scoped && resource.id.effective_namespace() == namespace {
-                    current.insert(at);
-                }
-            }
+    fn filter_by_namespace<'n>(&'n self, namespace: Option<&'n str>) -> impl Fn(usize) -> bool + use<'n> {
+        let at_first = namespace.is_some_and(|namespace| {
+            let known = self.candidates.first_in.get(namespace);
+            known.is_some_and(|known| known.values().any(|at| self.is_in_reach(*at)))
+        });
+        move |at| {
+            let Some(namespace) = namespace else { return true };
+            let resource = &self.resources[at];
+            let id = if at_first { resource.original_id() } else { &resource.id };
+            !id.cluster_scoped && id.effective_namespace() == namespace
         }
-        let wanted = if original.is_empty() { current } else { original };
-        let all = namespace.is_none();
-        move |at| all || wanted.contains(&at)
     }
 
     fn same_affixes(&self, at: usize, empty_matches: bool) -> bool {

@@ -4,7 +4,7 @@
 //! Mirrors `kyaml/yaml/rnode.go` and `kyaml/yaml/fns.go` (`FieldSetter`).
 
 use crate::lang::yaml::tape::{Token, TokenKind};
-use crate::lang::yaml::{Built, Entry, Origin, Style};
+use crate::lang::yaml::{Built, Origin, Style};
 use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Scalar, ScalarStyle, Value, emit, resolve};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -202,10 +202,7 @@ pub(super) fn untagged_key(key: &str, origin: Option<&Arc<Location>>) -> Node {
 /// Set a key of a map, keeping an existing key's node.
 pub(super) fn set_entry(node: &mut Node, key: &str, value: Node, key_origin: Option<&Arc<Location>>) {
     if let Some(entries) = node.make_map() {
-        match entries.iter_mut().find(|entry| entry.key_text() == key) {
-            Some(entry) => entry.value = value,
-            None => entries.push(Entry { key: untagged_key(key, key_origin), value }),
-        }
+        entries.set(key, value, || untagged_key(key, key_origin));
     }
 }
 

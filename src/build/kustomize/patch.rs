@@ -10,7 +10,7 @@ use super::decode::Text;
 use super::error::{BuildError, Class, Result};
 use super::file;
 use super::id::ResId;
-use super::json6902::{self, JsonPatch, Keys};
+use super::json6902::{self, JsonPatch};
 use super::load::{self, Loaded, Place};
 use super::merge::{is_replacement, merge};
 use super::names::Names;
@@ -19,7 +19,7 @@ use super::resource::{FileRole, FileUse, Resource, is_internal, text_pairs};
 use super::schema::Schemas;
 use super::selector::Compiled;
 use crate::lang::yaml::{Dialect, FilePath, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -117,8 +117,6 @@ pub(super) struct Row {
     names: Names,
     /// Positions of objects that went through JSON and are sound.
     settled: FxHashSet<usize>,
-    /// Keys of a map of one of them.
-    keys: (usize, Keys),
     /// Whether no two objects have the same id.
     unique: bool,
     /// Values that merges have walked over.
@@ -129,7 +127,6 @@ impl Row {
     /// Objects may have been changed by others.
     fn unsettle(&mut self) {
         self.settled.clear();
-        self.keys.1 = Keys::default();
     }
 
     /// Remove the objects of which nothing is left.
@@ -211,15 +208,11 @@ fn patch_all(
         matched = true;
         // The way through JSON and back changes nothing more of such an object.
         if is_local && row.settled.contains(&at) {
-            if row.keys.0 != at {
-                row.keys = (at, Keys::default());
-            }
-            operations.apply_locally(&mut resource.node, &mut row.keys.1)?;
+            operations.apply_locally(&mut resource.node)?;
             resource.suspect = true;
             resource.files.extend(use_.clone());
             continue;
         }
-        row.keys.1 = Keys::default();
         row.settled.remove(&at);
         require_sound(resource)?;
         resource.store_previous_id();
@@ -479,7 +472,7 @@ impl Prepared {
         restore(&mut merged, &original, &["metadata", "namespace"]);
         resource.node = merged;
         if !resource.common.is_empty() {
-            resource.write_through(&original);
+            resource.write_through(&original, None);
         }
         if self.forgets_history {
             resource.forget_history();
@@ -547,15 +540,14 @@ fn stringify(node: &mut Node, field: &str) {
         return;
     }
     let origin = map.location();
-    let places: Vec<(String, Option<Location>, Option<Location>)> = map
+    let places: FxHashMap<String, (Option<Location>, Option<Location>)> = map
         .entries()
-        .map(|entry| (entry.key.clone().into_owned(), entry.key_location(), entry.value.location()))
+        .map(|entry| (entry.key.clone().into_owned(), (entry.key_location(), entry.value.location())))
         .collect();
     let pairs = text_pairs(Some(map));
     let mut strings = Node::empty_map(origin);
     for (key, value) in pairs.iter().filter(|(key, _)| !is_internal(key)) {
-        let place = places.iter().rfind(|(known, ..)| known == key);
-        let (key_at, value_at) = place.map_or((None, None), |(_, key, value)| (key.clone(), value.clone()));
+        let (key_at, value_at) = places.get(key).cloned().unwrap_or_default();
         let value = Node::string(value, value_at);
         nodes::set_entry(&mut strings, key, value, key_at.map(Arc::new).as_ref());
     }

@@ -5,7 +5,7 @@
 
 use super::nodes::{self, Kind};
 use crate::lang::go::regexp::{GoRegexp, RegexpError};
-use crate::lang::yaml::{Node, NodeRef, Value};
+use crate::lang::yaml::{Map, Node, NodeRef, Value};
 
 /// Steps of a path that are followed, and made where they are missing: each is a call on
 /// the stack and a level of the object. Ours; upstream has none.
@@ -181,7 +181,7 @@ pub(super) fn for_each(
     match kind {
         Kind::Map => {}
         Kind::Null if create == Create::Never => return Ok(0),
-        Kind::Null => return for_each(&mut below_null(Value::Map(Vec::new())), steps, create, set),
+        Kind::Null => return for_each(&mut below_null(Value::Map(Map::default())), steps, create, set),
         _ => return Err(wrong_kind(node.get_ref(), step)),
     }
     if node.get_ref().get(step).is_none() {
@@ -271,7 +271,7 @@ fn printed(node: NodeRef<'_>) -> String {
 fn made(next: Option<&String>, create: Create) -> Node {
     let value = match (next, create) {
         (Some(next), _) if is_selector(next) || next.parse::<u64>().is_ok() => Value::Seq(Vec::new()),
-        (Some(_), _) | (None, Create::Kind(Kind::Map)) => Value::Map(Vec::new()),
+        (Some(_), _) | (None, Create::Kind(Kind::Map)) => Value::Map(Map::default()),
         (None, Create::Kind(Kind::Seq)) => Value::Seq(Vec::new()),
         (None, _) => Value::Plain("".into()),
     };

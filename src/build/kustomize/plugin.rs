@@ -9,6 +9,7 @@ use super::decode::{PLUGIN, Spanned, Text, TextMap, is_null};
 use super::error::{BuildError, Class, Omitted, Result};
 use super::fieldspec::FieldSpec;
 use super::file::{self, field_spec};
+use super::names::Names;
 use super::nodes;
 use super::resource::{Resource, Traces};
 use super::transform::{self, Affix, NamespaceSetter, Subjects};
@@ -22,6 +23,7 @@ pub(super) fn generators(
     configs: Vec<Resource>,
     accumulator: &mut Accumulator,
 ) -> Result<()> {
+    let mut names = Names::default();
     for config in configs {
         if !is_builtin(builder, &config) {
             continue;
@@ -49,7 +51,7 @@ pub(super) fn generators(
         }
         let mut resource = generate::generate(builder, level, &generator, None, secret)?;
         resource.traces = trace::configured_by(&config).map(|text| Box::new(Traces::generated(&text)));
-        generate::absorb(accumulator, resource)?;
+        generate::absorb(accumulator, resource, &mut names)?;
     }
     Ok(())
 }
@@ -169,7 +171,8 @@ fn transform(
         "ReplicaCountTransformer" => {
             let replica = node.get("replica").filter(|replica| !is_null(*replica)).unwrap_or(node);
             let replica = file::replica(PLUGIN, replica)?;
-            transform::set_replicas(&replica, &specs(node)?.unwrap_or_default(), resources)
+            let specs = specs(node)?.unwrap_or_default();
+            transform::set_replicas(&replica, &specs, resources, &mut Names::default())
         }
         "PatchTransformer" => {
             let patch = file::patch(PLUGIN, node)?;

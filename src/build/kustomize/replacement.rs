@@ -217,7 +217,7 @@ fn apply_target(
             let old = (!resource.common.is_empty()).then(|| resource.node.clone());
             write(builder, resource, field, &target.options, value)?;
             if let Some(old) = old {
-                resource.write_through(&old);
+                resource.write_through(&old, None);
             }
         }
         resource.suspect = true;

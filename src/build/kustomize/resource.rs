@@ -7,6 +7,9 @@ use super::error::BuildError;
 use super::id::ResId;
 use super::nodes;
 use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Scalar, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An object that a build makes.
@@ -36,9 +39,9 @@ pub struct Resource {
     pub(super) changes_in_passing: bool,
     /// Whether a transformer may have made it one that can't.
     pub(super) suspect: bool,
-    /// Values that several of its fields have in common; see
+    /// Values that several of its fields have in common, by their key; see
     /// [`Resource::write_through`].
-    pub(super) common: Vec<Node>,
+    pub(super) common: BTreeMap<Arc<str>, Vec<Node>>,
     /// What `buildMetadata` would say about it.
     pub(super) traces: Option<Box<Traces>>,
 }
@@ -188,7 +191,7 @@ impl Resource {
             defect: None,
             changes_in_passing: false,
             suspect: false,
-            common: Vec::new(),
+            common: BTreeMap::new(),
             traces: None,
         };
         resource.absorb_history();
@@ -228,24 +231,32 @@ impl Resource {
 
     /// Write what changed since `old` through to fields that have the value in
     /// common: a label that is new in several fields of an object is one node in
-    /// all of them, so whoever writes one of these fields later writes all.
+    /// all of them, so whoever writes one of these fields later writes all. `keys`:
+    /// the only ones that were written, where that is known.
     ///
     /// Mirrors what `trackableSetter.SetEntry` (`api/filters/filtersutil`) and
     /// `FieldSetter` (`kyaml/yaml/fns.go`) come to.
-    pub(super) fn write_through(&mut self, old: &Node) {
-        for common in std::mem::take(&mut self.common) {
-            let mut places = Vec::new();
-            places_of(old.get_ref(), &common, &mut Vec::new(), &mut places);
+    pub(super) fn write_through(&mut self, old: &Node, keys: Option<&FxHashSet<&str>>) {
+        let common: Vec<Node> = match keys {
+            Some(keys) => keys.iter().filter_map(|key| self.common.get(*key)).flatten().cloned().collect(),
+            None => self.common.values().flatten().cloned().collect(),
+        };
+        if common.is_empty() {
+            return;
+        }
+        let address_of: FxHashMap<(usize, u32), usize> =
+            common.iter().enumerate().map(|(at, node)| (node.address(), at)).collect();
+        let mut places = vec![Vec::new(); common.len()];
+        places_of(old.get_ref(), &address_of, &mut Vec::new(), &mut places);
+        let is_scalar = |node: NodeRef<'_>| !node.is_map() && !node.is_seq();
+        let mut new_nodes: FxHashMap<(usize, u32), Node> = FxHashMap::default();
+        for (common, places) in common.iter().zip(&mut places) {
             places.sort_unstable();
-            let is_scalar = |node: NodeRef<'_>| !node.is_map() && !node.is_seq();
             let written = places.iter().rev().find_map(|place| {
                 let node = at_place(self.node.get_ref(), place).filter(|node| is_scalar(*node))?.to_node();
-                (!node.is(&common)).then_some(node)
+                (!node.is(common)).then_some(node)
             });
-            let Some(written) = written else {
-                self.common.push(common);
-                continue;
-            };
+            let Some(written) = written else { continue };
             let reference = written.get_ref();
             let new = match &written {
                 Node::Built(built) => Node::Built(Arc::new((**built).clone())),
@@ -257,8 +268,14 @@ impl Resource {
                     Node::scalar(Value::Plain(text.as_ref().into()), reference.location())
                 }
             };
-            replace_same(&mut self.node, &common, &new);
-            for place in &places {
+            new_nodes.insert(common.address(), new);
+        }
+        if let Some(changed) = replaced(&self.node, &new_nodes) {
+            self.node = changed;
+        }
+        for (common, places) in common.iter().zip(&places) {
+            let Some(new) = new_nodes.get(&common.address()) else { continue };
+            for place in places {
                 let mut node = Some(&mut self.node);
                 for step in place {
                     node = node.and_then(|node| node.get_mut(step));
@@ -267,7 +284,19 @@ impl Resource {
                     *node = new.clone();
                 }
             }
-            self.common.push(new);
+        }
+        let renew = |node: &mut Node| {
+            if let Some(new) = new_nodes.get(&node.address()) {
+                *node = new.clone();
+            }
+        };
+        match keys {
+            Some(keys) => {
+                for key in keys {
+                    self.common.get_mut(*key).into_iter().flatten().for_each(renew);
+                }
+            }
+            None => self.common.values_mut().flatten().for_each(renew),
         }
     }
 
@@ -512,15 +541,21 @@ impl Resource {
     }
 }
 
-/// Paths through maps to a node.
-fn places_of(node: NodeRef<'_>, wanted: &Node, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+/// Paths through maps to each of some nodes.
+fn places_of(
+    node: NodeRef<'_>,
+    wanted: &FxHashMap<(usize, u32), usize>,
+    path: &mut Vec<String>,
+    found: &mut [Vec<Vec<String>>],
+) {
     // What a source holds is no node of a transformer.
     let NodeRef::Built(built) = node else { return };
     if let Value::Map(entries) = &built.value {
         for entry in entries {
+            let Node::Built(_) = &entry.value else { continue };
             path.push(entry.key_text().into_owned());
-            if entry.value.is(wanted) {
-                found.push(path.clone());
+            if let Some(at) = wanted.get(&entry.value.address()) {
+                found[*at].push(path.clone());
             }
             places_of(entry.value.get_ref(), wanted, path, found);
             path.pop();
@@ -532,34 +567,32 @@ fn at_place<'n>(root: NodeRef<'n>, place: &[String]) -> Option<NodeRef<'n>> {
     place.iter().try_fold(root, |node, step| node.get(step))
 }
 
-/// Write a node over all places of another one, those in lists too.
-fn replace_same(node: &mut Node, wanted: &Node, new: &Node) {
-    if !holds(node, wanted) {
-        return;
+/// A node with others in the place of some below it, those in lists too; `None` where
+/// none of them is there.
+fn replaced(node: &Node, new: &FxHashMap<(usize, u32), Node>) -> Option<Node> {
+    if let Some(new) = new.get(&node.address()) {
+        return Some(new.clone());
     }
-    if node.is(wanted) {
-        *node = new.clone();
-    } else if node.get_ref().is_map() {
-        for entry in node.make_map().into_iter().flatten() {
-            replace_same(&mut entry.value, wanted, new);
-        }
-    } else {
-        for item in node.make_seq().into_iter().flatten() {
-            replace_same(item, wanted, new);
-        }
-    }
-}
-
-fn holds(node: &Node, wanted: &Node) -> bool {
-    if node.is(wanted) {
-        return true;
-    }
-    let Node::Built(built) = node else { return false };
+    let Node::Built(built) = node else { return None };
+    let mut copy = node.clone();
     match &built.value {
-        Value::Map(entries) => entries.iter().any(|entry| holds(&entry.value, wanted)),
-        Value::Seq(items) => items.iter().any(|item| holds(item, wanted)),
-        _ => false,
+        Value::Map(entries) => {
+            let changed: Vec<(usize, Node)> = (entries.iter().enumerate())
+                .filter_map(|(at, entry)| Some((at, replaced(&entry.value, new)?)))
+                .collect();
+            let entries = if changed.is_empty() { None } else { copy.make_map() }?;
+            changed.into_iter().for_each(|(at, value)| entries[at].value = value);
+        }
+        Value::Seq(items) => {
+            let changed: Vec<(usize, Node)> = (items.iter().enumerate())
+                .filter_map(|(at, item)| Some((at, replaced(item, new)?)))
+                .collect();
+            let items = if changed.is_empty() { None } else { copy.make_seq() }?;
+            changed.into_iter().for_each(|(at, value)| items[at] = value);
+        }
+        _ => return None,
     }
+    Some(copy)
 }
 
 fn is_string_scalar(node: NodeRef<'_>) -> bool {
@@ -569,11 +602,15 @@ fn is_string_scalar(node: NodeRef<'_>) -> bool {
 /// Keys and values of a map as texts, the last of equal keys.
 pub(super) fn text_pairs(map: Option<NodeRef<'_>>) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
+    let mut places: FxHashMap<Cow<'_, str>, usize> = FxHashMap::default();
     for entry in map.into_iter().flat_map(NodeRef::entries) {
         let value = nodes::text(entry.value).into_owned();
-        match found.iter_mut().find(|(key, _)| *key == entry.key) {
-            Some(known) => known.1 = value,
-            None => found.push((entry.key.into_owned(), value)),
+        match places.get(&entry.key) {
+            Some(at) => found[*at].1 = value,
+            None => {
+                places.insert(entry.key.clone(), found.len());
+                found.push((entry.key.into_owned(), value));
+            }
         }
     }
     found

@@ -12,6 +12,7 @@ use super::decode::{Decoder, Dropped, Text};
 use super::error::{BuildError, Class, Omitted, Result};
 use super::file::{self, FILE_NAMES, Kustomization};
 use super::load::{self, Place};
+use super::names::Names;
 use super::nodes;
 use super::order::{self, Order};
 use super::resource::{FileRole, Resource};
@@ -23,6 +24,7 @@ use super::{
 };
 use crate::files::{self, FileTree};
 use crate::lang::yaml::{FilePath, Location, Node, Sizes, Via, ViaKind};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
@@ -175,11 +177,11 @@ fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options) -> Result<Buil
     require_unique(&resources)?;
     order::sort(&mut resources, level.file.sort_options.as_ref(), options.order)?;
     trace::finish(&level.file, &mut resources)?;
-    let mut unwritable = Vec::new();
+    let mut unwritable = FxHashSet::default();
     for resource in &mut resources {
         if let Err(error) = finish(resource, builder.record.unusual) {
             builder.leave_out(error)?;
-            unwritable.push(resource.id.hash());
+            unwritable.insert(resource.id.hash());
         }
     }
     resources.retain(|resource| !unwritable.contains(&resource.id.hash()));
@@ -340,8 +342,12 @@ impl Builder<'_> {
             file.components.extend(decoder.text(component.get_ref())?);
         }
         if let Some(images) = &rewrite.images {
+            let mut places: FxHashMap<Arc<str>, usize> = FxHashMap::default();
+            for (at, known) in file.images.iter().enumerate() {
+                places.entry(known.name.clone()).or_insert(at);
+            }
             for image in decoder.list(images.get_ref(), |item| file::image(decoder, item))? {
-                match file.images.iter_mut().find(|known| known.name == image.name) {
+                match places.get(&image.name).map(|at| &mut file.images[*at]) {
                     Some(known) => {
                         known.new_name = image.new_name.or(known.new_name.take());
                         if image.new_tag.is_some() || image.digest.is_some() {
@@ -350,7 +356,10 @@ impl Builder<'_> {
                         }
                         known.node = image.node;
                     }
-                    None => file.images.push(image),
+                    None => {
+                        places.insert(image.name.clone(), file.images.len());
+                        file.images.push(image);
+                    }
                 }
             }
         }
@@ -455,8 +464,9 @@ impl Builder<'_> {
             patch::apply_json6902(self, level, patch, resources)?;
             self.trace(level, "PatchJson6902Transformer", resources);
         }
+        let mut names = Names::default();
         for replica in &file.replicas {
-            transform::set_replicas(replica, &config.replicas, resources)?;
+            transform::set_replicas(replica, &config.replicas, resources, &mut names)?;
             self.trace(level, "ReplicaCountTransformer", resources);
         }
         let mut images = transform::Images::new(&config.images);

@@ -9,15 +9,19 @@ use super::error::{BuildError, Class, Result};
 use super::fieldspec::{self, Leaf};
 use super::file::Var;
 use super::id::ResId;
+use super::names::Names;
 use super::nodes::{self, Kind};
 use super::path;
 use super::resource::Resource;
 use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Scalar, Value, Via, ViaKind};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Note which objects the vars of a level read, and that their names are taken.
 pub(super) fn register(known: &mut Vec<Var>, new: &[Var], resources: &mut [Resource]) -> Result<()> {
+    let mut names = Names::default();
+    let mut taken: FxHashSet<Arc<str>> = known.iter().map(|var| var.name.clone()).collect();
     for var in new {
         let (group, version) = match var.api_version.split_once('/') {
             _ if var.api_version.is_empty() => (&*var.group, &*var.version),
@@ -30,8 +34,8 @@ pub(super) fn register(known: &mut Vec<Var>, new: &[Var], resources: &mut [Resou
         let matches = |id: &ResId| {
             if exact { id.equals(&wanted) } else { id.gvk == wanted.gvk && id.name == wanted.name }
         };
-        let matched: Vec<usize> =
-            (0..resources.len()).filter(|at| resources[*at].ids().any(matches)).collect();
+        let mut matched = names.positions(resources, Some(&wanted.name));
+        matched.retain(|at| resources[*at].ids().any(matches));
         match matched[..] {
             [] => {}
             [at] => resources[at].vars.push(var.name.clone()),
@@ -42,18 +46,21 @@ pub(super) fn register(known: &mut Vec<Var>, new: &[Var], resources: &mut [Resou
                     .related("another one", resources[second].location()));
             }
         }
-        add(known, var)?;
+        add(known, var, &mut taken)?;
     }
     Ok(())
 }
 
 /// Take over the vars of a base.
 pub(super) fn absorb(known: &mut Vec<Var>, new: &[Var]) -> Result<()> {
-    new.iter().try_for_each(|var| add(known, var))
+    let mut taken: FxHashSet<Arc<str>> = known.iter().map(|var| var.name.clone()).collect();
+    new.iter().try_for_each(|var| add(known, var, &mut taken))
 }
 
-fn add(known: &mut Vec<Var>, var: &Var) -> Result<()> {
-    if let Some(other) = known.iter().find(|known| known.name == var.name) {
+fn add(known: &mut Vec<Var>, var: &Var, taken: &mut FxHashSet<Arc<str>>) -> Result<()> {
+    if !taken.insert(var.name.clone())
+        && let Some(other) = known.iter().find(|known| known.name == var.name)
+    {
         let message = format!("the var {} is defined twice", var.name);
         return Err(BuildError::at(Class::Vars, message, var.node.get_ref())
             .related("the other one", other.node.get_ref().location()));
@@ -72,8 +79,15 @@ struct Found {
 /// Replace all vars, if there are any.
 pub(super) fn resolve(vars: &[Var], config: &Config, resources: &mut [Resource]) -> Result<()> {
     let mut values: BTreeMap<Arc<str>, Found> = BTreeMap::new();
+    let mut objects: FxHashMap<Arc<str>, usize> = FxHashMap::default();
+    for (at, resource) in resources.iter().enumerate() {
+        for name in &resource.vars {
+            objects.entry(name.clone()).or_insert(at);
+        }
+    }
     for var in vars {
-        values.insert(var.name.clone(), value_of(var, resources)?);
+        let object = objects.get(&var.name).map(|at| &resources[*at]);
+        values.insert(var.name.clone(), value_of(var, object)?);
     }
     if values.is_empty() {
         return Ok(());
@@ -95,9 +109,9 @@ pub(super) fn resolve(vars: &[Var], config: &Config, resources: &mut [Resource])
     Ok(())
 }
 
-fn value_of(var: &Var, resources: &[Resource]) -> Result<Found> {
+fn value_of(var: &Var, object: Option<&Resource>) -> Result<Found> {
     let error = |message: String| BuildError::at(Class::Vars, message, var.node.get_ref());
-    let Some(object) = resources.iter().find(|resource| resource.vars.contains(&var.name)) else {
+    let Some(object) = object else {
         let message = format!("the var {} reads an object that is not in this build", var.name);
         return Err(error(message));
     };

@@ -12,7 +12,7 @@ mod object;
 mod parse;
 mod variables;
 
-pub(crate) use object::{Problem, part_location};
+pub(crate) use object::{Parts, Problem};
 pub use object::{ProblemKind, opts_out, substitute};
 pub(crate) use object::{fits, reread};
 pub(crate) use parse::{Expression, Operator, ParseError, Template, parse};
@@ -21,6 +21,7 @@ pub(crate) use variables::{BadVariable, MissingSource, secret_written_by, writes
 pub use variables::{Definition, Provided, Variables, config_map_keys};
 
 use parse::Node;
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
 /// What is known offline about one variable.
@@ -127,7 +128,8 @@ impl Template {
         lookup: &dyn Fn(&str) -> Variable<'v>,
         strict: bool,
     ) -> Result<Expansion, ExpandError> {
-        let mut evaluation = Evaluation { lookup, strict, perhaps_undefined: Vec::new() };
+        let mut evaluation =
+            Evaluation { lookup, strict, perhaps_undefined: Vec::new(), noted: FxHashSet::default() };
         let mut pieces = Vec::new();
         for node in &self.nodes {
             evaluation.node(node, &mut pieces)?;
@@ -140,6 +142,7 @@ struct Evaluation<'l, 'v> {
     lookup: &'l dyn Fn(&str) -> Variable<'v>,
     strict: bool,
     perhaps_undefined: Vec<String>,
+    noted: FxHashSet<String>,
 }
 
 impl Evaluation<'_, '_> {
@@ -166,7 +169,7 @@ impl Evaluation<'_, '_> {
             Variable::Undefined => Cow::Borrowed(""),
             Variable::Hidden => return push_hole(out, &call.name),
             Variable::Unknown => {
-                if self.strict && !tolerant && !self.perhaps_undefined.contains(&call.name) {
+                if self.strict && !tolerant && self.noted.insert(call.name.clone()) {
                     self.perhaps_undefined.push(call.name.clone());
                 }
                 return push_hole(out, &call.name);

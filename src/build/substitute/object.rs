@@ -13,7 +13,9 @@ use crate::lang::yaml::{
     Built, Dialect, Entry, EntryRef, Holes, Location, Node, NodeRef, Origin, Scalar, ScalarStyle, Trail,
     Value, Via, resolve,
 };
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The label or annotation by which an object opts out, with exactly the value
@@ -266,19 +268,18 @@ const SHORTEST_ROUNDED: u32 = 16;
 
 /// Expands with undefined variables empty; in strict mode they leave holes.
 fn expand(template: &Template, variables: &Variables, strict: bool) -> Result<Expansion, ExpandError> {
+    // Names that an expression without a default reads.
+    let expressions = if strict { template.expressions() } else { Vec::new() };
+    let required: FxHashSet<&str> = expressions
+        .iter()
+        .filter(|expression| expression.operator != super::Operator::Default)
+        .map(|expression| expression.name.as_str())
+        .collect();
     let tolerated = |name: &str| match variables.lookup(name) {
-        Variable::Undefined if strict && !only_tolerant(template, name) => Variable::Hidden,
+        Variable::Undefined if required.contains(name) => Variable::Hidden,
         other => other,
     };
     template.expand(&tolerated, false)
-}
-
-/// Whether every expression that reads `name` has a default.
-fn only_tolerant(template: &Template, name: &str) -> bool {
-    template
-        .expressions()
-        .iter()
-        .all(|expression| expression.name != name || expression.operator == super::Operator::Default)
 }
 
 impl Expansion {
@@ -403,6 +404,7 @@ fn note_undefined(
     trail: &Trail<'_>,
     problems: &mut Vec<Problem>,
 ) {
+    let mut parts = Parts::new(node, text);
     for expression in template.expressions() {
         if expression.operator == super::Operator::Default {
             continue;
@@ -413,7 +415,7 @@ fn note_undefined(
             Variable::Unknown => ProblemKind::PerhapsUndefined { name },
             Variable::Known(_) | Variable::Hidden => continue,
         };
-        let location = part_location(node, text, expression.range.clone());
+        let location = parts.location(expression.range.clone());
         problems.push(Problem { kind, pointer: trail.pointer(), location });
     }
 }
@@ -435,37 +437,65 @@ fn note_type(value: &Value, text: &str, node: NodeRef<'_>, trail: &Trail<'_>, pr
     });
 }
 
-/// The place of a part of a scalar's text: the part's own bytes where the
-/// scalar is written without escapes, or taken over from a file as it is, else the whole
-/// scalar.
-pub(crate) fn part_location(node: NodeRef<'_>, text: &str, part: std::ops::Range<usize>) -> Option<Location> {
-    let whole = node.location()?;
-    let NodeRef::Source(source, token) = node else {
-        let is_taken_over = (whole.end - whole.start) as usize == text.len();
-        return Some(match is_taken_over {
-            true => Location {
-                start: whole.start + part.start as u32,
-                end: whole.start + part.end as u32,
-                ..whole
-            },
-            false => whole,
-        });
-    };
-    let token = source.document().tokens.get(token as usize)?;
-    let (Some(wanted), Some(written)) =
-        (text.get(part.clone()), source.stream.text.get(token.start as usize..token.end as usize))
-    else {
-        return Some(whole);
-    };
-    let before = text.get(..part.start)?.matches(wanted).count();
-    match written.match_indices(wanted).nth(before) {
-        Some((at, _)) if !wanted.is_empty() => {
-            let start = token.start + at as u32;
-            Some(source.location(start..start + wanted.len() as u32))
+/// Places of parts of a scalar's text, asked for in their order: the part's own bytes
+/// where the scalar is written without escapes, or taken over from a file as it is, else
+/// the whole scalar.
+pub(crate) struct Parts<'n> {
+    node: NodeRef<'n>,
+    text: &'n str,
+    /// How far the text and what is written of it were gone through together.
+    read: usize,
+    written: usize,
+    /// Parts that were looked for in vain.
+    missed: u32,
+}
+
+impl<'n> Parts<'n> {
+    /// Of a scalar, which has this text.
+    pub(crate) fn new(node: NodeRef<'n>, text: &'n str) -> Parts<'n> {
+        Parts { node, text, read: 0, written: 0, missed: 0 }
+    }
+
+    /// The place of a part.
+    pub(crate) fn location(&mut self, part: Range<usize>) -> Option<Location> {
+        let whole = self.node.location()?;
+        let NodeRef::Source(source, token) = self.node else {
+            let is_taken_over = (whole.end - whole.start) as usize == self.text.len();
+            return Some(match is_taken_over {
+                true => Location {
+                    start: whole.start + part.start as u32,
+                    end: whole.start + part.end as u32,
+                    ..whole
+                },
+                false => whole,
+            });
+        };
+        let token = source.document().tokens.get(token as usize)?;
+        let written = source.stream.text.get(token.start as usize..token.end as usize);
+        let (Some(wanted), Some(written)) = (self.text.get(part.clone()), written) else {
+            return Some(whole);
+        };
+        if wanted.is_empty() || self.missed > MISSED_PARTS {
+            return Some(whole);
         }
-        _ => Some(whole),
+        if part.start < self.read {
+            (self.read, self.written) = (0, 0);
+        }
+        // As often as it stands between the last part and this one.
+        let skipped = self.text.get(self.read..part.start)?.matches(wanted).count();
+        let found = written.get(self.written..)?.match_indices(wanted).nth(skipped);
+        let Some((at, _)) = found else {
+            self.missed += 1;
+            return Some(whole);
+        };
+        (self.read, self.written) = (part.start, self.written + at);
+        let start = token.start + self.written as u32;
+        Some(source.location(start..start + wanted.len() as u32))
     }
 }
+
+/// Parts of a scalar that are looked for through all of it, and are not there.
+const MISSED_PARTS: u32 = 100;
 
 /// The word that stands for unknown parts in a text that is parsed again.
 const STAND_IN: &str = "forebayUnknown";
@@ -555,18 +585,23 @@ fn inspect(node: NodeRef<'_>, variables: &Variables, broken: bool, problems: &mu
 /// Reports every malformed expression of a text: reading goes on behind each.
 fn note_malformed(scalar: NodeRef<'_>, text: &str, trail: &Trail<'_>, problems: &mut Vec<Problem>) {
     let mut from = 0;
+    let mut parts = Parts::new(scalar, text);
     while let Some(Err(error)) = text.get(from..).map(parse) {
         let start = from + error.range.start;
         let rest = text.get(start..).unwrap_or_default();
-        let line = rest.lines().next().unwrap_or_default();
-        let length = line
-            .find('}')
-            .map_or_else(|| line.char_indices().nth(40).map_or(line.len(), |(at, _)| at), |at| at + 1);
+        let line = rest.char_indices().take(160).find(|(_, c)| matches!(c, '\n' | '\r' | '}'));
+        let length = match line {
+            Some((at, '}')) => at + 1,
+            end => {
+                let end = end.map_or(rest.len(), |(at, _)| at);
+                rest.char_indices().nth(40).map_or(end, |(at, _)| at.min(end))
+            }
+        };
         let shown = rest.get(..length).unwrap_or_default();
         problems.push(Problem {
             kind: ProblemKind::Malformed { message: error.kind.to_string(), text: shown.to_owned() },
             pointer: trail.pointer(),
-            location: part_location(scalar, text, start..start + length),
+            location: parts.location(start..start + length),
         });
         from = start + length.max(2);
     }
@@ -687,7 +722,7 @@ impl Merge<'_> {
             let entries = self.entries(new, old, trail, depth);
             match old {
                 Some(old) if same_entries(old, &entries) => return old.to_node(),
-                _ => Value::Map(entries),
+                _ => Value::Map(entries.into()),
             }
         } else if new.is_seq() {
             let items: Vec<Node> = new

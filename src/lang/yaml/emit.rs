@@ -741,7 +741,7 @@ fn described(node: NodeRef<'_>) -> super::Node {
         NodeRef::Source(..) => ("$unknown", Value::Str("unknown".into())),
     };
     let entry = super::Entry { key: super::Node::string(key, None), value: super::Node::scalar(value, None) };
-    super::Node::scalar(Value::Map(vec![entry]), None)
+    super::Node::scalar(Value::Map(vec![entry].into()), None)
 }
 
 fn sort_for_json(mut entries: Vec<Field<'_>>) -> Vec<Field<'_>> {

@@ -142,7 +142,7 @@ impl Decoder<'_> {
                         }
                     }
                 }
-                Ok(self.built(at, Value::Map(entries)))
+                Ok(self.built(at, Value::Map(entries.into())))
             }
         }
     }

@@ -1,11 +1,18 @@
 //! Line index: byte offsets to 1-based lines and Unicode-scalar columns.
 
+use std::sync::OnceLock;
+
 /// Starts of the lines of a text. `\n`, `\r\n` and a lone `\r` end a line, as
 /// they do for the YAML parser; anything else makes columns drift.
 #[derive(Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,
+    /// Characters before each block of [`BLOCK`] bytes; counted for the first position
+    /// that lies far into a line.
+    before: OnceLock<Vec<u32>>,
 }
+
+const BLOCK: usize = 512;
 
 impl LineIndex {
     /// Index `text` in one pass.
@@ -19,7 +26,7 @@ impl LineIndex {
             }
             starts.push(at as u32 + 1);
         }
-        LineIndex { starts }
+        LineIndex { starts, before: OnceLock::new() }
     }
 
     /// The 1-based line that holds the byte `offset`.
@@ -35,10 +42,27 @@ impl LineIndex {
         let offset = offset.min(text.len() as u32);
         let line = self.line(offset);
         let start = self.starts[line as usize - 1] as usize;
-        let column =
-            text.as_bytes()[start..offset as usize].iter().filter(|byte| (**byte as i8) >= -0x40).count();
+        let column = if offset as usize - start < 2 * BLOCK {
+            characters(&text.as_bytes()[start..offset as usize])
+        } else {
+            self.characters_before(text, offset as usize) - self.characters_before(text, start)
+        };
         let mark = u32::from(line == 1 && offset > 0 && text.starts_with('\u{feff}'));
         (line, column as u32 + 1 - mark)
+    }
+
+    fn characters_before(&self, text: &str, offset: usize) -> usize {
+        let before = self.before.get_or_init(|| {
+            let mut before = vec![0];
+            let mut count = 0;
+            for block in text.as_bytes().chunks(BLOCK) {
+                count += characters(block) as u32;
+                before.push(count);
+            }
+            before
+        });
+        let block = offset / BLOCK;
+        before[block] as usize + characters(&text.as_bytes()[block * BLOCK..offset])
     }
 
     /// Byte offset at which a 1-based line starts; the end of the last line's
@@ -52,6 +76,10 @@ impl LineIndex {
     pub fn count(&self) -> u32 {
         self.starts.len() as u32
     }
+}
+
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| (**byte as i8) >= -0x40).count()
 }
 
 #[cfg(test)]
@@ -74,5 +102,21 @@ mod tests {
         let index = LineIndex::new(text);
         assert_eq!(index.position(text, text.find('#').expect("written above") as u32), (1, 6));
         assert_eq!(index.position(text, 10_000).0, 1);
+    }
+
+    #[test]
+    fn columns_of_long_lines_are_those_of_short_ones() {
+        let text = "\u{feff}a\n".to_owned() + &"xüé€".repeat(700) + "\n" + &"b".repeat(1024);
+        let index = LineIndex::new(&text);
+        let (mut line, mut column) = (1, 1);
+        for (offset, c) in text.char_indices() {
+            assert_eq!(index.position(&text, offset as u32), (line, column), "{offset}");
+            match c {
+                '\u{feff}' => {}
+                '\n' => (line, column) = (line + 1, 1),
+                _ => column += 1,
+            }
+        }
+        assert_eq!(index.position(&text, u32::MAX), (line, column));
     }
 }

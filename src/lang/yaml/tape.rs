@@ -6,7 +6,9 @@
 //! reads it.
 
 use super::resolve::ScalarStyle;
+use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +108,18 @@ pub struct Document {
     /// What kustomize's loader found out about the object that it is, where nothing is
     /// wrong with it: builds read one document many times.
     pub soundness: OnceLock<Soundness>,
+    /// Where the keys of its large maps stand.
+    pub(crate) large_maps: LargeMaps,
+}
+
+/// Where the keys of the large maps of a document stand; found out once readers have
+/// looked through them for longer than that takes.
+#[derive(Debug, Default)]
+pub(crate) struct LargeMaps {
+    /// Keys that readers of large maps went past.
+    pub(super) passed: AtomicU64,
+    /// First keys of each large map by the hashes of their texts.
+    pub(super) keys: OnceLock<FxHashMap<u32, FxHashMap<u64, u32>>>,
 }
 
 /// See [`Document::soundness`]: a function of the document's text alone.

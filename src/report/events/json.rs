@@ -25,8 +25,6 @@ fn object_of(view: &View<'_>, cluster: &Cluster<'_>, answer: &Answer<'_>) -> Val
     let notifications = simulation.notifications.iter().map(|found| notification(view, found));
     // As many alerts as objects would be a square of lines.
     let listed = if view.lists_alerts { &*simulation.considered } else { &[] };
-    let not_matched =
-        simulation.considered.iter().filter(|found| found.answer.matched == Known::Value(false)).count();
     let mut involved = object(&answer.object);
     if let Some(target) = answer.target {
         involved["target"] = json!(target);
@@ -38,7 +36,7 @@ fn object_of(view: &View<'_>, cluster: &Cluster<'_>, answer: &Answer<'_>) -> Val
         "dropped": dropped.collect::<Vec<_>>(),
         "notifications": notifications.collect::<Vec<_>>(),
         "alertsConsidered": listed.iter().map(considered).collect::<Vec<_>>(),
-        "alertsNotMatched": not_matched,
+        "alertsNotMatched": simulation.not_matched,
     })
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Cluster<'a> {
     pub note: Option<String>,
     /// One per object, in order.
     pub answers: Vec<Answer<'a>>,
+    /// Its alerts.
+    pub alerts: Vec<&'a ObjectId>,
 }
 
 /// What to show, and how.

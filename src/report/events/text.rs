@@ -21,7 +21,7 @@ use crate::simulate::notify::simulate::{Considered, Notification};
 const VALUE: usize = 27;
 
 /// Alerts that do not match and are named without being asked for.
-const NAMED_ALERTS: usize = 3;
+pub(crate) const NAMED_ALERTS: usize = 3;
 
 /// The whole answer. What several clusters have in common is said once, with their names.
 pub(crate) fn render(view: &View<'_>) -> String {
@@ -150,10 +150,10 @@ fn section(of: &str, said: &[Said], out: &mut String) {
 /// What each alert will send: the answer in short.
 fn alerts(cluster: &Cluster<'_>) -> Vec<Said> {
     let mut seen: BTreeMap<String, Sent<'_>> = BTreeMap::new();
+    for alert in &cluster.alerts {
+        seen.entry(alert.to_string()).or_default();
+    }
     for answer in &cluster.answers {
-        for considered in &answer.simulation.considered {
-            seen.entry(considered.alert.to_string()).or_default();
-        }
         for found in &answer.simulation.notifications {
             let sent = seen.entry(found.alert.id.to_string()).or_default();
             sent.objects += 1;
@@ -286,14 +286,14 @@ fn of_object(view: &View<'_>, answer: &Answer<'_>) -> Vec<Said> {
     let mut said = vec![Said::Object(object.clone(), out, has_notes)];
     let others: Vec<_> =
         simulation.considered.iter().filter(|c| c.answer.matched == Known::Value(false)).collect();
-    let named = if view.explain { others.len() } else { NAMED_ALERTS };
+    let named = if view.explain { usize::MAX } else { NAMED_ALERTS };
     let mut unmatched: Vec<String> = others
         .iter()
         .take(named)
         .map(|other| clean(&format!("not matched: {} ({})", other.alert, other.answer.reason)).into_owned())
         .collect();
-    if others.len() > named {
-        unmatched.push(format!("not matched: {} more alerts (--explain)", others.len() - named));
+    if simulation.not_matched > named {
+        unmatched.push(format!("not matched: {} more alerts (--explain)", simulation.not_matched - named));
     }
     if !unmatched.is_empty() {
         said.push(Said::Unmatched(object, unmatched));

@@ -134,10 +134,30 @@ impl Match {
 /// Mirrors notification-controller `internal/server/event_handlers.go`,
 /// `filterAlertsForEvent`.
 pub fn matches(alert: &Alert, event: &Event<'_>) -> Match {
+    // Whoever reads that none of so many sources selects it knows enough.
+    if alert.sources.len() > TOLD_SOURCES {
+        let all = matches_among(alert, event, alert.sources.iter());
+        if all.matched == Known::Value(false) && alert.suspend != Known::Value(true) {
+            return Match::no(format!("none of its {} sources", alert.sources.len()));
+        }
+        return all;
+    }
+    matches_among(alert, event, alert.sources.iter())
+}
+
+/// Sources of an alert up to which it is told which of them came closest.
+const TOLD_SOURCES: usize = 200;
+
+/// As [`matches()`], by some of the sources: those that alone may select the object.
+pub(crate) fn matches_among<'s>(
+    alert: &Alert,
+    event: &Event<'_>,
+    sources: impl Iterator<Item = &'s EventSource>,
+) -> Match {
     if alert.suspend == Known::Value(true) {
         return Match::no("the Alert is suspended");
     }
-    let source = matches_sources(alert, event);
+    let source = matches_sources(alert, &Vec::from_iter(sources), event);
     if source.matched == Known::Value(false) {
         return source;
     }
@@ -152,12 +172,17 @@ pub fn matches(alert: &Alert, event: &Event<'_>) -> Match {
 
 /// Whether an alert surely tells of no event of this severity about an object, whatever
 /// its labels and the message are: the quick part of [`matches()`].
-pub(crate) fn is_silent(alert: &Alert, object: Subject<'_>, severity: &str) -> bool {
+pub(crate) fn is_silent<'s>(
+    alert: &Alert,
+    mut sources: impl Iterator<Item = &'s EventSource>,
+    object: Subject<'_>,
+    severity: &str,
+) -> bool {
     let is_out = |source: &EventSource| {
         let tests = tests_of(source, &alert.namespace, &alert.severity, object, severity);
         tests.iter().any(|(_, passed)| *passed == Known::Value(false))
     };
-    alert.suspend == Known::Value(true) || alert.sources.iter().all(is_out)
+    alert.suspend == Known::Value(true) || sources.all(is_out)
 }
 
 /// Whether the alert's sources select an object of these labels, for events of
@@ -226,12 +251,11 @@ pub(crate) fn any(answers: impl Iterator<Item = Known<bool>>) -> Known<bool> {
 
 /// Whether any source of the alert matches. The answer of the first that does;
 /// else of the one that came closest.
-fn matches_sources(alert: &Alert, event: &Event<'_>) -> Match {
+fn matches_sources(alert: &Alert, sources: &[&EventSource], event: &Event<'_>) -> Match {
     if alert.sources.is_empty() {
         return Match::no("spec.eventSources is empty");
     }
-    let answers: Vec<(Step, Match)> = alert
-        .sources
+    let answers: Vec<(Step, Match)> = sources
         .iter()
         .map(|source| matches_source(source, &alert.namespace, &alert.severity, event))
         .collect();
@@ -241,12 +265,11 @@ fn matches_sources(alert: &Alert, event: &Event<'_>) -> Match {
         return answer.clone();
     }
     let step = answers.iter().map(|(step, _)| *step).max().unwrap_or(Step::Kind);
-    let closest: Vec<&EventSource> = alert
-        .sources
+    let closest: Vec<&EventSource> = sources
         .iter()
         .zip(&answers)
         .filter(|(_, (reached, _))| *reached == step)
-        .map(|(source, _)| source)
+        .map(|(source, _)| *source)
         .collect();
     let list = |texts: Vec<String>| {
         let mut texts = texts;
@@ -503,10 +526,11 @@ mod tests {
                     };
                     let labels = Known::Value(Some(&own));
                     let event = Event { object: &object, severity: "error", message: Known::Unknown, labels };
-                    let long = matches_sources(&alert, &event).matched;
+                    let long = matches(&alert, &event).matched;
                     assert_eq!(selects(&alert, &object, &own), long, "{:?}", alert.sources);
                     if is_silent(
                         &alert,
+                        alert.sources.iter(),
                         Subject { kind: "Kustomization", namespace: "a", name: "app-b" },
                         "error",
                     ) {

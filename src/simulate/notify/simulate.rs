@@ -24,6 +24,7 @@ use crate::simulate::notify::alerts::{Alert, Match};
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Lookup, OpenerCause, World};
 use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
 
 /// An object of the cluster.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +68,8 @@ pub struct Notifier<'a> {
     pub providers: Vec<(Item<'a>, Provider)>,
     /// Places in `providers`.
     by_name: FxHashMap<String, Vec<usize>>,
+    /// Made for the first event.
+    sources: OnceLock<Sources>,
     /// How its notification-controller runs.
     pub controller: Controller,
     /// Whether annotations of objects are event metadata
@@ -76,6 +79,32 @@ pub struct Notifier<'a> {
     pub cluster: &'a Cluster,
     /// Where the objects are applied.
     pub target: &'a ApplyTarget,
+}
+
+/// Sources of alerts by kind, namespace and name: an alert's place, and the source's in it.
+struct Sources {
+    named: FxHashMap<(String, String, String), Vec<(usize, usize)>>,
+    /// Those of which a part is unknown.
+    unknown: Vec<(usize, usize)>,
+}
+
+impl Sources {
+    fn of(alerts: &[(Item<'_>, Alert)]) -> Sources {
+        let mut sources = Sources { named: FxHashMap::default(), unknown: Vec::new() };
+        for (at, (_, alert)) in alerts.iter().enumerate() {
+            for (number, source) in alert.sources.iter().enumerate() {
+                let namespace = source.namespace_in(&alert.namespace);
+                match (source.kind.known(), namespace.known(), source.name.known()) {
+                    (Some(kind), Some(namespace), Some(name)) => {
+                        let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
+                        sources.named.entry(key).or_default().push((at, number));
+                    }
+                    _ => sources.unknown.push((at, number)),
+                }
+            }
+        }
+        sources
+    }
 }
 
 impl<'a> Notifier<'a> {
@@ -114,7 +143,16 @@ impl<'a> Notifier<'a> {
             object_level_workload_identity: Known::Unknown,
         };
         let sends_annotations = behaviour::OBJECT_EVENT_METADATA.of(settings) != Known::Value(false);
-        Notifier { alerts, providers, by_name, controller, sends_annotations, cluster, target }
+        Notifier {
+            alerts,
+            providers,
+            by_name,
+            sources: OnceLock::new(),
+            controller,
+            sends_annotations,
+            cluster,
+            target,
+        }
     }
 
     /// The Providers of a name, of whatever namespace.
@@ -144,24 +182,56 @@ impl<'a> Notifier<'a> {
     pub(crate) fn notifications(&self, item: Item<'_>, severity: &str) -> Vec<Notification<'_>> {
         let namespace = item.id.namespace.as_deref().unwrap_or_default();
         let subject = alerts::Subject { kind: &item.id.kind, namespace, name: &item.id.name };
-        let loud = |(_, alert): &&(Item<'_>, Alert)| !alerts::is_silent(alert, subject, severity);
-        let alerts: Vec<&(Item<'a>, Alert)> = self.alerts.iter().filter(loud).collect();
-        if alerts.is_empty() {
+        let mut selecting = self.selecting(subject);
+        selecting.retain(|at, sources| {
+            let alert = &self.alerts[*at].1;
+            !alerts::is_silent(alert, sources.iter().map(|at| &alert.sources[*at]), subject, severity)
+        });
+        if selecting.is_empty() {
             return Vec::new();
         }
         let event = Emission::about(item, severity, Known::Unknown, &Metadata::default());
-        self.follow(&event, alerts).notifications
+        self.follow(&event, &selecting, 0).notifications
     }
 
-    /// Follows an event to its providers.
-    pub fn simulate(&self, event: &Emission<'_>) -> Simulation<'_> {
-        self.follow(event, &self.alerts)
+    /// Follows an event to its providers. Of the alerts that don't want it, so many are
+    /// listed with the reason.
+    pub fn simulate(&self, event: &Emission<'_>, listed: usize) -> Simulation<'_> {
+        let object = &event.object;
+        let subject =
+            alerts::Subject { kind: &object.kind, namespace: &object.namespace, name: &object.name };
+        self.follow(event, &self.selecting(subject), listed)
+    }
+
+    /// Leaves some of the alerts.
+    pub(crate) fn keep_alerts(&mut self, is_wanted: impl Fn(&Item<'a>) -> bool) {
+        self.alerts.retain(|(item, _)| is_wanted(item));
+        self.sources = OnceLock::new();
+    }
+
+    /// The alerts that may select an object, by their places, each with the places of the
+    /// sources that may. No other source does.
+    fn selecting(&self, object: alerts::Subject<'_>) -> BTreeMap<usize, Vec<usize>> {
+        let sources = self.sources.get_or_init(|| Sources::of(&self.alerts));
+        let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let named = [object.name, "*"].into_iter().filter_map(|name| {
+            sources.named.get(&(object.kind.to_owned(), object.namespace.to_owned(), name.to_owned()))
+        });
+        for (alert, source) in named.flatten().chain(&sources.unknown) {
+            found.entry(*alert).or_default().push(*source);
+        }
+        found.values_mut().for_each(|sources| {
+            sources.sort_unstable();
+            sources.dedup();
+        });
+        found
     }
 
     fn follow<'s>(
         &'s self,
         event: &Emission<'_>,
-        alerts: impl IntoIterator<Item = &'s (Item<'a>, Alert)>,
+        selecting: &BTreeMap<usize, Vec<usize>>,
+        listed: usize,
     ) -> Simulation<'s> {
         let object = &event.object;
         let group = object.group();
@@ -172,28 +242,41 @@ impl<'a> Notifier<'a> {
         let mut metadata = clean_up(group, &posted);
         exclude_internal(group, &mut metadata);
         let metadata_texts = texts(&metadata);
+        let subject = alerts::Event {
+            object,
+            severity: event.severity,
+            message: event.message,
+            labels: match &event.labels {
+                Known::Value(labels) => Known::Value(labels.as_ref()),
+                Known::Unknown => Known::Unknown,
+            },
+        };
         let mut notifications = Vec::new();
-        let mut considered = Vec::new();
-        for (item, alert) in alerts {
-            let answer = alerts::matches(
-                alert,
-                &alerts::Event {
-                    object,
-                    severity: event.severity,
-                    message: event.message,
-                    labels: match &event.labels {
-                        Known::Value(labels) => Known::Value(labels.as_ref()),
-                        Known::Unknown => Known::Unknown,
-                    },
-                },
-            );
+        let mut considered: BTreeMap<usize, Match> = BTreeMap::new();
+        for (at, sources) in selecting {
+            let (item, alert) = &self.alerts[*at];
+            let sources = sources.iter().map(|at| &alert.sources[*at]);
+            let answer = alerts::matches_among(alert, &subject, sources);
             if answer.matched != Known::Value(false) {
                 let notification = self.notify(event, &metadata, &metadata_texts, *item, alert, &answer);
                 notifications.push(notification);
+                considered.insert(*at, answer);
             }
-            considered.push(Considered { alert: item.id, answer });
         }
-        Simulation { dropped: self.dropped(event), posted, notifications, considered }
+        let not_matched = self.alerts.len() - considered.len();
+        let others = (0..self.alerts.len()).filter(|at| !considered.contains_key(at)).take(listed);
+        let others = others.map(|at| (at, alerts::matches(&self.alerts[at].1, &subject)));
+        let others = Vec::from_iter(others);
+        considered.extend(others);
+        let considered = considered.into_iter();
+        let considered = considered.map(|(at, answer)| Considered { alert: self.alerts[at].0.id, answer });
+        Simulation {
+            dropped: self.dropped(event),
+            posted,
+            notifications,
+            considered: considered.collect(),
+            not_matched,
+        }
     }
 
     fn notify<'s>(
@@ -398,8 +481,11 @@ pub struct Simulation<'a> {
     pub dropped: Vec<Dropped>,
     /// Alerts that get it, or may get it.
     pub notifications: Vec<Notification<'a>>,
-    /// Every alert of the cluster.
+    /// The alerts of the cluster in order: those that get it, or may, and as many of the
+    /// others as were asked for.
     pub considered: Vec<Considered<'a>>,
+    /// How many surely don't get it.
+    pub not_matched: usize,
 }
 
 /// A key that never reaches a provider.

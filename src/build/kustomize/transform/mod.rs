@@ -14,11 +14,12 @@ use super::error::{BuildError, Class, Result};
 use super::fieldspec::{self, FieldSpec, Leaf, merge_all};
 use super::file::{Kustomization, Labels, Replica};
 use super::id::ResId;
+use super::names::Names;
 use super::nodes::{self, Kind, Tag};
 use super::resource::{Resource, shared_string};
 use super::tables;
 use crate::lang::yaml::{Location, Node, NodeRef, Style, Via, ViaKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 fn place(node: &Node) -> Option<Arc<Location>> {
@@ -280,10 +281,12 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
         })
         .collect();
     let odd_keys = pairs.iter().any(|pair| nodes::reads_as_other_key(pair.key));
+    let keys: FxHashSet<&str> = pairs.iter().map(|pair| pair.key).collect();
     for resource in resources {
         resource.suspect |= odd_keys;
         let gvk = resource.id.gvk.clone();
-        let old = (!resource.common.is_empty()).then(|| resource.node.clone());
+        let is_common = keys.iter().any(|key| resource.common.contains_key(*key));
+        let old = is_common.then(|| resource.node.clone());
         let mut added = vec![0_u32; pairs.len()];
         for spec in specs.iter().filter(|spec| spec.matches(&gvk)) {
             fieldspec::apply(
@@ -310,22 +313,32 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
             )?;
         }
         if let Some(old) = old {
-            resource.write_through(&old);
+            resource.write_through(&old, Some(&keys));
         }
         let several = pairs.iter().zip(added).filter(|(_, added)| *added > 1);
-        resource.common.extend(several.map(|(pair, _)| pair.new.clone()));
+        for (pair, _) in several {
+            resource.common.entry(pair.key.into()).or_default().push(pair.new.clone());
+        }
     }
     Ok(())
 }
 
 /// Set the count of one entry of `replicas`; an error when nothing has its name.
-pub(super) fn set_replicas(replica: &Replica, specs: &[FieldSpec], resources: &mut [Resource]) -> Result<()> {
+/// `names` is the same for those in a row.
+pub(super) fn set_replicas(
+    replica: &Replica,
+    specs: &[FieldSpec],
+    resources: &mut [Resource],
+    names: &mut Names,
+) -> Result<()> {
     let Spanned { value: count, node: count_node } = &replica.count;
     let origin = place(count_node);
     let text = count.to_string();
     let mut found = false;
+    let named = names.positions(resources, Some(&replica.name));
     for spec in specs {
-        for resource in resources.iter_mut() {
+        for at in &named {
+            let resource = &mut resources[*at];
             if !resource.ids().any(|id| id.name == replica.name && spec.matches(&id.gvk)) {
                 continue;
             }

@@ -113,7 +113,7 @@ impl Tree {
             let key = Node::string(&String::from_utf8_lossy(key), None);
             entries.push(Entry { key, value });
         }
-        Ok(Value::Map(entries))
+        Ok(Value::Map(entries.into()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The entries of maps, merge keys expanded.
 
-use super::{Entry, EntryRef, NodeRef, Source, follow, source_text};
+use super::{Entry, EntryRef, Node, NodeRef, Source, follow, source_text};
 use crate::lang::yaml::resolve::ScalarStyle;
 use crate::lang::yaml::tape::{NONE, TokenKind};
 use rustc_hash::FxHashSet;
@@ -40,11 +40,63 @@ impl<'a> Iterator for Entries<'a> {
                 None
             }
             Entries::Merged(entries) => entries.next(),
-            Entries::Built(entries) => entries.next().map(|entry| EntryRef {
-                key: entry.key_text(),
-                key_node: entry.key.get_ref(),
-                value: entry.value.get_ref(),
-            }),
+            Entries::Built(entries) => entries.next().map(Entry::as_ref),
+        }
+    }
+}
+
+/// The items of a list. See [`NodeRef::items`].
+pub enum Items<'a> {
+    /// Straight from the tape.
+    Tape {
+        /// The document.
+        source: &'a Arc<Source>,
+        /// Next item.
+        at: u32,
+        /// One past the list's last token.
+        end: u32,
+    },
+    /// Of a built list.
+    Built(std::slice::Iter<'a, Node>),
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = NodeRef<'a>;
+
+    fn next(&mut self) -> Option<NodeRef<'a>> {
+        match self {
+            Items::Tape { source, at, end } => {
+                let token = *at;
+                (token < *end).then(|| {
+                    *at = source.document().tokens[token as usize].next;
+                    NodeRef::Source(source, follow(source, token))
+                })
+            }
+            Items::Built(items) => items.next().map(Node::get_ref),
+        }
+    }
+
+    fn nth(&mut self, n: usize) -> Option<NodeRef<'a>> {
+        if let Items::Built(items) = self {
+            return items.nth(n).map(Node::get_ref);
+        }
+        for _ in 0..n {
+            self.next()?;
+        }
+        self.next()
+    }
+
+    fn count(self) -> usize {
+        match self {
+            Items::Tape { .. } => self.fold(0, |count, _| count + 1),
+            Items::Built(items) => items.len(),
+        }
+    }
+
+    fn last(self) -> Option<NodeRef<'a>> {
+        match self {
+            Items::Tape { .. } => self.fold(None, |_, item| Some(item)),
+            Items::Built(items) => items.last().map(Node::get_ref),
         }
     }
 }
@@ -79,15 +131,43 @@ pub(super) fn is_text(source: &Arc<Source>, token: u32, text: &str) -> bool {
     }
 }
 
+/// Whether a key at a token, or the alias of one, has this text.
+pub(super) fn is_key(source: &Arc<Source>, token: u32, text: &str) -> bool {
+    is_text(source, follow(source, token), text)
+}
+
+/// The tokens of the keys of a map, with their texts; `None` for one that is no scalar.
+pub(super) fn map_keys<'a>(
+    source: &'a Arc<Source>,
+    token: u32,
+) -> impl Iterator<Item = (u32, Option<Cow<'a, str>>)> {
+    let tokens = &source.document().tokens;
+    let end = tokens[token as usize].next;
+    let mut at = token + 1;
+    std::iter::from_fn(move || {
+        if at >= end {
+            return None;
+        }
+        let key = at;
+        let value = tokens[key as usize].next;
+        at = tokens.get(value as usize)?.next;
+        Some((key, source_text(source, follow(source, key))))
+    })
+}
+
 /// The token of a key's value in the map at `token`, without making entries of
 /// those before it.
 #[inline]
 pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<u32> {
     let document = source.document();
+    if let Ok(found) = document.large_maps.find(source, token, key) {
+        return found.map(|key| follow(source, document.tokens[key as usize].next));
+    }
     let tokens = &document.tokens[..];
     let text = source.stream.text.as_bytes();
     let end = tokens[token as usize].next;
     let mut at = token + 1;
+    let mut passed = 0;
     while at < end {
         let written = &tokens[at as usize];
         let value = written.next;
@@ -100,10 +180,13 @@ pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<
             is_text(source, follow(source, at), key)
         };
         if is_key {
+            document.large_maps.passed(source, passed);
             return Some(follow(source, value));
         }
         at = next;
+        passed += 1;
     }
+    document.large_maps.passed(source, passed);
     None
 }
 

@@ -5,9 +5,11 @@
 mod compare;
 mod embed;
 mod entries;
+mod map;
 
 pub(crate) use embed::Embed;
-pub(super) use entries::Entries;
+pub(super) use entries::{Entries, Items};
+pub(crate) use map::Map;
 
 use super::Stream;
 use super::known::{Holes, Known};
@@ -175,7 +177,7 @@ pub enum Value {
     /// A list.
     Seq(Vec<Node>),
     /// A map in order; keys are unique.
-    Map(Vec<Entry>),
+    Map(Map),
 }
 
 /// One entry of a built map.
@@ -191,6 +193,11 @@ impl Entry {
     /// The key's text.
     pub fn key_text(&self) -> Cow<'_, str> {
         self.key.get_ref().text().unwrap_or_default()
+    }
+
+    /// As a reader sees it.
+    fn as_ref(&self) -> EntryRef<'_> {
+        EntryRef { key: self.key_text(), key_node: self.key.get_ref(), value: self.value.get_ref() }
     }
 
     /// Whether the key has this text.
@@ -250,7 +257,7 @@ impl Node {
 
     /// A built empty map.
     pub fn empty_map(origin: Option<Location>) -> Node {
-        Node::scalar(Value::Map(Vec::new()), origin)
+        Node::scalar(Value::Map(Map::default()), origin)
     }
 
     /// The reader's handle.
@@ -285,7 +292,7 @@ impl Node {
     }
 
     /// The entries of a map, ready to be changed; `None` when it is no map.
-    pub fn make_map(&mut self) -> Option<&mut Vec<Entry>> {
+    pub fn make_map(&mut self) -> Option<&mut Map> {
         match &mut self.make_built().value {
             Value::Map(entries) => Some(entries),
             _ => None,
@@ -304,7 +311,7 @@ impl Node {
     /// this is no map. The path down to it is copied only when it exists.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.get_ref().get(key)?;
-        self.make_map()?.iter_mut().find(|entry| entry.key_text() == key).map(|entry| &mut entry.value)
+        self.make_map()?.value_mut(key)
     }
 
     /// Set a key of a map, at its place when it exists, else at the end. False
@@ -313,19 +320,14 @@ impl Node {
         let Some(entries) = self.make_map() else {
             return false;
         };
-        match entries.iter_mut().find(|entry| entry.key_text() == key) {
-            Some(entry) => entry.value = value,
-            None => entries.push(Entry { key: Node::string(key, key_origin), value }),
-        }
+        entries.set(key, value, || Node::string(key, key_origin));
         true
     }
 
     /// Remove a key of a map and give its value.
     pub fn remove(&mut self, key: &str) -> Option<Node> {
         self.get_ref().get(key)?;
-        let entries = self.make_map()?;
-        let at = entries.iter().position(|entry| entry.key_text() == key)?;
-        Some(entries.remove(at).value)
+        self.make_map()?.take(key).map(|entry| entry.value)
     }
 }
 
@@ -564,35 +566,17 @@ impl<'a> NodeRef<'a> {
     }
 
     /// The items of a list; none for anything else.
-    pub fn items(self) -> impl Iterator<Item = NodeRef<'a>> {
-        let (mut token, end, built) = match self {
+    pub fn items(self) -> Items<'a> {
+        match self {
             NodeRef::Source(source, token) if self.is_seq() => {
-                (token + 1, source.document().tokens[token as usize].next, None)
+                Items::Tape { source, at: token + 1, end: source.document().tokens[token as usize].next }
             }
-            NodeRef::Source(..) => (0, 0, None),
             NodeRef::Built(built) => match &built.value {
-                Value::Seq(items) => (0, items.len() as u32, Some(items)),
-                _ => (0, 0, None),
+                Value::Seq(items) => Items::Built(items.iter()),
+                _ => Items::Built([].iter()),
             },
-        };
-        std::iter::from_fn(move || {
-            if token >= end {
-                return None;
-            }
-            match (self, built) {
-                (NodeRef::Source(source, _), _) => {
-                    let item = NodeRef::Source(source, follow(source, token));
-                    token = source.document().tokens[token as usize].next;
-                    Some(item)
-                }
-                (NodeRef::Built(_), Some(items)) => {
-                    let item = items[token as usize].get_ref();
-                    token += 1;
-                    Some(item)
-                }
-                (NodeRef::Built(_), None) => None,
-            }
-        })
+            NodeRef::Source(..) => Items::Built([].iter()),
+        }
     }
 
     /// The entries of a map in order, merge keys expanded as go-yaml v3 does:
@@ -621,6 +605,11 @@ impl<'a> NodeRef<'a> {
 
     /// The entry of a key.
     pub fn entry(self, key: &str) -> Option<EntryRef<'a>> {
+        if let NodeRef::Built(built) = self
+            && let Value::Map(entries) = &built.value
+        {
+            return entries.find(key).map(|at| entries[at].as_ref());
+        }
         self.entries().find(|entry| entry.key == key)
     }
 
@@ -635,9 +624,7 @@ impl<'a> NodeRef<'a> {
                 tape_value(source, token, key).map(|value| NodeRef::Source(source, value))
             }
             NodeRef::Built(built) => match &built.value {
-                Value::Map(entries) => {
-                    entries.iter().find(|entry| entry.has_key(key)).map(|entry| entry.value.get_ref())
-                }
+                Value::Map(entries) => entries.find(key).map(|at| entries[at].value.get_ref()),
                 _ => None,
             },
             NodeRef::Source(..) => self.entry(key).map(|entry| entry.value),

@@ -4,7 +4,7 @@
 //! without `substituteStrategy: Always` the text stays as it is.
 
 use super::{post_build, title};
-use crate::build::substitute::{Variables, opts_out, parse, part_location};
+use crate::build::substitute::{Parts, Variables, opts_out, parse};
 use crate::lang::yaml::{Dialect, NodeRef, Scalar, Trail, emit};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
@@ -55,6 +55,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             if own && SHAPES_BUILD.iter().any(|field| pointer.starts_with(field)) {
                 return;
             }
+            let mut parts = Parts::new(node, text);
             for expression in template.expressions() {
                 let known = names.contains(expression.name.as_str());
                 let names = flux_or_capi && is_reference(pointer);
@@ -64,7 +65,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 if is_in_comment(text, expression.range.start) {
                     continue;
                 }
-                let Some(location) = part_location(node, text, expression.range.clone()) else { continue };
+                let Some(location) = parts.location(expression.range.clone()) else { continue };
                 let what = format!("${{{}}} is not substituted", expression.name);
                 let finding = report.report(location, title(&object.id, &what));
                 // A name is never found as it is written; other text may be meant so.

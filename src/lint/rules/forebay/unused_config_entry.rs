@@ -1,9 +1,10 @@
 //! `unused-config-entry`: an entry of the configuration that changes nothing.
 //! Source: our own configuration.
 
-use crate::config::{Pattern, RuleLevel};
+use crate::config::{Patterns, RuleLevel};
 use crate::lint::rules::{RULES, find};
 use crate::lint::{Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
+use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unused-config-entry",
@@ -19,28 +20,27 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &RunView<'_>, report: &mut Reporter<'_>) {
     let config = view.context.config;
-    for pattern in &config.exclude {
-        unmatched(view, pattern, "exclude", report);
-    }
-    for entry in &config.overrides {
-        for pattern in &entry.paths {
-            unmatched(view, pattern, "overrides", report);
-        }
-    }
+    unmatched(view, &config.exclude, "exclude", report);
+    let of_overrides = config.overrides.iter().flat_map(|entry| &entry.paths);
+    unmatched(view, &of_overrides.cloned().collect(), "overrides", report);
     for entry in &config.rules {
         repeated(entry, report);
     }
 }
 
-fn unmatched(view: &RunView<'_>, pattern: &Pattern, key: &str, report: &mut Reporter<'_>) {
-    if view.context.snapshot.files().iter().any(|file| pattern.matches(&file.path)) {
+fn unmatched(view: &RunView<'_>, patterns: &Patterns, key: &str, report: &mut Reporter<'_>) {
+    if patterns.is_empty() {
         return;
     }
-    report
-        .report(pattern.location.clone(), format!("no file matches `{}`", pattern.text))
-        .why(format!("this entry of `{key}` applies to nothing"))
-        .help("correct the pattern (`**` crosses directories, `*` does not) or remove it")
-        .field(format!("/{key}"), pattern.text.clone());
+    let files = view.context.snapshot.files().iter();
+    let used: BTreeSet<usize> = files.flat_map(|file| patterns.covering(&file.path)).collect();
+    for (_, pattern) in patterns.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
+        report
+            .report(pattern.location.clone(), format!("no file matches `{}`", pattern.text))
+            .why(format!("this entry of `{key}` applies to nothing"))
+            .help("correct the pattern (`**` crosses directories, `*` does not) or remove it")
+            .field(format!("/{key}"), pattern.text.clone());
+    }
 }
 
 /// A level that the rule, or every rule of the group, has anyway.

@@ -8,6 +8,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::ObjectId;
 use crate::model::references::{Role, has_ready_expression};
 use crate::world::Effective;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) static RULE: Rule = Rule {
@@ -45,6 +46,9 @@ pub(super) fn edges<'a>(view: &ClusterView<'a>) -> Vec<Edge<'a>> {
         .collect()
 }
 
+/// How often every edge may be gone over in search of cycles.
+const SEARCHES: usize = 16;
+
 /// Kind, namespace and name.
 type Key<'a> = (&'a str, Option<&'a str>, &'a str);
 
@@ -59,12 +63,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         graph.entry(key(&edge.from.id)).or_default().push(edge);
     }
     without_ends(&mut graph);
+    let victims = Victims::default();
     let mut reported: BTreeSet<Key<'_>> = BTreeSet::new();
+    // Where cycles share objects, those that were found tell enough of all others.
+    let mut budget = SEARCHES * graph.values().map(Vec::len).sum::<usize>();
     for start in graph.keys() {
         if reported.contains(start) {
             continue;
         }
-        let Some(path) = cycle_through(&graph, *start) else { continue };
+        let Some(path) = cycle_through(&graph, *start, &mut budget) else { continue };
         // A cycle of one is `dependency-on-itself`.
         if path.len() < 2 {
             continue;
@@ -76,7 +83,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         names.push(&first.from.id.name);
         let finding = report.report(location, format!("{}: dependsOn forms a cycle", first.from.id));
         finding
-            .why(format!("{}: none of them is ever applied{}", names.join(" -> "), victims(view, first.from)))
+            .why(format!(
+                "{}: none of them is ever applied{}",
+                names.join(" -> "),
+                victims.of(view, first.from)
+            ))
             .help("remove one of these dependencies")
             .label(format!("{} waits for {}", names[0], names[1]))
             .field("/spec/dependsOn", names.join(" -> "));
@@ -95,39 +106,58 @@ fn target<'g>(edge: &'g Edge<'_>) -> Key<'g> {
     (&edge.from.id.kind, edge.to.0.as_deref(), &edge.to.1)
 }
 
-/// Leaves only the objects that wait for one that waits too, and for which one waits
-/// that is waited for too, so that a repository without cycles costs no search.
+/// Leaves only what waits for itself through others, with the ways that lead back, so
+/// that a repository without cycles costs no search: the objects of each group of which
+/// all wait for all.
+///
+/// Kosaraju's algorithm, with stacks of its own: input decides how deep it goes.
 fn without_ends<'g>(graph: &mut BTreeMap<Key<'g>, Vec<&'g Edge<'_>>>) {
-    let mut waiting: BTreeMap<Key<'g>, Vec<Key<'g>>> = BTreeMap::new();
     let mut awaited: BTreeMap<Key<'g>, Vec<Key<'g>>> = BTreeMap::new();
     for (from, edges) in &*graph {
-        for to in edges.iter().map(|edge| target(edge)).filter(|to| graph.contains_key(to)) {
-            waiting.entry(to).or_default().push(*from);
-            awaited.entry(*from).or_default().push(to);
-        }
+        edges.iter().for_each(|edge| awaited.entry(target(edge)).or_default().push(*from));
     }
-    for (before, after) in [(&waiting, &awaited), (&awaited, &waiting)] {
-        let open = |key: &Key<'_>| after.get(key).map_or(0, Vec::len);
-        let mut open: BTreeMap<Key<'_>, usize> = graph.keys().map(|key| (*key, open(key))).collect();
-        let mut ends: Vec<Key<'_>> =
-            open.iter().filter(|(_, count)| **count == 0).map(|(key, _)| *key).collect();
-        while let Some(end) = ends.pop() {
-            graph.remove(&end);
-            for from in before.get(&end).into_iter().flatten() {
-                let Some(count) = open.get_mut(from) else { continue };
-                *count -= 1;
-                if *count == 0 {
-                    ends.push(*from);
+    let mut finished: Vec<Key<'g>> = Vec::new();
+    let mut seen: BTreeSet<Key<'g>> = BTreeSet::new();
+    for start in graph.keys() {
+        let mut stack = vec![(*start, 0)];
+        seen.insert(*start);
+        while let Some((at, next)) = stack.last_mut() {
+            let edges = graph.get(at).map_or(&[][..], Vec::as_slice);
+            match edges.get(*next).map(|edge| target(edge)) {
+                Some(to) => {
+                    *next += 1;
+                    if graph.contains_key(&to) && seen.insert(to) {
+                        stack.push((to, 0));
+                    }
+                }
+                None => {
+                    finished.push(*at);
+                    stack.pop();
                 }
             }
         }
     }
+    let mut group: BTreeMap<Key<'g>, usize> = BTreeMap::new();
+    for (number, start) in finished.iter().rev().enumerate() {
+        let mut open = vec![*start];
+        while let Some(at) = open.pop() {
+            if graph.contains_key(&at) && !group.contains_key(&at) {
+                group.insert(at, number);
+                open.extend(awaited.get(&at).into_iter().flatten());
+            }
+        }
+    }
+    graph.retain(|from, edges| {
+        edges.retain(|edge| group.get(&target(edge)) == group.get(from));
+        !edges.is_empty()
+    });
 }
 
 /// The shortest way from `start` back to itself.
 fn cycle_through<'g, 'a>(
     graph: &BTreeMap<Key<'g>, Vec<&'g Edge<'a>>>,
     start: Key<'g>,
+    budget: &mut usize,
 ) -> Option<Vec<&'g Edge<'a>>> {
     // Each step with the one before it.
     let mut steps: Vec<(&Edge<'a>, Option<usize>)> =
@@ -135,6 +165,7 @@ fn cycle_through<'g, 'a>(
     let mut seen: BTreeSet<Key<'_>> = BTreeSet::new();
     let mut next = 0;
     while let Some((last, _)) = steps.get(next) {
+        *budget = budget.checked_sub(1)?;
         let to = target(last);
         if to == start {
             let mut path = Vec::new();
@@ -154,34 +185,48 @@ fn cycle_through<'g, 'a>(
     None
 }
 
+/// The kind, name and namespace of a source.
+type Source = (Option<String>, Option<String>, Option<String>);
+
 /// kustomize-controller sorts the Kustomizations of a source before it enqueues
 /// them; a cycle among them stops that for all.
-pub(super) fn victims(view: &ClusterView<'_>, of: &Effective) -> String {
-    if &*of.id.kind != "Kustomization" {
-        return String::new();
+#[derive(Default)]
+pub(super) struct Victims {
+    /// Kustomizations of each source; counted for the first cycle.
+    count: OnceCell<BTreeMap<Source, usize>>,
+}
+
+impl Victims {
+    /// What a cycle through this object does to others, as the end of a sentence.
+    pub(super) fn of(&self, view: &ClusterView<'_>, object: &Effective) -> String {
+        let own = source(object);
+        if &*object.id.kind != "Kustomization" || own.1.is_none() {
+            return String::new();
+        }
+        let counts = self.count.get_or_init(|| {
+            let mut counts = BTreeMap::new();
+            let all = view.members().map(|(_, object)| object);
+            for object in all.filter(|object| crate::model::kinds::is_kustomization(&object.id)) {
+                *counts.entry(source(object)).or_default() += 1;
+            }
+            counts
+        });
+        match counts.get(&own) {
+            None | Some(0 | 1) => String::new(),
+            Some(count) => format!(
+                "; and a new revision of their source starts none of its {count} Kustomizations, \
+                 they run at their interval only"
+            ),
+        }
     }
-    let source = |object: &Effective| {
-        let node = object.node.get_ref();
-        let text = |pointer: &str| node.str_at(pointer).map(|text| text.into_owned());
-        (
-            text("/spec/sourceRef/kind"),
-            text("/spec/sourceRef/name"),
-            text("/spec/sourceRef/namespace").or_else(|| object.id.namespace.as_deref().map(str::to_owned)),
-        )
-    };
-    let own = source(of);
-    if own.1.is_none() {
-        return String::new();
-    }
-    let count = view
-        .members()
-        .filter(|(_, object)| crate::model::kinds::is_kustomization(&object.id) && source(object) == own)
-        .count();
-    match count {
-        0 | 1 => String::new(),
-        count => format!(
-            "; and a new revision of their source starts none of its {count} Kustomizations, \
-             they run at their interval only"
-        ),
-    }
+}
+
+fn source(object: &Effective) -> Source {
+    let node = object.node.get_ref();
+    let text = |pointer: &str| node.str_at(pointer).map(|text| text.into_owned());
+    (
+        text("/spec/sourceRef/kind"),
+        text("/spec/sourceRef/name"),
+        text("/spec/sourceRef/namespace").or_else(|| object.id.namespace.as_deref().map(str::to_owned)),
+    )
 }

@@ -1,7 +1,7 @@
 //! `dependency-on-itself`: an object that waits for itself.
 //! Source: kustomize-controller and helm-controller `checkDependencies`.
 
-use super::dependency_cycle::{edges, victims};
+use super::dependency_cycle::{Victims, edges};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 
 pub(crate) static RULE: Rule = Rule {
@@ -17,6 +17,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let victims = Victims::default();
     for edge in edges(view) {
         let id = &edge.from.id;
         if edge.conditional || *edge.to.1 != *id.name || edge.to.0.as_deref() != id.namespace.as_deref() {
@@ -27,7 +28,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .report(location, format!("{id}: depends on itself"))
             .why(format!(
                 "it is never ready before it is applied, and never applied{}",
-                victims(view, edge.from)
+                victims.of(view, edge.from)
             ))
             .help("remove the entry")
             .label("this is the object itself")

@@ -78,7 +78,7 @@ fn unknown<'a>(
         return;
     }
     let siblings = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let is_there = near.is_some_and(|near| view.node.entries_at(siblings).any(|sibling| sibling.key == near));
+    let is_there = near.is_some_and(|near| view.node.at(siblings).is_some_and(|map| map.get(near).is_some()));
     let elsewhere = match near {
         Some(_) => None,
         None => other_level(fault.root, view, fault, &entry.key, parent),

@@ -1,5 +1,12 @@
 //! Repositories of any size, each large in another way.
 
+mod changes;
+mod clusters;
+mod kustomizations;
+mod texts;
+
+pub(crate) use changes::{CHANGES, COMMANDS};
+
 const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: flux-system, namespace: flux-system}
@@ -53,11 +60,20 @@ fn deployment(at: usize) -> String {
     )
 }
 
+/// A file of one of many directories.
+fn named(directory: &str, at: usize, name: &str, text: String) -> (String, String) {
+    (format!("{directory}{at}/{name}"), text)
+}
+
 /// A name, the smallest size, and the repository of a size.
 pub(crate) type Generator = (&'static str, usize, fn(usize) -> Files);
 
 /// All of them.
-pub(crate) const GENERATORS: &[Generator] = &[
+pub(crate) fn generators() -> impl Iterator<Item = &'static Generator> {
+    [GENERATORS, kustomizations::ALL, clusters::ALL, texts::ALL].into_iter().flatten()
+}
+
+const GENERATORS: &[Generator] = &[
     ("Kustomizations that depend on each other", 40, |count| {
         let depends =
             |at: usize| format!("  dependsOn: [{{name: k{}}}, {{name: k{}}}]\n", at.max(1) - 1, at / 2);
@@ -385,40 +401,5 @@ pub(crate) const GENERATORS: &[Generator] = &[
             ("clusters/a/sync.yaml", SYNC.to_owned() + &kustomization("app", "./app", "")),
             ("app/a.yaml", each(count, cluster)),
         ])
-    }),
-];
-
-/// A name, the smallest size, and a repository of a size before and after a change.
-pub(crate) type Change = (&'static str, usize, fn(usize) -> (Files, Files));
-
-/// All of them.
-pub(crate) const CHANGES: &[Change] = &[
-    ("objects that get a prefix", 40, |count| {
-        let app = |prefix: &str| {
-            let all = each(count, |at| deployment(at) + &config_map(&format!("c{at}")));
-            let mut found = kustomized("labels", "- pairs: {a: b}\n", all);
-            found[1].1.push_str(prefix);
-            found
-        };
-        (app(""), app("namePrefix: x-\n"))
-    }),
-    ("Kustomizations that apply one directory, and go", 40, |count| {
-        let all = each(count, |at| kustomization(&format!("k{at}"), "./app", ""));
-        let with = |all: &str| {
-            files(&[("clusters/a/sync.yaml", SYNC.to_owned() + all), ("app/a.yaml", config_map("a"))])
-        };
-        (with(&all), with(""))
-    }),
-    ("alerts and what they tell of", 20, |count| {
-        let all = |interval: &str| {
-            let both = each(count, |at| {
-                format!(
-                    "apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata: {{name: a{at}, namespace: flux-system}}\n\
-                     spec:\n  providerRef: {{name: p}}\n  eventSources: [{{kind: Kustomization, name: k{at}}}]\n---\n"
-                ) + &kustomization(&format!("k{at}"), "./app", &format!("  retryInterval: {interval}\n"))
-            });
-            files(&[("clusters/a/sync.yaml", SYNC.to_owned() + &both), ("app/a.yaml", config_map("a"))])
-        };
-        (all("1m"), all("2m"))
     }),
 ];
