@@ -26,7 +26,7 @@ pub(crate) enum Arguments {
     AlertSummary(Migration),
     /// Move suspensions from the annotation to spec.suspend, or back
     Suspend(super::suspend::MigrateArguments),
-    /// Change the apiVersions that the cluster's Flux no longer serves
+    /// Change the apiVersions that the cluster's Flux or Kubernetes no longer serves
     ApiVersions(ApiVersions),
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct Migration {
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     match arguments {
         Arguments::AlertSummary(migration) => {
-            by_rule(common, migration, &rules::event::deprecated_alert_summary::RULE, None)
+            by_rules(common, migration, &[&rules::event::deprecated_alert_summary::RULE], None)
         }
         Arguments::Suspend(arguments) => super::suspend::migrate(common, arguments),
         Arguments::ApiVersions(arguments) => {
             let to = arguments.to.as_deref().map(version).transpose()?;
-            by_rule(common, &arguments.migration, &rules::reference::removed_api_version::RULE, to)
+            by_rules(common, &arguments.migration, &API_VERSIONS, to)
         }
     }
 }
@@ -70,15 +70,19 @@ fn version(text: &str) -> Result<Version, Failure> {
     version.ok_or_else(|| Failure::Usage(format!("--to: `{text}` is no Flux version of 2.0 to 2.9")))
 }
 
-/// Apply the safe fixes of a rule, as for clusters of Flux `to`.
-fn by_rule(common: &Common, migration: &Migration, rule: &Rule, to: Option<Version>) -> Answer {
+/// What `migrate api-versions` changes.
+static API_VERSIONS: [&Rule; 2] =
+    [&rules::reference::removed_api_version::RULE, &rules::reference::removed_kubernetes_api::RULE];
+
+/// Apply the safe fixes of some rules, as for clusters of Flux `to`.
+fn by_rules(common: &Common, migration: &Migration, rules: &[&Rule], to: Option<Version>) -> Answer {
     let mut session = Session::open(common, &migration.paths)?;
     if let Some(value) = to {
         let location = Location { file: FilePath::in_root("--to"), start: 0, end: 0, via: Vec::new() };
         session.config.target.flux = Some(Written { value, location });
     }
-    let options =
-        Options { select: vec![rule.id.to_owned()], focus: session.focus.clone(), ..Options::default() };
+    let select = rules.iter().map(|rule| rule.id.to_owned()).collect();
+    let options = Options { select, focus: session.focus.clone(), ..Options::default() };
     let remotes = git::remotes(&session.root);
     let world = |snapshot: &Arc<Snapshot>| World::new(snapshot, &session.config, &remotes);
     let outcome =
@@ -86,11 +90,12 @@ fn by_rule(common: &Common, migration: &Migration, rule: &Rule, to: Option<Versi
     let (before, after) = (&session.snapshot, &outcome.world.snapshot);
     migration.mode.carry_out(common, &session, &outcome.changes)?;
     let writes = migration.mode.writes();
-    let is_left = outcome.left.findings.iter().any(|finding| finding.rule.id == rule.id);
+    let is_of = |finding: &&Finding| rules.iter().any(|rule| rule.id == finding.rule.id);
+    let is_left = outcome.left.findings.iter().any(|finding| is_of(&finding));
     if !common.quiet {
         let mut stderr = super::output::stderr(common);
         let _ = report::diff::summary(&mut stderr, before, &outcome, writes, false);
-        let left = outcome.left.findings.iter().filter(|finding| finding.rule.id == rule.id);
+        let left = outcome.left.findings.iter().filter(is_of);
         let _ = tell_left(&mut stderr, after, left);
         if outcome.changes.is_empty() && outcome.refused.is_empty() && !is_left {
             let _ = writeln!(stderr, "nothing to migrate");
@@ -146,10 +151,14 @@ fn tell_left<'f>(
 /// Why the migration does not change what a finding is about, and what would let it.
 fn why_left(finding: &Finding) -> &'static str {
     let best = finding.fixes.iter().map(|fix| fix.applicability).max();
-    let of_versions = finding.rule.id == rules::reference::removed_api_version::RULE.id;
+    let of_versions = API_VERSIONS.iter().any(|rule| rule.id == finding.rule.id);
+    let of_kubernetes = finding.rule.id == rules::reference::removed_kubernetes_api::RULE.id;
     match best {
         _ if finding.location.file.of_root().is_none() => {
             "it is of another file tree, and only the root's is changed; run this there"
+        }
+        Some(Applicability::Unsafe) if of_kubernetes => {
+            "nothing says which Kubernetes it is for; say it in .forebay.yaml: `target: {kubernetes: \"1.34\"}`"
         }
         Some(Applicability::Unsafe) if of_versions && finding.level == Level::Info => {
             "no cluster applies it, so that nothing says which Flux does; `--to 2.9` changes it for that \

@@ -14,6 +14,7 @@ mod named;
 pub(crate) mod names;
 mod object;
 pub(crate) mod references;
+pub(crate) mod removed_apis;
 pub(crate) mod text;
 mod unchecked;
 pub(crate) mod value;

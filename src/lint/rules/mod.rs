@@ -107,6 +107,7 @@ pub static RULES: &[&Rule] = &[
     &schema::rejected_by_rule::RULE,
     &cluster_api::rejected_topology_version::RULE,
     &reference::removed_api_version::RULE,
+    &reference::removed_kubernetes_api::RULE,
     &build::resource_outside_root::RULE,
     &gate::schedule_window_too_short::RULE,
     &event::secret_in_event_metadata::RULE,

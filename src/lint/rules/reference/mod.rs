@@ -9,6 +9,7 @@ pub(crate) mod malformed_duration;
 pub(crate) mod malformed_health_check;
 pub(crate) mod missing_reference;
 pub(crate) mod removed_api_version;
+pub(crate) mod removed_kubernetes_api;
 pub(crate) mod workload_cluster_not_awaited;
 pub(crate) mod wrong_reference_kind;
 

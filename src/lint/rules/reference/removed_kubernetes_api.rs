@@ -1,0 +1,99 @@
+//! `removed-kubernetes-api`: a version of a built-in kind that Kubernetes dropped.
+//! Source: the lifecycle functions of k8s.io/api and Kubernetes' deprecated API
+//! migration guide; the table in `model/removed_apis`.
+
+use crate::lang::yaml::Location;
+use crate::lang::yaml::edit::{Content, Operation};
+use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::removed_apis::{self, Change, OLDEST_MAINTAINED, RemovedApi};
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    id: "removed-kubernetes-api",
+    group: Group::Reference,
+    level: Level::Error,
+    default: true,
+    since: "0.2.0",
+    summary: "an apiVersion that Kubernetes itself no longer serves",
+    fix: FixAvailability::Sometimes,
+    docs: include_str!("../../../../tests/rules/reference/removed-kubernetes-api.md"),
+    check: Check::Object(check),
+};
+
+fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
+    let Some(gone) = removed_apis::find(&view.id.api_version, &view.id.kind) else { return };
+    let Some(node) = view.node.at("/apiVersion") else { return };
+    let Some(location) = node.location() else { return };
+    let Some(level) = level(view, gone, &location).filter(|_| view.node.at("/$patch").is_none()) else {
+        return;
+    };
+    let (version, removed) = (gone.api_version, gone.removed);
+    let finding = report
+        .report(location, format!("{}: {version} is not served since Kubernetes 1.{removed}", view.id))
+        .level(level)
+        .why(match level {
+            Level::Error => {
+                format!(
+                    "the API server has no {version} {}: no object of this build is applied",
+                    view.id.kind
+                )
+            }
+            Level::Warning => format!(
+                "no maintained Kubernetes (1.{OLDEST_MAINTAINED} and later) has it: the apply fails, and \
+                 with it the whole Kustomization"
+            ),
+            _ => "whatever applies it fails".to_owned(),
+        })
+        .object(view.id)
+        .field("/apiVersion", version);
+    let Some(next) = gone.replacement else {
+        finding.help("remove it; the labels of Pod Security Admission took its place");
+        return;
+    };
+    let wanted = next.api_version;
+    let missing = match next.change {
+        Change::Nothing => None,
+        Change::Required(pointer) => {
+            let value = view.node.at(pointer);
+            // An empty one means another thing than it did, or was filled in.
+            let is_there = value.is_some_and(|value| value.entries().next().is_some());
+            (!is_there)
+                .then(|| format!("which needs `{}` to say what it selects", pointer[1..].replace('/', ".")))
+        }
+        Change::Fields(words) => Some(format!("where {words}")),
+    };
+    match missing {
+        Some(words) => {
+            finding.help(format!("use {wanted}, {words}"));
+        }
+        None => {
+            finding.help(format!("use {wanted}, which Kubernetes has since 1.{}", next.since));
+            let sure = if level == Level::Error { Applicability::Safe } else { Applicability::Unsafe };
+            finding.fix(format!("change apiVersion to {wanted}"), sure, node, |pointer| {
+                let value = Content::str(wanted.to_owned());
+                vec![Operation::Set { pointer: pointer.to_owned(), value, comment: None }]
+            });
+        }
+    }
+}
+
+/// What nothing applies fails nowhere. Else an error where every cluster that applies it states a version without it; nothing
+/// where one states a version that has it, as the text must suit all.
+fn level(view: &ObjectView<'_>, gone: &RemovedApi, place: &Location) -> Option<Level> {
+    // A patch for whoever lists it has the version of what it patches.
+    let is_built = view.memberships().any(|(cluster, _)| !cluster.applied.is_empty());
+    if !is_built && place.file.shown().contains("patch") {
+        return None;
+    }
+    if view.memberships().all(|(cluster, _)| cluster.name.is_none()) && view.beyond().world.has_entry {
+        return Some(Level::Info);
+    }
+    let lacks: Vec<Option<bool>> =
+        view.settings().map(|settings| Some(settings.kubernetes.value?.at_least(1, gone.removed))).collect();
+    match lacks.as_slice() {
+        [] => Some(Level::Info),
+        lacks if lacks.contains(&Some(false)) => None,
+        lacks if lacks.iter().all(|lacks| *lacks == Some(true)) => Some(Level::Error),
+        _ => Some(Level::Warning),
+    }
+}
