@@ -260,9 +260,26 @@ pub(super) fn fill_by_hand(world: &mut World, used: &FxHashSet<FilePath>) {
     }
 }
 
-/// Charts that are known to create Flux objects.
-const FLUX_CHARTS: [&str; 5] =
-    ["flux2-sync", "weave-gitops", "weave-gitops-enterprise", "kommander", "k0rdent"];
+/// Charts that are known to create Flux objects, by their templates or by controllers
+/// that they install, and the kinds; none named stands for all. Weave GitOps itself only
+/// looks at Flux.
+/// Source: `templates/` of fluxcd-community/helm-charts `flux2-sync` and
+/// `flux2-notification`; kcm's `internal/controller` for k0rdent.
+const FLUX_CHARTS: [(&str, &[&str]); 6] = [
+    ("flux2-notification", &["Alert", "Provider"]),
+    ("flux2-sync", &["GitRepository", "Kustomization"]),
+    ("k0rdent", &["HelmChart", "HelmRelease", "HelmRepository"]),
+    ("kcm", &["HelmChart", "HelmRelease", "HelmRepository"]),
+    ("kommander", &[]),
+    ("weave-gitops-enterprise", &[]),
+];
+
+/// What a chart creates of Flux's kinds, by its name.
+fn of_flux_chart(name: &str) -> Option<Kinds> {
+    let (_, kinds) = FLUX_CHARTS.iter().find(|(known, _)| *known == name)?;
+    let only = || Kinds::Only(kinds.iter().map(|kind| Arc::from(*kind)).collect());
+    Some(if kinds.is_empty() { Kinds::Flux } else { only() })
+}
 
 /// Kinds (of any group) whose controllers create Flux objects.
 const GENERATORS: [&str; 5] = ["GitOpsSet", "GitOpsTemplate", "CAPITemplate", "FluxConfig", "HelmChartProxy"];
@@ -348,8 +365,8 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
                 None,
             );
         }
-        if kinds::is_helm_release(id) && creates_flux_objects(node, snapshot) {
-            open(OpenerCause::Chart, Kinds::Flux, None, None);
+        if let Some(kinds) = flux_objects(node, snapshot).filter(|_| kinds::is_helm_release(id)) {
+            open(OpenerCause::Chart, kinds, None, None);
         }
         if id.is(kinds::EXTENSIONS, "ArtifactGenerator") {
             for name in node.items_at("/spec/artifacts").filter_map(|artifact| artifact.str_at("/name")) {
@@ -384,7 +401,7 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
 fn holds_no_flux(left: &(Unchecked, String, Option<Location>), applied: &Applied) -> bool {
     let (what, name, place) = left;
     match *what {
-        Unchecked::HelmChart => !FLUX_CHARTS.contains(&name.as_str()),
+        Unchecked::HelmChart => of_flux_chart(name).is_none(),
         Unchecked::RemoteBase => {
             is_of_definitions(name)
                 || place.as_ref().is_some_and(|place| is_of_definitions(place.file.shown()))
@@ -470,24 +487,34 @@ fn resource_set(node: NodeRef<'_>) -> (Kinds, Option<Arc<str>>) {
     (Kinds::Only(kinds), first.filter(|_| same))
 }
 
-/// Whether a HelmRelease's chart makes Flux objects: a chart of this repository
-/// whose templates name Flux's API groups, or one that is known for it.
-fn creates_flux_objects(node: NodeRef<'_>, snapshot: &Snapshot) -> bool {
-    let Some(chart) = node.str_at("/spec/chart/spec/chart") else {
-        return false;
-    };
-    if FLUX_CHARTS.contains(&chart.rsplit('/').next().unwrap_or(&chart)) {
-        return true;
+/// The Flux kinds that a HelmRelease's chart makes: one that is known for it, or one of
+/// this repository whose templates name Flux's API groups.
+fn flux_objects(node: NodeRef<'_>, snapshot: &Snapshot) -> Option<Kinds> {
+    let chart = node.str_at("/spec/chart/spec/chart")?;
+    if let Some(known) = of_flux_chart(chart.rsplit('/').next().unwrap_or(&chart)) {
+        return Some(known);
     }
     if node.str_at("/spec/chart/spec/sourceRef/kind").is_some_and(|kind| kind == "HelmRepository") {
-        return false;
+        return None;
     }
-    let Some(directory) = join("", chart.trim_start_matches('/')) else {
-        return false;
-    };
+    let directory = join("", chart.trim_start_matches('/'))?;
     let templates = format!("{directory}/templates");
-    snapshot.files_below(&templates).iter().any(|file| {
-        let text = snapshot.stream(file);
-        text.is_some_and(|stream| stream.text.contains("toolkit.fluxcd.io"))
-    })
+    let texts = snapshot.files_below(&templates).iter().filter_map(|file| snapshot.stream(file));
+    let texts: Vec<&str> =
+        texts.map(|stream| &*stream.text).filter(|text| text.contains("toolkit.fluxcd.io")).collect();
+    if texts.is_empty() {
+        return None;
+    }
+    let kinds: FxHashSet<&str> = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter_map(|line| line.strip_prefix("kind:"))
+        .map(|kind| kind.trim().trim_matches(['"', '\'']))
+        .collect();
+    // A kind that an action writes, or one that only an included template does.
+    let is_literal = kinds.iter().all(|kind| !kind.contains("{{"));
+    let is_flux = |kind: &&str| kinds::KINDS.iter().any(|known| known.kind == *kind);
+    let mut made: Vec<Arc<str>> = kinds.iter().copied().filter(is_flux).map(Arc::from).collect();
+    made.sort();
+    Some(if is_literal && !made.is_empty() { Kinds::Only(made) } else { Kinds::Flux })
 }
