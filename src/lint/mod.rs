@@ -5,6 +5,7 @@
 //! one text across clusters and applies suppressions and levels.
 
 pub(crate) mod baseline;
+mod by_hand;
 pub(crate) mod engine;
 mod finding;
 mod fingerprint;

@@ -12,6 +12,7 @@ mod maker;
 pub(crate) mod metadata;
 mod named;
 pub(crate) mod names;
+pub(crate) mod namespaces;
 mod object;
 pub(crate) mod references;
 pub(crate) mod removed_apis;

@@ -51,6 +51,12 @@ impl Gvk {
     }
 }
 
+/// Whether objects of a built-in type lie in a namespace, by kustomize's table of scopes;
+/// `None` for a type that isn't there.
+pub(crate) fn is_namespaced(api_version: &str, kind: &str) -> Option<bool> {
+    known_scopes().get(&(api_version, kind)).map(|cluster_scoped| !cluster_scoped)
+}
+
 fn known_scopes() -> &'static FxHashMap<(&'static str, &'static str), bool> {
     static SCOPES: OnceLock<FxHashMap<(&'static str, &'static str), bool>> = OnceLock::new();
     SCOPES.get_or_init(|| {

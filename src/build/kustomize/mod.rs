@@ -47,6 +47,7 @@ pub use builder::{LoadRestriction, Memo};
 pub use error::BuildError;
 pub(crate) use error::{Class, Partial};
 pub use file::FILE_NAMES;
+pub(crate) use id::is_namespaced;
 pub(crate) use order::Order;
 pub(crate) use resource::{FileRole, Resource};
 pub use target::Options;

@@ -1,34 +1,46 @@
 //! What can't be built, and what substitution makes of it.
 
 pub(crate) mod dropped_kustomization_field;
+pub(crate) mod empty_resource;
 pub(crate) mod flux_kustomization_as_build_file;
 pub(crate) mod malformed_substitution;
 pub(crate) mod malformed_variable_name;
 pub(crate) mod missing_path;
 pub(crate) mod missing_resource;
 pub(crate) mod non_kubernetes_yaml_in_generated_build;
+pub(crate) mod object_without_namespace;
 pub(crate) mod orphan_object;
 pub(crate) mod resource_outside_root;
 pub(crate) mod self_provided_substitution;
 pub(crate) mod substitution_changes_type;
+pub(crate) mod substitution_deadlock;
+pub(crate) mod unapplied_addition;
 pub(crate) mod unbuildable_kustomization;
 pub(crate) mod undefined_substitution;
+pub(crate) mod unlisted_file;
 pub(crate) mod unmatched_patch_target;
 pub(crate) mod unsubstituted_variable;
 pub(crate) mod untracked_resource;
 
 use super::reference::listed;
-use crate::build::kustomize::Class;
+use crate::build::kustomize::{Class, FILE_NAMES};
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::{FilePath, Location, Tree};
 use crate::lint::title;
 use crate::lint::{ClusterView, Finding, Level, ObjectView, Reporter};
-use crate::model::kinds;
+use crate::model::{Object, kinds};
 use crate::world::build::{BuildFailure, FailureKind, has_kustomization};
 use crate::world::entry::is_leftover;
 use crate::world::{Applied, Cluster};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
+
+/// Whether the object is meant for a cluster, as far as can be seen: files of
+/// other tools use the same shape.
+fn is_manifest(object: &Object) -> bool {
+    let name = object.path().rsplit('/').next().unwrap_or_default();
+    !object.id.name.is_empty() && !name.starts_with('.') && object.id.group() != "backstage.io"
+}
 
 /// The Kustomizations that apply an object, without repetition.
 fn appliers<'a>(view: &ObjectView<'a>) -> Vec<(&'a Cluster, &'a Applied)> {
@@ -184,7 +196,11 @@ fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Ma
         Class::Output if failure.message.contains("stands here twice") => Matter::Elsewhere,
         Class::KustomizationFile
             if file.is_some_and(|file| {
-                file.tree == Tree::Root && holds_flux_kustomization(snapshot, &file.path)
+                let name = file.path.rsplit('/').next().unwrap_or_default();
+                // Elsewhere it is `spec.components` that names what can't be built.
+                FILE_NAMES.contains(&name)
+                    && file.tree == Tree::Root
+                    && holds_flux_kustomization(snapshot, &file.path)
             }) =>
         {
             Matter::Elsewhere

@@ -1,6 +1,6 @@
 //! `orphan-object`: objects that no Kustomization of a cluster applies.
 
-use super::title;
+use super::{is_manifest, title};
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Object;
 use crate::world::{Applied, Outcome};
@@ -29,8 +29,10 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     if !world.has_entry || !world.applied_clusters().flat_map(|cluster| &cluster.applied).all(built) {
         return;
     }
+    let unlisted = super::unlisted_file::unlisted(context);
+    let is_told = |object: &Object| unlisted.iter().any(|one| *one.path == **object.path());
     let mut directories: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
-    for object in context.world.orphans().filter(|object| is_manifest(object)) {
+    for object in context.world.orphans().filter(|object| is_manifest(object) && !is_told(object)) {
         let directory = object.path().rsplit_once('/').map_or("", |(directory, _)| directory);
         directories.entry(directory).or_default().push(object);
     }
@@ -54,11 +56,4 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             finding.object(&object.id);
         }
     }
-}
-
-/// Whether the object is meant for a cluster, as far as can be seen: files of
-/// other tools use the same shape.
-fn is_manifest(object: &Object) -> bool {
-    let name = object.path().rsplit('/').next().unwrap_or_default();
-    !object.id.name.is_empty() && !name.starts_with('.') && object.id.group() != "backstage.io"
 }

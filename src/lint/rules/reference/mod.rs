@@ -5,11 +5,14 @@ pub(crate) mod denied_image_repository;
 pub(crate) mod dependency_cycle;
 pub(crate) mod dependency_on_itself;
 pub(crate) mod duplicate_object;
+pub(crate) mod ignored_health_check;
 pub(crate) mod malformed_duration;
 pub(crate) mod malformed_health_check;
+pub(crate) mod missing_namespace;
 pub(crate) mod missing_reference;
 pub(crate) mod removed_api_version;
 pub(crate) mod removed_kubernetes_api;
+pub(crate) mod shared_release_name;
 pub(crate) mod workload_cluster_not_awaited;
 pub(crate) mod wrong_reference_kind;
 

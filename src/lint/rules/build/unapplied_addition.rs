@@ -1,0 +1,91 @@
+//! `unapplied-addition`: a file that a change adds and that nothing applies.
+//! Source: as `unlisted-file`; of a change it is known that somebody just wrote it.
+
+use super::unlisted_file::unlisted;
+use super::{is_manifest, title};
+use crate::build::kustomize::FILE_NAMES;
+use crate::lint::{ChangeView, Check, Context, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Object;
+use crate::world::entry::is_leftover;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    id: "unapplied-addition",
+    group: Group::Build,
+    level: Level::Error,
+    default: true,
+    since: "0.2.0",
+    summary: "a file that this change adds and that nothing applies",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/build/unapplied-addition.md"),
+    check: Check::Change(check),
+};
+
+fn check(view: &ChangeView<'_>, report: &mut Reporter<'_>) {
+    let (base, head) = (view.base, view.head);
+    if !head.world.has_entry {
+        return;
+    }
+    let moved: BTreeSet<&str> =
+        head.snapshot.moved_paths(base.snapshot).into_iter().map(|path| &**path).collect();
+    let is_new = |path: &str| base.snapshot.objects_in(path).is_empty() && !moved.contains(path);
+    let mut added: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+    for object in head.world.orphans().filter(|object| is_manifest(object) && is_new(object.path())) {
+        added.entry(object.path()).or_default().push(object);
+    }
+    if added.is_empty() {
+        return;
+    }
+    let unlisted: BTreeSet<String> = unlisted(head).iter().map(|one| one.path.to_owned()).collect();
+    let mut told: Vec<&str> = Vec::new();
+    for (path, objects) in &added {
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let is_below = |above: &&str| *directory == **above || directory.starts_with(&format!("{above}/"));
+        let level = match unlisted.contains(*path) {
+            true => Level::Error,
+            false if told.iter().any(is_below) => continue,
+            false if !is_leftover(path) && is_beside_applied(head, path) => Level::Warning,
+            false => continue,
+        };
+        told.push(directory);
+        tell(report, path, objects, level);
+    }
+}
+
+fn tell(report: &mut Reporter<'_>, path: &str, objects: &[&Object], level: Level) {
+    let Some((first, place)) =
+        objects.first().and_then(|first| Some((first, first.node.get_ref().location()?)))
+    else {
+        return;
+    };
+    let finding = report.report(place, title(&first.id, "this change adds it, and nothing applies it"));
+    finding
+        .level(level)
+        .why("no kustomization lists the file and no Kustomization has it below its path: it changes nothing")
+        .help("list it where its neighbours are listed")
+        .field("", path);
+    for object in objects {
+        finding.object(&object.id);
+    }
+}
+
+/// Whether others of the directory above a new one are applied, and no kustomization up
+/// there names the new one, which a comment does as well.
+fn is_beside_applied(head: &Context<'_>, path: &str) -> bool {
+    let (snapshot, world) = (head.snapshot, head.world);
+    let mut below = path;
+    while let Some((directory, name)) = below.rsplit_once('/') {
+        let kustomization = FILE_NAMES.iter().find_map(|file| snapshot.file(&format!("{directory}/{file}")));
+        if let Some(file) = kustomization {
+            let text = snapshot.stream(file).map_or("", |stream| &*stream.text);
+            if world.is_applied(file) {
+                return !text.contains(name);
+            }
+        } else if below != path && snapshot.files_below(directory).iter().any(|file| world.is_applied(file)) {
+            return true;
+        }
+        below = directory;
+    }
+    false
+}

@@ -1,0 +1,93 @@
+//! `ignored-health-check`: an entry of `healthChecks` beside `wait: true`, for what the
+//! Kustomization does not apply itself.
+//! Source: kustomize-controller `checkHealth`: with `wait` the objects that were applied
+//! are waited for and `spec.healthChecks` is not read.
+
+use super::{known_name, target_name};
+use crate::lang::yaml::NodeRef;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::references::{Reference, Role, references};
+use crate::model::{Certainty, kinds};
+use crate::world::{Lookup, target_of};
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    id: "ignored-health-check",
+    group: Group::Reference,
+    level: Level::Warning,
+    default: true,
+    since: "0.2.0",
+    summary: "a health check of another's object that `wait: true` ignores",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/reference/ignored-health-check.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let cluster = view.cluster;
+    if cluster.name.is_none() || cluster.certainty == Certainty::Guessed {
+        return;
+    }
+    for (index, applied) in cluster.applied.iter().enumerate() {
+        let node = applied.node.get_ref();
+        if !kinds::is_kustomization(&applied.id)
+            || node.at("/spec/wait").and_then(NodeRef::as_bool) != Some(true)
+        {
+            continue;
+        }
+        let all = references(&applied.id, node);
+        let checks = all.iter().filter(|one| one.role == Role::HealthCheck && one.namespace.is_some());
+        let first = checks.filter_map(|one| Some((one, awaited_by(view, index as u32, one)?))).next();
+        let Some((reference, by)) = first else { continue };
+        let (Some(name), Some(location)) = (known_name(reference), reference.name_node.location()) else {
+            continue;
+        };
+        let wanted = format!("{} {}", reference.kind, target_name(reference, name));
+        let (who, help) = match by {
+            Some(other) => (
+                format!("Kustomization {other} applies {wanted}"),
+                format!("depend on {other}, or remove the entry"),
+            ),
+            None => (
+                format!("nothing in {} makes {wanted}", cluster.label()),
+                "remove the entry, or correct its name".to_owned(),
+            ),
+        };
+        report
+            .report(location, format!("{}: {wanted} is not waited for", applied.id))
+            .why(format!(
+                "wait: true ignores healthChecks and waits for what this Kustomization applies; {who}"
+            ))
+            .help(help)
+            .object(&applied.id)
+            .field("/spec/healthChecks", wanted);
+    }
+}
+
+/// Who else applies what a health check names: another Kustomization, or nobody. `None`
+/// where this Kustomization does, so that `wait` has it, or where it isn't known.
+fn awaited_by(view: &ClusterView<'_>, own: u32, reference: &Reference<'_>) -> Option<Option<String>> {
+    let cluster = view.cluster;
+    let applied = &cluster.applied[own as usize];
+    let name = known_name(reference)?;
+    let (group, kind, namespace) = (&reference.group, &reference.kind, reference.namespace.as_deref());
+    let target = target_of(&applied.id, applied.node.get_ref());
+    match cluster.lookup(&target, group, kind, namespace, name) {
+        Lookup::Found(member) => {
+            let other = member.maker.kustomization()?;
+            let same = view.object(member);
+            let by_own = || {
+                view.members()
+                    .any(|(member, object)| member.maker.kustomization() == Some(own) && object.id == same.id)
+            };
+            // What it applies may wait in its place.
+            let above = std::iter::successors(Some(other), |at| cluster.applied[*at as usize].parent);
+            if above.take(cluster.applied.len()).any(|at| at == own) || by_own() {
+                return None;
+            }
+            Some(Some(cluster.applied[other as usize].id.name.to_string()))
+        }
+        Lookup::Missing if kinds::find(group, kind).is_some() => Some(None),
+        _ => None,
+    }
+}

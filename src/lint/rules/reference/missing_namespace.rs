@@ -1,0 +1,187 @@
+//! `missing-namespace`: objects in a namespace that nothing makes.
+//! Source: apiserver `NamespaceLifecycle` admission: an object of a namespace that isn't
+//! there is refused; kustomize-controller stops at the first one.
+
+use crate::lang::text::{Words, counted};
+use crate::lang::yaml::NodeRef;
+use crate::lint::metadata::has_hole;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, by_hand};
+use crate::model::kinds::is_helm_release;
+use crate::model::{Certainty, ObjectId, namespaces};
+use crate::world::{ApplyTarget, Effective, Member};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The rule.
+pub(crate) static RULE: Rule = Rule {
+    id: "missing-namespace",
+    group: Group::Reference,
+    level: Level::Warning,
+    default: true,
+    since: "0.2.0",
+    summary: "objects in a namespace that nothing in the cluster makes",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/reference/missing-namespace.md"),
+    check: Check::Cluster(check),
+};
+
+/// Objects of a namespace, and the first Kustomization that applies one.
+struct Used<'a> {
+    first: &'a Effective,
+    by: u32,
+    count: usize,
+}
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let cluster = view.cluster;
+    if cluster.name.is_none()
+        || cluster.certainty == Certainty::Guessed
+        || !cluster.is_complete("", "Namespace", None)
+    {
+        return;
+    }
+    let mut used: BTreeMap<&str, Used<'_>> = BTreeMap::new();
+    for (member, object) in view.members() {
+        let (Some(namespace), Some(by)) = (object.id.namespace.as_deref(), member.maker.kustomization())
+        else {
+            continue;
+        };
+        if member.target != ApplyTarget::Local || has_hole(namespace) || object.id.is_unknown() {
+            continue;
+        }
+        let known = used.entry(namespace).or_insert(Used { first: object, by, count: 0 });
+        known.count += 1;
+    }
+    let made = made(view);
+    let roots: BTreeSet<&str> = roots(view).collect();
+    let placed = view
+        .of_kind("", "Namespace")
+        .filter(|(_, object)| used.contains_key(&*object.id.name) && !roots.contains(&*object.id.name))
+        .count();
+    used.retain(|name, _| !made.contains(*name) && !namespaces::is_given(name));
+    if used.is_empty() {
+        return;
+    }
+    let unused: Vec<(&Member, &Effective)> = view
+        .of_kind("", "Namespace")
+        .filter(|(member, object)| {
+            member.target == ApplyTarget::Local
+                && !view.members().any(|(_, other)| other.id.namespace.as_deref() == Some(&object.id.name))
+        })
+        .collect();
+    // Where Git makes few of them or none, something else does.
+    let is_habit = used.len() <= placed;
+    for (name, used) in used {
+        let meant = meant(&unused, &made, name, used.by);
+        if !is_habit && !matches!(meant, Some(Meant::Unused(_)))
+            || by_hand::names(view.beyond(), &[name], &namespaces::MAKING)
+        {
+            continue;
+        }
+        tell(view, report, name, &used, meant);
+    }
+}
+
+fn tell(
+    view: &ClusterView<'_>,
+    report: &mut Reporter<'_>,
+    name: &str,
+    used: &Used<'_>,
+    meant: Option<Meant<'_>>,
+) {
+    let cluster = view.cluster;
+    let node = used.first.node.get_ref();
+    let Some(place) = node.location_at("/metadata/namespace").or_else(|| node.location()) else { return };
+    let by = &cluster.applied[used.by as usize].id;
+    let more = match used.count {
+        1 => String::new(),
+        count => format!(" and {}", counted(count - 1, "more object")),
+    };
+    let finding = report
+        .report(place, format!("{}: nothing in {} makes namespace {name}", used.first.id, cluster.label()))
+        .claims_absence()
+        .why(format!(
+            "the API server refuses what lies in it ({}{more}): the apply of {by} fails",
+            used.first.id
+        ))
+        .object(&used.first.id)
+        .field("/metadata/namespace", name);
+    match meant {
+        Some(Meant::Unused(namespace)) => {
+            finding.help(format!(
+                "did you mean `{}`? it is made here, and nothing lies in it; or name that Namespace {name}",
+                namespace.id.name
+            ));
+            if let Some(place) = namespace.node.get_ref().location_at("/metadata/name") {
+                finding.related(namespace.id.to_string(), place);
+            }
+        }
+        Some(Meant::Near(near)) => {
+            finding.help(format!("did you mean `{near}`? else apply a Namespace {name}"));
+        }
+        None => {
+            finding
+                .help(format!("apply a Namespace {name}, best with the Kustomization that needs it first"));
+        }
+    }
+}
+
+/// The Namespace that may have been meant.
+enum Meant<'a> {
+    /// One that the same Kustomization applies and that holds nothing.
+    Unused(&'a Effective),
+    /// One with a name like it.
+    Near(String),
+}
+
+fn meant<'a>(
+    unused: &[(&'a Member, &'a Effective)],
+    made: &BTreeSet<String>,
+    name: &str,
+    by: u32,
+) -> Option<Meant<'a>> {
+    let mut own = unused.iter().filter(|(member, _)| member.maker.kustomization() == Some(by));
+    if let (Some((_, namespace)), None) = (own.next(), own.next()) {
+        return Some(Meant::Unused(namespace));
+    }
+    let words: Words<&str> = made.iter().map(String::as_str).collect();
+    words.nearest(name).map(|near| Meant::Near(near.to_string()))
+}
+
+/// The namespaces of what runs Flux.
+fn roots<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = &'a str> {
+    let cluster = view.cluster;
+    let roots = cluster.applied.iter().filter(|applied| applied.parent.is_none());
+    let source = cluster.source.iter().filter_map(|(_, namespace, _)| namespace.as_deref());
+    roots.filter_map(|applied| applied.id.namespace.as_deref()).chain(source)
+}
+
+/// The namespaces that the cluster has: those that are applied, those of what runs Flux,
+/// and those that releases and their charts make.
+fn made(view: &ClusterView<'_>) -> BTreeSet<String> {
+    let mut made: BTreeSet<String> = roots(view).map(str::to_owned).collect();
+    for (_, object) in view.members().filter(|(member, _)| member.target == ApplyTarget::Local) {
+        let (id, node) = (&object.id, object.node.get_ref());
+        if id.is("", "Namespace") {
+            made.insert(id.name.to_string());
+        } else if is_helm_release(id) {
+            made.extend(of_release(id, node));
+        } else if let Some(pointer) = namespaces::maker(id) {
+            made.extend(node.str_at(pointer).map(|name| name.into_owned()));
+        }
+    }
+    made
+}
+
+/// The namespaces that a release makes.
+fn of_release(id: &ObjectId, node: NodeRef<'_>) -> Vec<String> {
+    let target = node.str_at("/spec/targetNamespace").map(|name| name.into_owned());
+    let own = target.or_else(|| id.namespace.as_deref().map(str::to_owned));
+    let creates = ["/spec/install/createNamespace", "/spec/upgrade/createNamespace"]
+        .iter()
+        .any(|pointer| node.at(pointer).and_then(NodeRef::as_bool) == Some(true));
+    let mut made: Vec<String> = own.filter(|_| creates).into_iter().collect();
+    let chart = node.str_at("/spec/chart/spec/chart").or_else(|| node.str_at("/spec/chartRef/name"));
+    let chart = chart.as_deref().map_or("", |chart| chart.rsplit('/').next().unwrap_or(chart));
+    made.extend(namespaces::of_chart(chart).iter().map(|name| (*name).to_owned()));
+    made
+}
