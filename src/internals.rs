@@ -84,7 +84,7 @@ pub mod build {
         pub use crate::build::helm::{
             Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook, Kind,
             KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release, RenderError, Rendered,
-            Request, Style, Value, Warning, coalesced, merge_maps, render, set, values_of,
+            Request, SchemaFault, Style, Value, Warning, coalesced, merge_maps, render, set, values_of,
         };
     }
     pub mod kustomize {

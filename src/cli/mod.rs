@@ -3,6 +3,7 @@
 mod add_ignores;
 mod build;
 mod chart_list;
+mod chart_template;
 mod common;
 mod complete;
 mod completions;
@@ -65,7 +66,7 @@ enum Command {
     /// Print what a directory builds to, as kustomize does
     #[command(alias = "render")]
     Build(build::Arguments),
-    /// Look for the charts that the releases mean
+    /// Find, list and render charts of Helm
     #[command(subcommand)]
     Chart(Chart),
     /// Say what the controllers will make of it
@@ -118,6 +119,8 @@ enum Command {
 enum Chart {
     /// List the charts that the releases mean, and where each was found
     List(chart_list::Arguments),
+    /// Print what a chart renders to, to the byte as `helm template` does
+    Template(chart_template::Arguments),
 }
 
 #[derive(Subcommand)]
@@ -213,6 +216,7 @@ fn run() -> ExitCode {
         Command::Lint(arguments) => lint::run(&common, &arguments),
         Command::Build(arguments) => build::run(&common, &arguments),
         Command::Chart(Chart::List(arguments)) => chart_list::run(&common, &arguments),
+        Command::Chart(Chart::Template(arguments)) => chart_template::run(&common, &arguments),
         Command::Simulate(Simulate::Events(arguments)) => simulate_events::run(&common, &arguments),
         Command::Simulate(Simulate::Gates(arguments)) => simulate_gates::run(&common, &arguments),
         Command::Simulate(Simulate::Hooks(arguments)) => simulate_hooks::run(&common, &arguments),

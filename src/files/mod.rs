@@ -19,7 +19,7 @@ pub(crate) use blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT};
 pub(crate) use chart_store::{ChartStore, ChartStores, StoreLayout, StoredChart};
 pub use file_tree::FileTree;
 pub(crate) use file_tree::PathKind;
-pub(crate) use open::{Allowed, Place, place, read_named};
+pub(crate) use open::{Allowed, Place, place, read_bytes, read_named};
 pub(crate) use snapshot::Unreadable;
 pub use snapshot::{File, Snapshot};
 pub(crate) use source_ignore::SourceIgnore;

@@ -217,15 +217,21 @@ pub(crate) fn read_named(root: &Path, path: &Path) -> io::Result<String> {
                 false => return Err(not_regular()),
             }
         }
-        Place::Outside => {
-            let file = File::open(path)?;
-            if file.metadata()?.is_dir() {
-                return Err(io::Error::other("it is a directory"));
-            }
-            bounded(file, 0)?
-        }
+        Place::Outside => read_bytes(path)?,
     };
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
+}
+
+/// The bytes of a file that the user names, wherever it lies.
+///
+/// # Errors
+/// What the system says; a directory, or more than [`SIZE_LIMIT`] bytes.
+pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::other("it is a directory"));
+    }
+    bounded(file, 0)
 }
 
 /// The bytes of the regular file at a path, which is not followed.

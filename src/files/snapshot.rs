@@ -117,6 +117,13 @@ impl Snapshot {
         Ok(Snapshot::build(Origin::Directory(Root::new(root).into()), listing, store))
     }
 
+    /// A directory with no regard to git, of which nothing is read before it is asked
+    /// for: its objects are not known.
+    pub(crate) fn listed(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
+        let listing = tree::directory(root)?;
+        Ok(Snapshot::build_files(Origin::Directory(Root::new(root).into()), listing, store))
+    }
+
     /// A directory outside of the root's tree, with no regard to git.
     fn outside(wanted: Wanted<'_>, store: Arc<Store>) -> io::Result<Snapshot> {
         let Wanted { path, lead, without } = wanted;

@@ -1,11 +1,12 @@
 //! Why a chart is not rendered.
 
+use super::schema::SchemaFault;
 use crate::lang::template::Bound;
 use crate::lang::yaml::Location;
 use std::fmt;
 
 /// What Helm says where it refuses, without `Error: ` before it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Refusal {
     /// Helm's words.
     pub message: String,
@@ -15,11 +16,19 @@ pub struct Refusal {
     pub assumed: Vec<String>,
     /// Whether Helm has rendered something and would print it with `--debug`.
     pub is_partial: bool,
+    /// The values that schemas refuse.
+    pub faults: Vec<SchemaFault>,
 }
 
 impl Refusal {
     pub(super) fn new(message: impl Into<String>) -> Refusal {
-        Refusal { message: message.into(), location: None, assumed: Vec::new(), is_partial: false }
+        Refusal {
+            message: message.into(),
+            location: None,
+            assumed: Vec::new(),
+            is_partial: false,
+            faults: Vec::new(),
+        }
     }
 
     /// With words before Helm's own.
@@ -30,7 +39,7 @@ impl Refusal {
 }
 
 /// Why a chart is not loaded or not rendered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum RenderError {
     /// Helm refuses, too.
     Refused(Box<Refusal>),

@@ -44,6 +44,7 @@ mod metadata;
 mod objects;
 mod origins;
 mod print;
+mod schema;
 mod strvals;
 mod value;
 
@@ -56,6 +57,7 @@ pub use load::values_of;
 pub use manifest::{Document, Head, Hook};
 pub use metadata::{Dependency, Maintainer, Metadata};
 pub use print::Printed;
+pub use schema::SchemaFault;
 pub use strvals::{Style, set};
 pub use value::{Kind, Map, Value, merge_maps};
 
@@ -154,9 +156,18 @@ pub fn render(request: &Request<'_>) -> Result<Rendered, RenderError> {
         warnings.push(Warning::new("this chart is deprecated"));
     }
     warnings.append(&mut coalescing.take_warnings());
-    check_cluster(&chart, request)?;
-    let mut rendered = with_stack(|| run(request, &chart, &values))
-        .ok_or_else(|| RenderError::Unable("the system has no thread with a deep stack".to_owned()))??;
+    let mut rendered = with_stack(|| {
+        let mut checked = schema::Checked::default();
+        if !request.skip_schema_validation {
+            checked = schema::check(&chart, &values, line)?;
+            warnings.extend(checked.warnings.drain(..).map(Warning::new));
+            checked.refusal().map_or(Ok(()), Err)?;
+        }
+        check_cluster(&chart, request)?;
+        let rendered = run(request, &chart, &values)?;
+        Ok::<_, RenderError>(Rendered { assumed: checked.assumed, ..rendered })
+    })
+    .ok_or_else(|| RenderError::Unable("the system has no thread with a deep stack".to_owned()))??;
     rendered.warnings.splice(..0, warnings);
     Ok(rendered)
 }

@@ -25,6 +25,19 @@ impl Rendered {
     /// # Errors
     /// A template of `show_only` wrote nothing.
     pub fn print(&self, printed: &Printed, line: HelmLine) -> Result<Vec<u8>, RenderError> {
+        self.print_with(printed, line, &|_| String::new())
+    }
+
+    /// As [`Rendered::print`], with lines of comment below the source of each document.
+    ///
+    /// # Errors
+    /// A template of `show_only` wrote nothing.
+    pub fn print_with(
+        &self,
+        printed: &Printed,
+        line: HelmLine,
+        comment: &dyn Fn(&Document) -> String,
+    ) -> Result<Vec<u8>, RenderError> {
         let mut out: Vec<u8> = Vec::new();
         let mut put = |source: &str, content: &[u8]| {
             out.extend_from_slice(b"---\n# Source: ");
@@ -36,17 +49,18 @@ impl Rendered {
         for (source, file) in self.crds.iter().filter(|_| printed.include_crds) {
             put(source, file.bytes());
         }
-        for Document { source, text, .. } in &self.manifests {
-            put(source, text.as_bytes());
+        for document in &self.manifests {
+            let content = comment(document) + &document.text;
+            put(&document.source, content.as_bytes());
         }
         trim(&mut out);
         out.push(b'\n');
         let mut put = |source: &str, content: &str| {
             out.extend_from_slice(format!("---\n# Source: {source}\n{content}\n").as_bytes());
         };
-        for Document { source, text, hook, .. } in self.hooks.iter().filter(|_| !printed.no_hooks) {
-            if !(printed.skip_tests && hook.as_ref().is_some_and(super::Hook::is_test)) {
-                put(source, text);
+        for document in self.hooks.iter().filter(|_| !printed.no_hooks) {
+            if !(printed.skip_tests && document.hook.as_ref().is_some_and(super::Hook::is_test)) {
+                put(&document.source, &(comment(document) + &document.text));
             }
         }
         if printed.show_only.is_empty() { Ok(out) } else { shown(&out, &printed.show_only, line) }

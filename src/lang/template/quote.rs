@@ -43,6 +43,11 @@ pub(super) fn quote_step(bytes: &[u8], quote: char, ascii: bool, out: &mut Vec<u
 }
 
 /// `strconv.Quote`.
+/// A text as Go's `%q`.
+pub(crate) fn go_quote_text(text: &str) -> String {
+    go_quote(text.as_bytes())
+}
+
 pub(super) fn go_quote(bytes: &[u8]) -> String {
     String::from_utf8(quoted(bytes, '"', false)).unwrap_or_default()
 }

@@ -44,7 +44,8 @@ fn invalid<T>(bytes: &[u8], at: usize, context: &str) -> Result<T, String> {
     }
 }
 
-pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
+/// Go's words for what is no JSON.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     let mut open: Vec<u8> = Vec::new();
     let mut state = State::Value;
     let mut at = 0;

@@ -19,6 +19,7 @@ mod toml;
 mod url;
 mod yaml;
 
+pub(crate) use json_check::check as json_error;
 pub(super) use misc::base_name;
 pub use page::page;
 pub(super) use yaml::yaml_of;
