@@ -84,7 +84,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Err(Ending::Chart(RenderError::Unable(why))) => Err(Failure::Work(clean(&why).into_owned())),
         Err(Ending::Chart(RenderError::Refused(refusal))) => {
             let mut complaints = output::stderr(common);
-            let _ = writeln!(complaints, "Error: {}", clean(refusal.message.trim_end()));
+            for (index, line) in refusal.message.trim_end().lines().enumerate() {
+                let lead = if index == 0 { "Error: " } else { "" };
+                let _ = writeln!(complaints, "{lead}{}", clean(line));
+            }
             if let Some(location) = &refusal.location {
                 let _ = writeln!(complaints, "  at {}", clean(location.file.shown()));
             }

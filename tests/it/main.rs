@@ -43,6 +43,7 @@ mod growth;
 #[cfg(unix)]
 mod hook;
 mod hostile_builds;
+mod hostile_charts;
 mod hostile_stack;
 #[cfg(unix)]
 mod hostile_text;

@@ -23,11 +23,16 @@ pub(super) fn in_range(range: &str, version: &str) -> bool {
 pub(super) struct Processing {
     helm: Helm,
     pub(super) warnings: Vec<Warning>,
+    charts: usize,
 }
+
+/// Charts that take part in one release: aliases within aliases double them with each
+/// level, in Helm too.
+const CHARTS: usize = 2_000;
 
 impl Processing {
     pub(super) fn new(helm: Helm) -> Processing {
-        Processing { helm, warnings: Vec::new() }
+        Processing { helm, warnings: Vec::new(), charts: 0 }
     }
 
     /// The chart as it takes part: without what is switched off, by aliases, with what it
@@ -82,6 +87,12 @@ impl Processing {
             wanted.iter().filter(|one| !one.enabled).map(|one| one.name.clone()).collect();
         wanted.retain(|one| !off.contains(&one.name));
         chart.dependencies.retain(|chart| !off.contains(chart.name()));
+        self.charts += chart.dependencies.len();
+        if self.charts > CHARTS {
+            return Err(RenderError::Unable(format!(
+                "more than forebay's bound: {CHARTS} charts in a release"
+            )));
+        }
         for inner in &mut chart.dependencies {
             let path = format!("{path}{}.", inner.name());
             self.switch(inner, &values, &path)?;

@@ -9,8 +9,8 @@ use super::metadata::{Metadata, read_file};
 use super::value::{Kind, Value, merge_maps};
 use crate::files::{FileTree, PathKind, Snapshot, Store, resolve_link};
 use crate::lang::template::read;
-use crate::lang::yaml::go_compat::apimachinery_documents;
-use crate::lang::yaml::{FilePath, Stream, Tree};
+use crate::lang::yaml::go_compat::{Reader, apimachinery_documents, decode};
+use crate::lang::yaml::{FilePath, Source, Stream, Tree};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -195,7 +195,7 @@ impl Loading<'_> {
         let Some(mut metadata) = metadata else {
             return refuse("Chart.yaml file is missing");
         };
-        metadata.check()?;
+        metadata.check(self.line)?;
         let mut dependencies = Vec::new();
         for (name, files) in parts.subcharts {
             dependencies.extend(self.subchart(&name, files, &metadata.name, depth)?);
@@ -349,12 +349,23 @@ pub fn values_of(file: &ChartFile, line: HelmLine) -> Result<Value, RenderError>
     if let [_] = &*documents {
         return Ok(map_of(stream.clone(), &file.place).map_err(refused)?.unwrap_or(all));
     }
-    for document in documents {
-        if let Some(value) = map_of(Arc::new(Stream::parse(&document)), &file.place).map_err(refused)? {
-            all = merge_maps(&all, &value);
-        }
+    let same = documents.len() == stream.documents.len();
+    for (index, document) in documents.iter().enumerate() {
+        let Some(cut) = map_of(Arc::new(Stream::parse(document)), &file.place).map_err(refused)? else {
+            continue;
+        };
+        // Of what was cut out the places are not those of the file.
+        let own = placed(stream, &file.place, index).filter(|_| same);
+        all = merge_maps(&all, &own.unwrap_or_else(|| cut.without_origins()));
     }
     Ok(all)
+}
+
+/// The values of one document of a file, where they stand.
+fn placed(stream: &Arc<Stream>, file: &FilePath, index: usize) -> Option<Value> {
+    let index = index as u32;
+    let source = Source { file: file.clone(), stream: stream.clone(), index, embed: None, via: Vec::new() };
+    Value::of_node(decode(&Arc::new(source), Reader::V2).ok()?.get_ref()).filter(Value::is_map)
 }
 
 /// A document that has to be a map; nothing where it is null.

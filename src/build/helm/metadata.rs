@@ -1,6 +1,7 @@
 //! Chart.yaml, as `Metadata` of Helm's `pkg/chart/v2` reads and checks it.
 
 use super::error::{Refusal, RenderError, refuse};
+use super::line::HelmLine;
 use super::value::{Kind, Value};
 use crate::lang::template::{Version, float};
 use std::collections::BTreeMap;
@@ -157,7 +158,7 @@ fn fields(value: &Value, of_type: &str) -> Read<Vec<(String, Value)>> {
         Kind::Map(map) => Ok(map.iter().map(|(key, value)| (key.to_lowercase(), value.clone())).collect()),
         Kind::Null => Ok(Vec::new()),
         _ => Err(format!(
-            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type {of_type}",
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go {of_type}",
             value.json_type()
         )),
     }
@@ -166,7 +167,7 @@ fn fields(value: &Value, of_type: &str) -> Read<Vec<(String, Value)>> {
 impl Metadata {
     /// Reads what a file says over what is known.
     pub(super) fn read(&mut self, value: &Value) -> Read<()> {
-        for (key, value) in &fields(value, "chart.Metadata")? {
+        for (key, value) in &fields(value, "value of type chart.Metadata")? {
             let field = |path| Field { value, path };
             match &**key {
                 "name" => set(&mut self.name, field("Metadata.name").text())?,
@@ -202,7 +203,7 @@ impl Metadata {
     }
 
     /// `Validate`: what Helm refuses, and what it cleans on the way.
-    pub(super) fn check(&mut self) -> Result<(), RenderError> {
+    pub(super) fn check(&mut self, line: HelmLine) -> Result<(), RenderError> {
         for text in [
             &mut self.name,
             &mut self.description,
@@ -220,7 +221,7 @@ impl Metadata {
         if name.is_empty() {
             return refuse("validation: chart.metadata.name is required");
         }
-        if matches!(&**name, "." | "..") {
+        if line != HelmLine::V3_17 && matches!(&**name, "." | "..") {
             return refuse(format!("validation: chart.metadata.name {name:?} is not allowed"));
         }
         if name.contains('/') {
@@ -259,7 +260,7 @@ impl Metadata {
 impl Maintainer {
     fn read(value: &Value) -> Read<Maintainer> {
         let mut maintainer = Maintainer::default();
-        for (key, value) in &fields(value, "chart.Maintainer")? {
+        for (key, value) in &fields(value, "struct field Metadata.maintainers of type v2.Maintainer")? {
             let field = |path| Field { value, path };
             match &**key {
                 "name" => set(&mut maintainer.name, field("Maintainer.name").text())?,
@@ -275,7 +276,7 @@ impl Maintainer {
 impl Dependency {
     fn read(value: &Value) -> Read<Dependency> {
         let mut dependency = Dependency::default();
-        for (key, value) in &fields(value, "chart.Dependency")? {
+        for (key, value) in &fields(value, "struct field Metadata.dependencies of type v2.Dependency")? {
             let field = |path| Field { value, path };
             match &**key {
                 "name" => set(&mut dependency.name, field("Dependency.name").text())?,

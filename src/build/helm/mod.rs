@@ -279,8 +279,12 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
     let without = unknown_functions(line);
     let mut engine =
         Engine::new(&Run { origins: request.origins, limits: Limits::default(), delimiters: None, without });
-    let mut objects = Objects { data: engine.data(), request, origins: Vec::new() };
+    let mut objects =
+        Objects { data: engine.data(), request, origins: Vec::new(), left: objects::Left::default() };
     let scopes = objects.scopes(chart, values);
+    if let Some(bound) = objects.left.met {
+        return Err(RenderError::Unable(format!("more than forebay's bound: {bound} in a release")));
+    }
     let mut rendered = Rendered { origins: objects.origins, ..Rendered::default() };
     let templates = templates(chart, &scopes);
     let mut left = TEMPLATES;

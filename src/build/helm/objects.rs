@@ -14,6 +14,22 @@ pub(super) struct Objects<'o, 'e> {
     pub(super) request: &'o Request<'o>,
     /// By [`OriginId`].
     pub(super) origins: Vec<Origin>,
+    /// Values and bytes of files that may still be made.
+    pub(super) left: Left,
+}
+
+/// What a release may hold, all its charts together.
+pub(super) struct Left {
+    values: usize,
+    bytes: usize,
+    /// The bound that was met.
+    pub(super) met: Option<&'static str>,
+}
+
+impl Default for Left {
+    fn default() -> Left {
+        Left { values: 5_000_000, bytes: 512 << 20, met: None }
+    }
 }
 
 /// The objects of a chart and of those in it, each by its path.
@@ -42,6 +58,13 @@ impl Objects<'_, '_> {
 
     /// A value as templates see it.
     pub(super) fn value(&mut self, value: &Value) -> Val {
+        match self.left.values.checked_sub(1) {
+            Some(left) => self.left.values = left,
+            None => {
+                self.left.met = Some("5000000 values");
+                return self.data.nil(None);
+            }
+        }
         let origin = self.origin(value.origin.as_ref());
         match &value.kind {
             Kind::Null => self.data.nil(origin),
@@ -90,7 +113,14 @@ impl Objects<'_, '_> {
     ) -> Val {
         let at = found.len();
         let is_root = at == 0;
-        let files = chart.files.iter().map(|file| (file.name.to_string(), file.bytes().to_vec(), None));
+        let bytes = chart.files.iter().map(|file| file.bytes().len()).sum();
+        let fits = self.left.bytes.checked_sub(bytes);
+        match fits {
+            Some(left) => self.left.bytes = left,
+            None => self.left.met = Some("512 MiB of files"),
+        }
+        let files = chart.files.iter().filter(|_| fits.is_some());
+        let files = files.map(|file| (file.name.to_string(), file.bytes().to_vec(), None));
         let files = self.data.files(files.collect());
         let own = match self.request.helm.line {
             HelmLine::V3_17 => self.structure_of(&chart.metadata, is_root),

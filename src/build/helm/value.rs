@@ -102,6 +102,19 @@ impl Value {
         matches!(self.kind, Kind::Map(_))
     }
 
+    /// The same, with no place.
+    pub(super) fn without_origins(&self) -> Value {
+        let kind = match &self.kind {
+            Kind::List(items) => Kind::List(Arc::new(items.iter().map(Value::without_origins).collect())),
+            Kind::Map(map) => {
+                let entries = map.iter().map(|(key, value)| (key.clone(), value.without_origins()));
+                Kind::Map(Arc::new(entries.collect()))
+            }
+            other => other.clone(),
+        };
+        Value::new(kind)
+    }
+
     /// Whether it is null.
     pub fn is_null(&self) -> bool {
         matches!(self.kind, Kind::Null)

@@ -34,11 +34,11 @@ impl Draft {
         let url = url.trim_end_matches('#');
         let bare = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
         Some(match bare {
-            "json-schema.org/draft-04/schema" | "json-schema.org/schema" => Draft::D4,
+            "json-schema.org/draft-04/schema" => Draft::D4,
             "json-schema.org/draft-06/schema" => Draft::D6,
             "json-schema.org/draft-07/schema" => Draft::D7,
             "json-schema.org/draft/2019-09/schema" => Draft::D2019,
-            "json-schema.org/draft/2020-12/schema" => Draft::D2020,
+            "json-schema.org/draft/2020-12/schema" | "json-schema.org/schema" => Draft::D2020,
             _ => return None,
         })
     }
@@ -147,6 +147,8 @@ pub(super) struct Compiler<'c> {
     /// Dynamic anchors of resources.
     pub(super) dynamic_anchors: BTreeMap<(Rc<str>, String), Id>,
     remote: &'c dyn Remote,
+    /// URLs that lead to nothing here, or to a resolver that nobody has: all fits them.
+    unfollowed: BTreeSet<Rc<str>>,
     documents: BTreeMap<Rc<str>, Document>,
     /// Where resources begin, by URL.
     resources: BTreeMap<Rc<str>, At>,
@@ -189,6 +191,7 @@ impl<'c> Compiler<'c> {
             schemas: Vec::new(),
             dynamic_anchors: BTreeMap::new(),
             remote,
+            unfollowed: BTreeSet::new(),
             documents: BTreeMap::new(),
             resources: BTreeMap::new(),
             anchors: BTreeMap::new(),
@@ -383,6 +386,9 @@ impl<'c> Compiler<'c> {
         let Some(root) = self.resources.get(&url).cloned() else {
             return Err(unloadable(&url));
         };
+        if self.unfollowed.contains(&url) {
+            return self.schema(root);
+        }
         if fragment.is_empty() || fragment.starts_with('/') {
             let at = At { pointer: format!("{}{fragment}", root.pointer), ..root };
             if self.value(&at).is_none() {
@@ -409,12 +415,14 @@ impl<'c> Compiler<'c> {
             if !self.warnings.contains(&said) {
                 self.warnings.push(said);
             }
+            self.unfollowed.insert(url.clone());
             Value::new(Kind::Bool(true))
         } else if let Some(value) = self.remote.document(url) {
             self.assumed.push(format!("the schema {url} is the chart's file of that name"));
             value
         } else {
             self.assumed.push(format!("the schema {url} is not followed"));
+            self.unfollowed.insert(url.clone());
             Value::new(Kind::Bool(true))
         };
         let draft =

@@ -205,8 +205,32 @@ fn parsed(bytes: &[u8]) -> Result<Value, String> {
             _ => why,
         });
     }
-    let value: serde_json::Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    Ok(of_json(&value, None))
+    if depth(bytes) > super::value::DEPTH_HERE {
+        return Err("exceeded max depth".to_owned());
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    reader.disable_recursion_limit();
+    let value = <serde_json::Value as serde::Deserialize>::deserialize(&mut reader);
+    Ok(of_json(&value.map_err(|error| error.to_string())?, None))
+}
+
+/// How deeply a JSON text is nested.
+fn depth(bytes: &[u8]) -> usize {
+    let (mut open, mut most, mut in_text, mut escaped) = (0_usize, 0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                open += 1;
+                most = most.max(open);
+            }
+            b'}' | b']' if !in_text => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
 }
 
 /// Notes where the values were written that are refused.
@@ -249,8 +273,10 @@ impl Remote for Files<'_> {
         let wanted: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
         let mut best: Option<(usize, Value)> = None;
         let mut seen = BTreeSet::new();
+        let own = self.root.schema.as_ref().map(|file| &file.place);
         for file in self.root.all_files() {
-            if !file.name.ends_with(".json") || !seen.insert(file.place.clone()) {
+            // The schema that asks is no answer.
+            if !file.name.ends_with(".json") || Some(&file.place) == own || !seen.insert(file.place.clone()) {
                 continue;
             }
             let Ok(value) = parsed(file.bytes()) else { continue };
