@@ -88,9 +88,6 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 let lead = if index == 0 { "Error: " } else { "" };
                 let _ = writeln!(complaints, "{lead}{}", clean(line));
             }
-            if let Some(location) = &refusal.location {
-                let _ = writeln!(complaints, "  at {}", clean(location.file.shown()));
-            }
             Ok(Status::Findings)
         }
     }
@@ -222,7 +219,8 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
         version_suffix: None,
         origins: arguments.origin,
     };
-    let rendered = render(&request)?;
+    let places = Places::new(&chart, &given);
+    let rendered = render(&request).map_err(|error| places.told(error))?;
     let printed = Printed {
         include_crds: arguments.include_crds,
         no_hooks: arguments.no_hooks,
@@ -236,7 +234,6 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
         }
     }
     let bytes = if arguments.origin {
-        let places = Places::new(&chart, &given);
         rendered.print_with(&printed, line, &|document| places.comment(&rendered, document))?
     } else {
         rendered.print(&printed, line)?
@@ -270,6 +267,19 @@ impl<'p> Places<'p> {
             }
             None => shown.into_owned(),
         }
+    }
+
+    /// A refusal with the places of the values that schemas refuse.
+    fn told(&self, error: RenderError) -> RenderError {
+        let RenderError::Refused(mut refusal) = error else { return error };
+        let mut message = refusal.message.trim_end().to_owned();
+        for fault in &refusal.faults {
+            if let Some(location) = &fault.location {
+                message.push_str(&format!("\n  /{}: {}", fault.path.join("/"), self.shown(location)));
+            }
+        }
+        refusal.message = message;
+        RenderError::Refused(refusal)
     }
 
     /// Where the values of a document come from, a comment for each.

@@ -120,7 +120,7 @@ enum Chart {
     /// List the charts that the releases mean, and where each was found
     List(chart_list::Arguments),
     /// Print what a chart renders to, to the byte as `helm template` does
-    Template(chart_template::Arguments),
+    Template(Box<chart_template::Arguments>),
 }
 
 #[derive(Subcommand)]

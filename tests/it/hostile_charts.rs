@@ -77,7 +77,7 @@ fn archives_are_bounded() {
         ("a whole one", whole.clone(), "ok"),
         ("no archive", b"apiVersion: v2\n".to_vec(), "gzip: invalid header"),
         ("an empty one", packed(&[]), "no files in chart archive"),
-        ("a file of zeros", packed(&[own(), ("t/zeros", zeros(300))]), "larger than the maximum file size"),
+        ("a file of zeros", packed(&[own(), ("t/zeros", zeros(6))]), "larger than the maximum file size"),
         (
             "files of zeros",
             packed(&[&[own()][..], &vec![("t/z", zeros(5)); 25]].concat()),
@@ -159,7 +159,7 @@ fn templates_are_bounded() {
             "a: {{ regexMatch \"^(a+)+$\" (printf \"%sb\" (repeat 50000 \"a\")) }}",
             "ok",
         ),
-        ("a large pattern", "a: {{ regexMatch \"((a{500}){500}){500}\" \"a\" }}", "a"),
+        ("a large pattern", "a: {{ regexMatch \"((a{500}){500}){500}\" \"a\" }}", "ok"),
         ("aliases in fromYaml", bomb, "ok"),
         ("indentation", "a: {{ repeat 10000 \"\\n\" | indent 100000 }}", "unable: more than forebay's bound"),
         ("many documents", "{{ range until 20000 }}---\na: {{ . }}\n{{ end }}", "ok"),
@@ -184,7 +184,7 @@ fn values_are_bounded() {
     let deep = format!("a: {}{}", "[".repeat(20_000), "]".repeat(20_000));
     for (what, text, expected) in [
         ("aliases", &*laughs, "excessive aliasing"),
-        ("depth", &deep, "depth"),
+        ("depth", &deep, "too deeply"),
         ("an alias of itself", "a: &a [*a]", "contains itself"),
     ] {
         let file = chart(&[("values.yaml", text), ("templates/a.yaml", "a: 1\n")]);

@@ -1,6 +1,5 @@
 //! Why a chart is not rendered.
 
-use super::schema::SchemaFault;
 use crate::lang::template::Bound;
 use crate::lang::yaml::Location;
 use std::fmt;
@@ -36,6 +35,19 @@ impl Refusal {
         self.message.insert_str(0, before);
         self
     }
+}
+
+/// A value that a schema refuses.
+#[derive(Clone, Debug)]
+pub struct SchemaFault {
+    /// The chart whose schema it is.
+    pub chart: String,
+    /// Keys and indices from the root of all values.
+    pub path: Vec<String>,
+    /// The line that Helm says of it.
+    pub message: String,
+    /// Where the value, or the nearest one around it, was written.
+    pub location: Option<Location>,
 }
 
 /// Why a chart is not loaded or not rendered.

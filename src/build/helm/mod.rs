@@ -50,14 +50,13 @@ mod value;
 
 pub use chart::{Chart, ChartFile};
 pub use coalesce::Warning;
-pub use error::{Refusal, RenderError};
+pub use error::{Refusal, RenderError, SchemaFault};
 pub use given::Given;
 pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};
 pub use load::values_of;
 pub use manifest::{Document, Head, Hook};
 pub use metadata::{Dependency, Maintainer, Metadata};
 pub use print::Printed;
-pub use schema::SchemaFault;
 pub use strvals::{Style, set};
 pub use value::{Kind, Map, Value, merge_maps};
 

@@ -10,28 +10,14 @@ mod text;
 mod validate;
 
 use super::chart::Chart;
-use super::error::{Refusal, RenderError};
+use super::error::{Refusal, RenderError, SchemaFault};
 use super::line::HelmLine;
 use super::strvals::of_json;
 use super::value::{Kind, Value};
 use crate::lang::template::json_error;
-use crate::lang::yaml::Location;
 use compile::{Compiler, Draft, OWN, Remote};
 use std::collections::BTreeSet;
 use validate::{Fault, Validator};
-
-/// A value that a schema refuses.
-#[derive(Clone, Debug)]
-pub struct SchemaFault {
-    /// The chart whose schema it is.
-    pub chart: String,
-    /// Keys and indices from the root of all values.
-    pub path: Vec<String>,
-    /// The line that Helm says of it.
-    pub message: String,
-    /// Where the value, or the nearest one around it, was written.
-    pub location: Option<Location>,
-}
 
 /// What the schemas say.
 #[derive(Debug, Default)]
