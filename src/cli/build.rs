@@ -11,9 +11,10 @@ use crate::lang::text::suggest;
 use crate::lang::yaml::emit::EmitError;
 use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::lint::engine::NotChecked;
-use crate::model::{ObjectId, Unchecked, kinds};
+use crate::model::{Maker, ObjectId, Unchecked, kinds};
 use crate::report::{self, objects};
 use crate::rewrite::write;
+use crate::world::releases::Release;
 use crate::world::{Applied, Cluster, Outcome, World};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -31,12 +32,15 @@ output::formats!(Yaml = "yaml": "as kubectl takes it", Json = "json": "for progr
 pub(crate) struct Arguments {
     /// Directory to build as kustomize does; files anywhere inside the root may be
     /// read, as with --load-restrictor none
-    #[arg(value_name = "DIR", required_unless_present_any = ["kustomization", "all"])]
+    #[arg(value_name = "DIR", required_unless_present_any = ["kustomization", "helm_release", "all"])]
     directory: Option<PathBuf>,
     /// Build what this Flux Kustomization applies: [NAMESPACE/]NAME
     #[arg(long, value_name = "NAME", conflicts_with_all = ["directory", "all"])]
     kustomization: Option<String>,
-    /// Build what all Flux Kustomizations apply
+    /// Render the chart of this HelmRelease: [NAMESPACE/]NAME
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["directory", "kustomization", "all"])]
+    helm_release: Option<String>,
+    /// Build what all Flux Kustomizations apply, and render their HelmReleases
     #[arg(long, conflicts_with = "directory")]
     all: bool,
     /// Which files a directory's build may read: any inside the root, or, as kustomize
@@ -78,6 +82,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let paths: Vec<PathBuf> = arguments.directory.iter().cloned().collect();
     let session = Session::open(common, &paths)?;
     let mut built = match (&arguments.directory, &arguments.kustomization) {
+        _ if arguments.helm_release.is_some() => {
+            release(common, &session, arguments.helm_release.as_deref().unwrap_or_default())?
+        }
         (Some(_), _) => directory(&session, arguments.load_restrictor == "root-only")?,
         (None, Some(name)) => {
             let world = session.world();
@@ -126,6 +133,12 @@ fn everything(common: &Common, session: &Session) -> Result<Built, Failure> {
             }
             built.add(session, &world, cluster, index);
         }
+        for (at, release) in cluster.releases.iter().enumerate() {
+            if let Some(why) = not_rendered(release).filter(|_| release.chart.is_ok()) {
+                built.partial.push(format!("{}: {}", clean(&release.id.to_string()), clean(&why)));
+            }
+            built.add_rendered(&world, cluster, at);
+        }
     }
     output::warn_if_nothing_followed(&world);
     drop(wanted);
@@ -159,6 +172,23 @@ impl Built {
         }
     }
 
+    /// What the chart of one HelmRelease of a cluster makes.
+    fn add_rendered(&mut self, world: &World, cluster: &Cluster, at: usize) {
+        let release = &cluster.releases[at].id;
+        let namespace = release.namespace.as_deref().unwrap_or("default");
+        let own = file_name(&format!("{namespace}_{}", release.name));
+        let place = match &cluster.name {
+            Some(name) => format!("{}/{own}", file_name(name)),
+            None => own,
+        };
+        for (member, object) in world.rendered(cluster) {
+            if member.maker == Maker::HelmRelease(at as u32) {
+                let (id, node) = (object.id.clone(), object.node.clone());
+                self.objects.push(BuiltObject { id, node, place: place.clone() });
+            }
+        }
+    }
+
     /// Counts the values that are not known, or only in parts: they are printed as
     /// the files have them.
     fn unresolved(&mut self, session: &Session) {
@@ -185,6 +215,72 @@ impl Built {
             self.partial.push(line);
         }
     }
+}
+
+/// What the chart of a HelmRelease makes.
+fn release(common: &Common, session: &Session, name: &str) -> Result<Built, Failure> {
+    let world = session.world();
+    let wanted = cluster_filter(common, &world)?;
+    let (namespace, short) = match name.split_once('/') {
+        Some((namespace, short)) => (Some(namespace), short),
+        None => (common.namespace.as_deref(), name),
+    };
+    let all = || {
+        let clusters = world.applied_clusters().filter(|cluster| wanted(cluster));
+        clusters
+            .flat_map(|cluster| cluster.releases.iter().enumerate().map(move |release| (cluster, release)))
+    };
+    let is_named = |release: &Release| {
+        *release.id.name == *short
+            && namespace.is_none_or(|namespace| release.id.namespace.as_deref() == Some(namespace))
+    };
+    let found: Vec<_> = all().filter(|(_, (_, release))| is_named(release)).collect();
+    let same = |(_, (_, one)): &(&Cluster, (usize, &Release)),
+                (_, (_, other)): &(&Cluster, (usize, &Release))| {
+        one.id == other.id
+            && one.objects.len() == other.objects.len()
+            && one.objects.iter().zip(&other.objects).all(|(one, other)| one.node.is(&other.node))
+    };
+    let Some(first) = found.first() else {
+        let names: BTreeSet<String> = all()
+            .map(|(_, (_, release))| match (&release.id.namespace, namespace) {
+                (Some(namespace), Some(_)) => format!("{namespace}/{}", release.id.name),
+                _ => release.id.name.to_string(),
+            })
+            .collect();
+        let help = match suggest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("; did you mean {near}?"),
+            None => "; `forebay chart list --format json` names all".to_owned(),
+        };
+        return Err(Failure::Usage(format!("no HelmRelease is called {name}{help}")));
+    };
+    if !found.iter().all(|other| same(first, other)) {
+        let places: Vec<String> = found
+            .iter()
+            .map(|(cluster, (_, release))| format!("\n  {} in {}", release.id, cluster.label()))
+            .collect();
+        return Err(Failure::Usage(format!(
+            "several HelmReleases are called {name}; choose one with --cluster or its namespace:{}",
+            places.concat()
+        )));
+    }
+    let (cluster, (at, release)) = *first;
+    if let Some(why) = not_rendered(release) {
+        return Err(Failure::Work(format!("{}: {}", clean(&release.id.to_string()), clean(&why))));
+    }
+    let mut built = Built::default();
+    built.add_rendered(&world, cluster, at);
+    for assumed in &release.assumed {
+        let _ = writeln!(output::stderr(common), "assumed: {}", clean(assumed));
+    }
+    Ok(built)
+}
+
+/// Why there is nothing of a release.
+fn not_rendered(release: &Release) -> Option<String> {
+    let missing = release.chart.as_ref().err().map(ToString::to_string);
+    let refused = || Some(format!("its chart fails: {}", release.refusal()?.message));
+    missing.or_else(refused).or_else(|| release.unable().map(str::to_owned))
 }
 
 /// Why nothing of a Kustomization is there, if so.

@@ -175,6 +175,7 @@ fn text(found: &[Found<'_>], files: &[(FileRole, Location)], snapshot: &Snapshot
             let which = if index == 0 { "" } else { "which is " };
             let (word, path) = match maker.kustomization() {
                 Some(by) => ("applied by", found.cluster.applied[by as usize].path.as_str()),
+                None if matches!(maker, Maker::HelmRelease(_)) => ("rendered by", ""),
                 None => ("made by", ""),
             };
             let path = match (maker.kustomization(), path) {
@@ -182,7 +183,14 @@ fn text(found: &[Found<'_>], files: &[(FileRole, Location)], snapshot: &Snapshot
                 (Some(_), "") => " (.)".to_owned(),
                 (Some(_), path) => format!(" ({})", clean(path)),
             };
-            let _ = writeln!(out, "    {which}{word} {}{path}", clean(&id.to_string()));
+            let chart = match maker {
+                Maker::HelmRelease(release) => found.cluster.releases[release as usize].label(),
+                _ => None,
+            };
+            let chart = chart.map_or_else(String::new, |(name, version)| {
+                format!(" (chart {} {})", clean(name), clean(version))
+            });
+            let _ = writeln!(out, "    {which}{word} {}{path}{chart}", clean(&id.to_string()));
         }
     }
     for (role, location) in files {

@@ -73,6 +73,7 @@ pub(crate) struct StoredChart {
     is_archive: bool,
     root: Arc<Root>,
     content: OnceLock<Result<Arc<ChartContent>, String>>,
+    digest: OnceLock<Option<String>>,
 }
 
 /// What an index says of an archive.
@@ -169,11 +170,17 @@ impl StoredChart {
         self.content.get_or_init(read).as_ref().map_err(String::as_str)
     }
 
+    /// What tells its content from others, see [`ChartContent::digest`]; `None` where it
+    /// can't be read.
+    pub(crate) fn digest(&self) -> Option<&str> {
+        self.digest.get_or_init(|| self.content().ok().map(|content| content.digest())).as_deref()
+    }
+
     /// Whether its bytes are those that the index of its store records; `None` where none
     /// are recorded or it can't be read.
     pub(crate) fn is_as_recorded(&self) -> Option<bool> {
         let recorded = self.recorded.as_ref()?.sha256.as_deref()?;
-        Some(self.content().ok()?.digest() == recorded)
+        Some(self.digest()? == recorded)
     }
 
     /// Whether it is an archive; else it is a folder.
@@ -199,7 +206,7 @@ fn list(number: usize, path: &Path, layout: StoreLayout) -> Vec<Arc<StoredChart>
         let recorded = index.iter().find(|(file, ..)| file == path).map(|(_, recorded)| recorded.clone());
         let (path, root) = (path.clone(), root.clone());
         let is_archive = *is_archive;
-        let content = OnceLock::new();
+        let (content, digest) = (OnceLock::new(), OnceLock::new());
         Some(Arc::new(StoredChart {
             name,
             version,
@@ -209,6 +216,7 @@ fn list(number: usize, path: &Path, layout: StoreLayout) -> Vec<Arc<StoredChart>
             is_archive,
             root,
             content,
+            digest,
         }))
     };
     candidates.par_iter().with_min_len(8).filter_map(stored).collect()

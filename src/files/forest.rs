@@ -6,6 +6,8 @@
 //! two directories of which one holds the other agree on it.
 
 use super::open::Allowed;
+use super::snapshot::File;
+use rustc_hash::FxHashMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -15,6 +17,17 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(super) struct Forest<F> {
     first: Link<F>,
+    /// Charts that are no part of a file tree.
+    chart: ChartLink,
+}
+
+type ChartLink = OnceLock<Box<ChartFiles>>;
+
+/// The files of a chart that is no part of a file tree.
+#[derive(Debug)]
+struct ChartFiles {
+    files: FxHashMap<Arc<str>, Arc<File>>,
+    next: ChartLink,
 }
 
 type Link<F> = OnceLock<Box<Opened<F>>>;
@@ -60,7 +73,7 @@ pub(super) struct Wanted<'w> {
 
 impl<F> Default for Forest<F> {
     fn default() -> Forest<F> {
-        Forest { first: Link::new() }
+        Forest { first: Link::new(), chart: ChartLink::new() }
     }
 }
 
@@ -116,6 +129,32 @@ impl<F> Forest<F> {
             }
             link = &opened.next;
         }
+    }
+
+    /// Notes the files of a chart, by their paths as answers tell them: `NAME@VERSION/…`.
+    /// What is known already stays what it was.
+    pub(super) fn add_chart(&self, files: Vec<(Arc<str>, Arc<File>)>) {
+        let Some((first, _)) = files.first() else { return };
+        let first = first.clone();
+        let mut files = Some(files);
+        let mut link = &self.chart;
+        loop {
+            let chart = link.get_or_init(|| {
+                let files = files.take().unwrap_or_default().into_iter().collect();
+                Box::new(ChartFiles { files, next: ChartLink::new() })
+            });
+            if chart.files.contains_key(&first) {
+                return;
+            }
+            link = &chart.next;
+        }
+    }
+
+    /// A file of a chart.
+    pub(super) fn chart_file(&self, path: &str) -> Option<&Arc<File>> {
+        let first = self.chart.get().map(|chart| &**chart);
+        std::iter::successors(first, |chart| chart.next.get().map(|next| &**next))
+            .find_map(|chart| chart.files.get(path))
     }
 
     /// The trees that were opened so far.

@@ -16,7 +16,7 @@ mod tree;
 
 pub use blob::Store;
 pub(crate) use blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT};
-pub(crate) use chart_store::{ChartStore, ChartStores, StoreLayout, StoredChart};
+pub(crate) use chart_store::{ChartContent, ChartStore, ChartStores, StoreLayout, StoredChart};
 pub use file_tree::FileTree;
 pub(crate) use file_tree::PathKind;
 pub(crate) use open::{Allowed, Place, place, read_bytes, read_named};

@@ -422,8 +422,32 @@ impl Snapshot {
     pub(crate) fn find(&self, name: &FilePath) -> Option<&Arc<File>> {
         match name.of_root() {
             Some(path) => self.file(path),
+            None if *name.tree() == Tree::Chart => self.forest.chart_file(name.shown()),
             None => self.beside().find_map(|tree| tree.file(name.shown())),
         }
+    }
+
+    /// Note the files of a chart that is no part of a file tree, by the path that answers
+    /// tell: they are found, read and masked as all others are.
+    pub(crate) fn add_chart(&self, files: impl Iterator<Item = (Arc<str>, Arc<Blob>)>) {
+        let file = |(path, blob): (Arc<str>, Arc<Blob>)| {
+            let file = File {
+                path: path.clone(),
+                tree: Tree::Chart,
+                kind: FileKind::Regular,
+                tracked: false,
+                is_manifest: false,
+                size: blob.bytes().len() as u64,
+                oid: None,
+                blob: OnceLock::from(Ok(blob)),
+                sources: OnceLock::new(),
+                objects: OnceLock::new(),
+                template: OnceLock::new(),
+                generated: OnceLock::new(),
+            };
+            (path, Arc::new(file))
+        };
+        self.forest.add_chart(files.map(file).collect());
     }
 
     /// The snapshot of the forest that a file is of.

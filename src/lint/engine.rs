@@ -496,6 +496,7 @@ fn keep_first<T: Clone + Eq + Hash>(list: &mut Vec<T>) {
 pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
     let mut seen = FxHashSet::default();
     let mut charts: BTreeSet<&Missing> = BTreeSet::new();
+    let mut unable: BTreeSet<String> = BTreeSet::new();
     for cluster in &world.clusters {
         for applied in &cluster.applied {
             match &applied.outcome {
@@ -525,9 +526,19 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
         }
         let missing = cluster.releases.iter().filter_map(|release| release.chart.as_ref().err());
         charts.extend(missing.filter(|missing| !missing.name.is_empty()));
+        for release in &cluster.releases {
+            if let Some(why) = release.unable() {
+                unable.insert(format!("{}: {why}", release.id));
+            }
+            let again = release.unfollowed.iter();
+            unable.extend(again.map(|id| format!("{}: its chart makes {id} again", release.id)));
+        }
     }
     for missing in charts {
         not_checked.add(Unchecked::Chart, missing.to_string());
+    }
+    for release in unable {
+        not_checked.add(Unchecked::Chart, release);
     }
 }
 

@@ -43,6 +43,8 @@ pub enum Group {
     Annotation,
     /// What can't be built.
     Build,
+    /// Charts, and the values that releases give them.
+    Chart,
     /// References to objects.
     Reference,
     /// Suspended objects.
@@ -63,11 +65,12 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the documentation.
-    pub const ALL: [Group; 12] = [
+    pub const ALL: [Group; 13] = [
         Group::Syntax,
         Group::Metadata,
         Group::Annotation,
         Group::Build,
+        Group::Chart,
         Group::Reference,
         Group::Suspend,
         Group::Event,
@@ -85,6 +88,7 @@ impl Group {
             Group::Metadata => "metadata",
             Group::Annotation => "annotation",
             Group::Build => "build",
+            Group::Chart => "chart",
             Group::Reference => "reference",
             Group::Suspend => "suspend",
             Group::Event => "event",

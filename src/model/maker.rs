@@ -9,6 +9,8 @@ pub enum Maker {
     Kustomization(u32),
     /// A ResourceSet: an index of its cluster's.
     ResourceSet(u32),
+    /// A HelmRelease, by its chart: an index of its cluster's.
+    HelmRelease(u32),
 }
 
 impl Maker {
@@ -16,7 +18,7 @@ impl Maker {
     pub fn kustomization(self) -> Option<u32> {
         match self {
             Maker::Kustomization(index) => Some(index),
-            Maker::Entry | Maker::ResourceSet(_) => None,
+            Maker::Entry | Maker::ResourceSet(_) | Maker::HelmRelease(_) => None,
         }
     }
 
@@ -26,6 +28,7 @@ impl Maker {
             Maker::Entry => "entry",
             Maker::Kustomization(_) => "kustomization",
             Maker::ResourceSet(_) => "resourceSet",
+            Maker::HelmRelease(_) => "helmRelease",
         }
     }
 }

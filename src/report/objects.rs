@@ -238,7 +238,12 @@ pub fn origins(object: NodeRef<'_>, snapshot: &Snapshot) -> serde_json::Value {
 pub(crate) fn place(snapshot: &Snapshot, location: &Location) -> String {
     let at = |location: &Location| {
         let ((line, column), _) = snapshot.positions(location);
-        format!("{}:{line}:{column}", clean(location.file.shown()))
+        match location.file.in_chart().and_then(|(chart, path)| Some((chart.rsplit_once('@')?, path))) {
+            Some(((name, version), path)) => {
+                format!("chart {} {}: {}:{line}:{column}", clean(name), clean(version), clean(path))
+            }
+            None => format!("{}:{line}:{column}", clean(location.file.shown())),
+        }
     };
     let mut text = at(location);
     for (index, via) in location.via.iter().enumerate() {

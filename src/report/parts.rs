@@ -62,8 +62,12 @@ pub(crate) fn location(snapshot: &Snapshot, location: Option<&Location>) -> Valu
     let via = found.via.iter().map(
         |via| json!({"kind": via.kind.name(), "location": self::location(snapshot, Some(&via.location))}),
     );
-    json!({
-        "path": &**found.file.shown(),
+    let (tree, path) = match found.file.in_chart() {
+        Some((chart, path)) => (Some(format!("chart:{chart}")), path),
+        None => (None, &**found.file.shown()),
+    };
+    let mut told = json!({
+        "path": path,
         "line": place.from.0,
         "column": place.from.1,
         "endLine": place.to.0,
@@ -71,7 +75,11 @@ pub(crate) fn location(snapshot: &Snapshot, location: Option<&Location>) -> Valu
         "start": place.start,
         "end": place.end,
         "via": via.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(tree) = tree {
+        told["tree"] = json!(tree);
+    }
+    told
 }
 
 /// All places of a value that several have made, the strongest first; none where one

@@ -3,7 +3,7 @@
 //! Mirrors helm-controller `api/v2/helmrelease_types.go` (`spec.chart`, `spec.chartRef`),
 //! source-controller `api/v1/helmchart_types.go` and `ocirepository_types.go`.
 
-use crate::lang::yaml::{Node, NodeRef};
+use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::model::ObjectId;
 
 /// A chart that a release asks for.
@@ -13,6 +13,15 @@ pub(crate) struct Request {
     pub source: (String, Option<String>, String),
     /// What is asked of it.
     pub chart: Asked,
+    /// `valuesFiles`, each with its place.
+    pub values_files: Vec<(String, Option<Location>)>,
+    /// `ignoreMissingValuesFiles`.
+    pub ignores_missing_files: bool,
+    /// Whether `.Chart.Version` ends in what only the cluster knows: a digest, a revision,
+    /// a generation.
+    pub has_suffix: bool,
+    /// Where the version is written, else what names the chart.
+    pub location: Option<Location>,
 }
 
 /// What is asked of a source.
@@ -74,26 +83,41 @@ pub(crate) fn of_release(id: &ObjectId, node: NodeRef<'_>, lookup: &Lookup<'_>) 
         let name = text(reference, "/name", "spec.chartRef.name")?.ok_or(Unclear::Nothing)?;
         let own = text(reference, "/namespace", "spec.chartRef.namespace")?;
         let namespace = own.or_else(|| namespace.map(str::to_owned));
-        return of_reference((kind, namespace, name), lookup);
+        return of_reference(node, (kind, namespace, name), lookup);
     }
     let chart = node.at("/spec/chart/spec").ok_or(Unclear::Nothing)?;
     of_chart(chart, namespace, lookup)
 }
 
-fn of_reference(source: (String, Option<String>, String), lookup: &Lookup<'_>) -> Result<Request, Unclear> {
+fn of_reference(
+    release: NodeRef<'_>,
+    source: (String, Option<String>, String),
+    lookup: &Lookup<'_>,
+) -> Result<Request, Unclear> {
     let (kind, namespace, name) = &source;
     let object = lookup(kind, namespace.as_deref(), name);
+    let location = release.location_at("/spec/chartRef");
     if kind == "HelmChart" {
         let object = object.ok_or_else(|| not_here(&source))?;
         let chart = object.get_ref().at("/spec").ok_or(Unclear::Nothing)?;
         return of_chart(chart, namespace.as_deref(), lookup);
     }
-    let mut request = Request { chart: Asked::Path(String::new()), source };
+    let mut request = Request {
+        chart: Asked::Path(String::new()),
+        source,
+        values_files: Vec::new(),
+        ignores_missing_files: false,
+        has_suffix: true,
+        location,
+    };
     if request.source.0 == "OCIRepository" {
         let object = object.ok_or_else(|| not_here(&request.source))?;
         let node = object.get_ref();
         let url = text(node, "/spec/url", "the url of its source")?.ok_or(Unclear::Nothing)?;
         request.chart = Asked::Artifact { url, reference: reference(node)? };
+        request.location = ["/spec/ref/tag", "/spec/ref/semver", "/spec/ref/digest", "/spec/url"]
+            .into_iter()
+            .find_map(|pointer| node.at(pointer)?.location());
     }
     Ok(request)
 }
@@ -106,6 +130,14 @@ fn of_chart(chart: NodeRef<'_>, namespace: Option<&str>, lookup: &Lookup<'_>) ->
     let own = text(chart, "/sourceRef/namespace", "the namespace of its source")?;
     let source = (kind.unwrap_or_default(), own.or_else(|| namespace.map(str::to_owned)), source);
     let version = text(chart, "/version", "the chart's version")?.unwrap_or_default();
+    let files = chart.items_at("/valuesFiles").chain(chart.at("/valuesFile"));
+    let files: Vec<(String, Option<Location>)> =
+        files.filter_map(|file| Some((file.as_str()?.into_owned(), file.location()))).collect();
+    let is_known = |pointer: &str| chart.at(pointer).is_none_or(|node| !node.is_unknown());
+    if !is_known("/valuesFiles") || chart.items_at("/valuesFiles").any(NodeRef::is_unknown) {
+        return Err(Unclear::Unknown("valuesFiles"));
+    }
+    let by_revision = chart.str_at("/reconcileStrategy").is_some_and(|strategy| strategy == "Revision");
     let is_repository = source.0 == "HelmRepository";
     let asked = if is_repository {
         let object = lookup(&source.0, source.1.as_deref(), &source.2);
@@ -117,7 +149,19 @@ fn of_chart(chart: NodeRef<'_>, namespace: Option<&str>, lookup: &Lookup<'_>) ->
     } else {
         Asked::Path(name)
     };
-    Ok(Request { source, chart: asked })
+    Ok(Request {
+        source,
+        chart: asked,
+        // The list of the defaults alone is none.
+        has_suffix: (by_revision && !is_repository)
+            || (!files.is_empty() && files.iter().any(|(file, _)| file != "values.yaml")),
+        values_files: files,
+        ignores_missing_files: chart
+            .at("/ignoreMissingValuesFiles")
+            .and_then(NodeRef::as_bool)
+            .unwrap_or(false),
+        location: ["/version", "/chart"].into_iter().find_map(|field| chart.at(field)?.location()),
+    })
 }
 
 fn reference(node: NodeRef<'_>) -> Result<Reference, Unclear> {

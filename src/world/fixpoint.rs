@@ -5,7 +5,7 @@ use super::earlier::{Built, Earlier, Identity, Inputs};
 use super::entry_point::{self, Entry, source_of};
 use super::instance;
 use super::inventory::{Kinds, Opener, OpenerCause, Written};
-use super::releases::{self, Release};
+use super::releases::{self, Release, Renderer};
 use super::source::{Objects, Shared, SourceState, Sources, is_source};
 use super::{Applied, ApplyTarget, Outcome, Placed, ResourceSet, target_of};
 use crate::build::kustomize::FileRole;
@@ -15,6 +15,7 @@ use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef, Tree};
 use crate::model::kinds;
 use crate::model::{Certainty, Maker, ObjectId, Unchecked};
+use crate::sources::render::Charts;
 use crate::world::build;
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
 use crate::world::resource_set;
@@ -129,6 +130,7 @@ pub(super) fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
 pub(super) struct Repository<'a> {
     pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) shared: &'a Shared,
+    pub(super) charts: Arc<Charts>,
     pub(super) pushes: &'a [super::pushes::Push],
     pub(super) config: &'a Config,
     /// URLs of the git remotes, normalised.
@@ -212,6 +214,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
             grown.applied = next.applied;
             grown.read = next.read;
             grown.sets = next.sets;
+            grown.releases = next.releases;
             // What a root applies by hand gives variables as what it builds does.
             let beside = match entry.certainty == Certainty::Guessed && entry.name.is_none() {
                 true => by_hand(snapshot, entry, &grown),
@@ -228,6 +231,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
                     .map(|(id, built, _, _)| {
                         (place_of(id, built.node.get_ref()), (id.clone(), built.node.clone()))
                     })
+                    .chain(grown.releases.iter().flat_map(rendered))
                     .chain(made())
                     .collect()
             };
@@ -267,6 +271,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         }
         grown.generated.clear();
     }
+    let applied = grown.objects.len();
     for object in &entry.overlay {
         if let Some(id) = object.id.clone() {
             grown.objects.push((id, object.clone(), ApplyTarget::Local, Maker::Entry));
@@ -276,8 +281,20 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         let placed = by_hand(snapshot, entry, &grown);
         grown.objects.extend(placed);
     }
-    grown.releases = releases::of_cluster(&start.sources, &start.objects, &grown.objects);
+    let beside = grown.objects[applied..].iter().filter(|(id, ..)| kinds::is_helm_release(id));
+    let beside: Vec<(Placed, u32)> = beside.map(|placed| (placed.clone(), 0)).collect();
+    grown.releases.extend(start.render(&beside));
     grown
+}
+
+/// What a chart makes that shapes the next round.
+fn rendered(release: &Release) -> impl Iterator<Item = (Key, (ObjectId, Node))> + '_ {
+    let local = release.objects.iter().filter(|_| release.target == ApplyTarget::Local);
+    let shaping = local.filter_map(|object| {
+        let id = object.id.as_ref()?;
+        (is_source(id, &ApplyTarget::Local) || relevant(id)).then_some((id, object))
+    });
+    shaping.map(|(id, object)| (place_of(id, object.node.get_ref()), (id.clone(), object.node.clone())))
 }
 
 /// What may be in a cluster by its entry point: what another root has applied,
@@ -304,12 +321,14 @@ fn openers_of(snapshot: &Snapshot, entry: &Entry) -> Vec<Opener> {
 }
 
 /// What references name an object by.
-fn key_of(id: &ObjectId) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
+type Key = (Arc<str>, Option<Arc<str>>, Arc<str>);
+
+fn key_of(id: &ObjectId) -> Key {
     (id.kind.clone(), id.namespace.clone(), id.name.clone())
 }
 
 /// What an object that shapes builds is looked up by.
-fn place_of(id: &ObjectId, node: NodeRef<'_>) -> (Arc<str>, Option<Arc<str>>, Arc<str>) {
+fn place_of(id: &ObjectId, node: NodeRef<'_>) -> Key {
     match secret_written_by(id, node) {
         Some(name) => (WRITER.into(), id.namespace.clone(), name),
         None => key_of(id),
@@ -369,6 +388,8 @@ const WRITER: &str = "writer of a Secret";
 
 struct Round {
     objects: Vec<Placed>,
+    /// The HelmReleases, with what their charts make.
+    releases: Vec<Release>,
     applied: Vec<Applied>,
     read: FxHashSet<FilePath>,
     /// ResourceSets of which everything that they make is among the objects.
@@ -411,8 +432,13 @@ struct Step {
 /// what the roots apply as well.
 fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: bool) -> (Round, bool) {
     let (entry, objects) = (start.entry, &start.objects);
-    let mut out =
-        Round { objects: Vec::new(), applied: Vec::new(), read: FxHashSet::default(), sets: Vec::new() };
+    let mut out = Round {
+        objects: Vec::new(),
+        releases: Vec::new(),
+        applied: Vec::new(),
+        read: FxHashSet::default(),
+        sets: Vec::new(),
+    };
     let mut changed = false;
     let mut seen: FxHashSet<Identity> = FxHashSet::default();
     let mut queue: Vec<Due> = Vec::new();
@@ -429,98 +455,181 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
     // More at a time would let builds that are too large together lie in memory
     // at once.
     let batch = 4 * rayon::current_num_threads();
-    while at < queue.len() {
-        let due = queue[at..queue.len().min(at + batch)].to_vec();
-        at += due.len();
-        // One by one: the last of a batch is waited for.
-        let steps = due.par_iter().with_max_len(1);
-        let steps: Vec<Step> = steps.map(|due| start.step(due, known, &out.applied, &paths)).collect();
-        for (Due { id, node, parent, maker }, step) in due.into_iter().zip(steps) {
-            let view = node.get_ref();
-            let Step { identity, path, tree, state, built } = step;
-            if let Some(mut built) = built {
-                changed = true;
-                match &built.result {
-                    Ok(_) if size > SIZE_LIMIT => {
-                        let why = "this cluster has too many objects before it".to_owned();
-                        built.result = Err(Outcome::Unknown(why));
-                    }
-                    Ok(build) if size + weight(build) > SIZE_LIMIT => {
-                        built.result = Err(Outcome::Failed(too_large(view)));
-                    }
-                    _ => {}
-                }
-                built.before = known.remove(&identity).map(Box::new);
-                known.insert(identity.clone(), built);
-            }
-            let Some(built) = known.get(&identity) else { continue };
-            size += match &built.result {
-                Ok(build) => weight(build),
-                Err(Outcome::Failed(failure)) if failure.kind == FailureKind::TooLarge => SIZE_LIMIT,
-                Err(_) => 0,
-            };
-            let target = target_of(&id, view);
-            let index = out.applied.len() as u32;
-            *paths.entry(path.clone()).or_default() += 1;
-            let outcome = match &built.result {
-                Ok(build) => built_outcome(build),
-                Err(outcome) => outcome.again(),
-            };
-            let files_read =
-                built.result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone());
-            out.applied.push(Applied {
-                id,
-                node,
-                tree: tree.ok(),
-                path,
-                target: target.clone(),
-                outcome,
-                assumed: state == SourceState::Assumed,
-                later: state == SourceState::Later,
-                parent,
-                maker,
-                files_read,
-            });
-            let Ok(build) = &built.result else { continue };
-            out.read.extend(build.files_read.iter().cloned());
-            for object in &build.objects {
-                let local = target == ApplyTarget::Local;
-                let mut made = vec![(object.clone(), Maker::Kustomization(index), 0)];
-                while let Some((object, maker, depth)) = made.pop() {
-                    let Some(id) = object.id.clone() else { continue };
-                    if local
-                        && depth < SET_DEPTH
-                        && id.is(kinds::OPERATOR, "ResourceSet")
-                        && let Some(inner) = made_by(objects, &id, object.node.get_ref())
-                    {
-                        let of_set = Maker::ResourceSet(out.sets.len() as u32);
-                        out.sets.push(ResourceSet { id: id.clone(), node: object.node.clone(), maker });
-                        made.extend(inner.into_iter().rev().map(|object| (object, of_set, depth + 1)));
-                    }
-                    if follows
-                        && local
-                        && kinds::is_kustomization(&id)
-                        && seen.insert(identity_of(&id, object.node.get_ref()))
-                    {
-                        if queue.len() < LIMIT {
-                            let node = object.node.clone();
-                            queue.push(Due { id: id.clone(), node, parent: Some(index), maker });
-                        } else if let Outcome::Built { partial, .. } =
-                            &mut out.applied[index as usize].outcome
-                        {
-                            let location = object.node.get_ref().location();
-                            partial.push((Unchecked::TooManyKustomizations, id.to_string(), location));
+    let mut rendering = Rendering::default();
+    loop {
+        while at < queue.len() {
+            let due = queue[at..queue.len().min(at + batch)].to_vec();
+            at += due.len();
+            // One by one: the last of a batch is waited for.
+            let steps = due.par_iter().with_max_len(1);
+            let steps: Vec<Step> = steps.map(|due| start.step(due, known, &out.applied, &paths)).collect();
+            for (Due { id, node, parent, maker }, step) in due.into_iter().zip(steps) {
+                let view = node.get_ref();
+                let Step { identity, path, tree, state, built } = step;
+                if let Some(mut built) = built {
+                    changed = true;
+                    match &built.result {
+                        Ok(_) if size > SIZE_LIMIT => {
+                            let why = "this cluster has too many objects before it".to_owned();
+                            built.result = Err(Outcome::Unknown(why));
                         }
+                        Ok(build) if size + weight(build) > SIZE_LIMIT => {
+                            built.result = Err(Outcome::Failed(too_large(view)));
+                        }
+                        _ => {}
                     }
-                    out.objects.push((id, object, target.clone(), maker));
+                    built.before = known.remove(&identity).map(Box::new);
+                    known.insert(identity.clone(), built);
+                }
+                let Some(built) = known.get(&identity) else { continue };
+                size += match &built.result {
+                    Ok(build) => weight(build),
+                    Err(Outcome::Failed(failure)) if failure.kind == FailureKind::TooLarge => SIZE_LIMIT,
+                    Err(_) => 0,
+                };
+                let target = target_of(&id, view);
+                let index = out.applied.len() as u32;
+                *paths.entry(path.clone()).or_default() += 1;
+                let outcome = match &built.result {
+                    Ok(build) => built_outcome(build),
+                    Err(outcome) => outcome.again(),
+                };
+                let files_read =
+                    built.result.as_ref().map_or_else(|_| Vec::new(), |build| build.files_read.clone());
+                out.applied.push(Applied {
+                    id,
+                    node,
+                    tree: tree.ok(),
+                    path,
+                    target: target.clone(),
+                    outcome,
+                    assumed: state == SourceState::Assumed,
+                    later: state == SourceState::Later,
+                    parent,
+                    maker,
+                    files_read,
+                });
+                let Ok(build) = &built.result else { continue };
+                out.read.extend(build.files_read.iter().cloned());
+                for object in &build.objects {
+                    let local = target == ApplyTarget::Local;
+                    let mut made = vec![(object.clone(), Maker::Kustomization(index), 0)];
+                    while let Some((object, maker, depth)) = made.pop() {
+                        let Some(id) = object.id.clone() else { continue };
+                        if local
+                            && depth < SET_DEPTH
+                            && id.is(kinds::OPERATOR, "ResourceSet")
+                            && let Some(inner) = made_by(objects, &id, object.node.get_ref())
+                        {
+                            let of_set = Maker::ResourceSet(out.sets.len() as u32);
+                            out.sets.push(ResourceSet { id: id.clone(), node: object.node.clone(), maker });
+                            made.extend(inner.into_iter().rev().map(|object| (object, of_set, depth + 1)));
+                        }
+                        if follows
+                            && local
+                            && kinds::is_kustomization(&id)
+                            && seen.insert(identity_of(&id, object.node.get_ref()))
+                        {
+                            if queue.len() < LIMIT {
+                                let node = object.node.clone();
+                                queue.push(Due { id: id.clone(), node, parent: Some(index), maker });
+                            } else if let Outcome::Built { partial, .. } =
+                                &mut out.applied[index as usize].outcome
+                            {
+                                let location = object.node.get_ref().location();
+                                partial.push((Unchecked::TooManyKustomizations, id.to_string(), location));
+                            }
+                        }
+                        out.objects.push((id, object, target.clone(), maker));
+                    }
                 }
             }
+        }
+        if !follows || !start.render_due(&mut out, &mut rendering, &mut seen, &mut queue) {
+            break;
         }
     }
     (out, changed)
 }
 
+/// How far the releases of a round are rendered.
+#[derive(Default)]
+struct Rendering {
+    /// Objects that were looked through.
+    seen: usize,
+    /// Releases that charts make, and their depth.
+    pending: Vec<(Placed, u32)>,
+    /// The releases that there are.
+    known: FxHashSet<Identity>,
+}
+
 impl Start<'_> {
+    /// Renders releases.
+    fn render(&self, due: &[(Placed, u32)]) -> Vec<Release> {
+        let lookup = releases::lookup_in(&self.objects);
+        let trees = releases::trees_in(&self.sources, &self.objects);
+        let renderer = Renderer {
+            charts: &self.repository.charts,
+            stores: &self.repository.config.stores,
+            snapshot: self.repository.snapshot,
+            settings: &self.settings,
+            helm: self.settings.helm(),
+            lookup: &lookup,
+            trees: &trees,
+        };
+        due.par_iter().with_max_len(1).map(|(placed, _)| renderer.release(placed)).collect()
+    }
+
+    /// Renders the releases that are due, and notes what their charts make that makes
+    /// more; whether there was any.
+    fn render_due(
+        &self,
+        out: &mut Round,
+        rendering: &mut Rendering,
+        seen: &mut FxHashSet<Identity>,
+        queue: &mut Vec<Due>,
+    ) -> bool {
+        let found = out.objects[rendering.seen..].iter().filter(|(id, ..)| kinds::is_helm_release(id));
+        let mut due: Vec<(Placed, u32)> = found.map(|placed| (placed.clone(), 0)).collect();
+        rendering.seen = out.objects.len();
+        due.append(&mut rendering.pending);
+        for ((id, built, ..), _) in &due {
+            rendering.known.insert(identity_of(id, built.node.get_ref()));
+        }
+        let made = self.render(&due);
+        for (mut release, (_, depth)) in made.into_iter().zip(&due) {
+            let maker = Maker::HelmRelease(out.releases.len() as u32);
+            let local = release.target == ApplyTarget::Local;
+            let objects = release.objects.iter().filter(|_| local).cloned();
+            let mut inner: Vec<(Arc<BuiltObject>, Maker, u32)> =
+                objects.map(|object| (object, maker, *depth)).collect();
+            while let Some((object, maker, depth)) = inner.pop() {
+                let Some(id) = object.id.clone() else { continue };
+                let node = object.node.get_ref();
+                if id.is(kinds::OPERATOR, "ResourceSet") && depth < SET_DEPTH {
+                    if let Some(made) = made_by(&self.objects, &id, node) {
+                        let of_set = Maker::ResourceSet(out.sets.len() as u32);
+                        out.sets.push(ResourceSet { id, node: object.node.clone(), maker });
+                        inner.extend(made.into_iter().map(|object| (object, of_set, depth + 1)));
+                    }
+                } else if kinds::is_kustomization(&id) {
+                    if seen.insert(identity_of(&id, node)) && queue.len() < LIMIT {
+                        let parent = release.maker.kustomization();
+                        queue.push(Due { id, node: object.node.clone(), parent, maker });
+                    }
+                } else if kinds::is_helm_release(&id) {
+                    if depth >= SET_DEPTH || rendering.known.contains(&identity_of(&id, node)) {
+                        release.unfollowed.push(id);
+                    } else {
+                        rendering.pending.push(((id, object, ApplyTarget::Local, maker), depth + 1));
+                    }
+                }
+            }
+            out.releases.push(release);
+        }
+        !due.is_empty()
+    }
+
     /// Adds what something in the cluster may add to the variables.
     fn inject(&self, variables: &mut Variables) {
         if !self.injects {

@@ -42,6 +42,7 @@ use crate::config::Config;
 use crate::files::{File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
 use crate::model::{Certainty, Maker, Object, ObjectId, Unchecked};
+use crate::sources::render::Charts;
 use crate::world::build::BuildFailure;
 use crate::world::versions::Settings;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -55,6 +56,8 @@ pub struct World {
     pub snapshot: Arc<Snapshot>,
     /// Distinct effective objects.
     pub objects: Vec<Effective>,
+    /// Distinct objects that charts make; no rule looks at them yet.
+    pub rendered: Vec<Effective>,
     /// Clusters in order of their root paths, then what none of them reaches: one
     /// nameless cluster per leaf overlay and one for the loose objects.
     pub clusters: Vec<Cluster>,
@@ -71,6 +74,8 @@ pub struct World {
     read: FxHashSet<FilePath>,
     /// Paths of the files that the configuration excludes.
     excluded: FxHashSet<Arc<str>>,
+    /// Charts that were loaded and rendered, for a world like this one.
+    charts: Arc<Charts>,
     /// What was built, for a world like this one.
     builds: earlier::Builds,
     /// What the API servers of its clusters take.
@@ -121,6 +126,8 @@ pub struct Cluster {
     pub sets: Vec<ResourceSet>,
     /// Its HelmReleases.
     pub releases: Vec<releases::Release>,
+    /// What their charts make: members by [`World::rendered`].
+    pub rendered: Vec<Member>,
     /// Objects that controllers make of others (ExternalArtifacts, HelmCharts,
     /// the pair of a FluxInstance), and of what.
     pub generated: Vec<(ObjectId, String)>,
@@ -339,6 +346,11 @@ impl World {
         cluster.members.iter().map(|member| (member, self.object(member.object)))
     }
 
+    /// What charts make in a cluster, with its membership.
+    pub fn rendered<'w>(&'w self, cluster: &'w Cluster) -> impl Iterator<Item = (&'w Member, &'w Effective)> {
+        cluster.rendered.iter().map(|member| (member, &self.rendered[member.object as usize]))
+    }
+
     /// The orphans of the source view.
     pub fn orphans(&self) -> impl Iterator<Item = &Object> {
         self.orphans.iter().map(|index| &self.snapshot.objects()[*index as usize])
@@ -390,6 +402,7 @@ impl Cluster {
                 })
             }
             Maker::ResourceSet(index) => Some(self.sets[index as usize].maker),
+            Maker::HelmRelease(index) => Some(self.releases[index as usize].maker),
         };
         std::iter::successors(Some(member.maker), above).take(MAKERS).collect()
     }
@@ -405,6 +418,10 @@ impl Cluster {
             Maker::ResourceSet(index) => {
                 let set = &self.sets[index as usize];
                 Some((&set.id, &set.node))
+            }
+            Maker::HelmRelease(index) => {
+                let release = &self.releases[index as usize];
+                Some((&release.id, &release.node))
             }
         }
     }

@@ -1,17 +1,25 @@
-//! The HelmReleases of a cluster, and the charts that they mean.
+//! The HelmReleases of a cluster, the charts that they mean, and what these make.
 
 use super::source::{Objects, Sources};
+use super::versions::Settings;
 use super::{ApplyTarget, Placed, target_of};
+use crate::build::helm::{self, Capabilities, Helm};
+use crate::build::kustomize::{self, FileRole};
 use crate::files::{ChartStores, FileTree, Snapshot};
-use crate::lang::yaml::Node;
+use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::model::{Maker, ObjectId, kinds};
-use crate::sources::request::{self, Request, Unclear};
-use crate::sources::resolve::{ChartPlace, Found, Missing, Trees, resolve};
+use crate::sources::release::{name, namespace};
+use crate::sources::render::{Charts, Made, Outcome, Refusal, Wish};
+use crate::sources::request::{self, Lookup, Request, Unclear};
+use crate::sources::resolve::{Found, Missing, Trees, resolve};
+use crate::sources::values::{self, Values};
+use crate::world::build::{BuiltObject, set_common_metadata};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A HelmRelease of a cluster.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Release {
     /// Its identity.
     pub id: ObjectId,
@@ -25,57 +33,315 @@ pub struct Release {
     pub(crate) request: Result<Request, Unclear>,
     /// The chart that it means.
     pub(crate) chart: Result<Found, Missing>,
+    /// Its values; what helm-controller says where it fails on them.
+    pub(crate) values: Result<Arc<Values>, values::Refused>,
+    /// What its chart makes of them; `None` where the chart is not here.
+    pub(crate) outcome: Option<Arc<Outcome>>,
+    /// What is applied, as helm-controller applies it.
+    pub(crate) objects: Vec<Arc<BuiltObject>>,
+    /// What decides on all of it that is not known, in words.
+    pub(crate) assumed: Vec<String>,
+    /// Releases that its chart makes and that are not followed: they are there already, or
+    /// too many in each other.
+    pub(crate) unfollowed: Vec<ObjectId>,
 }
 
 impl Release {
     /// Whether it is the same object, of the same chart, as in another world.
     pub(super) fn is_same(&self, other: &Release) -> bool {
-        let same_place = |one: &Found, two: &Found| match (&one.place, &two.place) {
-            (ChartPlace::Tree(tree, path), ChartPlace::Tree(other, at)) => {
-                path == at && tree.is_laid_out_as(other) && same_files(tree, other, path)
-            }
-            (ChartPlace::Store(one), ChartPlace::Store(two)) => Arc::ptr_eq(one, two),
-            _ => false,
-        };
-        let same_chart = match (&self.chart, &other.chart) {
-            (Ok(one), Ok(two)) => one.assumed == two.assumed && same_place(one, two),
-            (Err(one), Err(two)) => one == two,
+        let same_outcome = match (&self.outcome, &other.outcome) {
+            (Some(one), Some(two)) => Arc::ptr_eq(one, two),
+            (None, None) => self.chart.as_ref().err() == other.chart.as_ref().err(),
             _ => false,
         };
         self.id == other.id
             && self.maker == other.maker
             && self.target == other.target
             && self.node.get_ref().is_same_text(other.node.get_ref())
-            && same_chart
+            && self.assumed == other.assumed
+            && same_outcome
+    }
+
+    /// The name and version of its chart, where that is rendered.
+    pub(crate) fn label(&self) -> Option<(&str, &str)> {
+        match self.outcome.as_deref()? {
+            Outcome::Rendered(Made { label: (name, version), .. }) => Some((name, version)),
+            Outcome::Refused(_) | Outcome::Unable(_) => None,
+        }
+    }
+
+    /// Why nobody can say here what it makes.
+    pub(crate) fn unable(&self) -> Option<&str> {
+        match self.outcome.as_deref()? {
+            Outcome::Unable(why) => Some(why),
+            Outcome::Rendered(_) | Outcome::Refused(_) => None,
+        }
+    }
+
+    /// Why helm-controller refuses it.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        match self.outcome.as_deref()? {
+            Outcome::Refused(refusal) => Some(refusal),
+            Outcome::Rendered(_) | Outcome::Unable(_) => None,
+        }
     }
 }
 
-/// Whether two trees hold the same files below a path, and at it.
-fn same_files(one: &FileTree, other: &FileTree, path: &str) -> bool {
-    if Arc::ptr_eq(one.snapshot(), other.snapshot()) {
-        return true;
-    }
-    let files = |tree: &FileTree| tree.walk(path).map(|(_, file)| file.name()).collect::<Vec<_>>();
-    let (before, after) = (files(one), files(other));
-    before == after && before.iter().all(|file| one.snapshot().holds_same(other.snapshot(), file))
+/// [`Lookup`], for several threads.
+type SharedLookup<'l> = dyn Fn(&str, Option<&str>, &str) -> Option<Node> + Sync + 'l;
+
+/// [`Trees`], for several threads.
+type SharedTrees<'t> = dyn Fn(&str, Option<&str>, &str, &str) -> Result<FileTree, String> + Sync + 't;
+
+/// What releases are rendered with.
+pub(super) struct Renderer<'r> {
+    pub(super) charts: &'r Charts,
+    pub(super) stores: &'r ChartStores,
+    pub(super) snapshot: &'r Arc<Snapshot>,
+    pub(super) settings: &'r Settings,
+    /// The Helm of the cluster's helm-controller, and what its clusters can do.
+    pub(super) helm: Helm,
+    pub(super) lookup: &'r SharedLookup<'r>,
+    pub(super) trees: &'r SharedTrees<'r>,
 }
 
-/// The releases of a cluster that is grown on these sources.
-pub(super) fn of_cluster(sources: &Sources<'_>, objects: &Objects, placed: &[Placed]) -> Vec<Release> {
-    let lookup = |kind: &str, namespace: Option<&str>, name: &str| {
+impl Renderer<'_> {
+    /// A release, with what its chart makes of it.
+    pub(super) fn release(&self, (id, built, sent, maker): &Placed) -> Release {
+        let node = built.node.get_ref();
+        let lookup: &Lookup<'_> = &|kind, namespace, name| (self.lookup)(kind, namespace, name);
+        let trees: &Trees<'_> = &|kind, namespace, name, path| (self.trees)(kind, namespace, name, path);
+        let request = request::of_release(id, node, lookup);
+        let chart = match &request {
+            Ok(request) => resolve(request, trees, self.stores).map_err(|missing| *missing),
+            Err(unclear) => Err(Missing::unclear(unclear)),
+        };
+        let target = match sent {
+            ApplyTarget::Local => target_of(id, node),
+            remote => remote.clone(),
+        };
+        let mut release = Release {
+            id: id.clone(),
+            node: built.node.clone(),
+            maker: *maker,
+            target,
+            request,
+            chart,
+            values: Err(values::Refused::Unknown("spec.values")),
+            outcome: None,
+            objects: Vec::new(),
+            assumed: Vec::new(),
+            unfollowed: Vec::new(),
+        };
+        if release.chart.is_ok() {
+            self.render(&mut release, lookup, trees);
+        }
+        release
+    }
+
+    fn render(&self, release: &mut Release, lookup: &Lookup<'_>, trees: &Trees<'_>) {
+        let (Ok(request), Ok(found)) = (&release.request, &release.chart) else { return };
+        let node = release.node.get_ref();
+        let values = match values::of_release(&release.id, node, lookup) {
+            Ok(values) => Arc::new(values),
+            Err(refused) => {
+                release.outcome = Some(Arc::new(match &refused {
+                    values::Refused::Unknown(what) => {
+                        Outcome::Unable(format!("{what}: known in the cluster only"))
+                    }
+                    values::Refused::Fails(message, location) => Outcome::Refused(Refusal {
+                        message: message.clone(),
+                        location: location.clone(),
+                        assumed: Vec::new(),
+                    }),
+                }));
+                release.values = Err(refused);
+                return;
+            }
+        };
+        let (Some(name), Some(namespace)) = (name(&release.id, node), namespace(&release.id, node)) else {
+            let why = "its name or namespace is known in the cluster only".to_owned();
+            release.outcome = Some(Arc::new(Outcome::Unable(why)));
+            return;
+        };
+        let skips_schema = ["install", "upgrade"].iter().any(|action| {
+            let pointer = format!("/spec/{action}/disableSchemaValidation");
+            node.at(&pointer).is_some_and(|skips| skips.as_bool() != Some(false))
+        });
+        let wish = Wish {
+            asked: request,
+            values: &values,
+            release: helm::Release { name, namespace: namespace.clone(), revision: 1, is_upgrade: false },
+            capabilities: self.capabilities(),
+            helm: self.helm,
+            skips_schema,
+        };
+        let outcome = self.charts.render(found, &wish, self.stores, self.snapshot, trees);
+        release.assumed.extend(found.assumed.clone());
+        release.assumed.extend(values.unknown.iter().map(|unknown| format!("{unknown}, is not known here")));
+        match &*outcome {
+            Outcome::Rendered(made) => {
+                release.assumed.extend(made.assumed.iter().cloned());
+                match applied(&release.id, node, made, &namespace) {
+                    Ok(objects) => release.objects = objects,
+                    Err(refusal) => {
+                        release.values = Ok(values);
+                        release.outcome = Some(Arc::new(Outcome::Refused(refusal)));
+                        return;
+                    }
+                }
+            }
+            Outcome::Refused(refusal) => release.assumed.extend(refusal.assumed.iter().cloned()),
+            Outcome::Unable(_) => {}
+        }
+        release.values = Ok(values);
+        release.outcome = Some(outcome);
+    }
+
+    /// What templates are told of the cluster.
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::of(self.helm.line);
+        let stated = self.settings.kubernetes.value.map(|version| {
+            let patch = version.patch.unwrap_or_default();
+            format!("v{}.{}.{patch}", version.major, version.minor)
+        });
+        if let Some(version) =
+            stated.as_deref().and_then(|text| helm::KubeVersion::parse(text, self.helm.line).ok())
+        {
+            capabilities.kube_version = version;
+        }
+        capabilities.assumed = Some("what the cluster can do".to_owned());
+        capabilities
+    }
+}
+
+/// The objects of a chart as helm-controller applies them: post-rendered, with common
+/// metadata and the labels of their origin, in the release's namespace.
+fn applied(
+    id: &ObjectId,
+    release: NodeRef<'_>,
+    made: &Made,
+    namespace: &str,
+) -> Result<Vec<Arc<BuiltObject>>, Refusal> {
+    let mut nodes = made.objects.clone();
+    for renderer in release.items_at("/spec/postRenderers") {
+        let Some(renderer) = renderer.get("kustomize") else { continue };
+        let field = |name: &str| renderer.get(name).filter(|node| !node.is_null()).map(NodeRef::to_node);
+        nodes =
+            kustomize::post_render(nodes, field("patches"), field("images")).map_err(|error| Refusal {
+                message: format!("error while running post render on files: {}", error.message),
+                location: error.location,
+                assumed: Vec::new(),
+            })?;
+    }
+    let common = release.at("/spec/commonMetadata").filter(|node| !node.is_null());
+    let place = release.location_at("/spec/commonMetadata");
+    let own = release.location_at("/metadata/name");
+    let cluster_wide = scopes(&made.definitions);
+    let policy =
+        |action: &str| release.str_at(&format!("/spec/{action}/crds")).is_some_and(|policy| policy == "Skip");
+    // Skipped at the install, they come with no upgrade.
+    let definitions = if policy("install") { &[][..] } else { &made.definitions[..] };
+    let mut out = Vec::new();
+    for mut node in definitions.iter().cloned() {
+        originate(&mut node, id, own.as_ref());
+        out.push(built(node));
+    }
+    for mut node in nodes {
+        if let Some(common) = common {
+            for field in ["labels", "annotations"] {
+                set_common_metadata(&mut node, field, common, place.as_ref());
+            }
+        }
+        originate(&mut node, id, own.as_ref());
+        settle(&mut node, namespace, &cluster_wide, release.location_at("/metadata/namespace"));
+        out.push(built(node));
+    }
+    Ok(out)
+}
+
+fn built(node: Node) -> Arc<BuiltObject> {
+    let files = node.get_ref().location().map(|location| (FileRole::Resource, location));
+    Arc::new(BuiltObject::new(node, files.into_iter().collect()))
+}
+
+/// The labels that tell which release an object is of.
+fn originate(node: &mut Node, id: &ObjectId, place: Option<&Location>) {
+    let label = |key: &str, value: &str| {
+        (format!("helm.toolkit.fluxcd.io/{key}"), Node::string(value, place.cloned()))
+    };
+    let labels = [label("name", &id.name), label("namespace", id.namespace.as_deref().unwrap_or_default())];
+    if !node.get_ref().get("metadata").is_some_and(NodeRef::is_map) {
+        return;
+    }
+    let Some(metadata) = node.get_mut("metadata") else { return };
+    if !metadata.get_ref().get("labels").is_some_and(NodeRef::is_map) {
+        metadata.set("labels", Node::empty_map(None), None);
+    }
+    let Some(own) = metadata.get_mut("labels") else { return };
+    for (key, value) in labels {
+        own.set(&key, value, place.cloned());
+    }
+}
+
+/// Puts an object that says no namespace into the release's, where its kind has one.
+fn settle(node: &mut Node, namespace: &str, cluster_wide: &[(String, String)], place: Option<Location>) {
+    let view = node.get_ref();
+    let (Some(version), Some(kind)) = (view.str_at("/apiVersion"), view.str_at("/kind")) else { return };
+    let group = version.rsplit_once('/').map_or("", |(group, _)| group);
+    let is_wide = kustomize::is_cluster_scoped(&version, &kind)
+        || cluster_wide.iter().any(|(of, name)| of == group && *name == *kind);
+    let has_own = view.str_at("/metadata/namespace").is_some_and(|own| !own.is_empty())
+        || view.at("/metadata/namespace").is_some_and(NodeRef::is_unknown);
+    if is_wide || has_own {
+        return;
+    }
+    if let Some(metadata) = node.get_mut("metadata") {
+        metadata.set("namespace", Node::string(namespace, place.clone()), place);
+    }
+}
+
+/// Group and kind of the definitions of cluster-wide kinds.
+fn scopes(definitions: &[Node]) -> Vec<(String, String)> {
+    let wide = definitions
+        .iter()
+        .map(Node::get_ref)
+        .filter(|definition| definition.str_at("/spec/scope").is_some_and(|scope| scope == "Cluster"));
+    let named = wide.filter_map(|definition| {
+        let text = |pointer: &str| definition.str_at(pointer).map(|text| text.into_owned());
+        Some((text("/spec/group")?, text("/spec/names/kind")?))
+    });
+    named.collect()
+}
+
+/// What finds the sources of a cluster that is grown on these.
+pub(super) fn lookup_in(objects: &Objects) -> impl Fn(&str, Option<&str>, &str) -> Option<Node> + Sync {
+    |kind, namespace, name| {
         let key = (Arc::from(kind), namespace.map(Arc::from), Arc::from(name));
         objects.get(&key).map(|(_, node)| node.clone())
-    };
-    let trees = |kind: &str, namespace: Option<&str>, name: &str, path: &str| {
+    }
+}
+
+/// What finds the trees of the sources of a cluster.
+pub(super) fn trees_in<'s>(
+    sources: &'s Sources<'s>,
+    objects: &'s Objects,
+) -> impl Fn(&str, Option<&str>, &str, &str) -> Result<FileTree, String> + Sync + 's {
+    move |kind, namespace, name, path| {
         sources.resolve(objects, kind, namespace, name, path).map(|found| found.tree)
-    };
-    releases(placed, &lookup, &trees, &sources.config.stores)
+    }
 }
 
 /// The releases of what no entry point names: their sources are looked for beside them,
 /// then in all files.
-pub(super) fn of_files(snapshot: &Arc<Snapshot>, placed: &[Placed], stores: &ChartStores) -> Vec<Release> {
-    if !placed.iter().any(|(id, ..)| kinds::is_helm_release(id)) {
+pub(super) fn of_files(
+    snapshot: &Arc<Snapshot>,
+    placed: &[Placed],
+    stores: &ChartStores,
+    charts: &Charts,
+) -> Vec<Release> {
+    let releases: Vec<&Placed> = placed.iter().filter(|(id, ..)| kinds::is_helm_release(id)).collect();
+    if releases.is_empty() {
         return Vec::new();
     }
     let mut beside: FxHashMap<(&str, Option<&str>, &str), &Node> = FxHashMap::default();
@@ -98,28 +364,15 @@ pub(super) fn of_files(snapshot: &Arc<Snapshot>, placed: &[Placed], stores: &Cha
         true if matches!(kind, "GitRepository" | "Bucket") => Ok(FileTree::root(snapshot.clone())),
         _ => Err(format!("nothing here says where the files of {kind} {name} are")),
     };
-    releases(placed, &lookup, &trees, stores)
-}
-
-fn releases(
-    placed: &[Placed],
-    lookup: &request::Lookup<'_>,
-    trees: &Trees<'_>,
-    stores: &ChartStores,
-) -> Vec<Release> {
-    let found = placed.iter().filter(|(id, ..)| kinds::is_helm_release(id));
-    let release = |(id, built, sent, maker): &Placed| {
-        let node = built.node.get_ref();
-        let request = request::of_release(id, node, lookup);
-        let chart = match &request {
-            Ok(request) => resolve(request, trees, stores).map_err(|missing| *missing),
-            Err(unclear) => Err(Missing::unclear(unclear)),
-        };
-        let target = match sent {
-            ApplyTarget::Local => target_of(id, node),
-            remote => remote.clone(),
-        };
-        Release { id: id.clone(), node: built.node.clone(), maker: *maker, target, request, chart }
+    let settings = Settings::default();
+    let renderer = Renderer {
+        charts,
+        stores,
+        snapshot,
+        settings: &settings,
+        helm: settings.helm(),
+        lookup: &lookup,
+        trees: &trees,
     };
-    found.map(release).collect()
+    releases.par_iter().map(|placed| renderer.release(placed)).collect()
 }

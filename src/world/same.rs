@@ -25,6 +25,7 @@ impl World {
             openers,
             sets,
             releases,
+            rendered: _,
             generated,
             index: _,
             applied_index: _,

@@ -53,7 +53,8 @@ pub(super) fn clusters(
         all.push(nameless(String::new(), loose, Vec::new(), FxHashMap::default()));
     }
     for grown in &mut all {
-        grown.releases = releases::of_files(snapshot, &grown.objects, &repository.config.stores);
+        grown.releases =
+            releases::of_files(snapshot, &grown.objects, &repository.config.stores, &repository.charts);
     }
     all
 }

@@ -17,6 +17,7 @@ mod advice;
 mod architecture;
 mod baseline;
 mod chart_cases;
+mod chart_releases;
 mod chart_stores;
 mod cli;
 mod cluster_api;

@@ -48,6 +48,8 @@ pub struct Chart {
     pub files: Arc<[ChartFile]>,
     /// The charts in `charts/`.
     pub dependencies: Vec<Chart>,
+    /// All files as they were loaded, those of charts in folders in it too.
+    pub(crate) all: Arc<[ChartFile]>,
     /// What loading it made Helm say.
     pub warnings: Vec<String>,
 }
@@ -96,11 +98,9 @@ impl Chart {
 
     /// Files of the chart and of the charts in it.
     pub fn all_files(&self) -> Vec<&ChartFile> {
-        let mut found: Vec<&ChartFile> = Vec::new();
-        let mut todo = vec![self];
-        while let Some(chart) = todo.pop() {
-            found.extend(chart.templates.iter().chain(chart.files.iter()).chain(&chart.schema));
-            todo.extend(&chart.dependencies);
+        let mut found: Vec<&ChartFile> = self.all.iter().collect();
+        for inner in &self.dependencies {
+            found.extend(inner.all_files());
         }
         found
     }

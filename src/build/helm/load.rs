@@ -72,6 +72,22 @@ impl Chart {
         }
         loading.files(files, 0)
     }
+
+    /// The chart in a folder that no file tree holds, by the paths in it and their bytes:
+    /// as [`Chart::of_tree`], with the places of an archive.
+    pub fn of_folder(
+        files: &[(String, Vec<u8>)],
+        store: &Store,
+        line: HelmLine,
+    ) -> Result<Chart, RenderError> {
+        let loading = Loading { store, line };
+        let mut files = loading.placed(files.to_vec());
+        let rules = files.iter().find(|file| &*file.name == ".helmignore");
+        let rules = Ignore::parse(rules.and_then(ChartFile::text).unwrap_or_default())?;
+        files.retain(|file| !rules.excludes(&file.name));
+        files.sort_by(|a, b| a.name.split('/').cmp(b.name.split('/')));
+        loading.files(files, 0)
+    }
 }
 
 /// The files of a directory, in the order of Go's walk.
@@ -137,7 +153,11 @@ fn linked(tree: &FileTree, path: &str, name: &str, found: &mut Vec<ChartFile>) -
 impl Loading<'_> {
     /// The files of an archive, each at its place in the tree that the chart is.
     fn unpacked(&self, packed: &[u8]) -> Result<Vec<ChartFile>, RenderError> {
-        let members = archive::members(packed)?;
+        Ok(self.placed(archive::members(packed)?))
+    }
+
+    /// Files that no file tree holds, each at its place in the tree that the chart is.
+    fn placed(&self, members: Vec<(String, Vec<u8>)>) -> Vec<ChartFile> {
         let own = members.iter().find(|(name, _)| name == "Chart.yaml");
         let own = own.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
         let label = label(own.as_deref().unwrap_or_default());
@@ -145,7 +165,7 @@ impl Loading<'_> {
             let place = FilePath::new(Tree::Chart, format!("{label}/{name}"));
             ChartFile { name: name.into(), blob: self.store.intern(bytes), place }
         };
-        Ok(members.into_iter().map(file).collect())
+        members.into_iter().map(file).collect()
     }
 
     /// Helm 4 looks at `apiVersion` before it loads.
@@ -189,6 +209,7 @@ impl Loading<'_> {
             }
         }
         let mut parts = Parts::default();
+        let all: Arc<[ChartFile]> = files.as_slice().into();
         for file in files {
             self.sort(file, &mut metadata, &mut parts)?;
         }
@@ -207,6 +228,7 @@ impl Loading<'_> {
             templates: parts.templates.into(),
             files: parts.files.into(),
             dependencies,
+            all,
             warnings: parts.warnings,
         })
     }

@@ -160,6 +160,25 @@ pub(crate) fn name_fields(group: &str, kind: &str, of: (&str, &str)) -> Vec<Vec<
     fields.map(|spec| spec.steps().into_iter().map(|step| step.into_owned()).collect()).collect()
 }
 
+/// Runs patches and images over objects that stand in no file of their own, as the
+/// post-renderer of helm-controller does (`internal/postrender/kustomize.go`).
+///
+/// # Errors
+/// What kustomize refuses.
+pub(crate) fn post_render(
+    nodes: Vec<Node>,
+    patches: Option<Node>,
+    images: Option<Node>,
+) -> Result<Vec<Node>, BuildError> {
+    target::post_render(nodes, patches, images).map_err(|error| *error)
+}
+
+/// Whether a built-in kind has no namespaces.
+pub(crate) fn is_cluster_scoped(api_version: &str, kind: &str) -> bool {
+    matches!((api_version, kind), ("v1", "Namespace" | "Node" | "PersistentVolume" | "ComponentStatus"))
+        || scopes::CLUSTER_SCOPED.contains(&(api_version, kind))
+}
+
 /// Whether a build of `dir` could take a path in it as a resource: a file of
 /// objects, or a directory that builds. Bases that this builds are kept for the
 /// build itself. The files that it reads are added to `read`, see [`build_noting`].

@@ -137,13 +137,52 @@ pub(super) fn build(
         },
         tracing: false,
     };
-    let built = whole(&mut builder, dir, options);
+    let built = whole(&mut builder, dir, options, Vec::new());
     read.extend(builder.record.all_files().cloned());
     built
 }
 
-/// Build all of it.
-fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options) -> Result<Build> {
+/// See [`super::post_render`].
+pub(super) fn post_render(
+    nodes: Vec<Node>,
+    patches: Option<Node>,
+    images: Option<Node>,
+) -> Result<Vec<Node>> {
+    let nothing: [(&str, Vec<u8>); 0] = [];
+    let snapshot = files::Snapshot::memory(nothing, Arc::new(files::Store::default()));
+    let (tree, memo) = (FileTree::root(Arc::new(snapshot)), Memo::default());
+    let rewrite = Rewrite { generated: Some(Vec::new()), patches, images, ..Rewrite::default() };
+    let options = Options {
+        load_restriction: LoadRestriction::None,
+        links: Links::Absent,
+        order: Order::Fifo,
+        root: RootFile::Rewritten(Box::new(rewrite)),
+        best_effort: false,
+    };
+    let mut builder = Builder {
+        tree: &tree,
+        tree_key: tree.key().into(),
+        memo: &memo,
+        restriction: options.load_restriction,
+        links: options.links,
+        best_effort: false,
+        record: Record::default(),
+        visits: 0,
+        copied: 0,
+        schemas: Schemas::preloaded(),
+        tracing: false,
+    };
+    let resource = |loaded: load::Loaded| {
+        let location = loaded.node.get_ref().location();
+        Resource::new(loaded.node, FileRole::Resource, location)
+    };
+    let resources = load::objects(nodes)?.into_iter().map(resource).collect();
+    let built = whole(&mut builder, "", &options, resources)?;
+    Ok(built.resources.into_iter().map(|resource| resource.node).collect())
+}
+
+/// Build all of it, beside objects that are there already.
+fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options, resources: Vec<Resource>) -> Result<Build> {
     let tree = builder.tree;
     let directory: Arc<str> = match files::join("", dir).map(|path| find(tree, options.links, &path)) {
         Some(Found::Directory(directory)) => directory,
@@ -166,7 +205,9 @@ fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options) -> Result<Buil
         Level { directory: directory.clone(), file, via: Vec::new(), role: FileRole::Resource, origin };
     builder.open_api(&level)?;
     let chain = Chain { directory: &directory, up: None, depth: 0 };
-    let mut accumulator = builder.accumulate(&level, chain, Accumulator::default())?;
+    let mut start = Accumulator::default();
+    *start.resources_mut() = resources;
+    let mut accumulator = builder.accumulate(&level, chain, start)?;
 
     let config = accumulator.config.clone().unwrap_or_else(|| Config::builtin().clone());
     let mut resources = std::mem::take(accumulator.resources_mut());

@@ -88,6 +88,11 @@ impl Version {
             .then_with(|| compare_pre(&self.pre, &other.pre))
     }
 
+    /// Major, minor and patch, where they are numbers of a size that people write.
+    pub(crate) fn numbers(&self) -> Option<(u32, u32, u32)> {
+        Some((self.major.try_into().ok()?, self.minor.try_into().ok()?, self.patch.try_into().ok()?))
+    }
+
     /// Whether it is no prerelease.
     pub(crate) fn is_release(&self) -> bool {
         self.pre.is_empty()

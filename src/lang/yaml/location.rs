@@ -45,6 +45,12 @@ impl FilePath {
         &self.path
     }
 
+    /// The chart that holds it, as `NAME@VERSION`, and its path in that; `None` for a file
+    /// of another tree.
+    pub fn in_chart(&self) -> Option<(&str, &str)> {
+        if self.tree == Tree::Chart { self.path.split_once('/') } else { None }
+    }
+
     /// The path relative to the root; `None` where another tree holds the file.
     pub fn of_root(&self) -> Option<&Arc<str>> {
         (self.tree == Tree::Root).then_some(&self.path)

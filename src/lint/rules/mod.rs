@@ -2,6 +2,7 @@
 
 pub(crate) mod annotation;
 pub(crate) mod build;
+pub(crate) mod chart;
 pub(crate) mod cluster_api;
 pub(crate) mod event;
 pub(crate) mod forebay;
@@ -28,6 +29,7 @@ pub static RULES: &[&Rule] = &[
     &annotation::annotation_value_without_effect::RULE,
     &cluster_api::autoscaler_with_replicas::RULE,
     &event::change_request_not_a_number::RULE,
+    &chart::chart_fails::RULE,
     &event::commit_status_provider_drops_events::RULE,
     &cluster_api::committed_hook_bypass::RULE,
     &annotation::committed_request_annotation::RULE,

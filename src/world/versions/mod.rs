@@ -6,9 +6,11 @@
 
 mod distribution;
 
+use crate::build::helm::{Helm, HelmLine, Nulls};
 use crate::build::kustomize::FILE_NAMES;
 use crate::config::{Extension, Feature, Target, Written};
 use crate::files::Snapshot;
+use crate::lang::template;
 use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::model::ObjectId;
 use crate::model::Version;
@@ -45,6 +47,8 @@ pub struct Settings {
     /// Where the version of Flux isn't known, the minors of Flux 2 that it lies
     /// between, as far as they are.
     pub flux_between: (Option<u32>, Option<u32>),
+    /// The version of helm-controller, where an image says it: major, minor, patch.
+    helm_controller: Option<(u32, u32, u32)>,
     /// The version of Cluster API.
     pub cluster_api: Setting<Version>,
     /// The version of Kubernetes.
@@ -63,6 +67,7 @@ impl Default for Settings {
         Settings {
             flux: Setting::unknown(),
             flux_between: (None, None),
+            helm_controller: None,
             cluster_api: Setting::unknown(),
             kubernetes: Setting::unknown(),
             features: Feature::ALL.into_iter().map(|feature| (feature, Setting::unknown())).collect(),
@@ -115,12 +120,31 @@ impl Settings {
                 true => first.flux_between,
                 false => (None, None),
             },
+            helm_controller: first
+                .helm_controller
+                .filter(|version| all.iter().all(|one| one.helm_controller == Some(*version))),
             cluster_api: same(all.iter().map(|one| one.cluster_api.clone())),
             kubernetes: same(all.iter().map(|one| one.kubernetes.clone())),
             features: Feature::ALL.into_iter().map(|feature| (feature, of(feature))).collect(),
             unsupported: Vec::new(),
             operator: all.iter().any(|one| one.operator),
             extensions: first.extensions.clone(),
+        }
+    }
+
+    /// The Helm of the helm-controller: by the version of its image, else of the newest
+    /// patch of the stated Flux; where nothing is stated the newest.
+    /// Source: go.mod of each tag of helm-controller; helm/helm `pkg/chart/common/util`.
+    pub(crate) fn helm(&self) -> Helm {
+        let helm = |line, nulls| Helm { line, nulls };
+        match (self.helm_controller, self.flux.value) {
+            (Some((0, ..) | (1, 0..=4, _)), _) => helm(HelmLine::V3_17, Nulls::Original),
+            (Some((1, 5, 0..=1)), _) => helm(HelmLine::V4_1, Nulls::Deleting),
+            (Some((1, 5, 2..=4)), _) => helm(HelmLine::V4_1, Nulls::Keeping),
+            (None, Some(flux)) if flux.major < 2 || (flux.major == 2 && flux.minor < 8) => {
+                helm(HelmLine::V3_17, Nulls::Original)
+            }
+            _ => helm(HelmLine::V4_2, Nulls::Cleaning),
         }
     }
 
@@ -384,6 +408,13 @@ impl Settings {
             return;
         }
         for container in node.items_at("/spec/template/spec/containers") {
+            if &*id.name == "helm-controller"
+                && let Some(image) = container.str_at("/image")
+                && let Some((_, tag)) = image.split('@').next().unwrap_or_default().rsplit_once(':')
+                && let Ok(version) = template::Version::parse(tag)
+            {
+                self.helm_controller = version.numbers();
+            }
             if capi
                 && let Some(image) = container.get("image")
                 && let Some(text) = image.as_str()

@@ -1,0 +1,385 @@
+//! What a release's chart makes of its values: charts are loaded once, equal requests are
+//! rendered once.
+
+use super::request::Request as Asked;
+use super::resolve::{ChartPlace, Found, Trees, clean};
+use super::values::Values;
+use crate::build::helm::{
+    self, Capabilities, Chart, ChartFile, Helm, Kind, Release, RenderError, Rendered, Value, merge_maps,
+};
+use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
+use crate::lang::template::{Constraints, Version};
+use crate::lang::yaml::{Location, Node, Tree};
+use rustc_hash::FxHashMap;
+use sha2::{Digest, Sha256};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What a chart makes of a release.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Its objects.
+    Rendered(Made),
+    /// Helm, or helm-controller, refuses.
+    Refused(Refusal),
+    /// Nobody can say here, and why.
+    Unable(String),
+}
+
+/// Why there is no release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// Helm's words.
+    pub message: String,
+    /// Where it is written, as far as that is known.
+    pub location: Option<Location>,
+    /// What of it hangs on something unknown.
+    pub assumed: Vec<String>,
+}
+
+/// The objects of a chart.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// The chart: name and version.
+    pub label: (String, String),
+    /// What is applied, in Helm's order.
+    pub objects: Vec<Node>,
+    /// The CustomResourceDefinitions of `crds/`.
+    pub definitions: Vec<Node>,
+    /// What was decided by something unknown.
+    pub assumed: Vec<String>,
+}
+
+/// All that a render hangs on besides the chart.
+pub(crate) struct Wish<'w> {
+    /// What the release asks for.
+    pub asked: &'w Asked,
+    /// Its values.
+    pub values: &'w Values,
+    /// Its name and namespace.
+    pub release: Release,
+    /// What the cluster can do.
+    pub capabilities: Capabilities,
+    /// The Helm of its helm-controller.
+    pub helm: Helm,
+    /// `disableSchemaValidation`
+    pub skips_schema: bool,
+}
+
+/// Charts and renders that are known.
+#[derive(Debug, Default)]
+pub(crate) struct Charts {
+    loaded: Once<String, Result<Arc<Chart>, RenderError>>,
+    rendered: Once<[u8; 32], Arc<Outcome>>,
+}
+
+/// Values that are made once, by key; others wait for who makes one.
+#[derive(Debug)]
+struct Once<K, V> {
+    /// Those of the world before.
+    earlier: FxHashMap<K, V>,
+    own: Mutex<FxHashMap<K, Arc<OnceLock<V>>>>,
+}
+
+impl<K, V> Default for Once<K, V> {
+    fn default() -> Once<K, V> {
+        Once { earlier: FxHashMap::default(), own: Mutex::default() }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
+    fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
+        let cell =
+            self.own.lock().unwrap_or_else(PoisonError::into_inner).entry(key.clone()).or_default().clone();
+        cell.get_or_init(|| self.earlier.get(&key).cloned().unwrap_or_else(make)).clone()
+    }
+
+    fn after(&self) -> Once<K, V> {
+        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = own.iter().filter_map(|(key, cell)| Some((key.clone(), cell.get()?.clone())));
+        Once { earlier: done.collect(), own: Mutex::default() }
+    }
+}
+
+impl Charts {
+    /// For the next world: what this one knew is not made again, and what the next doesn't
+    /// ask for is forgotten.
+    pub(crate) fn after(&self) -> Charts {
+        Charts { loaded: self.loaded.after(), rendered: self.rendered.after() }
+    }
+
+    /// What the chart that was found makes of a release.
+    pub(crate) fn render(
+        &self,
+        found: &Found,
+        wish: &Wish<'_>,
+        stores: &ChartStores,
+        snapshot: &Snapshot,
+        trees: &Trees<'_>,
+    ) -> Arc<Outcome> {
+        let chart = match self.load(found, wish.helm, stores, snapshot.store()) {
+            Ok(chart) => chart,
+            Err(error) => return Arc::new(Outcome::of(error)),
+        };
+        let (kind, namespace, name) = &wish.asked.source;
+        let source = || trees(kind, namespace.as_deref(), name, "");
+        let chart = match with_files(chart, found, wish, &source) {
+            Ok(chart) => chart,
+            Err(outcome) => return Arc::new(outcome),
+        };
+        let files = chart.all_files().into_iter().filter(|file| *file.place.tree() == Tree::Chart);
+        snapshot.add_chart(files.map(|file| (file.place.shown().clone(), file.blob.clone())));
+        self.rendered.get(wish.key(&chart, found), || Arc::new(wish.render(&chart)))
+    }
+
+    fn load(
+        &self,
+        found: &Found,
+        helm: Helm,
+        stores: &ChartStores,
+        blobs: &Store,
+    ) -> Result<Arc<Chart>, RenderError> {
+        let key = format!("{} {:?}", place_key(found), helm.line);
+        self.loaded.get(key, || {
+            let mut chart = match &found.place {
+                ChartPlace::Tree(tree, path) => of_tree(tree, path, helm)?,
+                ChartPlace::Store(stored) => of_store(stored, helm, blobs)?,
+            };
+            complete(&mut chart, found, stores, helm, blobs)?;
+            Ok(Arc::new(chart))
+        })
+    }
+}
+
+/// What tells charts apart, by content.
+fn place_key(found: &Found) -> String {
+    match &found.place {
+        ChartPlace::Tree(tree, path) => {
+            let mut hasher = Sha256::new();
+            for (path, file) in tree.walk(path).chain(tree.file(path).map(|file| (file.path.clone(), file))) {
+                let bytes = tree.snapshot().blob(file).map_or(&[][..], |blob| blob.bytes());
+                hasher.update(format!("{} {} {path} ", path.len(), bytes.len()));
+                hasher.update(bytes);
+            }
+            let real = tree.real(path).map(|real| real.shown().to_string()).unwrap_or_default();
+            format!("tree {real} {:x?}", hasher.finalize())
+        }
+        ChartPlace::Store(chart) => format!("store {} {}", chart.path, chart.digest().unwrap_or_default()),
+    }
+}
+
+fn of_tree(tree: &FileTree, path: &str, helm: Helm) -> Result<Chart, RenderError> {
+    match tree.file(path).filter(|_| tree.kind(path) == Some(PathKind::File)) {
+        Some(file) => {
+            let blob = tree.snapshot().blob(file);
+            let blob = blob.map_err(|why| RenderError::Unable(format!("{path}: {why:?}")))?;
+            Chart::of_archive(blob.bytes(), tree.snapshot().store(), helm.line)
+        }
+        None => Chart::of_tree(tree, path, path, helm.line),
+    }
+}
+
+fn of_store(stored: &StoredChart, helm: Helm, blobs: &Store) -> Result<Chart, RenderError> {
+    let content = stored.content().map_err(|why| RenderError::Unable(format!("{}: {why}", stored.path)))?;
+    match &**content {
+        ChartContent::Archive(bytes) => Chart::of_archive(bytes, blobs, helm.line),
+        ChartContent::Folder(files) => Chart::of_folder(files, blobs, helm.line),
+    }
+}
+
+/// Takes in from stores and from beside the chart what its `charts/` lacks.
+fn complete(
+    chart: &mut Chart,
+    found: &Found,
+    stores: &ChartStores,
+    helm: Helm,
+    blobs: &Store,
+) -> Result<(), RenderError> {
+    let missing: Vec<String> = chart.missing_dependencies().into_iter().map(str::to_owned).collect();
+    for name in missing {
+        let all = chart.metadata.dependencies.iter().flatten();
+        let Some(wanted) = all.clone().find(|dependency| dependency.name == name) else { continue };
+        let beside = match (&found.place, wanted.repository.strip_prefix("file://")) {
+            (ChartPlace::Tree(tree, path), Some(relative)) => {
+                crate::files::join(path, relative).map(|path| of_tree(tree, &path, helm))
+            }
+            _ => None,
+        };
+        let inner = match beside {
+            Some(loaded) => loaded?,
+            None => {
+                let stored = stored(stores, &name, &wanted.version);
+                let stored = stored.ok_or_else(|| {
+                    let (name, version) = (&wanted.name, &wanted.version);
+                    RenderError::Unable(format!(
+                        "its dependency {name} {version} is neither in it nor in a store"
+                    ))
+                })?;
+                of_store(stored, helm, blobs)?
+            }
+        };
+        chart.dependencies.push(inner);
+    }
+    Ok(())
+}
+
+/// The newest chart of the stores that fits a dependency.
+fn stored<'s>(stores: &'s ChartStores, name: &str, range: &str) -> Option<&'s Arc<StoredChart>> {
+    let range = Constraints::parse(range).ok()?;
+    let mut best: Option<(Version, &Arc<StoredChart>)> = None;
+    for chart in stores.charts().iter().filter(|chart| chart.name == name) {
+        let Ok(version) = Version::parse(&chart.version) else { continue };
+        let is_newer = best.as_ref().is_none_or(|(best, _)| version.compare(best).is_gt());
+        if range.check(&version) && is_newer {
+            best = Some((version, chart));
+        }
+    }
+    best.map(|(_, chart)| chart)
+}
+
+/// The chart with what `valuesFiles` put in the place of its own values.
+fn with_files(
+    chart: Arc<Chart>,
+    found: &Found,
+    wish: &Wish<'_>,
+    source: &dyn Fn() -> Result<FileTree, String>,
+) -> Result<Arc<Chart>, Outcome> {
+    let files = &wish.asked.values_files;
+    if files.iter().all(|(file, _)| file == "values.yaml") {
+        return Ok(chart);
+    }
+    let mut merged = Value::empty();
+    for (path, place) in files {
+        let refused = |message: String| {
+            Outcome::Refused(Refusal { message, location: place.clone(), assumed: Vec::new() })
+        };
+        let file = match &found.place {
+            ChartPlace::Tree(tree, _) => of_source(&source().unwrap_or_else(|_| tree.clone()), path),
+            _ if clean(path) == "values.yaml" => {
+                merged = merge_maps(&merged, &chart.values.clone().unwrap_or_else(Value::empty));
+                continue;
+            }
+            _ => chart.files.iter().find(|file| *file.name == *clean(path)).cloned(),
+        };
+        match file {
+            Some(file) => {
+                let values = helm::values_of(&file, wish.helm.line).map_err(Outcome::of)?;
+                merged = merge_maps(&merged, &values);
+            }
+            None if wish.asked.ignores_missing_files => {}
+            None => return Err(refused(format!("no values file found at path '{path}'"))),
+        }
+    }
+    Ok(Arc::new(Chart { values: Some(merged), ..Chart::clone(&chart) }))
+}
+
+/// A values file of a source, by its path there.
+fn of_source(tree: &FileTree, path: &str) -> Option<ChartFile> {
+    let path = clean(path);
+    let file = tree.file(&path)?;
+    let blob = tree.snapshot().blob(file).ok()?.clone();
+    Some(ChartFile { name: path.into(), blob, place: file.name() })
+}
+
+impl Outcome {
+    fn of(error: RenderError) -> Outcome {
+        match error {
+            RenderError::Unable(why) => Outcome::Unable(why),
+            RenderError::Refused(refusal) => Outcome::Refused(Refusal {
+                message: refusal.message,
+                location: refusal.location,
+                assumed: refusal.assumed,
+            }),
+        }
+    }
+}
+
+impl Wish<'_> {
+    fn render(&self, chart: &Chart) -> Outcome {
+        let suffix = self.asked.has_suffix.then(|| "the digest or generation behind the version".to_owned());
+        let request = helm::Request {
+            chart,
+            values: &self.values.value,
+            release: &self.release,
+            capabilities: &self.capabilities,
+            helm: self.helm,
+            skip_schema_validation: self.skips_schema,
+            version_suffix: suffix,
+            origins: true,
+        };
+        match helm::render(&request) {
+            Ok(rendered) => Outcome::Rendered(made(chart, &rendered)),
+            Err(error) => Outcome::of(error),
+        }
+    }
+
+    /// What tells requests apart, by content and by the places of the values.
+    fn key(&self, chart: &Arc<Chart>, found: &Found) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        hasher.update(format!(
+            "{} {:?} {:?} {:?} {} {}",
+            place_key(found),
+            self.release,
+            self.capabilities,
+            self.helm,
+            self.skips_schema,
+            self.asked.has_suffix
+        ));
+        if !self.asked.values_files.is_empty() {
+            hash(chart.values.as_ref(), &mut hasher);
+        }
+        hash(Some(&self.values.value), &mut hasher);
+        hasher.finalize().into()
+    }
+}
+
+fn hash(value: Option<&Value>, hasher: &mut Sha256) {
+    let Some(value) = value else { return };
+    match &value.origin {
+        Some(origin) => {
+            let location = origin.location();
+            hasher.update(format!("l{} {} {}", location.file, location.start, location.end));
+        }
+        None => hasher.update("-"),
+    }
+    match &value.kind {
+        Kind::Map(map) => {
+            hasher.update(format!("m{}", map.len()));
+            for (key, value) in map.iter() {
+                hasher.update(format!("{}:{key}", key.len()));
+                hash(Some(value), hasher);
+            }
+        }
+        Kind::List(items) => {
+            hasher.update(format!("s{}", items.len()));
+            items.iter().for_each(|item| hash(Some(item), hasher));
+        }
+        other => hasher.update(format!("{other:?}")),
+    }
+}
+
+fn made(chart: &Chart, rendered: &Rendered) -> Made {
+    let nodes = |documents: &[helm::Document]| -> Vec<Node> {
+        documents.iter().filter_map(|document| rendered.node(document)).collect()
+    };
+    let definitions = rendered.crds.iter().flat_map(|(_, file)| documents_of(file)).collect();
+    Made {
+        label: (chart.metadata.name.clone(), chart.metadata.version.clone()),
+        objects: nodes(&rendered.manifests),
+        definitions,
+        assumed: rendered.assumed.clone(),
+    }
+}
+
+/// The documents of a file of `crds/`.
+fn documents_of(file: &ChartFile) -> Vec<Node> {
+    let Some(stream) = file.blob.stream() else { return Vec::new() };
+    let filled = (0..stream.documents.len() as u32)
+        .filter(|index| stream.documents[*index as usize].tokens.first().is_some_and(|root| !root.empty));
+    let node = |index| {
+        let (file, stream) = (file.place.clone(), stream.clone());
+        let source = crate::lang::yaml::Source { file, stream, index, embed: None, via: Vec::new() };
+        Node::Source(Arc::new(source), 0)
+    };
+    filled.map(node).collect()
+}

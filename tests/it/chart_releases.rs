@@ -1,0 +1,354 @@
+//! What the charts of HelmReleases make: values, names, what helm-controller adds, and
+//! where everything comes from.
+
+use crate::support::scratch::{Run, Scratch};
+use serde_json::Value;
+
+const SYNC: &str = "\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, url: 'https://example.com/fleet.git', ref: {branch: main}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 10m, path: ./clusters/a, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
+";
+
+const TEMPLATE: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+data:
+  all: {{ .Values | toJson | quote }}
+  host: {{ .Values.host | quote }}
+  chart: {{ .Chart.Version }}
+  namespace: {{ .Release.Namespace }}
+";
+
+/// A cluster with one release of a chart that writes its values, and these objects.
+fn fleet(spec: &str, objects: &str) -> Scratch {
+    let scratch = Scratch::new(&[
+        ("clusters/a/flux-system/gotk-sync.yaml", SYNC),
+        ("charts/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
+        ("charts/web/values.yaml", "host: default\nfrom: chart\n"),
+        ("charts/web/templates/settings.yaml", TEMPLATE),
+    ]);
+    let release = format!(
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: apps}}\nspec:\n  interval: 1h\n  chart: {{spec: {{chart: ./charts/web, sourceRef: {{kind: GitRepository, name: flux-system, namespace: flux-system}}}}}}\n{spec}"
+    );
+    scratch.write("clusters/a/web.yaml", release.as_bytes());
+    if !objects.is_empty() {
+        scratch.write("clusters/a/objects.yaml", objects.as_bytes());
+    }
+    scratch
+}
+
+fn build(scratch: &Scratch, flags: &[&str]) -> Run {
+    let arguments = [&["build", "--helm-release", "apps/web", "--format", "json"][..], flags].concat();
+    scratch.forebay(&arguments)
+}
+
+/// The objects of the release.
+fn objects(scratch: &Scratch) -> Vec<Value> {
+    let run = build(scratch, &[]);
+    assert!(run.code < 2, "{}{}", run.out, run.err);
+    run.json()["objects"].as_array().expect("objects").clone()
+}
+
+/// The values that its template sees, as JSON.
+fn values(scratch: &Scratch) -> Value {
+    let objects = objects(scratch);
+    let text = objects[0]["data"]["all"].as_str().unwrap_or_else(|| panic!("{objects:#?}"));
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn config(name: &str, data: &str) -> String {
+    format!(
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: apps}}\ndata:\n{data}"
+    )
+}
+
+#[test]
+fn an_object_is_what_helm_controller_applies() {
+    let scratch = fleet("  values: {host: example.com}\n", "");
+    let objects = objects(&scratch);
+    assert_eq!(objects.len(), 1);
+    let metadata = &objects[0]["metadata"];
+    assert_eq!(metadata["name"], "web");
+    assert_eq!(metadata["namespace"], "apps");
+    assert_eq!(metadata["labels"]["helm.toolkit.fluxcd.io/name"], "web");
+    assert_eq!(metadata["labels"]["helm.toolkit.fluxcd.io/namespace"], "apps");
+    assert_eq!(objects[0]["data"]["host"], "example.com");
+    assert_eq!(values(&scratch), serde_json::json!({"host": "example.com", "from": "chart"}));
+}
+
+#[test]
+fn names_and_namespaces_follow_the_release() {
+    for (spec, name, namespace) in [
+        ("", "web", "apps"),
+        ("  targetNamespace: prod\n", "prod-web", "prod"),
+        ("  targetNamespace: prod\n  releaseName: w\n", "w", "prod"),
+        ("  storageNamespace: other\n", "web", "apps"),
+    ] {
+        let objects = objects(&fleet(spec, ""));
+        let metadata = &objects[0]["metadata"];
+        assert_eq!((&metadata["name"], &metadata["namespace"]), (&name.into(), &namespace.into()), "{spec}");
+    }
+}
+
+#[test]
+fn values_come_from_references_in_order_and_then_from_the_release() {
+    let objects = [
+        config("one", "  values.yaml: |\n    host: one\n    a: {x: 1, y: 1}\n"),
+        config("two", "  other: |\n    host: two\n    a: {y: 2}\n"),
+    ]
+    .concat();
+    let from = "  valuesFrom:\n  - {kind: ConfigMap, name: one}\n  - {kind: ConfigMap, name: two, valuesKey: other}\n";
+    let scratch = fleet(from, &objects);
+    let expected = serde_json::json!({"host": "two", "from": "chart", "a": {"x": 1, "y": 2}});
+    assert_eq!(values(&scratch), expected);
+    let scratch = fleet(&format!("{from}  values: {{host: own, a: null}}\n"), &objects);
+    assert_eq!(values(&scratch), serde_json::json!({"host": "own", "from": "chart", "a": null}));
+    // A generator of a kustomization makes one, too.
+    let scratch = fleet("  valuesFrom: [{kind: ConfigMap, name: made}]\n", "");
+    scratch.write("clusters/a/made.yaml", b"host: generated\n");
+    scratch.write(
+        "clusters/a/kustomization.yaml",
+        b"resources: [web.yaml, flux-system/gotk-sync.yaml]\nconfigMapGenerator:\n- {name: made, namespace: apps, files: [values.yaml=made.yaml], options: {disableNameSuffixHash: true}}\n",
+    );
+    assert_eq!(values(&scratch)["host"], "generated");
+}
+
+#[test]
+fn a_target_path_has_the_precedence_that_the_code_has() {
+    let objects = [
+        config("v", "  k: given\n"),
+        config("m", "  values.yaml: |\n    m: {z: 1}\n"),
+        config("later", "  values.yaml: |\n    free: later\n"),
+    ]
+    .concat();
+    let at = |path: &str| format!("  - {{kind: ConfigMap, name: v, valuesKey: k, targetPath: {path}}}\n");
+    let other = |name: &str| format!("  - {{kind: ConfigMap, name: {name}}}\n");
+    for (references, spec, pointer, expected) in [
+        // At the top, the release's own value wins.
+        (at("a"), "{a: own}", "/a", "own"),
+        // Below a map that came in unmerged, the path wins.
+        (at("m.a"), "{m: {a: own}}", "/m/a", "given"),
+        // Unless something before it has that map, too.
+        (other("m") + &at("m.a"), "{m: {a: own}}", "/m/a", "own"),
+        // A key that the release lacks stays, and a later reference beats it.
+        (at("free"), "{}", "/free", "given"),
+        (at("free") + &other("later"), "{}", "/free", "later"),
+    ] {
+        let scratch = fleet(&format!("  valuesFrom:\n{references}  values: {spec}\n"), &objects);
+        let values = values(&scratch);
+        assert_eq!(values.pointer(pointer), Some(&expected.into()), "{references}{spec}: {values}");
+    }
+}
+
+#[test]
+fn values_of_secrets_are_unknown_and_their_keys_known() {
+    let secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: apps}\nstringData:\n  values.yaml: |\n    host: s3cret\n";
+    let scratch = fleet("  valuesFrom: [{kind: Secret, name: s}]\n", secret);
+    let run = build(&scratch, &[]);
+    assert_eq!(run.code, 1, "{}{}", run.out, run.err);
+    assert!(!run.out.contains("s3cret") && !run.err.contains("s3cret"), "{}{}", run.out, run.err);
+    assert!(run.out.contains("\"$unknown\"") || run.out.contains("\"$holes\""), "{}", run.out);
+    // One that is not here may set anything: said, and the rest stands.
+    let scratch = fleet("  valuesFrom: [{kind: Secret, name: elsewhere}]\n", "");
+    let run = build(&scratch, &[]);
+    assert!(run.err.contains("assumed: Secret apps/elsewhere, key values.yaml"), "{}", run.err);
+}
+
+#[test]
+fn values_files_take_the_place_of_the_defaults() {
+    let with = |extra: &str| {
+        let scratch = fleet("", "");
+        let text = scratch.read("clusters/a/web.yaml");
+        scratch.write(
+            "clusters/a/web.yaml",
+            text.replace("chart: ./charts/web,", &format!("chart: ./charts/web, {extra},")).as_bytes(),
+        );
+        scratch.write("charts/web/prod.yaml", b"host: prod\n");
+        scratch
+    };
+    let scratch = with("valuesFiles: [charts/web/prod.yaml]");
+    assert_eq!(values(&scratch), serde_json::json!({"host": "prod"}));
+    // The version ends in what only the cluster knows.
+    let run = build(&scratch, &[]);
+    assert_eq!(run.json()["objects"][0]["data"]["chart"]["$holes"][0], "0.1.0+", "{}", run.out);
+    let scratch = with("valuesFiles: [charts/web/values.yaml, charts/web/prod.yaml]");
+    assert_eq!(values(&scratch), serde_json::json!({"host": "prod", "from": "chart"}));
+    let run = build(&with("valuesFiles: [charts/web/none.yaml]"), &[]);
+    assert!(run.code == 3 && run.err.contains("no values file found at path"), "{}", run.err);
+    let scratch =
+        with("valuesFiles: [charts/web/none.yaml, charts/web/prod.yaml], ignoreMissingValuesFiles: true");
+    assert_eq!(values(&scratch), serde_json::json!({"host": "prod"}));
+}
+
+#[test]
+fn post_renderers_and_common_metadata_change_what_the_chart_made() {
+    let spec = "  postRenderers:\n  - kustomize:\n      patches:\n      - target: {kind: ConfigMap}\n        patch: |\n          - {op: add, path: /data/added, value: patched}\n  commonMetadata: {labels: {team: web}}\n";
+    let objects = objects(&fleet(spec, ""));
+    assert_eq!(objects[0]["data"]["added"], "patched");
+    assert_eq!(objects[0]["metadata"]["labels"]["team"], "web");
+    let scratch = fleet("  postRenderers: [{kustomize: {images: [{name: nginx, newTag: '2'}]}}]\n", "");
+    scratch.write(
+        "charts/web/templates/pod.yaml",
+        b"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: 'nginx:1'}]}\n",
+    );
+    let pod = self::objects(&scratch).into_iter().find(|object| object["kind"] == "Pod").expect("a Pod");
+    assert_eq!(pod["spec"]["containers"][0]["image"], "nginx:2");
+}
+
+#[test]
+fn definitions_come_with_the_chart_unless_they_are_skipped() {
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\nspec: {group: example.com, scope: Cluster, names: {kind: Thing, plural: things}, versions: []}\n";
+    for (spec, count) in
+        [("", 3), ("  install: {crds: Skip}\n", 2), ("  install: {crds: CreateReplace}\n", 3)]
+    {
+        let scratch = fleet(spec, "");
+        scratch.write("charts/web/crds/things.yaml", definition.as_bytes());
+        scratch.write(
+            "charts/web/templates/thing.yaml",
+            b"apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\n",
+        );
+        let objects = objects(&scratch);
+        assert_eq!(objects.len(), count, "{spec}");
+        let thing = objects.iter().find(|object| object["kind"] == "Thing").expect("a Thing");
+        assert!(thing["metadata"]["namespace"].is_null(), "{thing}");
+    }
+}
+
+#[test]
+fn everything_is_built_with_what_charts_make_unless_they_are_left_out() {
+    let scratch = fleet("", "");
+    let kinds = |flags: &[&str]| {
+        let answer = scratch.forebay(&[&["build", "--all", "--format", "json"][..], flags].concat()).json();
+        let objects = answer["objects"].as_array().expect("objects").clone();
+        objects.iter().filter(|object| object["kind"] == "ConfigMap").count()
+    };
+    assert_eq!((kinds(&[]), kinds(&["--no-charts"])), (1, 0));
+}
+
+#[test]
+fn who_made_an_object_and_where_its_values_stand_is_told() {
+    let scratch = fleet("  values:\n    host: example.com\n", "");
+    let answer = scratch.forebay(&["why", "ConfigMap/apps/web", "--format", "json"]).json();
+    let kinds: Vec<&str> = answer["madeBy"]
+        .as_array()
+        .expect("makers")
+        .iter()
+        .map(|one| one["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["helmRelease", "kustomization", "entry"], "{answer:#}");
+    assert_eq!(answer["madeBy"][0]["object"]["name"], "web");
+    let text = scratch.forebay(&["why", "ConfigMap/apps/web"]).out;
+    assert!(text.contains("rendered by HelmRelease apps/web (chart web 0.1.0)"), "{text}");
+    let place = scratch.forebay(&["locate", "ConfigMap/apps/web", "/data/host"]).out;
+    assert!(place.starts_with("clusters/a/web.yaml:8:11"), "{place}");
+    let answer = scratch.forebay(&["locate", "ConfigMap/apps/web", "/data/host", "--format", "json"]).json();
+    let origins = answer["origins"].as_array().unwrap_or_else(|| panic!("{answer:#}"));
+    let paths: Vec<&str> = origins.iter().map(|origin| origin["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["clusters/a/web.yaml", "charts/web/templates/settings.yaml"], "{answer:#}");
+    // A default of the chart stands in the chart.
+    let scratch = fleet("", "");
+    let place = scratch.forebay(&["locate", "ConfigMap/apps/web", "/data/host"]).out;
+    assert!(place.starts_with("charts/web/values.yaml:1:7"), "{place}");
+}
+
+#[test]
+fn a_chart_of_a_store_has_a_tree_of_its_own() {
+    let scratch = fleet("", "");
+    let text = scratch.read("clusters/a/web.yaml");
+    let source = "{kind: HelmRepository, name: charts}";
+    let text = text.replace("chart: ./charts/web,", "chart: web, version: 0.1.0,");
+    let text = text.replace("{kind: GitRepository, name: flux-system, namespace: flux-system}", source);
+    scratch.write("clusters/a/web.yaml", text.as_bytes());
+    scratch.write(
+        "clusters/a/repository.yaml",
+        b"apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: charts, namespace: apps}\nspec: {interval: 1h, url: 'https://charts.example.com'}\n",
+    );
+    let locate = ["locate", "ConfigMap/apps/web", "/data/namespace", "--charts", "charts"];
+    let place = scratch.forebay(&locate).out;
+    assert!(place.starts_with("chart web 0.1.0: templates/settings.yaml:9:"), "{place}");
+    let answer = scratch.forebay(&[&locate[..], &["--format", "json"]].concat()).json();
+    assert_eq!(answer["location"]["tree"], "chart:web@0.1.0", "{answer:#}");
+    assert_eq!(answer["location"]["path"], "templates/settings.yaml");
+    crate::support::scratch::assert_schema("schemas/locate.json", &answer);
+}
+
+#[test]
+fn what_charts_make_is_followed() {
+    let scratch = fleet("", "");
+    scratch.write(
+        "charts/web/templates/more.yaml",
+        b"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: more, namespace: flux-system}\nspec: {interval: 1h, path: ./more, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}\n",
+    );
+    scratch.write(
+        "more/x.yaml",
+        b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: followed, namespace: apps}\n",
+    );
+    let answer = scratch.forebay(&["why", "ConfigMap/apps/followed", "--format", "json"]).json();
+    let kinds: Vec<&str> = answer["madeBy"]
+        .as_array()
+        .expect("makers")
+        .iter()
+        .map(|one| one["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["kustomization", "helmRelease", "kustomization", "entry"], "{answer:#}");
+    // A chart that makes its own release again makes no circle.
+    let text = scratch.read("clusters/a/web.yaml");
+    scratch.write("charts/web/templates/again.yaml", text.as_bytes());
+    let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+    assert!(
+        answer["notChecked"].to_string().contains("its chart makes HelmRelease apps/web again"),
+        "{answer:#}"
+    );
+}
+
+#[test]
+fn helm_is_that_of_the_helm_controller() {
+    // Helm 4.2 deletes nulls of a chart's own values, those before keep them.
+    let deployment = |tag: &str| {
+        format!(
+            "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: helm-controller, namespace: flux-system}}\nspec: {{template: {{spec: {{containers: [{{name: manager, image: 'ghcr.io/fluxcd/helm-controller:{tag}'}}]}}}}}}\n"
+        )
+    };
+    for (objects, expected) in [
+        (String::new(), serde_json::json!({"host": "h"})),
+        (deployment("v1.6.3"), serde_json::json!({"host": "h"})),
+        (deployment("v1.5.5"), serde_json::json!({"host": "h"})),
+        (deployment("v1.5.3"), serde_json::json!({"host": "h", "gone": null})),
+        (deployment("v1.3.0"), serde_json::json!({"host": "h", "gone": null})),
+    ] {
+        let scratch = fleet("", &objects);
+        scratch.write("charts/web/values.yaml", b"host: h\ngone: null\n");
+        assert_eq!(values(&scratch), expected, "{objects}");
+    }
+}
+
+#[test]
+fn what_cannot_be_rendered_says_why() {
+    let scratch = fleet("", "");
+    scratch.write("charts/web/templates/fails.yaml", b"{{ fail \"not like this\" }}\n");
+    let run = build(&scratch, &[]);
+    assert!(run.code == 3 && run.err.contains("not like this"), "{}", run.err);
+    let run = scratch.forebay(&["build", "--helm-release", "apps/wbe"]);
+    assert!(run.code == 2 && run.err.contains("did you mean apps/web?"), "{}", run.err);
+    let run = build(&fleet("", ""), &["--no-charts"]);
+    assert!(run.code == 3 && run.err.contains("charts are left out"), "{}", run.err);
+    // A chart whose dependency is nowhere is not checked.
+    let scratch = fleet("", "");
+    scratch.write(
+        "charts/web/Chart.yaml",
+        b"apiVersion: v2\nname: web\nversion: 0.1.0\ndependencies: [{name: lib, version: 1.x, repository: 'https://example.com'}]\n",
+    );
+    let run = build(&scratch, &[]);
+    assert!(run.code == 3 && run.err.contains("its dependency lib 1.x"), "{}", run.err);
+    scratch.write("store/lib/Chart.yaml", b"apiVersion: v2\nname: lib\nversion: 1.2.0\n");
+    assert_eq!(build(&scratch, &["--charts", "store"]).code, 0);
+}
