@@ -3,7 +3,10 @@
 mod add_ignores;
 mod build;
 mod chart_list;
+mod chart_prune;
+mod chart_pull;
 mod chart_template;
+mod chart_verify;
 mod common;
 mod complete;
 mod completions;
@@ -12,6 +15,7 @@ mod explain;
 mod fix;
 mod gate;
 mod graph;
+mod helm;
 mod lint;
 mod locate;
 mod lsp;
@@ -121,6 +125,12 @@ enum Chart {
     List(chart_list::Arguments),
     /// Print what a chart renders to, to the byte as `helm template` does
     Template(Box<chart_template::Arguments>),
+    /// Fetch the charts that are missing, with your helm
+    Pull(chart_pull::Arguments),
+    /// Remove the charts of a store that no release means
+    Prune(chart_prune::Arguments),
+    /// Compare the charts of a store with what its index records
+    Verify(chart_verify::Arguments),
 }
 
 #[derive(Subcommand)]
@@ -217,6 +227,9 @@ fn run() -> ExitCode {
         Command::Build(arguments) => build::run(&common, &arguments),
         Command::Chart(Chart::List(arguments)) => chart_list::run(&common, &arguments),
         Command::Chart(Chart::Template(arguments)) => chart_template::run(&common, &arguments),
+        Command::Chart(Chart::Pull(arguments)) => chart_pull::run(&common, &arguments),
+        Command::Chart(Chart::Prune(arguments)) => chart_prune::run(&common, &arguments),
+        Command::Chart(Chart::Verify(arguments)) => chart_verify::run(&common, &arguments),
         Command::Simulate(Simulate::Events(arguments)) => simulate_events::run(&common, &arguments),
         Command::Simulate(Simulate::Gates(arguments)) => simulate_gates::run(&common, &arguments),
         Command::Simulate(Simulate::Hooks(arguments)) => simulate_hooks::run(&common, &arguments),

@@ -307,7 +307,7 @@ fn scalar_text(node: NodeRef<'_>) -> Option<String> {
 }
 
 /// The entries of an index that name a file beside it.
-fn read_index(bytes: &[u8]) -> Vec<(String, Recorded)> {
+pub(crate) fn read_index(bytes: &[u8]) -> Vec<(String, Recorded)> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
     let documents = parse_nodes(INDEX, text);
     let Some(root) = documents.first() else { return Vec::new() };

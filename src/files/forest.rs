@@ -6,28 +6,27 @@
 //! two directories of which one holds the other agree on it.
 
 use super::open::Allowed;
-use super::snapshot::File;
 use rustc_hash::FxHashMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// The directories that were opened, each with its files `F`, in the order of their
-/// opening. Grows only: what it gave stays where it is.
+/// opening, and the files `T` of charts. Grows only: what it gave stays where it is.
 #[derive(Debug)]
-pub(super) struct Forest<F> {
+pub(super) struct Forest<F, T> {
     first: Link<F>,
     /// Charts that are no part of a file tree.
-    chart: ChartLink,
+    chart: ChartLink<T>,
 }
 
-type ChartLink = OnceLock<Box<ChartFiles>>;
+type ChartLink<T> = OnceLock<Box<ChartFiles<T>>>;
 
 /// The files of a chart that is no part of a file tree.
 #[derive(Debug)]
-struct ChartFiles {
-    files: FxHashMap<Arc<str>, Arc<File>>,
-    next: ChartLink,
+struct ChartFiles<T> {
+    files: FxHashMap<Arc<str>, T>,
+    next: ChartLink<T>,
 }
 
 type Link<F> = OnceLock<Box<Opened<F>>>;
@@ -71,13 +70,13 @@ pub(super) struct Wanted<'w> {
     pub(super) without: Option<&'w str>,
 }
 
-impl<F> Default for Forest<F> {
-    fn default() -> Forest<F> {
+impl<F, T> Default for Forest<F, T> {
+    fn default() -> Forest<F, T> {
         Forest { first: Link::new(), chart: ChartLink::new() }
     }
 }
 
-impl<F> Forest<F> {
+impl<F, T> Forest<F, T> {
     /// The directory that `written` names, absolute or relative to `base`, the root.
     /// `is_of_root` tells whether the root's tree has files below a directory; `read`
     /// reads one that is none of it.
@@ -133,7 +132,7 @@ impl<F> Forest<F> {
 
     /// Notes the files of a chart, by their paths as answers tell them: `NAME@VERSION/…`.
     /// What is known already stays what it was.
-    pub(super) fn add_chart(&self, files: Vec<(Arc<str>, Arc<File>)>) {
+    pub(super) fn add_chart(&self, files: Vec<(Arc<str>, T)>) {
         let Some((first, _)) = files.first() else { return };
         let first = first.clone();
         let mut files = Some(files);
@@ -151,7 +150,7 @@ impl<F> Forest<F> {
     }
 
     /// A file of a chart.
-    pub(super) fn chart_file(&self, path: &str) -> Option<&Arc<File>> {
+    pub(super) fn chart_file(&self, path: &str) -> Option<&T> {
         let first = self.chart.get().map(|chart| &**chart);
         std::iter::successors(first, |chart| chart.next.get().map(|next| &**next))
             .find_map(|chart| chart.files.get(path))

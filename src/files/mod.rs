@@ -16,7 +16,9 @@ mod tree;
 
 pub use blob::Store;
 pub(crate) use blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT};
-pub(crate) use chart_store::{ChartContent, ChartStore, ChartStores, StoreLayout, StoredChart};
+#[cfg(test)]
+pub(crate) use chart_store::read_index;
+pub(crate) use chart_store::{ChartContent, ChartStore, ChartStores, Recorded, StoreLayout, StoredChart};
 pub use file_tree::FileTree;
 pub(crate) use file_tree::PathKind;
 pub(crate) use open::{Allowed, Place, place, read_bytes, read_named};

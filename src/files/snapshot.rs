@@ -86,7 +86,7 @@ pub struct Snapshot {
     origin: Origin,
     store: Arc<Store>,
     /// The trees beside this one, and the directory that they are seen from.
-    forest: Arc<Forest<Snapshot>>,
+    forest: Arc<Forest<Snapshot, Arc<File>>>,
     base: Option<Arc<Path>>,
     files: Vec<Arc<File>>,
     index: FxHashMap<Arc<str>, u32>,

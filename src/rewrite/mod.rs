@@ -5,6 +5,7 @@
 //! old one did plus the wanted changes. All files of a run are proven before
 //! [`write::write`] touches the first.
 
+pub(crate) mod chart_store;
 pub(crate) mod fix;
 pub(crate) mod ignore;
 pub(crate) mod patch;

@@ -17,6 +17,8 @@ mod advice;
 mod architecture;
 mod baseline;
 mod chart_cases;
+#[cfg(unix)]
+mod chart_pull;
 mod chart_releases;
 mod chart_stores;
 mod cli;
