@@ -192,6 +192,9 @@ fn values_are_bounded() {
         let given = Template { values: text.to_owned(), ..template("a: 1\n") };
         assert!(end(&given).contains(expected), "{what}: {}", end(&given));
     }
+    // Helm cuts a file into documents by its lines, the parser by its syntax.
+    let cut = chart(&[("values.yaml", "# b\n---\nb: 1\n"), ("templates/a.yaml", "v: {{ .Values.b }}\n")]);
+    assert_eq!(end(&cut), "ok");
     let mut bytes = chart(&[]);
     bytes.files.insert("values.yaml".to_owned(), vec![b'a', b':', b' ', 0xff]);
     assert!(end(&bytes).contains("UTF-8"));

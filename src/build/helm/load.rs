@@ -377,7 +377,7 @@ pub fn values_of(file: &ChartFile, line: HelmLine) -> Result<Value, RenderError>
             continue;
         };
         // Of what was cut out the places are not those of the file.
-        let own = placed(stream, &file.place, index).filter(|_| same);
+        let own = if same { placed(stream, &file.place, index) } else { None };
         all = merge_maps(&all, &own.unwrap_or_else(|| cut.without_origins()));
     }
     Ok(all)
