@@ -519,7 +519,7 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
         }
         for (_, object) in world.members(cluster) {
             if object.id.is(kinds::OPERATOR, "ResourceSet")
-                && !cluster.sets.iter().any(|set| set.id == object.id)
+                && !cluster.sets.iter().any(|set| set.is_complete && set.id == object.id)
             {
                 not_checked.add(Unchecked::ResourceSet, object.id.to_string());
             }

@@ -9,6 +9,7 @@ use super::releases::{self, Release, Renderer};
 use super::source::{Objects, Shared, SourceState, Sources, is_source};
 use super::{Applied, ApplyTarget, Outcome, Placed, ResourceSet, target_of};
 use crate::build::kustomize::FileRole;
+use crate::build::resource_set;
 use crate::build::substitute::{Provided, Variables, secret_written_by, writes_secrets};
 use crate::config::{Config, Feature, Injected};
 use crate::files::{FileTree, Snapshot};
@@ -17,8 +18,7 @@ use crate::model::kinds;
 use crate::model::{Certainty, Maker, ObjectId, Unchecked};
 use crate::sources::render::Charts;
 use crate::world::build;
-use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
-use crate::world::resource_set;
+use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild, set_common_metadata};
 use crate::world::versions::{Installs, Settings};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -432,6 +432,7 @@ struct Step {
 /// what the roots apply as well.
 fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: bool) -> (Round, bool) {
     let (entry, objects) = (start.entry, &start.objects);
+    let providers = providers(objects);
     let mut out = Round {
         objects: Vec::new(),
         releases: Vec::new(),
@@ -519,10 +520,12 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
                         if local
                             && depth < SET_DEPTH
                             && id.is(kinds::OPERATOR, "ResourceSet")
-                            && let Some(inner) = made_by(objects, &id, object.node.get_ref())
+                            && let Some((inner, is_complete)) =
+                                made_by(&providers, &id, object.node.get_ref())
                         {
                             let of_set = Maker::ResourceSet(out.sets.len() as u32);
-                            out.sets.push(ResourceSet { id: id.clone(), node: object.node.clone(), maker });
+                            let node = object.node.clone();
+                            out.sets.push(ResourceSet { id: id.clone(), node, maker, is_complete });
                             made.extend(inner.into_iter().rev().map(|object| (object, of_set, depth + 1)));
                         }
                         if follows
@@ -589,6 +592,7 @@ impl Start<'_> {
         seen: &mut FxHashSet<Identity>,
         queue: &mut Vec<Due>,
     ) -> bool {
+        let providers = providers(&self.objects);
         let found = out.objects[rendering.seen..].iter().filter(|(id, ..)| kinds::is_helm_release(id));
         let mut due: Vec<(Placed, u32)> = found.map(|placed| (placed.clone(), 0)).collect();
         rendering.seen = out.objects.len();
@@ -607,9 +611,9 @@ impl Start<'_> {
                 let Some(id) = object.id.clone() else { continue };
                 let node = object.node.get_ref();
                 if id.is(kinds::OPERATOR, "ResourceSet") && depth < SET_DEPTH {
-                    if let Some(made) = made_by(&self.objects, &id, node) {
+                    if let Some((made, is_complete)) = made_by(&providers, &id, node) {
                         let of_set = Maker::ResourceSet(out.sets.len() as u32);
-                        out.sets.push(ResourceSet { id, node: object.node.clone(), maker });
+                        out.sets.push(ResourceSet { id, node: object.node.clone(), maker, is_complete });
                         inner.extend(made.into_iter().map(|object| (object, of_set, depth + 1)));
                     }
                 } else if kinds::is_kustomization(&id) {
@@ -736,13 +740,40 @@ fn injects_variables(config: &Config, objects: &[Placed]) -> bool {
 /// A webhook that adds variables to every Flux Kustomization.
 const MUTATING_WEBHOOK: &str = "kustomize-mutating-webhook";
 
-/// What a ResourceSet makes of inputs that are known.
-fn made_by(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Option<Vec<Arc<BuiltObject>>> {
-    let provider = |name: &str| {
-        let key = (Arc::from(PROVIDER), id.namespace.clone(), Arc::from(name));
-        objects.get(&key).map(|(id, node)| (id, node.get_ref()))
+/// ResourceSetInputProviders by namespace, in order of their names.
+type Providers<'o> = FxHashMap<Option<Arc<str>>, Vec<(&'o ObjectId, NodeRef<'o>)>>;
+
+fn providers(objects: &Objects) -> Providers<'_> {
+    let mut found = Providers::default();
+    for (id, node) in objects.values().filter(|(id, _)| id.is(kinds::OPERATOR, PROVIDER)) {
+        found.entry(id.namespace.clone()).or_default().push((id, node.get_ref()));
+    }
+    for all in found.values_mut() {
+        all.sort_by(|one, other| one.0.name.cmp(&other.0.name));
+    }
+    found
+}
+
+/// What a ResourceSet makes of inputs that are known, and whether that is all.
+fn made_by(
+    providers: &Providers<'_>,
+    id: &ObjectId,
+    set: NodeRef<'_>,
+) -> Option<(Vec<Arc<BuiltObject>>, bool)> {
+    let providers = providers.get(&id.namespace).map(Vec::as_slice).unwrap_or_default();
+    let made = resource_set::expand(id, set, providers)?;
+    let common = set.at("/spec/commonMetadata").filter(|node| !node.is_null());
+    let built = |mut node: Node| {
+        let place = node.get_ref().location();
+        for field in ["labels", "annotations"] {
+            if let Some(common) = common {
+                set_common_metadata(&mut node, field, common, common.location().as_ref());
+            }
+        }
+        let files = place.map(|location| (FileRole::Resource, location)).into_iter().collect();
+        Arc::new(BuiltObject::new(node, files))
     };
-    resource_set::expand(id, node, &provider)
+    Some((made.objects.into_iter().map(built).collect(), made.is_complete))
 }
 
 fn identity_of(id: &ObjectId, node: NodeRef<'_>) -> Identity {

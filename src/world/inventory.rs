@@ -347,7 +347,9 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
             let namespace = id.namespace.clone().filter(|namespace| !namespace.contains('?'));
             open(OpenerCause::UnknownName, kinds, namespace, Some(pattern(&id.name)));
         }
-        if id.is(kinds::OPERATOR, "ResourceSet") && !cluster.sets.iter().any(|set| set.id == *id) {
+        if id.is(kinds::OPERATOR, "ResourceSet")
+            && !cluster.sets.iter().any(|set| set.is_complete && set.id == *id)
+        {
             let (kinds, namespace) = resource_set(node);
             open(OpenerCause::ResourceSet, kinds, namespace, None);
         }

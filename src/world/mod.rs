@@ -21,7 +21,6 @@ mod inventory;
 mod overlays;
 mod pushes;
 pub(crate) mod releases;
-mod resource_set;
 pub(crate) mod same;
 pub(crate) mod schemas;
 pub(crate) mod scripts;
@@ -122,7 +121,7 @@ pub struct Cluster {
     pub applied: Vec<Applied>,
     /// What could hold more objects.
     pub openers: Vec<Opener>,
-    /// Its ResourceSets that could be expanded.
+    /// Its ResourceSets that could be expanded, wholly or in part.
     pub sets: Vec<ResourceSet>,
     /// Its HelmReleases.
     pub releases: Vec<releases::Release>,
@@ -173,9 +172,11 @@ pub struct Member {
     pub maker: Maker,
 }
 
-/// A ResourceSet of which everything that it makes is among the members.
+/// A ResourceSet of which what it makes of known inputs is among the members.
 #[derive(Debug)]
 pub struct ResourceSet {
+    /// Whether that is all that it makes: no inputs are the cluster's.
+    pub is_complete: bool,
     /// Its identity.
     pub id: ObjectId,
     /// The effective ResourceSet.

@@ -79,6 +79,7 @@ mod promises;
 mod refactoring_classes;
 mod refactoring_commands;
 mod refactorings;
+mod resource_sets;
 mod rewrite_properties;
 mod rewrites;
 mod schema_mistakes;

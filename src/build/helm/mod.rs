@@ -60,7 +60,7 @@ pub use print::Printed;
 pub use strvals::{Style, set};
 pub use value::{Kind, Map, Value, merge_maps};
 
-use crate::lang::template::{Engine, Failure, Limits, Part, Run, helm, with_stack};
+use crate::lang::template::{Engine, Failure, Part, Run, helm, with_stack};
 use crate::lang::yaml::{FilePath, Origin};
 use coalesce::Coalescing;
 use dependencies::{Processing, in_range};
@@ -276,8 +276,7 @@ const TEMPLATES: usize = 100 << 20;
 fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered, RenderError> {
     let line = request.helm.line;
     let without = unknown_functions(line);
-    let mut engine =
-        Engine::new(&Run { origins: request.origins, limits: Limits::default(), delimiters: None, without });
+    let mut engine = Engine::new(&Run { origins: request.origins, without, ..Run::default() });
     let mut objects =
         Objects { data: engine.data(), request, origins: Vec::new(), left: objects::Left::default() };
     let scopes = objects.scopes(chart, values);

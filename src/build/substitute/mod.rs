@@ -14,7 +14,6 @@ mod variables;
 
 pub(crate) use object::{Parts, Problem};
 pub use object::{ProblemKind, opts_out, substitute};
-pub(crate) use object::{fits, reread};
 pub(crate) use parse::{Expression, Operator, ParseError, Template, parse};
 
 pub(crate) use variables::{BadVariable, MissingSource, secret_written_by, writes_secrets};

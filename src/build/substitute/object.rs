@@ -7,6 +7,7 @@
 //! substituted on its own; otherwise the whole text goes through the chain.
 
 use super::{ExpandError, Expansion, Piece, Template, Variable, Variables, parse};
+use crate::build::stand_in;
 use crate::lang::yaml::emit::{self, EmitError};
 use crate::lang::yaml::tape::{Token, TokenKind};
 use crate::lang::yaml::{
@@ -298,7 +299,7 @@ impl Expansion {
 
 /// Whether `after`, put where `before` was written in this style, is read as
 /// one scalar of exactly this text.
-pub(crate) fn fits(style: ScalarStyle, before: &str, after: &str) -> bool {
+fn fits(style: ScalarStyle, before: &str, after: &str) -> bool {
     let other_breaks = |text: &str| text.contains(['\r', '\u{85}', '\u{2028}', '\u{2029}', '\0', '\u{feff}']);
     match style {
         ScalarStyle::Plain => after.is_empty() || emit::is_plain_safe(after),
@@ -327,7 +328,7 @@ pub(crate) fn fits(style: ScalarStyle, before: &str, after: &str) -> bool {
 }
 
 /// What go-yaml v2 reads in a plain scalar; numbers go through JSON's floats.
-pub(crate) fn reread(text: &str) -> Value {
+fn reread(text: &str) -> Value {
     value_of(resolve::resolve_plain(Cow::Borrowed(text), Dialect::GoYamlV2))
 }
 
@@ -348,10 +349,9 @@ fn rounded(value: f64, unchanged: impl Fn() -> bool) -> Option<Value> {
     if unchanged() {
         return None;
     }
-    let text = resolve::format_float(value);
-    Some(match (text.parse::<i64>(), text.parse::<u64>()) {
-        (Ok(int), _) => Value::Int(int),
-        (_, Ok(int)) => Value::Uint(int),
+    Some(match resolve::after_json(value) {
+        Scalar::Int(int) => Value::Int(int),
+        Scalar::Uint(int) => Value::Uint(int),
         _ => Value::Float(value),
     })
 }
@@ -497,15 +497,12 @@ impl<'n> Parts<'n> {
 /// Parts of a scalar that are looked for through all of it, and are not there.
 const MISSED_PARTS: u32 = 100;
 
-/// The word that stands for unknown parts in a text that is parsed again.
-const STAND_IN: &str = "forebayUnknown";
-
 /// Substitutes the whole text of an object.
 fn whole(object: NodeRef<'_>, variables: &Variables, strict: bool) -> Result<Substituted, EmitError> {
     let mut unknowns: Vec<Node> = Vec::new();
     let text = emit::to_yaml_with(object, &mut |node| {
         unknowns.push(node.to_node());
-        format!("{STAND_IN}{}z", unknowns.len() - 1)
+        stand_in::word(unknowns.len() - 1)
     })?;
     let mut problems = Vec::new();
     let template = parse(&text);
@@ -531,7 +528,7 @@ fn whole(object: NodeRef<'_>, variables: &Variables, strict: bool) -> Result<Sub
         match piece {
             Piece::Known(bytes) => after.extend_from_slice(bytes),
             Piece::Hole(name) => {
-                let word = format!("{STAND_IN}{}z", unknowns.len() + holes.len());
+                let word = stand_in::word(unknowns.len() + holes.len());
                 after.extend_from_slice(word.as_bytes());
                 holes.push(name.clone());
             }
@@ -745,7 +742,7 @@ impl Merge<'_> {
                 self.failure = Some(format!("json: unsupported value: {value}"));
             }
             let value = match &scalar {
-                Scalar::Str(text) => self.text(text),
+                Scalar::Str(text) => stand_in::value_of(text),
                 _ => value_of(scalar),
             };
             if let Some(unknown) = self.unknown_of(&value) {
@@ -788,7 +785,7 @@ impl Merge<'_> {
             };
             let old_map = old.filter(|old| old.is_map());
             let mut twin = old_map.and_then(|old| old.entry(&key));
-            let key_node = match (&twin, self.text(&key)) {
+            let key_node = match (&twin, stand_in::value_of(&key)) {
                 (Some(twin), _) => twin.key_node.to_node(),
                 (None, value) => {
                     twin = old_map.and_then(only_key_with_variables);
@@ -806,34 +803,10 @@ impl Merge<'_> {
         entries
     }
 
-    /// A string, with holes where stand-ins are.
-    fn text(&self, text: &str) -> Value {
-        if !text.contains(STAND_IN) {
-            return Value::Str(text.into());
-        }
-        let mut parts: Vec<Option<Arc<str>>> = Vec::new();
-        let mut rest = text;
-        while let Some(at) = rest.find(STAND_IN) {
-            if at > 0 {
-                parts.push(Some(rest[..at].into()));
-            }
-            parts.push(None);
-            let after = &rest[at + STAND_IN.len()..];
-            rest = after.split_once('z').map_or("", |(_, rest)| rest);
-        }
-        if !rest.is_empty() {
-            parts.push(Some(rest.into()));
-        }
-        match parts.as_slice() {
-            [None] => Value::Unknown(text.into()),
-            _ => Value::Holes(Holes { parts }),
-        }
-    }
-
     /// The node that a lone stand-in stands for.
     fn unknown_of(&self, value: &Value) -> Option<Node> {
         let Value::Unknown(word) = value else { return None };
-        let index: usize = word.strip_prefix(STAND_IN)?.strip_suffix('z')?.parse().ok()?;
+        let index = stand_in::number_of(word)?;
         if let Some(node) = self.unknowns.get(index) {
             return Some(node.clone());
         }

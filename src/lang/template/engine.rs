@@ -3,10 +3,11 @@
 use super::ast::{Shown, Source, Tree, is_empty};
 use super::bound::Bound;
 use super::error::Fault;
-use super::exec::{Execution, Set, Template, without_no_value};
-use super::functions;
+use super::exec::{Execution, MissingKey, Set, Template, without_no_value};
+use super::functions::FuncMap;
 use super::lex::Delimiters;
 use super::limits::{Cx, Limits};
+use super::lookups::{Lookup, lookups};
 use super::parse::{ParseError, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, SetId, Trace};
@@ -27,6 +28,10 @@ pub struct Run {
     pub delimiters: Option<(String, String)>,
     /// Functions that this version of Helm does not know yet.
     pub without: &'static [&'static str],
+    /// The functions that there are.
+    pub functions: FuncMap,
+    /// What a key is that a map does not have.
+    pub missing_key: MissingKey,
 }
 
 /// Why a template did not run to its end.
@@ -77,6 +82,8 @@ pub struct Part {
     pub from: Vec<Flow>,
     /// Whether its text is unknown: then the bytes are a stand-in.
     pub is_unknown: bool,
+    /// Whether something unknown chose it: then it may be another text.
+    pub is_assumed: bool,
     /// The conditions that it stands under, outermost first.
     pub under: Vec<Condition>,
 }
@@ -101,6 +108,14 @@ pub fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
     })
 }
 
+/// As [`with_stack`], on the stack of the moment where the text can't need more: of few
+/// actions and parentheses, in a run that goes few templates deep.
+pub(crate) fn with_stack_for<T: Send>(text: &str, run: impl FnOnce() -> T + Send) -> Option<T> {
+    const FEW: usize = 40;
+    let nested = text.matches(['{', '(']).count();
+    if nested <= FEW { Some(run()) } else { with_stack(run) }
+}
+
 impl Engine {
     /// An engine without templates.
     pub fn new(run: &Run) -> Engine {
@@ -111,7 +126,9 @@ impl Engine {
         let execution = Execution {
             cx: Cx::new(Trace::new(run.origins), run.limits.clone()),
             set: Rc::default(),
-            functions: functions::find,
+            functions: run.functions.finder(),
+            missing_key: run.missing_key,
+            inputs: Val::nil(),
             parsed: FxHashMap::default(),
             sources: Vec::new(),
             included: FxHashMap::default(),
@@ -127,8 +144,8 @@ impl Engine {
     /// tells it; then nothing of it is added.
     pub fn add(&mut self, name: &str, text: &str) -> Vec<ParseError> {
         let index = self.execution.sources.len() as u32;
-        let without = self.without;
-        let is_function = |name: &str| functions::find(name).is_some() && !without.contains(&name);
+        let (functions, without) = (self.execution.functions, self.without);
+        let is_function = |name: &str| functions(name).is_some() && !without.contains(&name);
         let parsed = parse(name, text, &self.delimiters, &is_function);
         let base = self.execution.cx.trace.add_source(index, &parsed.source.spans);
         self.execution.sources.push(parsed.source.clone());
@@ -139,6 +156,11 @@ impl Engine {
             self.define(tree, &parsed.source, base);
         }
         Vec::new()
+    }
+
+    /// Takes all templates away.
+    pub fn clear(&mut self) {
+        self.templates.clear();
     }
 
     fn define(&mut self, tree: &Rc<Tree>, source: &Rc<Source>, base: u32) {
@@ -166,9 +188,26 @@ impl Engine {
         Some(template.tree.root.iter().map(|node| Shown(node, text).to_string()).collect())
     }
 
+    /// The parts of its data that a template looks up, in the order in which they stand.
+    pub(crate) fn lookups(&self, name: &str) -> Vec<Lookup> {
+        let trees = self.templates.iter().map(|(name, template)| (name.clone(), template.tree.clone()));
+        lookups(name, &trees.collect())
+    }
+
     /// Makes values for this engine's runs.
     pub fn data(&mut self) -> Data<'_> {
         Data { cx: &mut self.execution.cx }
+    }
+
+    /// What the function `inputs` gives from now on.
+    pub fn set_inputs(&mut self, inputs: Val) {
+        self.execution.inputs = inputs;
+    }
+
+    /// What was asked of something unknown so far, whether or not a text was written
+    /// under it: `if`, `with` and `range`.
+    pub fn assumed(&self) -> Vec<Condition> {
+        self.execution.cx.trace.assumed()
     }
 
     /// Runs a template.
@@ -202,6 +241,7 @@ impl Engine {
                 written_by: trace.place(prov.writer),
                 from: trace.flows(prov.from),
                 is_unknown: trace.is_unknown(prov.from),
+                is_assumed: trace.is_assumed(prov.from),
                 under: trace.conditions(prov.under),
             }
         })
@@ -394,6 +434,18 @@ impl Data<'_> {
         let set = self.cx.trace.unknown(why.to_owned());
         let from = self.cx.trace.union(stand_in.from, set);
         stand_in.with(from)
+    }
+
+    /// A text of several, one behind the other.
+    pub fn joined(&mut self, texts: &[Val]) -> Val {
+        let mut all = Text::empty();
+        for val in texts {
+            if let Kind::Str(text) = &val.kind {
+                let text = super::flow::also(&mut self.cx.trace, text, val.from);
+                all = all.join(&text);
+            }
+        }
+        Val::text(all)
     }
 
     /// A tree as JSON would decode it: every number a `float64`. `origin` says where a

@@ -85,6 +85,8 @@ pub(super) enum Run {
     Tpl,
     And,
     Or,
+    /// What the program gives as `inputs`.
+    Inputs,
 }
 
 /// Where a function is from.
@@ -93,6 +95,8 @@ pub(super) enum Library {
     Go,
     Sprig,
     Helm,
+    /// flux-operator.
+    Operator,
 }
 
 /// A line of the table.

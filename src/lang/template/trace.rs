@@ -116,6 +116,8 @@ pub(super) struct Trace {
     unions: FxHashMap<(SetId, SetId), SetId>,
     decides: FxHashMap<SetId, SetId>,
     unknowns: Vec<String>,
+    /// Questions to something unknown, and who asked.
+    assumed: FxHashSet<(SetId, WriterId)>,
     provs: Vec<Prov>,
     prov_ids: FxHashMap<Prov, ProvId>,
     conds: Vec<Cond>,
@@ -135,6 +137,7 @@ impl Trace {
             unions: FxHashMap::default(),
             decides: FxHashMap::default(),
             unknowns: Vec::new(),
+            assumed: FxHashSet::default(),
             provs: vec![Prov::default()],
             prov_ids: FxHashMap::from_iter([(Prov::default(), ProvId(0))]),
             conds: vec![Cond {
@@ -249,6 +252,26 @@ impl Trace {
     /// Whether a value out of this set is unknown.
     pub(super) fn is_unknown(&self, set: SetId) -> bool {
         self.flags(set) & IS_UNKNOWN != 0
+    }
+
+    /// Whether something unknown chose a value out of this set.
+    pub(super) fn is_assumed(&self, set: SetId) -> bool {
+        self.flags(set) & IS_ASSUMED != 0
+    }
+
+    /// Notes a question, where the answer is unknown.
+    pub(super) fn asks(&mut self, question: SetId, writer: WriterId) {
+        if self.is_assumed(question) {
+            self.assumed.insert((question, writer));
+        }
+    }
+
+    /// The questions whose answers are unknown, in the order of their places.
+    pub(super) fn assumed(&self) -> Vec<Condition> {
+        let mut asked: Vec<(SetId, WriterId)> = self.assumed.iter().copied().collect();
+        asked.sort_by_key(|(set, writer)| (writer.0, set.0));
+        let condition = |(set, writer)| Condition { asked: self.place(writer), on: self.flows(set) };
+        asked.into_iter().map(condition).collect()
     }
 
     /// What is in a set, each once, in order.

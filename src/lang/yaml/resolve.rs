@@ -170,6 +170,17 @@ pub(crate) fn json_key<'s>(scalar: &'s Scalar<'_>, dialect: Dialect) -> Result<C
     }
 }
 
+/// A float after Go wrote it as JSON and read it again: an integer where it has no
+/// fraction and fits.
+pub(crate) fn after_json(value: f64) -> Scalar<'static> {
+    let text = format_float(value);
+    match (text.parse(), text.parse()) {
+        (Ok(int), _) => Scalar::Int(int),
+        (_, Ok(int)) => Scalar::Uint(int),
+        _ => Scalar::Float(value),
+    }
+}
+
 /// A timestamp of [`Dialect::GoYamlV3`] as a kustomize build prints it; `None`
 /// where the text is none, or where Go refuses to print its zone.
 pub fn timestamp_rfc3339(text: &str) -> Option<String> {

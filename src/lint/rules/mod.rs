@@ -55,6 +55,7 @@ pub static RULES: &[&Rule] = &[
     &gate::expired_gate_request::RULE,
     &cluster_api::extension_covers_all_namespaces::RULE,
     &cluster_api::external_patch_without_handler::RULE,
+    &reference::failing_message_template::RULE,
     &cluster_api::feature_gate_needed::RULE,
     &schema::field_not_available::RULE,
     &build::flux_kustomization_as_build_file::RULE,

@@ -72,6 +72,7 @@ impl Execution {
             Run::Include => self.include(&values),
             Run::Tpl => self.tpl(&values),
             Run::Native(run) => self.native(function, run, &values),
+            Run::Inputs => Ok(self.inputs.clone()),
             Run::And | Run::Or => Ok(Val::nil()),
         };
         result.map_err(|cause| {

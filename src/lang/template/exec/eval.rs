@@ -1,10 +1,11 @@
 //! Pipelines, commands, fields and arguments.
 
-use super::{At, Execution, Frame, Variable};
+use super::{At, Execution, Frame, MissingKey, Variable};
 use crate::lang::template::ast::{Command, Pipe, Term, TermKind};
 use crate::lang::template::error::Result;
 use crate::lang::template::function::Ty;
 use crate::lang::template::methods;
+use crate::lang::template::quote::go_quote;
 use crate::lang::template::rope::Text;
 use crate::lang::template::trace::{Prov, SetId, WriterId};
 use crate::lang::template::value::{IntType, Kind, Map, MapType, Val};
@@ -185,6 +186,10 @@ impl Execution {
         receiver: Val,
     ) -> Result<Val> {
         match &receiver.kind {
+            Kind::Nil if self.missing_key == MissingKey::Error => {
+                let name = go_quote(name.as_bytes());
+                return Err(frame.fault(format!("nil data; no entry for key {name}")));
+            }
             Kind::Nil => return Ok(receiver),
             Kind::Null => {
                 return Err(frame.fault(format!("nil pointer evaluating interface {{}}.{name}")));
@@ -221,25 +226,29 @@ impl Execution {
             if has_args {
                 return Err(frame.fault(format!("{name} is not a method but has arguments")));
             }
-            return Ok(self.entry(map, name, receiver.from));
+            return self.entry(frame, map, name, receiver.from);
         }
         let ty = if receiver.boxed { "interface {}".into() } else { receiver.type_name() };
         Err(frame.fault(format!("can't evaluate field {name} in type {ty}")))
     }
 
     /// An entry of a map, or that there is none.
-    pub(super) fn entry(&mut self, map: &Map, name: &str, from: SetId) -> Val {
-        match map.get(name.as_bytes()) {
-            Some(value) => value.element(),
-            None => {
-                let absent = self.cx.trace.absent(from, name.as_bytes());
-                match map.ty {
-                    MapType::Any | MapType::Values => Val::new(Kind::Null, absent),
-                    MapType::Strings => Val::new(Kind::Str(Text::empty()), absent),
-                    MapType::Files => Val::new(Kind::Bytes(Text::empty()), absent),
-                }
-            }
+    fn entry(&mut self, frame: &Frame<'_>, map: &Map, name: &str, from: SetId) -> Result<Val> {
+        if let Some(value) = map.get(name.as_bytes()) {
+            return Ok(value.element());
         }
+        let absent = self.cx.trace.absent(from, name.as_bytes());
+        let kind = match (self.missing_key, map.ty) {
+            (MissingKey::Error, _) => {
+                let name = go_quote(name.as_bytes());
+                return Err(frame.fault(format!("map has no entry for key {name}")));
+            }
+            (MissingKey::Invalid, _) => Kind::Nil,
+            (MissingKey::Zero, MapType::Any | MapType::Values) => Kind::Null,
+            (MissingKey::Zero, MapType::Strings) => Kind::Str(Text::empty()),
+            (MissingKey::Zero, MapType::Files) => Kind::Bytes(Text::empty()),
+        };
+        Ok(Val::new(kind, absent))
     }
 
     /// An argument for a parameter of a type, or of none.

@@ -16,6 +16,18 @@ use super::value::{IntType, Kind, Val};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
+/// Go's option `missingkey`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingKey {
+    /// The zero value of the map's type, as Helm runs templates.
+    #[default]
+    Zero,
+    /// No value at all, as templates run without options: fields of it are none too.
+    Invalid,
+    /// A failure.
+    Error,
+}
+
 /// A template, and the source that it stands in.
 #[derive(Clone, Debug)]
 pub(super) struct Template {
@@ -54,6 +66,9 @@ pub(super) struct Execution {
     pub(super) cx: Cx,
     pub(super) set: Rc<Set>,
     pub(super) functions: fn(&str) -> Option<&'static Function>,
+    pub(super) missing_key: MissingKey,
+    /// What `inputs` gives.
+    pub(super) inputs: Val,
     /// Parses a text for `tpl`.
     pub(super) parsed: FxHashMap<Rc<[u8]>, (Parsed, u32)>,
     pub(super) sources: Vec<Rc<Source>>,
@@ -305,6 +320,7 @@ impl Execution {
         let mark = frame.vars.len();
         let value = self.pipeline(frame, dot, &branch.pipe)?;
         let question = flow::of(&mut self.cx.trace, &value);
+        self.cx.trace.asks(question, self.writer(frame, branch.place));
         let step = if value.truth() {
             let dot = if is_with { &value } else { dot };
             self.under(frame, dot, &branch.list, question, branch.place)?
@@ -329,6 +345,7 @@ impl Execution {
         let mark = frame.vars.len();
         let value = self.pipeline(frame, dot, &branch.pipe)?;
         let question = flow::of(&mut self.cx.trace, &value);
+        self.cx.trace.asks(question, self.writer(frame, branch.place));
         let inner = frame.vars.len();
         let mut ran = false;
         let items = self.iteration(frame, branch, &value)?;

@@ -1,6 +1,6 @@
 //! JSON, as Go's `encoding/json` writes and reads it.
 
-use super::Native;
+use super::{Native, STR};
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
@@ -22,7 +22,6 @@ const fn json(
 }
 
 const ANY: &[Ty] = &[Ty::Any];
-const STR: &[Ty] = &[Ty::Str];
 
 pub(super) const TABLE: &[Function] = &[
     json("toJson", Library::Helm, ANY, Flow::Keeps, to_json),
@@ -435,6 +434,14 @@ fn from_json_array(call: &mut Call<'_>) -> Result<Val> {
         }
         Ok(val) => Ok(val),
         Err(message) => Ok(error_list(call, message, from)),
+    }
+}
+
+/// As Sprig has it: any value, and none where the text is no JSON.
+pub(super) fn sprig_from_json(call: &mut Call<'_>) -> Result<Val> {
+    match must_from_json(call) {
+        Err(fault) if fault.bound.is_none() => Ok(Val::nil()),
+        result => result,
     }
 }
 

@@ -169,12 +169,17 @@ fn sha512sum(call: &mut Call<'_>) -> Result<Val> {
 }
 
 fn adler32sum(call: &mut Call<'_>) -> Result<Val> {
+    call.made(adler32(call.bytes(0)).to_string())
+}
+
+/// The checksum of Adler, as Go's `hash/adler32` has it.
+pub(crate) fn adler32(bytes: &[u8]) -> u32 {
     let (mut a, mut b) = (1u32, 0u32);
-    for byte in call.bytes(0) {
+    for byte in bytes {
         a = (a + u32::from(*byte)) % 65_521;
         b = (b + a) % 65_521;
     }
-    call.made((b << 16 | a).to_string())
+    b << 16 | a
 }
 
 /// Base64 by groups of three bytes: each group comes from what its bytes come from.
@@ -419,7 +424,9 @@ fn class(c: char) -> Class {
         Class::Number
     } else if is_connector(c) {
         Class::Connector
-    } else if c.is_alphabetic() {
+    } else if c.is_alphabetic()
+        && !matches!(c, '\u{3400}'..='\u{4d85}' | '\u{4e00}'..='\u{9fcc}' | '\u{20000}'..='\u{2b81d}')
+    {
         Class::Letter
     } else if is_punctuation(c) {
         Class::Punct

@@ -5,6 +5,7 @@ mod cast;
 mod dates;
 mod decimal;
 mod dicts;
+mod funcmap;
 mod helm;
 mod json;
 mod json_check;
@@ -14,12 +15,15 @@ mod numbers;
 mod page;
 mod regexes;
 mod secrets;
+mod slug;
 mod strings;
 mod toml;
 mod url;
 mod yaml;
 
+pub use funcmap::FuncMap;
 pub(crate) use json_check::check as json_error;
+pub(crate) use misc::adler32;
 pub(super) use misc::base_name;
 pub use page::page;
 pub(super) use yaml::yaml_of;
@@ -50,14 +54,16 @@ const TABLES: [&[Function]; 13] = [
     yaml::TABLE,
 ];
 
-/// The function of this name.
-pub(super) fn find(name: &str) -> Option<&'static Function> {
+/// The function of this name that Helm has.
+fn find(name: &str) -> Option<&'static Function> {
     static BY_NAME: OnceLock<FxHashMap<&'static str, &'static Function>> = OnceLock::new();
     BY_NAME
         .get_or_init(|| TABLES.iter().flat_map(|table| table.iter()).map(|line| (line.name, line)).collect())
         .get(name)
         .copied()
 }
+
+const STR: &[Ty] = &[Ty::Str];
 
 type Native = fn(&mut Call<'_>) -> Result<Val>;
 

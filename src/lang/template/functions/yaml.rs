@@ -7,7 +7,7 @@ use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
 use crate::lang::template::rope::{Builder, Text};
-use crate::lang::template::trace::SetId;
+use crate::lang::template::trace::{ProvId, SetId};
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
 use crate::lang::yaml::emit::{EmitError, to_yaml_marked};
 use crate::lang::yaml::{Built, Dialect, Entry, Node, NodeKind, NodeRef, Scalar, Value};
@@ -219,6 +219,23 @@ fn to_yaml(call: &mut Call<'_>) -> Result<Val> {
 
 fn must_to_yaml(call: &mut Call<'_>) -> Result<Val> {
     emitted(call, &call.args[0], false)
+}
+
+/// As flux-operator has it: the line break at the end stays.
+pub(super) fn operator_must_to_yaml(call: &mut Call<'_>) -> Result<Val> {
+    let Val { kind: Kind::Str(text), from, .. } = emitted(call, &call.args[0], false)? else {
+        return call.made("");
+    };
+    let end = Text::new(&b"\n"[..], ProvId::default());
+    Ok(Val::text(text.join(&end)).with(from))
+}
+
+/// As [`operator_must_to_yaml`], with an empty text for what has no YAML.
+pub(super) fn operator_to_yaml(call: &mut Call<'_>) -> Result<Val> {
+    match operator_must_to_yaml(call) {
+        Err(fault) if fault.bound.is_none() => call.made(""),
+        result => result,
+    }
 }
 
 fn to_yaml_pretty(call: &mut Call<'_>) -> Result<Val> {

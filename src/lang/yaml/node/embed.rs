@@ -16,18 +16,30 @@ pub struct Embed {
     /// location is `whole`.
     inside: Option<(Arc<Source>, u32, u32)>,
     lines: OnceLock<Vec<(u32, u32)>>,
+    /// Of a text that a template made: what it is made of.
+    parts: Option<Arc<[EmbedPart]>>,
+}
+
+/// A run of a text that a template made. It ends where the next one begins.
+#[derive(Debug, PartialEq)]
+pub struct EmbedPart {
+    /// Its first byte in the text.
+    pub start: u32,
+    /// Bytes of the file.
+    pub outer: Range<u32>,
+    /// Whether it is those bytes, one for one.
+    pub is_copy: bool,
 }
 
 impl Embed {
     /// A text all of whose locations are one range of the file.
     pub fn at(whole: Range<u32>) -> Embed {
-        Embed { whole, inside: None, lines: OnceLock::new() }
+        Embed { whole, inside: None, lines: OnceLock::new(), parts: None }
     }
 
-    /// A text that is made of a part of a file: (offset in the text, offset in the file)
-    /// where a run of its bytes begins, in order.
-    pub fn made_of(whole: Range<u32>, runs: Vec<(u32, u32)>) -> Embed {
-        Embed { whole, inside: None, lines: OnceLock::from(runs) }
+    /// A text that a template made, by its parts in order.
+    pub fn made_of(whole: Range<u32>, parts: Arc<[EmbedPart]>) -> Embed {
+        Embed { whole, inside: None, lines: OnceLock::new(), parts: Some(parts) }
     }
 
     /// The text in the value of a scalar, after some bytes of it; `None` for what is no
@@ -44,11 +56,15 @@ impl Embed {
         let written = source.document().tokens.get(token as usize)?;
         let TokenKind::Scalar(_) = written.kind else { return None };
         let inside = Some((source.clone(), token, skipped));
-        Some(Embed { whole: written.start..written.end, inside, lines: OnceLock::new() })
+        let whole = written.start..written.end;
+        Some(Embed { whole, inside, lines: OnceLock::new(), parts: None })
     }
 
     /// The bytes of the file for bytes of the inner text.
     pub fn outer(&self, inner: Range<u32>) -> Range<u32> {
+        if let Some(parts) = &self.parts {
+            return outer_of(parts, inner).unwrap_or_else(|| self.whole.clone());
+        }
         let lines = self.lines();
         let map = |offset: u32| {
             let at = lines.partition_point(|(start, _)| *start <= offset);
@@ -73,13 +89,33 @@ impl Embed {
     }
 }
 
+/// The bytes of the file for bytes of a text that a template made. Of a loop's they may
+/// end before they begin: then those of the first part count.
+fn outer_of(parts: &[EmbedPart], inner: Range<u32>) -> Option<Range<u32>> {
+    let part_at = |offset: u32| {
+        let at = parts.partition_point(|part| part.start <= offset);
+        parts.get(at.checked_sub(1)?)
+    };
+    let first = part_at(inner.start)?;
+    let last = part_at(inner.end.saturating_sub(1).max(inner.start))?;
+    let start = match first.is_copy {
+        true => (first.outer.start + (inner.start - first.start)).min(first.outer.end),
+        false => first.outer.start,
+    };
+    let end = match last.is_copy {
+        true => (last.outer.start + (inner.end - last.start)).min(last.outer.end),
+        false => last.outer.end,
+    };
+    Some(if start <= end { start..end } else { start..first.outer.end })
+}
+
 impl PartialEq for Embed {
     fn eq(&self, other: &Embed) -> bool {
         let is_one = || match (&self.inside, &other.inside) {
             (Some(one), Some(other)) => Arc::ptr_eq(&one.0, &other.0) && (one.1, one.2) == (other.1, other.2),
             _ => false,
         };
-        self.whole == other.whole && (is_one() || self.lines() == other.lines())
+        self.whole == other.whole && self.parts == other.parts && (is_one() || self.lines() == other.lines())
     }
 }
 

@@ -7,7 +7,7 @@ mod embed;
 mod entries;
 mod map;
 
-pub(crate) use embed::Embed;
+pub(crate) use embed::{Embed, EmbedPart};
 pub(super) use entries::{Entries, Items};
 pub(crate) use map::Map;
 

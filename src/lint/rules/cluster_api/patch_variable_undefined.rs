@@ -9,7 +9,7 @@ use crate::lang::text::suggest;
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::cluster_api::topology::desired::desired;
-use crate::simulate::cluster_api::topology::variables::lookups;
+use crate::simulate::cluster_api::topology::template::lookups;
 use crate::simulate::cluster_api::topology::{Class, Cluster};
 
 pub(crate) static RULE: Rule = Rule {
@@ -72,21 +72,10 @@ fn undefined(class: &Class<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-/// Undefined names that a template looks up. Inside blocks the dot means
-/// something else, so such templates are not judged.
+/// Undefined names that a template looks up.
 fn undefined_in(template: &str, is_defined: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let blocks = ["range", "with", "define", "block", "template"];
-    let changes_dot = |action: &str| {
-        let action = action.trim_start_matches(['-', ' ']);
-        blocks.iter().any(|word| action.starts_with(word))
-    };
-    if template.split("{{").skip(1).any(changes_dot) {
-        return Vec::new();
-    }
     let paths = lookups(template).unwrap_or_default();
-    let mut names: Vec<String> = paths.into_iter().filter(|path| !is_defined(path)).collect();
-    names.dedup();
-    names
+    paths.into_iter().filter(|path| !is_defined(path)).collect()
 }
 
 fn found(

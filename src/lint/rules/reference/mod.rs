@@ -5,6 +5,7 @@ pub(crate) mod denied_image_repository;
 pub(crate) mod dependency_cycle;
 pub(crate) mod dependency_on_itself;
 pub(crate) mod duplicate_object;
+pub(crate) mod failing_message_template;
 pub(crate) mod ignored_health_check;
 pub(crate) mod malformed_duration;
 pub(crate) mod malformed_health_check;

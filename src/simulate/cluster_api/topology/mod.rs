@@ -5,7 +5,7 @@ pub(crate) mod class;
 pub(crate) mod desired;
 pub(crate) mod fields;
 pub(crate) mod patches;
-
+pub(crate) mod template;
 pub(crate) mod variables;
 
 use crate::lang::yaml::{NodeRef, pointer_join};

@@ -6,7 +6,8 @@
 
 use serde_json::Value;
 
-use super::variables::{Variables, enabled, render};
+use super::template::{digest, enabled, render};
+use super::variables::Variables;
 use super::{text, text_at};
 use crate::lang::yaml::{NodeRef, pointer_segments};
 use crate::model::value::{is_unknown, to_json, unknown};
@@ -172,7 +173,7 @@ impl Patching<'_> {
             let at =
                 |value: &Value| path.iter().try_fold(value.clone(), |value, key| value.get(key).cloned());
             let more = format!("{name} {path:?} {:?} {:?}", at(before), at(after));
-            let digest = self.variables.digest_with(condition, &more);
+            let digest = digest(condition, self.variables, &more);
             let segments: Vec<&str> = path.iter().map(String::as_str).collect();
             put(&mut result, &segments, unknown(format!("patch {name} may set it ({digest})")));
         }
@@ -183,7 +184,7 @@ impl Patching<'_> {
     fn unsettle(&self, name: &str, condition: &str, operation: NodeRef<'_>, target: &mut Value) {
         let path = text_at(operation, &["/path"]).unwrap_or_default();
         let more = format!("{name} {path} {:?}", self.value(operation));
-        let digest = self.variables.digest_with(condition, &more);
+        let digest = digest(condition, self.variables, &more);
         let mark = unknown(format!("patch {name} may set it ({digest})"));
         // Where its parent is missing too, nothing can be set.
         let _ = json_patch(target, "add", &path, Some(mark));

@@ -1,0 +1,206 @@
+//! Which parts of its data a template looks up, as far as its text says.
+
+use super::ast::{Branch, Command, List, Node, Pipe, Span, Term, TermKind, Tree};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// One look-up: a field, or the whole of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lookup {
+    /// From the data down; empty for all of it.
+    pub(crate) path: Vec<Step>,
+    /// Where it stands.
+    pub(crate) span: Span,
+    /// Whether it runs whatever the data are: under no condition and in no loop.
+    pub(crate) is_certain: bool,
+}
+
+/// A step from a value to a part of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// A field of this name.
+    Field(Rc<str>),
+    /// An element, whichever a loop is at.
+    Element,
+    /// The key of such an element.
+    Key,
+}
+
+type Path = Vec<Step>;
+
+/// How deep templates within templates are followed.
+const DEPTH_LIMIT: usize = 16;
+/// Look-ups that are told.
+const LIMIT: usize = 10_000;
+
+/// The look-ups of a template, in the order in which they stand.
+pub(super) fn lookups(name: &str, trees: &FxHashMap<Rc<str>, Rc<Tree>>) -> Vec<Lookup> {
+    let mut walk = Walk { trees, found: Vec::new(), vars: Vec::new(), is_certain: true, depth: 0 };
+    walk.template(name, Some(Vec::new()));
+    walk.found
+}
+
+struct Walk<'t> {
+    trees: &'t FxHashMap<Rc<str>, Rc<Tree>>,
+    found: Vec<Lookup>,
+    /// What variables stand for; nothing for what is made.
+    vars: Vec<(Rc<str>, Option<Path>)>,
+    is_certain: bool,
+    depth: usize,
+}
+
+/// What the dot is: a part of the data, or something that was made.
+type Dot<'d> = Option<&'d Path>;
+
+impl Walk<'_> {
+    fn template(&mut self, name: &str, data: Option<Path>) {
+        let Some(tree) = self.trees.get(name).filter(|_| self.depth < DEPTH_LIMIT).cloned() else { return };
+        self.depth += 1;
+        let vars = std::mem::replace(&mut self.vars, vec![("$".into(), data.clone())]);
+        self.list(&tree.root, data.as_ref());
+        self.vars = vars;
+        self.depth -= 1;
+    }
+
+    fn note(&mut self, path: Path, span: Span) {
+        if self.found.len() < LIMIT {
+            self.found.push(Lookup { path, span, is_certain: self.is_certain });
+        }
+    }
+
+    fn list(&mut self, list: &List, dot: Dot<'_>) {
+        let mark = self.vars.len();
+        for node in list {
+            match node {
+                Node::Text(_) | Node::Break(_) | Node::Continue(_) => {}
+                Node::Action(_, pipe) => drop(self.pipe(pipe, dot, Declared::Whole)),
+                Node::If(branch) => self.branch(branch, dot, Kind::If),
+                Node::With(branch) => self.branch(branch, dot, Kind::With),
+                Node::Range(branch) => self.branch(branch, dot, Kind::Range),
+                Node::Template(_, name, pipe) => {
+                    let data = pipe.as_ref().and_then(|pipe| self.pipe(pipe, dot, Declared::Whole));
+                    self.template(name, data);
+                }
+            }
+        }
+        self.vars.truncate(mark);
+    }
+
+    fn branch(&mut self, branch: &Branch, dot: Dot<'_>, kind: Kind) {
+        let mark = self.vars.len();
+        let declared = if kind == Kind::Range { Declared::Element } else { Declared::Whole };
+        let value = self.pipe(&branch.pipe, dot, declared);
+        let inner = match kind {
+            Kind::If => dot.cloned(),
+            Kind::With => value,
+            Kind::Range => value.map(element),
+        };
+        let before = std::mem::replace(&mut self.is_certain, false);
+        self.list(&branch.list, inner.as_ref());
+        if let Some(list) = &branch.otherwise {
+            self.list(list, dot);
+        }
+        self.is_certain = before;
+        self.vars.truncate(mark);
+        // What was assigned in it may be anything.
+        for name in &branch.assigns {
+            if let Some((_, path)) = self.vars.iter_mut().rev().find(|(known, _)| known == name) {
+                *path = None;
+            }
+        }
+    }
+
+    /// The part of the data that a pipeline gives, if it is one.
+    fn pipe(&mut self, pipe: &Pipe, dot: Dot<'_>, declared: Declared) -> Option<Path> {
+        let mut value = None;
+        for command in &pipe.commands {
+            value = self.command(command, dot);
+        }
+        if pipe.commands.len() > 1 {
+            value = None;
+        }
+        let paths: Vec<Option<Path>> = match (declared, pipe.declares.len()) {
+            (Declared::Element, 2) => {
+                let key = value.clone().map(|path| with(path, Step::Key));
+                vec![key, value.clone().map(element)]
+            }
+            (Declared::Element, _) => vec![value.clone().map(element)],
+            (Declared::Whole, _) => vec![value.clone()],
+        };
+        for (name, path) in pipe.declares.iter().zip(paths) {
+            match self.vars.iter_mut().rev().find(|(known, _)| pipe.is_assign && known == name) {
+                Some((_, known)) => *known = path,
+                None => self.vars.push((name.clone(), path)),
+            }
+        }
+        value
+    }
+
+    fn command(&mut self, command: &Command, dot: Dot<'_>) -> Option<Path> {
+        let before = self.is_certain;
+        // `and` and `or` evaluate no further than they have to.
+        let is_lazy =
+            matches!(&command.terms[0].kind, TermKind::Identifier(name) if matches!(&**name, "and" | "or"));
+        let mut first = None;
+        for (index, term) in command.terms.iter().enumerate() {
+            if is_lazy && index > 1 {
+                self.is_certain = false;
+            }
+            let value = self.term(term, dot);
+            if index == 0 {
+                first = value;
+            }
+        }
+        self.is_certain = before;
+        if command.terms.len() == 1 { first } else { None }
+    }
+
+    fn term(&mut self, term: &Term, dot: Dot<'_>) -> Option<Path> {
+        let fields = |path: &Path, names: &[Rc<str>]| {
+            path.iter().cloned().chain(names.iter().cloned().map(Step::Field)).collect::<Path>()
+        };
+        let path = match &term.kind {
+            TermKind::Dot => dot?.clone(),
+            TermKind::Field(names) => fields(dot?, names),
+            TermKind::Variable(names) => {
+                let (_, path) = self.vars.iter().rev().find(|(known, _)| *known == names[0])?;
+                fields(path.as_ref()?, &names[1..])
+            }
+            TermKind::Chain(inner, names) => {
+                let inner = self.term(inner, dot)?;
+                fields(&inner, names)
+            }
+            TermKind::Pipe(pipe) => return self.pipe(pipe, dot, Declared::Whole),
+            TermKind::Bool(_)
+            | TermKind::Number(_)
+            | TermKind::Str(..)
+            | TermKind::Nil
+            | TermKind::Identifier(_) => return None,
+        };
+        self.note(path.clone(), term.place.span);
+        Some(path)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    If,
+    With,
+    Range,
+}
+
+/// What the variables of a pipeline get.
+#[derive(Clone, Copy)]
+enum Declared {
+    Whole,
+    Element,
+}
+
+fn with(mut path: Path, step: Step) -> Path {
+    path.push(step);
+    path
+}
+
+fn element(path: Path) -> Path {
+    with(path, Step::Element)
+}
