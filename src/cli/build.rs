@@ -17,6 +17,7 @@ use crate::rewrite::write;
 use crate::world::releases::Release;
 use crate::world::{Applied, Cluster, Outcome, World};
 use serde_json::json;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -291,18 +292,24 @@ fn failure(session: &Session, applied: &Applied) -> Option<String> {
             let place = first.location.as_ref().map_or_else(String::new, |location| {
                 format!(" ({})", objects::place(&session.snapshot, location))
             });
-            Some(format!("{}{place}", clean(&first.message)))
+            Some(format!("{}{place}", told(session, &first.message, first.location.as_ref())))
         }
         Outcome::Failed(failure) => {
             let place = failure.location.as_ref().map_or_else(String::new, |location| {
                 format!(" ({})", objects::place(&session.snapshot, location))
             });
-            Some(format!("{}{place}", clean(&failure.message)))
+            Some(format!("{}{place}", told(session, &failure.message, failure.location.as_ref())))
         }
         Outcome::External(why) => Some(format!("its files are not here: {}", clean(why))),
         Outcome::Unknown(why) => Some(why.clone()),
         Outcome::MissingPath => Some(format!("its source holds no directory {}", clean(&applied.path))),
     }
+}
+
+/// A message about a place, without what the Secret there holds.
+fn told(session: &Session, message: &str, location: Option<&Location>) -> String {
+    let message = location.map_or(Cow::Borrowed(message), |at| session.snapshot.conceal(message, at));
+    clean(&message).into_owned()
 }
 
 /// The Flux Kustomization of a name.
@@ -395,12 +402,17 @@ fn directory(session: &Session, root_only: bool) -> Result<Built, Failure> {
 /// Why a directory can't be built, with its places.
 fn refusal(error: &BuildError, snapshot: &Snapshot) -> String {
     let place = |location| objects::place(snapshot, location);
+    let message = |text: &str| {
+        let places = error.location.iter().chain(error.related.iter().map(|(_, location)| location));
+        let hide = |text: String, place| snapshot.conceal(&text, place).into_owned();
+        clean(&places.fold(text.to_owned(), hide)).into_owned()
+    };
     let mut text = match &error.location {
-        Some(location) => format!("{}: {}", place(location), clean(&error.message)),
-        None => clean(&error.message).into_owned(),
+        Some(location) => format!("{}: {}", place(location), message(&error.message)),
+        None => message(&error.message),
     };
     for (what, location) in &error.related {
-        text.push_str(&format!("\n  {}: {}", place(location), clean(what)));
+        text.push_str(&format!("\n  {}: {}", place(location), message(what)));
     }
     text
 }

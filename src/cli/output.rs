@@ -113,7 +113,7 @@ pub(crate) fn emit<F: Formats>(
             if terminal.color { anstream::ColorChoice::Always } else { anstream::ColorChoice::Never },
         ),
     );
-    let mut lines = Lines::new(&mut out, shape(main.name()), common.secrets());
+    let mut lines = Lines::new(&mut out, shape(main.name()), common.secrets()).with_ansi(terminal.color);
     let written = in_columns(terminal.width(), || write(main, &mut lines, terminal));
     let written = written.and_then(|()| lines.flush());
     written.or_else(went_away).map_err(|error| Failure::Work(format!("standard output: {error}")))
@@ -148,7 +148,7 @@ pub(crate) fn followed(out: &mut dyn Write, world: &World) -> io::Result<()> {
 pub(crate) fn warn_if_nothing_followed(world: &World) {
     if let Some(warning) = report::coverage::nothing_followed(world) {
         progress::stop();
-        let _ = anstream::stderr().write_all(warning.as_bytes());
+        let _ = Lines::new(anstream::stderr(), Shape::Text, None).write_all(warning.as_bytes());
     }
 }
 

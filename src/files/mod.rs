@@ -8,6 +8,7 @@ mod forest;
 pub(crate) mod git;
 pub(crate) mod markers;
 mod open;
+pub(crate) mod secrets;
 mod snapshot;
 mod source_ignore;
 mod suite;

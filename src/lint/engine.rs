@@ -8,6 +8,7 @@ use super::{
     Suppressions, fingerprint, patches, shared,
 };
 use crate::config::{Config, RuleLevel};
+use crate::files::secrets::shown_path;
 use crate::files::{Content, File, Snapshot, Unreadable};
 use crate::lang::text::suggest;
 use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
@@ -19,6 +20,7 @@ use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
@@ -258,6 +260,8 @@ fn run_all(
     shared::withhold_fixes(world, &mut outcome.findings);
     let suppressed = outcome.suppressed.iter_mut().map(|suppressed| &mut suppressed.finding);
     fingerprint::assign(world, outcome.findings.iter_mut().chain(suppressed).collect());
+    let suppressed = outcome.suppressed.iter_mut().map(|suppressed| &mut suppressed.finding);
+    outcome.findings.iter_mut().chain(suppressed).for_each(|finding| conceal(&world.snapshot, finding));
     outcome
 }
 
@@ -277,10 +281,36 @@ fn at_shown_text(mut finding: Finding, snapshot: &Snapshot, scope: &Scope<'_>) -
         return None;
     }
     if finding.objects.iter().any(|id| id.is("", "Secret")) {
+        conceal_texts(snapshot, &mut finding);
         let by = |via: &&Via| via.kind == ViaKind::Generator;
         finding.location = finding.location.via.iter().find(by)?.location.clone();
     }
     Some(finding)
+}
+
+/// A finding in a Secret, or about what comes from one, tells where and what, and nothing
+/// of the values.
+fn conceal(snapshot: &Snapshot, finding: &mut Finding) {
+    conceal_texts(snapshot, finding);
+    if finding.objects.first().is_some_and(|id| &*id.kind == "Secret") {
+        finding.path = shown_path(&finding.path);
+    }
+}
+
+fn conceal_texts(snapshot: &Snapshot, finding: &mut Finding) {
+    let hide = |text: &mut String, location: &Location| {
+        if let Cow::Owned(concealed) = snapshot.conceal(text, location) {
+            *text = concealed;
+        }
+    };
+    let places = finding.related.iter().map(|related| related.location.clone());
+    let places: Vec<Location> = places.chain([finding.location.clone()]).collect();
+    for place in &places {
+        let texts = [&mut finding.title, &mut finding.why, &mut finding.help, &mut finding.label].into_iter();
+        let related = finding.related.iter_mut().map(|related| &mut related.message);
+        let fixes = finding.fixes.iter_mut().map(|fix| &mut fix.title);
+        texts.chain(related).chain(fixes).for_each(|text| hide(text, place));
+    }
 }
 
 /// The manifest files that are looked at; why others are not.

@@ -21,8 +21,8 @@ pub(crate) mod validity;
 mod view;
 pub(crate) mod workloads;
 
-pub(crate) use finding::Fix;
 pub use finding::{Applicability, Finding};
+pub(crate) use finding::{Edit, Fix};
 pub use memo::Memo;
 pub(crate) use suppression::Suppressions;
 pub(crate) use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView, RunView};

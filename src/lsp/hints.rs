@@ -5,6 +5,7 @@ use super::links::{definitions, expressions};
 use super::place::{Spot, memberships, objects_of};
 use super::planned::{self, Subject};
 use super::state::State;
+use crate::build::substitute::Definition;
 use crate::lang::text::{clean, counted, shorten};
 use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::model::ObjectId;
@@ -55,7 +56,7 @@ pub(super) fn inlay(state: &State<'_>, path: &str, wanted: Range) -> Vec<InlayHi
                     let at = Spot { token, key: None, offset: range.start, ..spot.clone() };
                     let values: BTreeSet<String> = definitions(world, &at, &name)
                         .into_iter()
-                        .filter_map(|one| Some(one.definition?.value?.to_string()))
+                        .filter_map(|one| shown(state, one.definition?))
                         .collect();
                     let text = Vec::from_iter(&values)
                         .iter()
@@ -160,6 +161,12 @@ pub(super) fn lenses(state: &State<'_>, path: &str) -> Vec<CodeLens> {
         })
     });
     lenses.collect()
+}
+
+/// The value of a variable, where it may be shown.
+fn shown(state: &State<'_>, definition: Definition) -> Option<String> {
+    let hidden = definition.location.is_some_and(|at| state.snapshot().hides(&at));
+    definition.value.map(|value| if hidden { "***".to_owned() } else { value.to_string() })
 }
 
 /// What tells a lens about the plan from others: its document.

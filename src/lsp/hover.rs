@@ -6,8 +6,8 @@ use super::place::{Seen, Spot, memberships, objects_of, seen};
 use super::state::State;
 use crate::lang::go::cron::CronSchedule;
 use crate::lang::go::duration::GoDuration;
-use crate::lang::text::clean;
-use crate::lang::yaml::{NodeRef, pointer_segments};
+use crate::lang::text::markdown::{self, Reader};
+use crate::lang::yaml::{Location, NodeRef, pointer_segments};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::keys::{FLUX, Key, Standing};
@@ -39,12 +39,8 @@ pub(super) fn hover(state: &State<'_>, spot: &Spot<'_>) -> Option<Hover> {
     if meant.is_empty() {
         for (_, named) in named_at(state.world(), spot).into_iter().take(1) {
             let namespace = named.namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
-            parts.push(format!(
-                "{} `{}{}` is in no file that a cluster applies",
-                named.kind,
-                clean(&namespace),
-                clean(&named.name)
-            ));
+            let name = code(&format!("{namespace}{}", named.name));
+            parts.push(format!("{} {name} is in no file that a cluster applies", plain(&named.kind)));
         }
     }
     parts.extend(times(state, spot));
@@ -62,19 +58,21 @@ pub(super) fn hover(state: &State<'_>, spot: &Spot<'_>) -> Option<Hover> {
     Some(Hover { contents, range })
 }
 
-/// A value in a line of Markdown.
+/// A text of a file among words.
+fn plain(text: &str) -> String {
+    markdown::literal(text, Reader::Editor)
+}
+
+/// A value in a line.
 fn code(text: &str) -> String {
-    let text = clean(text).replace('\n', "⏎");
-    let fence = if text.contains('`') { "``" } else { "`" };
-    let gap = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{fence}{gap}{text}{gap}{fence}")
+    markdown::code(&text.replace('\n', "⏎"))
 }
 
 fn cluster_name(cluster: &Cluster) -> String {
     match &cluster.name {
-        Some(name) => clean(name).into_owned(),
+        Some(name) => plain(name),
         None if cluster.root.is_empty() => "no cluster".to_owned(),
-        None => format!("no cluster, built from {}", clean(&cluster.root)),
+        None => format!("no cluster, built from {}", plain(&cluster.root)),
     }
 }
 
@@ -88,9 +86,14 @@ fn listed(out: &mut String, lines: Vec<String>) {
     }
 }
 
+/// A place in words.
+fn at_place(state: &State<'_>, location: &Location) -> String {
+    plain(&place(state.snapshot(), location))
+}
+
 /// A variable: its value in each cluster, and what defines it.
 fn variable(state: &State<'_>, spot: &Spot<'_>, name: &str) -> String {
-    let mut out = format!("**${{{}}}**", clean(name));
+    let mut out = format!("**{}**", plain(&format!("${{{name}}}")));
     let all = definitions(state.world(), spot, name);
     if all.is_empty() {
         out.push_str("\n\nno Kustomization substitutes here");
@@ -100,14 +103,27 @@ fn variable(state: &State<'_>, spot: &Spot<'_>, name: &str) -> String {
         let cluster = cluster_name(one.cluster);
         match one.definition {
             Some(definition) => {
-                let value = definition.value.as_deref().map_or("known in the cluster only".to_owned(), code);
-                let from = definition.location.map(|at| format!(", from {}", place(state.snapshot(), &at)));
+                let hidden = definition.location.as_ref().is_some_and(|at| state.snapshot().hides(at));
+                let value = match definition.value.as_deref() {
+                    Some(_) if hidden => "a value of a Secret".to_owned(),
+                    Some(value) => code(value),
+                    None => "known in the cluster only".to_owned(),
+                };
+                let from = definition.location.map(|at| format!(", from {}", at_place(state, &at)));
                 format!("{cluster}: {value}{}", from.unwrap_or_default())
             }
             None if one.open => {
-                format!("{cluster}: perhaps defined in the cluster, by what {} takes variables from", one.by)
+                format!(
+                    "{cluster}: perhaps defined in the cluster, by what {} takes variables from",
+                    plain(&one.by.to_string())
+                )
             }
-            None => format!("{cluster}: not defined by {}; a default applies, or nothing", one.by),
+            None => {
+                format!(
+                    "{cluster}: not defined by {}; a default applies, or nothing",
+                    plain(&one.by.to_string())
+                )
+            }
         }
     });
     out.push('\n');
@@ -127,7 +143,7 @@ fn key(spot: &Spot<'_>) -> Option<String> {
         _ => None,
     };
     let key: &Key = known(FLUX.standing(&name)).or_else(|| known(CLUSTER_API.standing(&name)))?;
-    let mut out = format!("**{}**\n\n{} {}", clean(&name), key.reader, key.effect);
+    let mut out = format!("**{}**\n\n{} {}", plain(&name), key.reader, key.effect);
     if let Some(wanted) = key.value.wanted() {
         let _ = write!(out, "\n\nvalue: {wanted}");
     }
@@ -149,9 +165,9 @@ fn key(spot: &Spot<'_>) -> Option<String> {
 /// An object: who applies it where, and its state there.
 pub(super) fn about(state: &State<'_>, object: &Effective) -> String {
     let world = state.world();
-    let mut out = format!("**{}**", clean(&object.id.to_string()));
+    let mut out = format!("**{}**", plain(&object.id.to_string()));
     if let Some(home) = crate::rewrite::subject::home(object) {
-        let _ = write!(out, " in {}", place(state.snapshot(), home));
+        let _ = write!(out, " in {}", at_place(state, home));
     }
     out.push('\n');
     let lines = memberships(world, object).map(|(cluster, member)| {
@@ -160,19 +176,19 @@ pub(super) fn about(state: &State<'_>, object: &Effective) -> String {
         match by {
             Some(index) => {
                 let _ =
-                    write!(line, ": applied by {}", clean(&cluster.applied[index as usize].id.to_string()));
+                    write!(line, ": applied by {}", plain(&cluster.applied[index as usize].id.to_string()));
             }
             None if cluster.name.is_some() => line.push_str(": the cluster's own entry point"),
             None => {}
         }
         if let ApplyTarget::Remote(target) = &member.target {
-            let _ = write!(line, " to the cluster of the kubeConfig {}", clean(target));
+            let _ = write!(line, " to the cluster of the kubeConfig {}", plain(target));
         }
         if cluster.name.is_some() {
             let _ = write!(line, " ({})", cluster.certainty.name());
         }
         for note in state_of(state, cluster, object) {
-            let _ = write!(line, "\n  - {}", clean(&note));
+            let _ = write!(line, "\n  - {}", plain(&note));
         }
         line
     });
@@ -309,7 +325,7 @@ fn effective(state: &State<'_>, spot: &Spot<'_>) -> Option<(usize, String)> {
         };
         let origin =
             node.and_then(NodeRef::location).filter(|at| !at.file.is_at(spot.path()) || !at.via.is_empty());
-        let origin = origin.map(|at| format!(", from {}", place(state.snapshot(), &at))).unwrap_or_default();
+        let origin = origin.map(|at| format!(", from {}", at_place(state, &at))).unwrap_or_default();
         let line = format!("{value}{origin}");
         match values.iter_mut().find(|(known, _)| *known == line) {
             Some((_, known)) => known.extend(clusters),
@@ -357,7 +373,7 @@ fn field(spot: &Spot<'_>) -> Option<String> {
         return None;
     }
     let field = Field { kind: &id.kind, path: &path, versions: &versions, clusters: &[] };
-    Some(format!("```text\n{}```", crate::report::schema::text(&field)))
+    Some(markdown::block(&crate::report::schema::text(&field)))
 }
 
 /// The objects of a place, for a lens or a virtual document.

@@ -174,8 +174,10 @@ pub(super) fn variables_at(world: &World, objects: &[&Effective]) -> Vec<(String
         let Some(variables) = variables else { continue };
         for name in variables.names() {
             if !all.iter().any(|(known, _)| known == name) {
-                let value =
-                    variables.definition(name).and_then(|one| one.value.as_deref().map(str::to_owned));
+                let definition = variables.definition(name);
+                let is_shown = |at: &Location| !world.snapshot.hides(at);
+                let shown = definition.filter(|one| one.location.as_ref().is_none_or(is_shown));
+                let value = shown.and_then(|one| one.value.as_deref().map(str::to_owned));
                 all.push((name.to_owned(), value));
             }
         }

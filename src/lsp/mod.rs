@@ -20,6 +20,7 @@ mod planned;
 mod position;
 mod rename;
 mod settings;
+mod sink;
 mod state;
 mod symbols;
 
@@ -292,8 +293,13 @@ impl Session<'_> {
                 Err(_) => self.send(failed(id)),
             };
         }
-        let response =
+        let mut response =
             catch_unwind(AssertUnwindSafe(|| respond(state, request))).unwrap_or_else(|_| failed(id));
+        let secrets = state.secrets();
+        match &mut response.response_result {
+            Ok(result) => sink::inert(result, &secrets),
+            Err(error) => error.message = sink::text(&error.message, &secrets),
+        }
         self.send(response)
     }
 
@@ -354,6 +360,7 @@ impl Session<'_> {
             return self.log(MessageType::ERROR, "forebay failed on this state of the repository".to_owned());
         };
         if state.settings.diagnostics == Delivery::Push {
+            let secrets = state.secrets();
             let gone = self.published.keys().filter(|path| !all.contains_key(*path));
             let gone: Vec<(&String, Vec<Diagnostic>)> = gone.map(|path| (path, Vec::new())).collect();
             let changed = all.iter().filter(|(path, now)| self.published.get(*path) != Some(*now));
@@ -361,11 +368,11 @@ impl Session<'_> {
             for (path, diagnostics) in gone.into_iter().chain(changed) {
                 let Some(uri) = state.uri(path) else { continue };
                 let version = state.document(path).map(|document| document.version);
-                self.notify::<notifications::PublishDiagnostics>(PublishDiagnosticsParams {
-                    uri,
-                    diagnostics,
-                    version,
-                })?;
+                let parameters = PublishDiagnosticsParams { uri, diagnostics, version };
+                let mut parameters = serde_json::to_value(parameters).unwrap_or_default();
+                sink::inert(&mut parameters, &secrets);
+                let method = notifications::PublishDiagnostics::METHOD.to_owned();
+                self.send(Notification::new(method, parameters))?;
             }
         } else if self.client.refreshes_diagnostics && self.published != all {
             self.ask::<requests::WorkspaceDiagnosticRefresh>(())?;

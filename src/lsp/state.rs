@@ -17,6 +17,7 @@ use crate::lint::baseline::Baseline;
 use crate::lint::engine::{self, Options};
 use crate::lint::{Finding, Group, Memo};
 use crate::report::objects::{self, Masks};
+use crate::report::secrets::Values;
 use crate::world::schemas::Schemas;
 use crate::world::{Effective, World};
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
@@ -451,6 +452,14 @@ impl<'h> State<'h> {
             Ok(mut masks) => objects::masked(node, self.snapshot(), &mut masks),
             // Left so by a request that failed.
             Err(_) => objects::masked(node, self.snapshot(), &mut Masks::default()),
+        }
+    }
+
+    /// What no message to the editor holds.
+    pub(super) fn secrets(&self) -> Arc<Values> {
+        match self.view.masks.try_borrow_mut() {
+            Ok(mut masks) => masks.values(self.snapshot()).clone(),
+            Err(_) => Arc::new(Values::of([&**self.snapshot()])),
         }
     }
 

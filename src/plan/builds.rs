@@ -273,7 +273,7 @@ pub(super) fn is_own_limit(failure: &BuildFailure) -> bool {
 fn substitution(object: &Effective, strict: bool) -> Option<Failure> {
     object.problems.iter().find_map(|problem| {
         let message = match &problem.kind {
-            ProblemKind::Malformed { message, text } => format!("{text}: {message}"),
+            ProblemKind::Malformed { message, .. } => format!("malformed expression: {message}"),
             ProblemKind::BrokenYaml { message } | ProblemKind::Failed { message } => message.clone(),
             ProblemKind::Undefined { name } if strict => format!("${{{name}}} is not defined"),
             _ => return None,

@@ -2,7 +2,6 @@
 //! name and not by index.
 
 use crate::lang::yaml::{Known, Location, NodeRef, pointer_join};
-use crate::model::ObjectId;
 use crate::model::value::to_json;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
@@ -150,22 +149,11 @@ fn list_key(base: NodeRef<'_>, head: NodeRef<'_>) -> Option<&'static str> {
 }
 
 /// Fields that differ, for the details of an effect.
-pub(super) fn fields(changes: &[FieldChange], id: &ObjectId) -> Value {
-    let secret = id.is("", "Secret");
-    let list = changes.iter().map(|change| {
-        json!({
-            "path": change.path,
-            "before": masked(secret, &change.path, &change.before),
-            "after": masked(secret, &change.path, &change.after),
-        })
-    });
+pub(super) fn fields(changes: &[FieldChange]) -> Value {
+    let list = changes
+        .iter()
+        .map(|change| json!({"path": change.path, "before": change.before, "after": change.after}));
     Value::Array(list.collect())
-}
-
-/// Values of Secrets are never shown.
-pub(super) fn masked(secret: bool, path: &str, value: &Value) -> Value {
-    let hidden = secret && (path.starts_with("/data") || path.starts_with("/stringData")) && !value.is_null();
-    if hidden { json!("***") } else { value.clone() }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod fate;
 mod fields;
 mod gates;
 mod held;
+mod hidden;
 mod machines;
 mod moves;
 mod objects;
@@ -223,15 +224,13 @@ impl<'w> Pair<'w> {
 impl Pair<'_> {
     /// Whether the object of an effect stays as it is: `after` has that of the base.
     fn stays(&self, effect: &Effect) -> bool {
-        let id = &effect.object;
-        let key = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+        let key = key_of(effect);
         self.standstills.iter().any(|standstill| standstill.keeps(&key))
     }
 
     /// The ref of this repository that has to move before an effect happens.
     fn when(&self, effect: &Effect) -> Option<String> {
-        let id = &effect.object;
-        let key = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+        let key = key_of(effect);
         let after = self.after.get(&key).filter(|_| !self.stays(effect));
         let (world, cluster, placed) = match (after, self.before.get(&key)) {
             (Some(placed), _) => (self.head_world, self.head?, placed),
@@ -333,6 +332,7 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
         for effect in &mut own {
             effect.when = pair.when(effect);
         }
+        hidden::conceal(&pair, &mut own);
         own.sort_by(|a, b| {
             (a.when.is_some(), b.severity)
                 .cmp(&(b.when.is_some(), a.severity))
@@ -407,6 +407,12 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
 
 /// Identity of an object on a target, without its API version.
 pub(crate) type Key<'w> = (&'w ApplyTarget, &'w str, &'w str, Option<&'w str>, &'w str);
+
+/// The identity of the object that an effect happens to.
+fn key_of(effect: &Effect) -> Key<'_> {
+    let id = &effect.object;
+    (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name)
+}
 
 /// An object of one side with the Flux Kustomization that applies it.
 #[derive(Clone, Copy)]

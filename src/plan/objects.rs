@@ -5,7 +5,7 @@
 //! immutable fields.
 
 use super::fate::{by_its_old_spec, forces, is_suspended};
-use super::fields::{FieldChange, compare, fields, masked};
+use super::fields::{FieldChange, compare, fields};
 use super::machines::Told;
 use super::removal::{by_applier, emptied, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity};
@@ -361,12 +361,10 @@ fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Opti
 
 fn fill(effect: &mut Effect, decisive: &FieldChange, changes: &[FieldChange], reason: &str) {
     effect.field.clone_from(&decisive.path);
-    let secret = effect.object.is("", "Secret");
-    effect.before = masked(secret, &decisive.path, &decisive.before);
-    effect.after = masked(secret, &decisive.path, &decisive.after);
+    effect.before.clone_from(&decisive.before);
+    effect.after.clone_from(&decisive.after);
     effect.reason = reason.to_owned();
-    let listed = fields(changes, &effect.object);
-    effect.details.insert("fields".to_owned(), listed);
+    effect.details.insert("fields".to_owned(), fields(changes));
     let (side, place) = match (&decisive.head, &decisive.base) {
         (Some(head), _) if !decisive.after.is_null() || decisive.base.is_none() => {
             (Side::Head, Some(head.clone()))

@@ -104,7 +104,7 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
     };
     if hashed {
         let changes = compare(before.object.node.get_ref(), after.object.node.get_ref());
-        effect.details.insert("fields".to_owned(), fields(&changes, id));
+        effect.details.insert("fields".to_owned(), fields(&changes));
     } else {
         effect.consequences.push(fate.words(old));
         if fate == Fate::Deleted {

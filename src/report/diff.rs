@@ -3,7 +3,7 @@
 use super::mask::Masks;
 use super::summary::fixable;
 use crate::files::Snapshot;
-use crate::lang::text::{clean, counted, is_hostile, line_start};
+use crate::lang::text::{clean, counted, line_start, push};
 use crate::lang::yaml::FilePath;
 use crate::rewrite::fix::Outcome;
 use crate::rewrite::{FileChange, Refusal};
@@ -93,17 +93,22 @@ fn shown_lines(text: &str, masks: &[Range<u32>]) -> Vec<String> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let body = line.strip_suffix('\n').unwrap_or(line);
-        let shown = body.char_indices().map(|(at, c)| {
+        let mut shown = String::with_capacity(body.len());
+        let mut before = ' ';
+        for (at, c) in body.char_indices() {
             let offset = (start + at) as u32;
+            let after = masks.partition_point(|mask| mask.start <= offset);
+            let secret = after > 0 && masks[after - 1].contains(&offset);
             match c {
-                '\t' | '\u{feff}' => c,
-                '\r' if at + 1 == body.len() => c,
-                _ if !c.is_whitespace() && masks.iter().any(|mask| mask.contains(&offset)) => '*',
-                _ if is_hostile(c) => '\u{fffd}',
-                _ => c,
+                '\t' => shown.push(c),
+                '\u{feff}' if offset == 0 => shown.push(c),
+                '\r' if at + 1 == body.len() => shown.push(c),
+                _ if secret && !c.is_whitespace() => shown.push('*'),
+                _ => push(&mut shown, before, c),
             }
-        });
-        lines.push(shown.collect());
+            before = c;
+        }
+        lines.push(shown);
         start += line.len();
     }
     lines

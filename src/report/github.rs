@@ -87,6 +87,6 @@ mod tests {
     fn text_of_files_can_not_start_a_command() {
         assert_eq!(data("a%0A::error::b"), "a%250A::error::b");
         assert_eq!(data("one\ntwo"), "one%0Atwo");
-        assert_eq!(property("x\n::error file=y,line=1::z"), "x\u{fffd}%3A%3Aerror file=y%2Cline=1%3A%3Az");
+        assert_eq!(property("x\n::error file=y,line=1::z"), "x\\u{a}%3A%3Aerror file=y%2Cline=1%3A%3Az");
     }
 }

@@ -1,10 +1,11 @@
 //! `json`: the stable contract, with a JSON Schema for each command in
 //! `schemas/`.
 
-use super::Lint;
+use super::lines::json_escape;
 use super::parts::{location, object, origins};
+use super::{Lint, shown_edits};
 use crate::files::Snapshot;
-use crate::lang::text::{clean, is_hostile};
+use crate::lang::text::{clean, is_visible};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::Unchecked;
@@ -13,6 +14,7 @@ use crate::world::versions::{Setting, Settings};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// How many examples `notChecked` has for each reason.
@@ -24,26 +26,33 @@ pub fn write(out: &mut dyn Write, answer: &Value) -> io::Result<()> {
     writeln!(out)
 }
 
+/// A part of JSON in which what nobody sees, and these characters, are escaped: it means
+/// the same. `##[error]` is a command to some runners, wherever it stands.
+pub(crate) fn inert<'j>(json: &'j str, also: &[char]) -> Cow<'j, str> {
+    if json.is_ascii() && !json.contains(also) && !json.contains("##") && !json.contains('\u{7f}') {
+        return json.into();
+    }
+    let mut out = String::with_capacity(json.len());
+    let mut before = ' ';
+    for c in json.chars() {
+        let is_plain = matches!(c, '\n' | '\t') || is_visible(before, c);
+        if is_plain && !also.contains(&c) && (c, before) != ('#', '#') {
+            out.push(c);
+        } else {
+            json_escape(&mut out, c);
+        }
+        before = c;
+    }
+    out.into()
+}
+
 /// Compact JSON without characters that make a terminal or a reader do something,
 /// and without what the runner of a workflow looks for inside of lines.
 struct Inert;
 
 impl serde_json::ser::Formatter for Inert {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        let is_escaped = |c: char| !c.is_ascii() && is_hostile(c) || c == '\u{7f}';
-        if !fragment.contains(is_escaped) && !fragment.contains("##") {
-            return out.write_all(fragment.as_bytes());
-        }
-        let mut before = ' ';
-        for c in fragment.chars() {
-            if is_escaped(c) || (c, before) == ('#', '#') {
-                write!(out, "\\u{:04x}", c as u32)?;
-            } else {
-                write!(out, "{c}")?;
-            }
-            before = c;
-        }
-        Ok(())
+        out.write_all(inert(fragment, &[]).as_bytes())
     }
 }
 
@@ -174,7 +183,7 @@ pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
         |related| json!({"message": clean(&related.message), "location": location(snapshot, Some(&related.location))}),
     );
     let fixes = finding.fixes.iter().map(|fix| {
-        let edits = fix.edits.iter().map(
+        let edits = shown_edits(snapshot, finding, fix).iter().map(
             |edit| json!({"path": &*edit.path, "start": edit.start, "end": edit.end, "text": edit.text}),
         );
         json!({

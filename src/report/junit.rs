@@ -67,6 +67,6 @@ mod tests {
 
     #[test]
     fn text_of_files_stays_text() {
-        assert_eq!(escape("a<b>&\"c\"\u{1b}\u{ffff}"), "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}\u{fffd}");
+        assert_eq!(escape("a<b>&\"c\"\u{1b}\u{ffff}"), "a&lt;b&gt;&amp;&quot;c&quot;\\u{1b}\u{fffd}");
     }
 }

@@ -1,9 +1,10 @@
 //! The sink that everything people or logs read goes through: no line is a command
-//! to the runner of a workflow, and no secret leaves.
+//! to the runner of a workflow, nothing invisible is in it, and no secret leaves.
 
 use super::secrets::{Values, stars};
-use crate::lang::text::is_command;
+use crate::lang::text::{is_command, is_visible, push};
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub(crate) struct Lines<W: Write> {
     inner: W,
     shape: Shape,
     secrets: Option<Arc<Values>>,
+    /// Whether the lines may have colours and links of our own.
+    ansi: bool,
     line: Vec<u8>,
 }
 
@@ -39,13 +42,22 @@ impl<W: Write> Lines<W> {
     /// A sink over a writer; `secrets` are what the repository holds, `None` where
     /// they are to be shown.
     pub(crate) fn new(inner: W, shape: Shape, secrets: Option<Arc<Values>>) -> Lines<W> {
-        Lines { inner, shape, secrets, line: Vec::new() }
+        Lines { inner, shape, secrets, ansi: false, line: Vec::new() }
+    }
+
+    /// The same for a terminal that shows colours and links.
+    pub(crate) fn with_ansi(mut self, ansi: bool) -> Lines<W> {
+        self.ansi = ansi;
+        self
     }
 
     fn end_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         match std::str::from_utf8(&line) {
-            Ok(text) => self.inner.write_all(line_of(text, self.shape, self.secrets.as_deref()).as_bytes()),
+            Ok(text) => {
+                let line = line_of(text, self.shape, self.secrets.as_deref());
+                self.inner.write_all(visible(&line, self.shape, self.ansi).as_bytes())
+            }
             Err(_) => self.inner.write_all(&line),
         }
     }
@@ -67,18 +79,53 @@ pub(super) fn line_of<'l>(line: &'l str, shape: Shape, secrets: Option<&Values>)
     }
     let mut safe = line.into_owned();
     if begins && let Some(at) = safe.find("::") {
-        safe.insert(at + 1, '\u{200b}');
+        safe.replace_range(at..=at, "\\u{3a}");
     }
     // `##[group]`, `##vso[…]`, `##teamcity[…]` count anywhere in a line.
     let mut from = 0;
     while let Some(at) = safe[from..].find("##").map(|at| from + at + 2) {
         let word = safe[at..].trim_start_matches(|c: char| c.is_ascii_alphabetic());
         if word.starts_with('[') {
-            safe.insert(at, '\u{200b}');
+            safe.replace_range(at - 1..at, "\\u{23}");
         }
         from = at - 1;
     }
     safe.into()
+}
+
+/// The line with what nobody sees written out, should something of it have come here: of
+/// JSON as JSON does, and documents as they are, which are made so before.
+fn visible(line: &str, shape: Shape, ansi: bool) -> Cow<'_, str> {
+    let keeps = |c: char| match c {
+        '\n' | '\t' => true,
+        '\u{1b}' | '\u{7}' => ansi,
+        // Where a file has its mark, and the end of its lines: a diff is to be applied.
+        '\u{feff}' | '\r' => shape == Shape::Diff,
+        _ => false,
+    };
+    if shape == Shape::Yaml || line.is_ascii() && !line.bytes().any(|b| b.is_ascii_control() && b != b'\n') {
+        return line.into();
+    }
+    let mut out = String::with_capacity(line.len());
+    let mut before = ' ';
+    for c in line.chars() {
+        if keeps(c) || is_visible(before, c) {
+            out.push(c);
+        } else if shape == Shape::Json {
+            json_escape(&mut out, c);
+        } else {
+            push(&mut out, before, c);
+        }
+        before = c;
+    }
+    out.into()
+}
+
+/// A character as JSON writes one that it escapes.
+pub(crate) fn json_escape(out: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        let _ = write!(out, "\\u{unit:04x}");
+    }
 }
 
 /// The line with stars for secret values; never for a part of the format itself,
@@ -193,12 +240,12 @@ mod tests {
     fn lines_are_no_commands() {
         for (line, none, complete) in [
             ("plain :: text", "plain :: text", "plain :: text"),
-            ("  ::error::x", "  :\u{200b}:error::x", "  :\u{200b}:error::x"),
-            ("::1 localhost", ":\u{200b}:1 localhost", "::1 localhost"),
-            ("a ##[error]x", "a ##\u{200b}[error]x", "a ##\u{200b}[error]x"),
-            ("##vso[task]", "##\u{200b}vso[task]", "##\u{200b}vso[task]"),
+            ("  ::error::x", "  \\u{3a}:error::x", "  \\u{3a}:error::x"),
+            ("::1 localhost", "\\u{3a}:1 localhost", "::1 localhost"),
+            ("a ##[error]x", "a #\\u{23}[error]x", "a #\\u{23}[error]x"),
+            ("##vso[task]", "#\\u{23}vso[task]", "#\\u{23}vso[task]"),
             ("## heading", "## heading", "## heading"),
-            ("###[x", "###\u{200b}[x", "###\u{200b}[x"),
+            ("###[x", "##\\u{23}[x", "##\\u{23}[x"),
         ] {
             assert_eq!(line_of(line, Shape::Text, None), none);
             assert_eq!(line_of(line, Shape::Diff, None), complete);

@@ -39,12 +39,13 @@ pub(crate) mod unchecked;
 
 use crate::config::Level;
 use crate::files::{Content, Snapshot};
-use crate::lang::yaml::Location;
+use crate::lang::yaml::{FilePath, Location};
 use crate::lint::engine::Outcome;
-use crate::lint::{Applicability, Finding, Rule};
+use crate::lint::{Applicability, Edit, Finding, Fix, Rule};
 use crate::world::World;
 use jiff::Timestamp;
 use secrets::Values;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -191,6 +192,21 @@ pub fn place(snapshot: &Snapshot, location: &Location) -> Option<Place> {
     Some(Place { from, to, start: byte(location.start), end: byte(location.end) })
 }
 
+/// The edits of a fix that may be told: none of one that writes the value of a Secret
+/// anew. `--fix` makes them all the same.
+pub(crate) fn shown_edits<'f>(snapshot: &Snapshot, finding: &Finding, fix: &'f Fix) -> &'f [Edit] {
+    let tells = |edit: &Edit| {
+        let file = FilePath::in_root(edit.path.as_arc().clone());
+        let place = Location { file, start: edit.start, end: edit.end, via: Vec::new() };
+        let text = edit.text.trim();
+        !text.is_empty()
+            && [&place, &finding.location]
+                .iter()
+                .any(|place| matches!(snapshot.conceal(text, place), Cow::Owned(_)))
+    };
+    if fix.edits.iter().any(tells) { &[] } else { &fix.edits }
+}
+
 /// The page of a rule.
 pub(crate) fn rule_url(rule: &Rule) -> String {
     format!("{}/blob/v{}/docs/rules/{}.md", env!("CARGO_PKG_REPOSITORY"), env!("CARGO_PKG_VERSION"), rule.id)
@@ -214,7 +230,6 @@ pub(crate) fn uri(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::files::Store;
-    use crate::lang::yaml::FilePath;
     use std::sync::Arc;
 
     #[test]

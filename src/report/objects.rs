@@ -1,82 +1,48 @@
 //! Effective objects as text: YAML documents as kustomize prints them, JSON,
 //! and where their values come from. Values of Secrets are masked.
 
+use super::json::inert;
 use super::lines::{Shape, is_complete_command, line_of};
 pub(crate) use super::mask::Masks;
 use super::parts;
-use crate::files::Snapshot;
-use crate::lang::text::clean;
+use super::secrets::Values;
+use crate::files::{Snapshot, secrets};
+use crate::lang::text::{clean, is_hostile};
 use crate::lang::yaml::emit::{self, EmitError};
 use crate::lang::yaml::{Holes, Location, Node, NodeRef, pointer_join};
 use crate::model::text::Text;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The object with secret values masked: those of a Secret, and those that come from
-/// the values of one. The mask in `data` is base64, so that the object stays valid.
+/// The object with stars for hidden values: by where they come from, and by their text.
 pub(crate) fn masked(object: NodeRef<'_>, snapshot: &Snapshot, masks: &mut Masks) -> Node {
-    let mut node = object.to_node();
-    let is_secret = object.str_at("/kind").as_deref() == Some("Secret")
-        && object.str_at("/apiVersion").as_deref() == Some("v1");
-    if !is_secret {
-        let mut found = false;
-        leaves(object, "", 0, &mut |_, leaf| {
-            found = found
-                || comes_from_secret(leaf, snapshot, masks)
-                || leaf.text().is_some_and(|text| !masks.values(snapshot).find(&text).is_empty());
-        });
-        if found {
-            mask_leaves(&mut node, 0, snapshot, masks);
-        }
-        return node;
-    }
-    for (field, mask) in [("data", "Kioq"), ("stringData", "***")] {
-        if let Some(entries) = node.get_mut(field).and_then(Node::make_map) {
-            for entry in entries {
-                let location = entry.value.get_ref().location();
-                entry.value = Node::string(mask, location);
-            }
-        }
-    }
-    let annotations = node.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations"));
-    if let Some(applied) = annotations.and_then(|map| map.get_mut(LAST_APPLIED)) {
-        *applied = Node::string("***", applied.get_ref().location());
+    let mut node = secrets::masked(object, snapshot);
+    let values = masks.values(snapshot).clone();
+    let mut found = false;
+    leaves(node.get_ref(), "", 0, &mut |_, leaf| {
+        found = found || leaf.text().is_some_and(|text| !values.find(&text).is_empty());
+    });
+    if found {
+        mask_texts(&mut node, 0, &values);
     }
     node
 }
 
-/// Where kubectl notes what it applied last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// Whether a scalar, or what it went through, stands where a secret value does.
-fn comes_from_secret(leaf: NodeRef<'_>, snapshot: &Snapshot, masks: &mut Masks) -> bool {
-    let Some(location) = leaf.location() else { return false };
-    let mut lies_in = |place: &Location| {
-        let ranges = masks.of(snapshot, &place.file);
-        let after = ranges.partition_point(|range| range.start <= place.start);
-        after > 0 && place.end <= ranges[after - 1].end && place.start < place.end
-    };
-    lies_in(&location) || location.via.iter().any(|via| lies_in(&via.location))
-}
-
-fn mask_leaves(node: &mut Node, depth: usize, snapshot: &Snapshot, masks: &mut Masks) {
+fn mask_texts(node: &mut Node, depth: usize, values: &Values) {
     if depth > emit::DEPTH_LIMIT {
         return;
     }
     let view = node.get_ref();
     if view.is_map() {
         for entry in node.make_map().into_iter().flatten() {
-            mask_leaves(&mut entry.value, depth + 1, snapshot, masks);
+            mask_texts(&mut entry.value, depth + 1, values);
         }
     } else if view.is_seq() {
         for item in node.make_seq().into_iter().flatten() {
-            mask_leaves(item, depth + 1, snapshot, masks);
+            mask_texts(item, depth + 1, values);
         }
-    } else if comes_from_secret(view, snapshot, masks) {
-        let location = view.location();
-        *node = Node::string("***", location);
     } else if let Some(text) = view.text()
-        && let Cow::Owned(masked) = masks.values(snapshot).mask(&text)
+        && let Cow::Owned(masked) = values.mask(&text)
     {
         let location = view.location();
         *node = Node::string(&masked, location);
@@ -101,11 +67,12 @@ pub fn yaml(objects: &[NodeRef<'_>], snapshot: &Snapshot, origins: bool) -> Resu
             comments.split_inclusive('\n').for_each(|line| out.push_str(&line_of(line, Shape::Text, None)));
         }
         let text = emit::to_yaml_with(*object, &mut |node| as_written(node, snapshot))?;
-        if text.lines().any(is_complete_command) {
-            // A line that the runner of a workflow would obey: the same object as JSON,
-            // which is YAML as well, has no such line.
+        let hostile = |c: char| !c.is_ascii() && is_hostile(c);
+        if text.lines().any(is_complete_command) || text.contains(hostile) {
+            // A line that the runner of a workflow would obey, or what nobody sees: the same
+            // object as JSON, which is YAML as well, has no such line.
             let text = emit::to_json(*object)?;
-            out.push_str(text.trim_end().replace("##", "#\\u0023").as_str());
+            out.push_str(&inert(text.trim_end(), &[]));
             out.push('\n');
         } else {
             out.push_str(&text);

@@ -1,11 +1,11 @@
 //! `sarif`: SARIF 2.1.0 for code scanning.
 
-use super::{Lint, docs, place, rule_url, uri};
+use super::{Lint, docs, place, rule_url, shown_edits, uri};
 use crate::config::Level;
 use crate::lang::text::clean;
 use crate::lang::yaml::{FilePath, Location};
 use crate::lint::rules::RULES;
-use crate::lint::{Applicability, Finding, Fix, Rule};
+use crate::lint::{Applicability, Edit, Finding, Fix, Rule};
 use serde_json::{Value, json};
 use std::io;
 
@@ -132,7 +132,9 @@ fn result(lint: &Lint<'_>, finding: &Finding, fingerprint: &str) -> Value {
         result["relatedLocations"] = json!(related);
     }
     let fixes = finding.fixes.iter().filter(|fix| fix.applicability != Applicability::DisplayOnly);
-    let fixes: Vec<Value> = fixes.map(|fix| self::fix(lint, fix)).collect();
+    let fixes = fixes.map(|fix| (fix, shown_edits(lint.snapshot(), finding, fix)));
+    let fixes = fixes.filter(|(_, edits)| !edits.is_empty());
+    let fixes: Vec<Value> = fixes.map(|(fix, edits)| self::fix(lint, fix, edits)).collect();
     if !fixes.is_empty() {
         result["fixes"] = json!(fixes);
     }
@@ -175,9 +177,9 @@ fn physical(lint: &Lint<'_>, location: &Location) -> Value {
     json!({"physicalLocation": physical})
 }
 
-fn fix(lint: &Lint<'_>, fix: &Fix) -> Value {
+fn fix(lint: &Lint<'_>, fix: &Fix, edits: &[Edit]) -> Value {
     let mut changes: Vec<(FilePath, Vec<Value>)> = Vec::new();
-    for edit in &fix.edits {
+    for edit in edits {
         let file = FilePath::in_root(edit.path.as_arc().clone());
         let range = Location { file: file.clone(), start: edit.start, end: edit.end, via: Vec::new() };
         let region = &physical(lint, &range)["physicalLocation"]["region"];

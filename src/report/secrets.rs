@@ -3,12 +3,9 @@
 //! as the logs of CI are masked; what is too short or too plain to be told from
 //! other words is masked at its own place only.
 
-use crate::files::{Snapshot, join};
-use crate::lang::yaml::{NodeRef, parse_nodes};
+use crate::files::Snapshot;
 use crate::lint::rules::RULES;
-use crate::model::kinds;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
-use base64::Engine;
 use regex::Regex;
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
@@ -41,7 +38,8 @@ pub struct Values {
 }
 
 impl Values {
-    /// What the Secrets, generators and patches of trees hold, and of those beside them.
+    /// What the Secrets of trees hold, what makes and changes them, and of the trees
+    /// beside them.
     pub(crate) fn of<'s>(trees: impl IntoIterator<Item = &'s Snapshot>) -> Values {
         let mut known: BTreeSet<String> = BTreeSet::new();
         for snapshot in trees {
@@ -148,35 +146,7 @@ fn names<'s>(snapshot: &'s Snapshot, mut found: impl FnMut(&'s str)) {
 
 /// Adds the secret texts of a tree.
 fn add_of(snapshot: &Snapshot, known: &mut BTreeSet<String>) {
-    let mut texts: Vec<String> = Vec::new();
-    for object in snapshot.objects() {
-        let node = object.node.get_ref();
-        if object.id.is("", "Secret") {
-            of_secret(node, &mut texts);
-        } else if kinds::is_kustomization(&object.id) || object.id.group() == "kustomize.config.k8s.io" {
-            patches(node, &mut texts);
-        }
-    }
-    let is_kustomization = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization")
-    };
-    for file in snapshot.files().iter().filter(|file| is_kustomization(&file.path)) {
-        let directory = file.path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        for source in snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()) {
-            let root = NodeRef::Source(source, 0);
-            patches(root, &mut texts);
-            generators(snapshot, directory, root, &mut texts);
-        }
-    }
-    let mut telling: FxHashSet<&str> = FxHashSet::default();
-    for text in &texts {
-        let text = text.trim();
-        telling.insert(text);
-        if text.contains('\n') {
-            telling.extend(text.lines().filter(|line| line.len() >= 16).map(str::trim));
-        }
-    }
+    let mut telling: FxHashSet<&str> = snapshot.hidden_words().map(str::trim).collect();
     telling.retain(|text| is_telling(text));
     if !telling.is_empty() {
         names(snapshot, |name| {
@@ -257,98 +227,6 @@ fn stands_alone(bytes: &[u8], start: usize, end: usize) -> bool {
     let is_part = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let before = start.checked_sub(1).and_then(|before| bytes.get(before));
     end - start >= LONG || !(is_part(before) || is_part(bytes.get(end)))
-}
-
-fn of_secret(object: NodeRef<'_>, texts: &mut Vec<String>) {
-    for entry in object.entries() {
-        let encoded = match &*entry.key {
-            "data" => true,
-            "stringData" => false,
-            _ => continue,
-        };
-        for value in entry.value.entries() {
-            add(value.value, encoded, texts);
-        }
-    }
-}
-
-fn add(value: NodeRef<'_>, encoded: bool, texts: &mut Vec<String>) {
-    let Some(text) = value.text() else { return };
-    if encoded {
-        let bare: String = text.split_whitespace().collect();
-        let decoded = base64::engine::general_purpose::STANDARD.decode(bare).ok();
-        texts.extend(decoded.and_then(|bytes| String::from_utf8(bytes).ok()));
-    }
-    texts.push(text.into_owned());
-}
-
-/// What `secretGenerator` reads.
-fn generators(snapshot: &Snapshot, directory: &str, root: NodeRef<'_>, texts: &mut Vec<String>) {
-    let value = |line: &str| {
-        line.split_once('=').map_or(line, |(_, value)| value).trim_matches(['"', '\'']).to_owned()
-    };
-    let content = |name: &str| {
-        let file = join(directory, name).and_then(|path| snapshot.file(&path).cloned())?;
-        let blob = snapshot.blob(&file).ok()?;
-        blob.text().map(str::to_owned)
-    };
-    for generator in root.items_at("/secretGenerator") {
-        let list = |field: &str| generator.items_at(field).filter_map(NodeRef::text).collect::<Vec<_>>();
-        texts.extend(list("/literals").iter().map(|literal| value(literal)));
-        for file in list("/files") {
-            texts.extend(content(file.split_once('=').map_or(&*file, |(_, path)| path)));
-        }
-        for file in list("/envs").iter().chain(generator.at("/env").and_then(NodeRef::text).iter()) {
-            texts.extend(content(file).iter().flat_map(|text| text.lines()).map(value));
-        }
-    }
-}
-
-/// Values that inline patches give Secrets.
-fn patches(root: NodeRef<'_>, texts: &mut Vec<String>) {
-    let lists = ["/patches", "/patchesJson6902", "/patchesStrategicMerge"];
-    let lists = lists.into_iter().flat_map(|list| [root.at(list), root.at(&format!("/spec{list}"))]);
-    for item in lists.flatten().flat_map(NodeRef::items) {
-        let text = item.get("patch").unwrap_or(item);
-        let Some(text) = text.text() else {
-            patch(item, may_be_secret(item), texts);
-            continue;
-        };
-        for node in parse_nodes("patch", &text) {
-            patch(node.get_ref(), may_be_secret(item), texts);
-        }
-    }
-}
-
-/// Whether the target of a patch may be a Secret: its kind is a regular expression.
-pub(super) fn may_be_secret(patch: NodeRef<'_>) -> bool {
-    let Some(kind) = patch.str_at("/target/kind") else { return true };
-    let plain = kind.chars().all(|c| c.is_ascii_alphanumeric());
-    if plain {
-        kind == "Secret"
-    } else {
-        Regex::new(&format!("^(?:{kind})$")).is_ok_and(|kind| kind.is_match("Secret"))
-    }
-}
-
-fn patch(node: NodeRef<'_>, of_secret_kind: bool, texts: &mut Vec<String>) {
-    if node.str_at("/kind").is_some_and(|kind| kind == "Secret") {
-        of_secret(node, texts);
-    }
-    if !of_secret_kind {
-        return;
-    }
-    for operation in node.items() {
-        let path = operation.str_at("/path").unwrap_or_default();
-        let encoded = path.starts_with("/data");
-        if !encoded && !path.starts_with("/stringData") {
-            continue;
-        }
-        if let Some(value) = operation.get("value") {
-            add(value, encoded, texts);
-            value.entries().for_each(|entry| add(entry.value, encoded, texts));
-        }
-    }
 }
 
 #[cfg(test)]

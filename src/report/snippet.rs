@@ -2,7 +2,7 @@
 //! is made for each finding from the line index, so that showing one costs the
 //! same in a file of any length.
 
-use crate::lang::text::is_hostile;
+use crate::lang::text as clean;
 use crate::lang::yaml::Stream;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::ops::Range;
@@ -84,15 +84,19 @@ fn floor(text: &str, offset: usize) -> usize {
 }
 
 fn push(out: &mut String, text: &str, range: Range<usize>, masks: &[Range<u32>]) {
+    let mut before = ' ';
     for (at, c) in text[range.clone()].char_indices() {
         let offset = (range.start + at) as u32;
-        let secret = !c.is_whitespace() && masks.iter().any(|mask| mask.contains(&offset));
-        out.push(match c {
-            '\t' | '\u{feff}' => ' ',
-            _ if secret => '*',
-            _ if is_hostile(c) => '\u{fffd}',
-            _ => c,
-        });
+        let after = masks.partition_point(|mask| mask.start <= offset);
+        let secret = !c.is_whitespace() && after > 0 && masks[after - 1].contains(&offset);
+        match c {
+            '\t' => out.push(' '),
+            // The mark of a file belongs to no line.
+            '\u{feff}' if offset == 0 => {}
+            _ if secret => out.push('*'),
+            _ => clean::push(out, before, c),
+        }
+        before = c;
     }
 }
 
@@ -149,6 +153,6 @@ mod tests {
     fn secrets_and_hostile_characters_are_not_shown() {
         let stream = Stream::parse("a: se\u{1b}cret\n");
         let snippet = Snippet::new("f".to_owned(), &stream, 3..10, std::slice::from_ref(&(6..10)));
-        assert_eq!(snippet.text, "a: se\u{fffd}****");
+        assert_eq!(snippet.text, "a: se\\u{1b}****");
     }
 }

@@ -44,11 +44,12 @@ mod go_grammars;
 mod go_yaml;
 mod growth;
 #[cfg(unix)]
+mod hidden;
+#[cfg(unix)]
 mod hook;
 mod hostile_builds;
 mod hostile_charts;
 mod hostile_stack;
-#[cfg(unix)]
 mod hostile_text;
 #[cfg(unix)]
 mod hostile_trees;

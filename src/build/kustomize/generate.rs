@@ -257,7 +257,7 @@ fn part_of(node: NodeRef<'_>, from: usize, to: usize) -> Option<Location> {
 
 /// `path` or `key=path`.
 fn file_source(entry: &Text) -> Result<(&str, &str)> {
-    let fail = |message: String| Err(BuildError::at(Class::Generator, message, entry.node.get_ref()));
+    let fail = |message: &str| Err(BuildError::at(Class::Generator, message, entry.node.get_ref()));
     let text = &*entry.value;
     match text.matches('=').count() {
         0 => {
@@ -265,11 +265,11 @@ fn file_source(entry: &Text) -> Result<(&str, &str)> {
             Ok((name, text))
         }
         1 => match text.split_once('=') {
-            Some(("", _)) => fail(format!("`{text}` has no key before the `=`")),
-            Some((_, "")) | None => fail(format!("`{text}` has no path behind the `=`")),
+            Some(("", _)) => fail("this has no key before the `=`"),
+            Some((_, "")) | None => fail("this has no path behind the `=`"),
             Some((key, path)) => Ok((key, path)),
         },
-        _ => fail(format!("a file is `path` or `key=path`; `{text}` has several `=`")),
+        _ => fail("a file is `path` or `key=path`; this has several `=`"),
     }
 }
 

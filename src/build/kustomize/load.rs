@@ -30,10 +30,9 @@ pub(super) fn documents(file: &FilePath, stream: &Arc<Stream>, place: &Place) ->
         return Err(BuildError::new(Class::Yaml, message, Some(place.location(file, start, start))));
     }
     let parts = parts(stream).map_err(|range| {
-        let line = stream.text[range.0 as usize..range.1 as usize].trim_end();
         BuildError::new(
             Class::Yaml,
-            format!("kustomize takes only a comment after a document separator, not `{line}`"),
+            "kustomize takes only a comment after a document separator",
             Some(place.location(file, range.0, range.1)),
         )
     })?;

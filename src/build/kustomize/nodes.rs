@@ -447,7 +447,7 @@ pub(super) fn written(old: NodeRef<'_>, new_text: &str) -> std::result::Result<V
     if fits {
         Ok(Value::Plain(new_text.into()))
     } else {
-        Err(format!("`{new_text}` can't take the place of `{}`, which is no string", text(old)))
+        Err("a text can't take the place of a value that is no string".to_owned())
     }
 }
 

@@ -16,6 +16,7 @@ use super::path::{self, Create};
 use super::resource::Resource;
 use super::selector::Compiled;
 use super::structured;
+use crate::lang::text::counted;
 use crate::lang::yaml::{Location, Node, NodeRef, Value, Via, ViaKind};
 
 /// `replacements` of a level.
@@ -171,7 +172,10 @@ fn refine(source: &Source, value: NodeRef<'_>) -> Result<Node> {
         usize::try_from(options.index).ok().and_then(|index| text.split(&*options.delimiter).nth(index));
     match part {
         Some(part) => Ok(Node::scalar(retyped(value, part), value.location())),
-        None => error(format!("index {} is out of bounds for `{text}`", options.index)),
+        None => {
+            let parts = counted(text.split(&*options.delimiter).count(), "part");
+            error(format!("index {} is out of bounds: the value has {parts}", options.index))
+        }
     }
 }
 

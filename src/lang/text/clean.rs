@@ -1,11 +1,51 @@
 //! Texts from files, made safe and short enough to print.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
-/// Text from a file, safe for a terminal or a log: control characters (line
-/// ends included) and those that reorder text become U+FFFD.
+/// Text from a file, safe for a terminal, a log or a page: what can't be seen is shown as
+/// `\u{200b}`, so that two names that differ by it look different. Control characters
+/// (line ends included), what reorders text, and what has no width.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if text.contains(is_hostile) { text.replace(is_hostile, "\u{fffd}").into() } else { text.into() }
+    if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_control()) {
+        return text.into();
+    }
+    let mut before = ' ';
+    let mut is_seen = |c: char| {
+        let seen = is_visible(before, c);
+        before = c;
+        seen
+    };
+    if text.chars().all(&mut is_seen) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut before = ' ';
+    for c in text.chars() {
+        push(&mut out, before, c);
+        before = c;
+    }
+    out.into()
+}
+
+/// Writes a character as [`clean`] shows it behind another one.
+pub(crate) fn push(out: &mut String, before: char, c: char) {
+    if is_visible(before, c) {
+        out.push(c);
+    } else {
+        let _ = write!(out, "\\u{{{:x}}}", c as u32);
+    }
+}
+
+/// Whether a character shows itself behind another one: those that choose the form of a
+/// sign do so behind one.
+pub(crate) fn is_visible(before: char, c: char) -> bool {
+    match c {
+        '\u{fe0e}' | '\u{fe0f}' => {
+            matches!(before, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
+        }
+        c => !is_hostile(c),
+    }
 }
 
 /// A path at the start of a line: one that looks like a command to the runner
@@ -22,11 +62,20 @@ pub(crate) fn is_command(text: &str) -> bool {
     text.starts_with("::") || text.starts_with("##[")
 }
 
-/// Characters that make a terminal or a reader do something: controls, and the
-/// bidirectional overrides that show text in another order than it is.
+/// Characters that make a terminal or a reader do something, or that nobody sees:
+/// controls, those that show text in another order than it is, and what Unicode calls
+/// default-ignorable, but for the two selectors that signs may have behind them.
 pub(crate) fn is_hostile(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
     c.is_control()
-        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Shortens a text to a width: its middle becomes `…`, because the ends of
@@ -47,14 +96,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_characters_are_replaced() {
+    fn what_nobody_sees_is_shown() {
         for (text, expected) in [
             ("plain é 漢", "plain é 漢"),
-            ("a\u{1b}[31mb", "a\u{fffd}[31mb"),
-            ("a\r\n::error::b", "a\u{fffd}\u{fffd}::error::b"),
-            ("a\u{202e}b\u{9b}c", "a\u{fffd}b\u{fffd}c"),
+            ("a\u{1b}[31mb", "a\\u{1b}[31mb"),
+            ("a\r\n::error::b", "a\\u{d}\\u{a}::error::b"),
+            ("a\u{202e}b\u{9b}c", "a\\u{202e}b\\u{9b}c"),
+            ("pay\u{200b}pal \u{2066}\u{feff}\u{ad}", "pay\\u{200b}pal \\u{2066}\\u{feff}\\u{ad}"),
+            ("a\u{e0041}\u{2028}", "a\\u{e0041}\\u{2028}"),
+            ("\u{26a0}\u{fe0f} a\u{fe0f}", "\u{26a0}\u{fe0f} a\\u{fe0f}"),
         ] {
             assert_eq!(clean(text), expected);
+            assert_eq!(clean(&clean(text)), expected);
         }
     }
 

@@ -1,9 +1,10 @@
 //! Words for people: counting, wrapping, cleaning, "did you mean".
 
 mod clean;
+pub(crate) mod markdown;
 mod suggest;
 mod words;
 
-pub(crate) use clean::{clean, is_command, is_hostile, line_start, shorten};
+pub(crate) use clean::{clean, is_command, is_hostile, is_visible, line_start, push, shorten};
 pub(crate) use suggest::{Word, Words, edit_distance, suggest};
 pub(crate) use words::{counted, with_article, wrap};

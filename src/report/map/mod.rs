@@ -6,7 +6,6 @@ mod data;
 
 use super::lines::{Shape, line_of};
 use super::secrets::Values;
-use crate::lang::text::is_hostile;
 use crate::lint::engine::Outcome;
 use crate::plan::Effect;
 use crate::simulate::gating::timeline::Simulation;
@@ -14,6 +13,7 @@ use crate::world::World;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 /// What to draw.
 pub(crate) struct Map<'a> {
@@ -53,13 +53,13 @@ pub(crate) fn render(map: &Map<'_>) -> String {
         digest(STYLE),
         digest(SCRIPT)
     );
-    let data = inert(&line_of(&data::data(map).to_string(), Shape::Json, map.secrets));
+    let data = data::data(map).to_string();
+    let data = line_of(&data, Shape::Json, map.secrets);
+    let data = inert(&data);
     // In the order of the page, so that no text is looked through for the next mark.
     let mut page = String::with_capacity(PAGE.len() + STYLE.len() + SCRIPT.len() + data.len());
     let mut rest = PAGE;
-    for (mark, text) in
-        [("%CSP%", policy.as_str()), ("%CSS%", STYLE), ("%DATA%", data.as_str()), ("%JS%", SCRIPT)]
-    {
+    for (mark, text) in [("%CSP%", policy.as_str()), ("%CSS%", STYLE), ("%DATA%", &*data), ("%JS%", SCRIPT)] {
         let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
         page.push_str(before);
         page.push_str(text);
@@ -69,22 +69,9 @@ pub(crate) fn render(map: &Map<'_>) -> String {
     page
 }
 
-/// JSON that can't end the element it stands in, nor begin another one, and without
-/// characters that show text in another order than it is.
-fn inert(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    let mut before = ' ';
-    for c in json.chars() {
-        match c {
-            // `##[error]` is a command to some runners, wherever it stands.
-            '#' if before == '#' => text.push_str("\\u0023"),
-            '<' | '>' | '&' => text.push_str(&format!("\\u{:04x}", c as u32)),
-            c if is_hostile(c) => text.push_str(&format!("\\u{:04x}", c as u32)),
-            c => text.push(c),
-        }
-        before = c;
-    }
-    text
+/// JSON that can't end the element it stands in, nor begin another one.
+fn inert(json: &str) -> Cow<'_, str> {
+    super::json::inert(json, &['<', '>', '&'])
 }
 
 #[cfg(test)]
@@ -94,7 +81,8 @@ mod tests {
     #[test]
     fn json_ends_no_element() {
         let hostile = serde_json::json!({"name": "</script><script>alert(1)</script>\u{2028}&lt;<!--"});
-        let text = inert(&hostile.to_string());
+        let json = hostile.to_string();
+        let text = inert(&json);
         assert!(!text.contains(['<', '>', '&', '\u{2028}']), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), hostile);
     }

@@ -13,5 +13,6 @@ pub(crate) mod mutating;
 pub(crate) mod random;
 pub(crate) mod recordings;
 pub(crate) mod scratch;
+pub(crate) mod secrets;
 pub(crate) mod sides;
 pub(crate) mod skip;

@@ -29,8 +29,9 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for problem in &effective.problems {
         let Some(location) = problem.location.clone() else { continue };
         let (what, reason, help) = match &problem.kind {
+            // Nothing of it is quoted: a default may be a password.
             ProblemKind::Malformed { message, text } => {
-                (format!("malformed expression {text}"), message.clone(), instead_of(text))
+                ("malformed expression".to_owned(), message.clone(), instead_of(text).to_owned())
             }
             ProblemKind::BrokenYaml { message } => (
                 "broken YAML after substitution".to_owned(),
@@ -58,7 +59,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// What to write instead of a malformed expression.
-fn instead_of(text: &str) -> String {
+fn instead_of(text: &str) -> &'static str {
     let name: String = text
         .strip_prefix("${")
         .unwrap_or_default()
@@ -67,8 +68,7 @@ fn instead_of(text: &str) -> String {
         .collect();
     let rest = text.get(2 + name.len()..).unwrap_or_default();
     if !name.is_empty() && rest.starts_with(['-', '+', '?']) && rest.ends_with('}') {
-        let operand = rest[1..].trim_end_matches('}');
-        return format!("write ${{{name}:-{operand}}} for a default, or escape it as $${{{name}…}}");
+        return "write `:-` for a default, or escape it as $${…}";
     }
-    "escape it as $${…}, or annotate the object kustomize.toolkit.fluxcd.io/substitute: disabled".to_owned()
+    "escape it as $${…}, or annotate the object kustomize.toolkit.fluxcd.io/substitute: disabled"
 }
