@@ -3,7 +3,7 @@
 use super::mask::Masks;
 use super::summary::fixable;
 use crate::files::Snapshot;
-use crate::lang::text::{clean, counted, line_start, push};
+use crate::lang::text::{clean, counted, is_sign, line_start, push};
 use crate::lang::yaml::FilePath;
 use crate::rewrite::fix::Outcome;
 use crate::rewrite::{FileChange, Refusal};
@@ -102,6 +102,8 @@ fn shown_lines(text: &str, masks: &[Range<u32>]) -> Vec<String> {
             match c {
                 '\t' => shown.push(c),
                 '\u{feff}' if offset == 0 => shown.push(c),
+                // What joins two signs is seen, and a diff is to be applied.
+                '\u{200d}' if is_sign(before) && !secret => shown.push(c),
                 '\r' if at + 1 == body.len() => shown.push(c),
                 _ if secret && !c.is_whitespace() => shown.push('*'),
                 _ => push(&mut shown, before, c),

@@ -100,7 +100,7 @@ fn visible(line: &str, shape: Shape, ansi: bool) -> Cow<'_, str> {
         '\n' | '\t' => true,
         '\u{1b}' | '\u{7}' => ansi,
         // Where a file has its mark, and the end of its lines: a diff is to be applied.
-        '\u{feff}' | '\r' => shape == Shape::Diff,
+        '\u{feff}' | '\u{200d}' | '\r' => shape == Shape::Diff,
         _ => false,
     };
     if shape == Shape::Yaml || line.is_ascii() && !line.bytes().any(|b| b.is_ascii_control() && b != b'\n') {

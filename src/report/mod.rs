@@ -1,6 +1,6 @@
-//! One file per output format. Every string that came from a file is stripped
-//! of control characters before it is printed, and nothing of the run itself
-//! (time of day, duration, absolute paths) is.
+//! One file per output format. What nobody sees of a string that came from
+//! a file is written out before it is printed, and nothing of the run itself
+//! (time of day, duration, absolute paths) is printed.
 
 pub(crate) mod charts;
 pub(crate) mod concise;

@@ -251,3 +251,49 @@ fn no_shape_of_a_secret_is_told_to_the_editor() {
     leaks.dedup();
     assert!(leaks.is_empty(), "{} texts:\n{}", leaks.len(), leaks.join("\n"));
 }
+
+#[test]
+fn of_an_expression_only_the_name_is_told() {
+    for (written, name) in [
+        ("${PASSWORD-hunter-quux}", None),
+        ("${hunter-quux", None),
+        ("${A?hunter-quux}", None),
+        ("${A:0:${hunter-quux}}", None),
+        ("${PASSWORD:=hunter-quux}", Some("PASSWORD")),
+        ("${PASSWORD:-hunter-quux}", Some("PASSWORD")),
+        ("${PASSWORD/hunter-quux/x}", Some("PASSWORD")),
+    ] {
+        for substitutes in ["postBuild: {substitute: {OTHER: x}}", "wait: true"] {
+            let config = format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, namespace: b}}\ndata: {{a: '{written}'}}\n"
+            );
+            let apps = kustomization("app")
+                .replace("postBuild: {substituteFrom: [{kind: Secret, name: variables}]}", substitutes);
+            let scratch = Scratch::git(&[
+                ("clusters/a/flux-system/gotk-sync.yaml", SYNC),
+                ("clusters/a/apps.yaml", &apps.replace("@T@", "x")),
+                (
+                    "apps/app/config.yaml",
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: x}\n",
+                ),
+            ]);
+            scratch.commit("base");
+            scratch.write("apps/app/config.yaml", config.as_bytes());
+            for format in ["concise", "json", "sarif", "github", "gitlab", "junit", "markdown"] {
+                let run = scratch.forebay(&["lint", "--show", "info", "--format", format]);
+                assert!(!run.out.contains("hunter"), "{written} {format}: {}", run.out);
+                let told = name.is_none_or(|name| !run.out.contains("substitut") || run.out.contains(name));
+                assert!(told, "{written} {format}: {}", run.out);
+            }
+            if name.is_none() {
+                for format in ["text", "json", "markdown", "github"] {
+                    let run = scratch.forebay(&["plan", "--base", "HEAD", "--format", format]);
+                    let own = run.out.lines().filter(|line| line.contains("malformed"));
+                    assert!(!own.collect::<String>().contains("hunter"), "{written} {format}: {}", run.out);
+                }
+                let run = scratch.forebay(&["build", "--kustomization", "app"]);
+                assert!(!run.err.contains("hunter"), "{written}: {}", run.err);
+            }
+        }
+    }
+}

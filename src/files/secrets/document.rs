@@ -30,11 +30,9 @@ pub(super) fn regions(source: &Arc<Source>, extent: Range<u32>, regions: &mut Ve
     if regions.len() > before {
         let mut comments = Region::of(extent.clone());
         let all = source.stream.documents.iter().flat_map(|document| &document.comments);
-        for comment in all.filter(|comment| extent.start <= comment.start && comment.end <= extent.end) {
-            let text = source.stream.text.get(comment.start as usize..comment.end as usize);
-            comments.hidden.push(comment.start..comment.end);
-            textual::pieces(text.unwrap_or_default(), &mut comments);
-        }
+        let inside = all.filter(|comment| extent.start <= comment.start && comment.end <= extent.end);
+        // They are shown beside values only: no message quotes them.
+        comments.hidden.extend(inside.map(|comment| comment.start..comment.end));
         regions.push(comments);
     }
 }

@@ -70,7 +70,7 @@ fn broken_texts_hide_what_may_be_a_value() {
         ),
         (
             "kind: Deployment\nspec: [\n---\nkind: Secret\ndata: {a: *b}\n",
-            "kind: Deployment\nspec: [\n---\nkind: Secret\ndata: **** ***\n",
+            "kind: Deployment\nspec: [\n---\nkind: Secret\ndata: *** ***\n",
         ),
         (
             "kind: Kustomization\nsubstituteFrom:\n- kind: Secret\n  name: a\nb: [\n",

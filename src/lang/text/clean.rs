@@ -41,11 +41,15 @@ pub(crate) fn push(out: &mut String, before: char, c: char) {
 /// sign do so behind one.
 pub(crate) fn is_visible(before: char, c: char) -> bool {
     match c {
-        '\u{fe0e}' | '\u{fe0f}' => {
-            matches!(before, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
-        }
+        '\u{fe0e}' | '\u{fe0f}' => is_sign(before),
         c => !is_hostile(c),
     }
+}
+
+/// Whether a character is a pictograph, of which others choose the form and which others
+/// join.
+pub(crate) fn is_sign(c: char) -> bool {
+    matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{3299}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}')
 }
 
 /// A path at the start of a line: one that looks like a command to the runner
