@@ -131,6 +131,11 @@ fn shape(format: &str) -> Shape {
     }
 }
 
+/// Standard output of a command that has no formats.
+pub(crate) fn stdout(common: &Common) -> Lines<anstream::AutoStream<io::Stdout>> {
+    Lines::new(anstream::stdout(), Shape::Text, common.secrets())
+}
+
 /// Standard error, where no line is a command either, and no secret leaves.
 pub(crate) fn stderr(common: &Common) -> Lines<anstream::AutoStream<io::Stderr>> {
     Lines::new(anstream::stderr(), Shape::Text, common.secrets())

@@ -172,7 +172,7 @@ fn write_patches(common: &Common, session: &Session, directory: &std::path::Path
         steps::patch(&mut bytes, &moved, &after, series, step).map_err(failed)?;
         let name = format!("{:04}-step-{}.patch", step.number, step.number);
         write::file(&boundary, &real.join(&name), &bytes).map_err(failed)?;
-        let _ = writeln!(anstream::stdout(), "{}", directory.join(&name).display());
+        let _ = writeln!(output::stdout(common), "{}", directory.join(&name).display());
         before = after;
     }
     Ok(Status::Clean)

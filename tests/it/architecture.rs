@@ -364,3 +364,36 @@ fn an_arrow_against_the_order_and_a_circle_are_found() {
 fn the_generated_picture_is_that_of_the_code() {
     generated::check("docs/architecture.md", "rooms", &picture(&arrows(&sources())));
 }
+
+/// The files that write to the streams of the process, each with what makes that safe.
+const STREAMS: &[(&str, &str)] = &[
+    ("cli/output", "everything goes through the sink of `report::lines`"),
+    ("cli/progress", "a sign of life, without a word of any file"),
+    ("cli/fix", "the file that came over standard input, as it is to be"),
+    ("cli/map", "a page whose data `report::map` makes inert"),
+    ("cli/simulate_events", "asks whether somebody watches"),
+];
+
+#[test]
+fn what_people_read_goes_through_a_sink() {
+    let words = ["stdout()", "stderr()", "println!", "print!(", "eprint"];
+    for (module, source) in sources() {
+        let name = module.join("/");
+        if name.starts_with("lang/template") || STREAMS.iter().any(|(known, _)| *known == name) {
+            continue;
+        }
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let own = |line: &&str| words.iter().any(|word| line.contains(word)) && !line.contains("output::std");
+        let code = code.replace("use_stderr()", "");
+        let found: Vec<&str> = code.lines().filter(own).collect();
+        assert!(found.is_empty(), "{name} writes to a stream itself: {found:?}");
+    }
+    // What the editor gets is made inert where it is sent.
+    for (module, source) in sources() {
+        if module.first().is_some_and(|room| room == "lsp") && source.contains("HoverContents::") {
+            assert!(source.contains("markdown::literal"), "{module:?} writes Markdown without escaping it");
+        }
+    }
+    let server = &sources()[&vec!["lsp".to_owned()]];
+    assert_eq!(server.matches("sink::").count(), 3, "answers, refusals and diagnostics");
+}

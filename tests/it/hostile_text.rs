@@ -3,8 +3,10 @@
 //! Secret leaves.
 
 use crate::support::attack::{COMMANDS, MARKERS, command_line, repository};
+use crate::support::editor::Editor;
 use crate::support::scratch::{Run, Scratch};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use serde_json::json;
 
 /// What attackers write.
 const PAYLOADS: &[&str] = &[
@@ -34,11 +36,27 @@ const KEEP_TO_THEMSELVES: &[(&str, &str)] = &[
     ("move", "text"),
 ];
 
+/// What nobody sees, or what shows other text in another way.
 fn is_hostile(c: char) -> bool {
-    c.is_control() && c != '\n'
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        || matches!(c, '\u{2028}' | '\u{2029}')
+    c.is_control() && c != '\n' || INVISIBLE.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
+
+/// First and last of each kind.
+const INVISIBLE: &[(char, char)] = &[
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0d}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{fff9}', '\u{fffb}'),
+    ('\u{e0001}', '\u{e007f}'),
+    ('\u{e0100}', '\u{e01ef}'),
+];
 
 /// Lines that a runner of workflows takes for commands.
 fn commands(text: &str, own: &[&str]) -> impl Iterator<Item = String> {
@@ -60,9 +78,7 @@ fn problems(format: &str, run: &Run) -> Vec<String> {
         found.push(run.err.clone());
     }
     for text in [&run.out, &run.err] {
-        // A diff is to be applied: it keeps what is no control character.
-        let hostile = |c: char| is_hostile(c) && (c.is_control() || !matches!(format, "diff" | "yaml"));
-        let lines = text.lines().filter(|line| line.contains(hostile));
+        let lines = text.lines().filter(|line| line.contains(is_hostile));
         found.extend(lines.map(|line| format!("a control character in {line:?}")));
     }
     found.extend(commands(&run.err, &[]));
@@ -92,7 +108,7 @@ fn problems(format: &str, run: &Run) -> Vec<String> {
 /// As GitHub reads it: no element, link or image but ours, nobody is mentioned, no
 /// issue is referred to.
 fn markdown(text: &str, found: &mut Vec<String>) {
-    let ours = ["<br>", "<details>", "</details>", "<summary>", "</summary>", "<!-- forebay:"];
+    let ours = ["<!-- -->", "<br>", "<details>", "</details>", "<summary>", "</summary>", "<!-- forebay:"];
     let mut in_code = 0;
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
         match event {
@@ -147,6 +163,84 @@ fn text_of_files_stays_text_in_every_format() {
     let (left, right) = rayon::join(|| half(left), || half(right));
     let found = [left, right].concat();
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn names_that_differ_by_what_nobody_sees_look_different() {
+    let controls = ["\u{1b}", "\u{7}", "\u{7f}", "\u{9b}", "\u{85}"].map(str::to_owned);
+    let ends = INVISIBLE.iter().flat_map(|(first, last)| [first.to_string(), last.to_string()]);
+    let all: Vec<String> = ends.chain(controls).collect();
+    // A path takes sixty characters.
+    for part in all.chunks(24) {
+        let scratch = repository(&format!("pwned{}", part.join("x")));
+        let mut shown = 0;
+        every_command(&scratch, &[], |arguments, format, run| {
+            let problems = problems(format, run);
+            assert!(problems.is_empty(), "{arguments:?} {format}: {problems:?}");
+            let escapes =
+                part.iter().filter_map(|one| one.chars().next()).map(|c| format!("\\u{{{:x}}}", c as u32));
+            shown += usize::from(escapes.into_iter().any(|escape| run.out.contains(&escape)));
+        });
+        // JSON writes them in its own way, and some commands tell no name.
+        assert!(shown > 10, "{shown}");
+    }
+}
+
+#[test]
+fn the_editor_shows_text_as_text() {
+    let links = "[pwned](https://pwned.example) ![pwned](https://pwned.example/x.png) <https://pwned.example> www.pwned.example <img src=x>";
+    for payload in
+        [links, "pwned\u{200b}\u{202e}x\u{1b}[31m", "a`` ``` `b` ```\n[pwned](https://pwned.example)"]
+    {
+        let scratch = repository(payload);
+        let mut editor = Editor::open(scratch.path(), json!({}));
+        let mut told = 0;
+        for path in ["clusters/a/apps.yaml", "apps/a/plain.yaml", "fleet/cluster.yaml"] {
+            editor.edit(path);
+            let document = json!({"uri": editor.uri(path)});
+            let text = editor.text(path).to_owned();
+            for (number, line) in text.lines().enumerate() {
+                for character in (0..line.len()).step_by(9) {
+                    let at = json!({"textDocument": document, "position": {"line": number, "character": character}});
+                    let hover = editor.request("textDocument/hover", at);
+                    let Some(shown) = hover["contents"]["value"].as_str() else { continue };
+                    told += usize::from(shown.contains("pwned"));
+                    let mut found: Vec<String> =
+                        shown.lines().filter(|line| line.contains(is_hostile)).map(str::to_owned).collect();
+                    markdown_in_editor(shown, &mut found);
+                    assert!(found.is_empty(), "{path}:{number} {found:?} in {shown}");
+                }
+            }
+            let symbols = editor.request("textDocument/documentSymbol", json!({"textDocument": document}));
+            assert!(!symbols.to_string().contains(is_hostile), "{symbols}");
+            editor.close(path);
+        }
+        for items in editor.shown.values().flatten() {
+            assert!(!items["message"].as_str().expect("a message").contains(is_hostile), "{items}");
+        }
+        assert!(told > 0, "{payload}");
+        editor.quit();
+    }
+}
+
+/// An editor makes links of addresses, and follows those that a text holds.
+fn markdown_in_editor(text: &str, found: &mut Vec<String>) {
+    let mut in_code = 0;
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Html(html) | Event::InlineHtml(html) => found.push(html.to_string()),
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                found.push(dest_url.to_string())
+            }
+            Event::Start(Tag::CodeBlock(_)) => in_code += 1,
+            Event::End(TagEnd::CodeBlock) => in_code -= 1,
+            Event::Text(text) if in_code == 0 => {
+                let links = ["https://pwned", "www.pwned"].iter().any(|word| text.contains(word));
+                found.extend(links.then(|| text.to_string()));
+            }
+            _ => {}
+        }
+    }
 }
 
 #[test]
