@@ -451,6 +451,7 @@ impl Snapshot {
                 objects: OnceLock::new(),
                 template: OnceLock::new(),
                 generated: OnceLock::new(),
+                secrets: OnceLock::new(),
             };
             (path, Arc::new(file))
         };
