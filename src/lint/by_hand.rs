@@ -2,48 +2,47 @@
 //! manifests tell: a name that stands there is made or applied by hand.
 
 use super::Context;
-use crate::files::File;
-use crate::world::World;
+use rustc_hash::FxHashSet;
 
 /// Larger files are data.
 const LARGEST: usize = 1 << 20;
 
-/// Whether a file that no cluster reads holds one of `words`, as whole words, and
-/// `beside`, any of which says what is done with it; none asks for the word alone.
-pub(super) fn names(context: &Context<'_>, words: &[&str], beside: &[&str]) -> bool {
-    let says = |text: &str| {
-        words.iter().any(|word| holds_word(text, word))
-            && (beside.is_empty() || beside.iter().any(|phrase| text.contains(phrase)))
-    };
-    unread(context.world).any(|file| {
-        context
-            .snapshot
-            .blob(file)
-            .is_ok_and(|blob| blob.bytes().len() <= LARGEST && blob.text().is_some_and(says))
-    })
+/// Those of some names and paths of two components that stand in a file that no cluster
+/// reads, as whole words, with any of `beside` in the same file, which says what is done
+/// with them; the word is enough where that is empty. One pass over the files.
+pub(super) fn names<'w>(
+    context: &Context<'_>,
+    words: &FxHashSet<&'w str>,
+    beside: &[&str],
+) -> FxHashSet<&'w str> {
+    let mut found = FxHashSet::default();
+    let unread = context.snapshot.files().iter().filter(|file| !context.world.is_applied(file));
+    for file in unread {
+        let Ok(blob) = context.snapshot.blob(file) else { continue };
+        let Some(text) = blob.text().filter(|text| text.len() <= LARGEST) else { continue };
+        if beside.is_empty() || beside.iter().any(|phrase| text.contains(phrase)) {
+            found.extend(words_of(text).filter_map(|word| words.get(word).copied()));
+        }
+    }
+    found
 }
 
-/// The files that no cluster reads.
-fn unread(world: &World) -> impl Iterator<Item = &File> {
-    let files = world.snapshot.files().iter().map(|file| &**file);
-    files.filter(|file| !world.is_applied(file))
-}
-
-/// Whether a text has a word with no part of a name before or after it.
-fn holds_word(text: &str, word: &str) -> bool {
-    let is_name = |byte: Option<&u8>| {
-        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-    };
-    !word.is_empty()
-        && memchr::memmem::find_iter(text.as_bytes(), word.as_bytes()).any(|at| {
-            let before = at.checked_sub(1).and_then(|before| text.as_bytes().get(before));
-            !is_name(before) && !is_name(text.as_bytes().get(at + word.len()))
-        })
+/// The names in a text, and the last two components of its paths.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_path = move |c: char| is_name(c) || matches!(c, '.' | '/');
+    let names = text.split(move |c| !is_name(c));
+    let paths = text.split(move |c| !is_path(c)).filter_map(|path| {
+        let (above, _) = path.rsplit_once('/')?;
+        let start = above.rfind('/').map_or(0, |at| at + 1);
+        Some(&path[start..])
+    });
+    names.chain(paths).filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::holds_word;
+    use super::words_of;
 
     #[test]
     fn a_word_is_no_part_of_another() {
@@ -53,10 +52,11 @@ mod tests {
             ("social-media", "media", false),
             ("media-server", "media", false),
             ("path/media/x", "media", true),
-            ("", "media", false),
-            ("media", "", false),
+            ("kubectl apply -f ./apps/media/ns.yaml;", "media/ns.yaml", true),
+            ("media/ns.yaml", "media/ns.yaml", true),
+            ("social-media/ns.yaml", "media/ns.yaml", false),
         ] {
-            assert_eq!(holds_word(text, word), holds, "{text} {word}");
+            assert_eq!(words_of(text).any(|found| found == word), holds, "{text} {word}");
         }
     }
 }

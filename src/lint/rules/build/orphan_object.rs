@@ -4,7 +4,7 @@ use super::{is_manifest, title};
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Object;
 use crate::world::{Applied, Outcome};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) static RULE: Rule = Rule {
     id: "orphan-object",
@@ -30,7 +30,8 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let unlisted = super::unlisted_file::unlisted(context);
-    let is_told = |object: &Object| unlisted.iter().any(|one| *one.path == **object.path());
+    let unlisted: BTreeSet<&str> = unlisted.iter().map(|one| one.path).collect();
+    let is_told = |object: &Object| unlisted.contains(&**object.path());
     let mut directories: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
     for object in context.world.orphans().filter(|object| is_manifest(object) && !is_told(object)) {
         let directory = object.path().rsplit_once('/').map_or("", |(directory, _)| directory);

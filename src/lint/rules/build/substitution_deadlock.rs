@@ -4,11 +4,13 @@
 //! `LoadVariables`, then `apply`.
 
 use super::title;
-use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::{Location, NodeRef};
+use crate::lint::rules::reference::known_name;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, by_hand};
-use crate::model::references::{Role, references};
+use crate::model::references::{Reference, Role, references};
 use crate::model::{Certainty, kinds};
-use crate::world::{ApplyTarget, Effective, Member};
+use crate::world::{Applied, ApplyTarget, Effective};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// The rule.
@@ -24,93 +26,144 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
+/// Variables that come too late.
+struct Late<'a> {
+    /// The Kustomization that reads them.
+    reader: &'a Applied,
+    kind: String,
+    name: String,
+    place: Location,
+    /// What makes them.
+    provider: &'a Effective,
+    /// The Kustomization that applies that.
+    by: &'a Applied,
+}
+
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let cluster = view.cluster;
-    if cluster.name.is_none() || cluster.certainty == Certainty::Guessed {
+    let reads = |applied: &Applied| applied.node.get_ref().at("/spec/postBuild/substituteFrom").is_some();
+    if cluster.name.is_none() || cluster.certainty == Certainty::Guessed || !cluster.applied.iter().any(reads)
+    {
         return;
     }
-    for (index, applied) in cluster.applied.iter().enumerate() {
-        if !kinds::is_kustomization(&applied.id) {
-            continue;
-        }
+    let late = late(view);
+    if late.is_empty() {
+        return;
+    }
+    // What somebody makes at the bootstrap is there in time.
+    let names: FxHashSet<&str> = late.iter().map(|late| &*late.name).collect();
+    let by_hand = by_hand::names(view.beyond(), &names, &[]);
+    for late in late.iter().filter(|late| !by_hand.contains(&*late.name)) {
+        tell(report, late);
+    }
+}
+
+fn tell(report: &mut Reporter<'_>, late: &Late<'_>) {
+    let (reader, provider) = (&late.reader.id, &late.provider.id);
+    let wanted = format!("{} {}", late.kind, late.name);
+    let how = if late.by.id == *reader {
+        format!("{provider} makes it, and {} applies that itself", reader.name)
+    } else {
+        format!("{provider} makes it, which {} applies; and that waits for {}", late.by.id.name, reader.name)
+    };
+    let finding = report
+        .report(late.place.clone(), title(reader, &format!("reads {wanted}, which comes only after it")))
+        .claims_absence()
+        .why(format!(
+            "{how}: variables are read before the apply, so that in a new cluster neither ever begins"
+        ))
+        .help(format!("apply {provider} with a Kustomization that waits for none of these"))
+        .object(reader)
+        .field("/spec/postBuild/substituteFrom", wanted);
+    if let Some(place) = late.provider.node.get_ref().location_at("/metadata/name") {
+        finding.related(provider.to_string(), place);
+    }
+}
+
+/// The variables of a cluster whose every provider waits for who reads them.
+fn late<'a>(view: &ClusterView<'a>) -> Vec<Late<'a>> {
+    let applied = &view.cluster.applied;
+    let providers = Providers::of(view);
+    let mut waits = Waits::of(applied);
+    let mut late = Vec::new();
+    for (index, reader) in applied.iter().enumerate().filter(|(_, one)| kinds::is_kustomization(&one.id)) {
         let own = index as u32;
-        let all = references(&applied.id, applied.node.get_ref());
-        for variables in all.iter().filter(|one| one.role == Role::Variables && !one.optional) {
-            let (Some(name), Some(namespace)) =
-                (super::super::reference::known_name(variables), &variables.namespace)
+        let named = references(&reader.id, reader.node.get_ref());
+        for variables in named.iter().filter(|one| one.role == Role::Variables && !one.optional) {
+            let (Some(name), Some(namespace)) = (known_name(variables), variables.namespace.as_deref())
             else {
                 continue;
             };
-            let providers = providers(view, &variables.kind, namespace, name);
-            let makers: Option<Vec<u32>> =
-                providers.iter().map(|(member, _)| member.maker.kustomization()).collect();
-            let Some(makers) = makers.filter(|makers| !makers.is_empty()) else { continue };
-            let provided = providers[0].1;
+            let makers = providers.find(&variables.kind, namespace, name);
+            let Some((_, first)) = makers.first() else { continue };
             // `self-provided-substitution` says this one.
-            let is_plain = provided.id.is("", &variables.kind);
-            if is_plain && makers.contains(&own) || !makers.iter().all(|by| waits_for(view, *by, own)) {
+            let is_plain = first.id.is("", &variables.kind);
+            let by_own = makers.iter().any(|(by, _)| *by == Some(own));
+            if is_plain && by_own {
                 continue;
             }
-            // What somebody makes at the bootstrap is there in time.
-            if by_hand::names(view.beyond(), &[name], &[]) {
+            if !makers.iter().all(|(by, _)| by.is_some_and(|by| waits.does_for(by, own))) {
                 continue;
             }
-            let Some(place) = variables.name_node.location() else { continue };
-            let by = &cluster.applied[makers[0] as usize].id;
-            let wanted = format!("{} {name}", variables.kind);
-            let how = if makers[0] == own {
-                format!("{} makes it, and {} applies that itself", provided.id, applied.id.name)
-            } else {
-                format!(
-                    "{} makes it, which {} applies; and that waits for {}",
-                    provided.id, by.name, applied.id.name
-                )
-            };
-            let finding = report
-                .report(place, title(&applied.id, &format!("reads {wanted}, which comes only after it")))
-                .claims_absence()
-                .why(format!(
-                    "{how}: variables are read before the apply, so that in a new cluster neither ever begins"
-                ))
-                .help(format!("apply {} with a Kustomization that waits for none of these", provided.id))
-                .object(&applied.id)
-                .field("/spec/postBuild/substituteFrom", wanted);
-            if let Some(place) = provided.node.get_ref().location_at("/metadata/name") {
-                finding.related(provided.id.to_string(), place);
+            let by = makers[0].0.and_then(|by| applied.get(by as usize));
+            let Some((by, place)) = by.zip(variables.name_node.location()) else { continue };
+            let (kind, name) = (variables.kind.clone(), name.to_owned());
+            late.push(Late { reader, kind, name, place, provider: makers[0].1, by });
+        }
+    }
+    late
+}
+
+/// What makes a ConfigMap or Secret: the Kustomization that applies it, and it itself.
+type Maker<'a> = (Option<u32>, &'a Effective);
+
+/// The objects of a cluster that are, or by which a controller makes, ConfigMaps and
+/// Secrets, by the name of what they make.
+struct Providers<'a>(FxHashMap<String, Vec<Maker<'a>>>);
+
+impl<'a> Providers<'a> {
+    fn of(view: &ClusterView<'a>) -> Providers<'a> {
+        let mut by_name: FxHashMap<String, Vec<Maker<'a>>> = FxHashMap::default();
+        for (member, object) in view.members().filter(|(member, _)| member.target == ApplyTarget::Local) {
+            if let Some(name) = made(object) {
+                by_name.entry(name).or_default().push((member.maker.kustomization(), object));
             }
         }
+        Providers(by_name)
+    }
+
+    fn find(&self, kind: &str, namespace: &str, name: &str) -> Vec<Maker<'a>> {
+        let named = self.0.get(name).map_or(&[][..], Vec::as_slice);
+        named.iter().filter(|(_, object)| provides(object, kind, namespace)).copied().take(MOST).collect()
     }
 }
 
-/// The objects of a cluster that are, or by which a controller makes, a ConfigMap or
-/// Secret.
-fn providers<'a>(
-    view: &ClusterView<'a>,
-    kind: &str,
-    namespace: &str,
-    name: &str,
-) -> Vec<(&'a Member, &'a Effective)> {
-    let local = view.members().filter(|(member, _)| member.target == ApplyTarget::Local);
-    local.filter(|(_, object)| provides(object, kind, namespace, name)).collect()
+/// Objects that make one Secret that are looked at, and Kustomizations that one waits for.
+const MOST: usize = 256;
+
+/// The name of the ConfigMap or Secret that an object is or makes.
+fn made(object: &Effective) -> Option<String> {
+    let (id, node) = (&object.id, object.node.get_ref());
+    let pointers: &[&str] = match (id.group(), &*id.kind) {
+        ("", "ConfigMap" | "Secret") => &[],
+        ("external-secrets.io", "ExternalSecret") => &["/spec/target/name"],
+        ("external-secrets.io", "ClusterExternalSecret") => {
+            &["/spec/externalSecretSpec/target/name", "/spec/externalSecretName"]
+        }
+        ("bitnami.com", "SealedSecret") => &["/spec/template/metadata/name"],
+        _ => return None,
+    };
+    let written = pointers.iter().find_map(|pointer| node.str_at(pointer));
+    Some(written.map_or_else(|| id.name.to_string(), |name| name.into_owned()))
 }
 
-fn provides(object: &Effective, kind: &str, namespace: &str, name: &str) -> bool {
-    let (id, node) = (&object.id, object.node.get_ref());
-    let in_namespace = id.namespace.as_deref() == Some(namespace);
-    let called = |pointers: &[&str]| match pointers.iter().find_map(|pointer| node.str_at(pointer)) {
-        Some(written) => written == name,
-        None => *id.name == *name,
-    };
-    match (id.group(), &*id.kind) {
-        ("", "ConfigMap" | "Secret") => *id.kind == *kind && in_namespace && *id.name == *name,
-        _ if kind != "Secret" => false,
-        ("external-secrets.io", "ExternalSecret") => in_namespace && called(&["/spec/target/name"]),
-        ("external-secrets.io", "ClusterExternalSecret") => {
-            called(&["/spec/externalSecretSpec/target/name", "/spec/externalSecretName"])
-                && reaches(node, namespace)
-        }
-        ("bitnami.com", "SealedSecret") => in_namespace && called(&["/spec/template/metadata/name"]),
-        _ => false,
+/// Whether what an object makes is of a kind and in a namespace.
+fn provides(object: &Effective, kind: &str, namespace: &str) -> bool {
+    let in_namespace = object.id.namespace.as_deref() == Some(namespace);
+    match (object.id.group(), &*object.id.kind) {
+        ("", own) => own == kind && in_namespace,
+        (_, "ClusterExternalSecret") => kind == "Secret" && reaches(object.node.get_ref(), namespace),
+        _ => kind == "Secret" && in_namespace,
     }
 }
 
@@ -131,31 +184,47 @@ fn reaches(node: NodeRef<'_>, namespace: &str) -> bool {
     named || selectors.into_iter().any(by_label)
 }
 
-/// Whether a Kustomization is another one, is applied below it, or depends on one that
-/// is.
-fn waits_for(view: &ClusterView<'_>, from: u32, on: u32) -> bool {
-    let applied = &view.cluster.applied;
-    let mut seen = BTreeSet::new();
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        if at == on {
-            return true;
+/// Who waits for whom: by `dependsOn`, and for what applies it.
+struct Waits {
+    direct: Vec<Vec<u32>>,
+    known: FxHashMap<(u32, u32), bool>,
+}
+
+impl Waits {
+    fn of(applied: &[Applied]) -> Waits {
+        let mut places: FxHashMap<(Option<&str>, &str), u32> = FxHashMap::default();
+        for (index, one) in applied.iter().enumerate() {
+            places.entry((one.id.namespace.as_deref(), &*one.id.name)).or_insert(index as u32);
         }
-        if !seen.insert(at) {
-            continue;
-        }
-        let one = &applied[at as usize];
-        open.extend(one.parent);
-        for dependency in references(&one.id, one.node.get_ref()) {
-            if dependency.role != Role::DependsOn {
-                continue;
-            }
-            let is_it = |other: &crate::world::Applied| {
-                Some(&*other.id.name) == dependency.name.as_deref()
-                    && other.id.namespace.as_deref() == dependency.namespace.as_deref()
+        let direct = |one: &Applied| {
+            let named = references(&one.id, one.node.get_ref());
+            let dependencies = named.iter().filter(|named| named.role == Role::DependsOn);
+            let found = |named: &Reference<'_>| {
+                places.get(&(named.namespace.as_deref(), named.name.as_deref()?)).copied()
             };
-            open.extend(applied.iter().position(is_it).map(|index| index as u32));
-        }
+            dependencies.filter_map(found).chain(one.parent).collect()
+        };
+        Waits { direct: applied.iter().map(direct).collect(), known: FxHashMap::default() }
     }
-    false
+
+    /// Whether one is the other, or waits for it, as far as [`MOST`] of them tell.
+    fn does_for(&mut self, from: u32, on: u32) -> bool {
+        if let Some(known) = self.known.get(&(from, on)) {
+            return *known;
+        }
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
+        let mut answer = false;
+        while let Some(at) = open.pop().filter(|_| seen.len() < MOST) {
+            if at == on {
+                answer = true;
+                break;
+            }
+            if seen.insert(at) {
+                open.extend(&self.direct[at as usize]);
+            }
+        }
+        self.known.insert((from, on), answer);
+        answer
+    }
 }

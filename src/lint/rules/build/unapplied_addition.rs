@@ -7,6 +7,7 @@ use crate::build::kustomize::FILE_NAMES;
 use crate::lint::{ChangeView, Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Object;
 use crate::world::entry::is_leftover;
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule.
@@ -38,19 +39,23 @@ fn check(view: &ChangeView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let unlisted: BTreeSet<String> = unlisted(head).iter().map(|one| one.path.to_owned()).collect();
-    let mut told: Vec<&str> = Vec::new();
+    let reach = Reach::of(head);
+    let mut told: FxHashSet<&str> = FxHashSet::default();
     for (path, objects) in &added {
-        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        let is_below = |above: &&str| *directory == **above || directory.starts_with(&format!("{above}/"));
         let level = match unlisted.contains(*path) {
             true => Level::Error,
-            false if told.iter().any(is_below) => continue,
-            false if !is_leftover(path) && is_beside_applied(head, path) => Level::Warning,
+            false if above(path).any(|directory| told.contains(directory)) => continue,
+            false if !is_leftover(path) && reach.is_beside_applied(head, path) => Level::Warning,
             false => continue,
         };
-        told.push(directory);
+        told.extend(path.rsplit_once('/').map(|(directory, _)| directory));
         tell(report, path, objects, level);
     }
+}
+
+/// The directories that a path lies in, the nearest first.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(parent(path), |directory| parent(directory))
 }
 
 fn tell(report: &mut Reporter<'_>, path: &str, objects: &[&Object], level: Level) {
@@ -70,22 +75,39 @@ fn tell(report: &mut Reporter<'_>, path: &str, objects: &[&Object], level: Level
     }
 }
 
-/// Whether others of the directory above a new one are applied, and no kustomization up
-/// there names the new one, which a comment does as well.
-fn is_beside_applied(head: &Context<'_>, path: &str) -> bool {
-    let (snapshot, world) = (head.snapshot, head.world);
-    let mut below = path;
-    while let Some((directory, name)) = below.rsplit_once('/') {
-        let kustomization = FILE_NAMES.iter().find_map(|file| snapshot.file(&format!("{directory}/{file}")));
-        if let Some(file) = kustomization {
-            let text = snapshot.stream(file).map_or("", |stream| &*stream.text);
-            if world.is_applied(file) {
-                return !text.contains(name);
-            }
-        } else if below != path && snapshot.files_below(directory).iter().any(|file| world.is_applied(file)) {
-            return true;
-        }
-        below = directory;
+/// The directory of a path.
+fn parent(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(directory, _)| directory)
+}
+
+/// The directories below which a cluster reads a file.
+struct Reach<'a>(FxHashSet<&'a str>);
+
+impl<'a> Reach<'a> {
+    fn of(head: &'a Context<'_>) -> Reach<'a> {
+        let files = head.snapshot.files().iter().filter(|file| head.world.is_applied(file));
+        Reach(files.flat_map(|file| above(&file.path)).collect())
     }
-    false
+
+    /// Whether others of the directory above a new one are applied, and no kustomization
+    /// up there names the new one, which a comment does as well.
+    fn is_beside_applied(&self, head: &Context<'_>, path: &str) -> bool {
+        let (snapshot, world) = (head.snapshot, head.world);
+        let mut below = path;
+        for directory in above(path) {
+            let name = &below[directory.len() + 1..];
+            let kustomization =
+                FILE_NAMES.iter().find_map(|file| snapshot.file(&format!("{directory}/{file}")));
+            if let Some(file) = kustomization {
+                let text = snapshot.stream(file).map_or("", |stream| &*stream.text);
+                if world.is_applied(file) {
+                    return !text.contains(name);
+                }
+            } else if below != path && self.0.contains(directory) {
+                return true;
+            }
+            below = directory;
+        }
+        false
+    }
 }

@@ -83,9 +83,22 @@ pub(super) fn unlisted<'a>(context: &'a Context<'_>) -> Vec<Unlisted<'a>> {
             && !is_put_aside(path)
             && objects.iter().all(|object| is_manifest(object))
     });
-    let beside = |path: &'a str, objects| beside(context, path, objects);
-    let mut found: Vec<Unlisted<'a>> =
-        files.into_iter().filter_map(|(path, objects)| beside(path, objects)).collect();
+    let mut directories: BTreeMap<&str, Vec<(&str, Vec<&Object>)>> = BTreeMap::new();
+    for (path, objects) in files {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        directories.entry(directory).or_default().push((name, objects));
+    }
+    let mut found: Vec<Unlisted<'a>> = Vec::new();
+    for (directory, files) in directories {
+        let Some(list) = List::of(context, directory) else { continue };
+        let left_out = files.into_iter().filter(|(name, _)| !list.says(name));
+        found.extend(left_out.map(|(_, objects)| Unlisted {
+            path: objects[0].path(),
+            objects,
+            kustomization: list.file,
+            sibling: list.sibling.clone(),
+        }));
+    }
     if found.is_empty() {
         return found;
     }
@@ -96,16 +109,21 @@ pub(super) fn unlisted<'a>(context: &'a Context<'_>) -> Vec<Unlisted<'a>> {
         .filter(|object| is_in_cluster(context, object))
         .map(|object| key(&object.id))
         .collect();
+    let said: FxHashSet<&str> = found.iter().map(|unlisted| ending(unlisted.path)).collect();
+    let said = by_hand::names(context, &said, &[]);
     found.retain(|unlisted| {
-        let (directory, name) = unlisted.path.rsplit_once('/').unwrap_or(("", unlisted.path));
-        let last = directory.rsplit('/').next().unwrap_or_default();
-        let said = format!("{last}/{name}");
         !named.contains(unlisted.path)
             // Another text of what is applied.
             && !unlisted.objects.iter().any(|object| applied.contains(&key(&object.id)))
-            && !by_hand::names(context, &[&said], &[])
+            && !said.contains(ending(unlisted.path))
     });
     found
+}
+
+/// The last two components of a path.
+fn ending(path: &str) -> &str {
+    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+    &path[above.rfind('/').map_or(0, |at| at + 1)..]
 }
 
 fn key(id: &ObjectId) -> (&str, &str, &str) {
@@ -116,39 +134,54 @@ fn is_in_cluster(context: &Context<'_>, object: &crate::world::Effective) -> boo
     object.members.iter().any(|(cluster, _)| context.world.clusters[*cluster as usize].name.is_some())
 }
 
-/// A file beside a kustomization of a cluster that lists others of its directory and
-/// says nothing of this one, not in a comment either.
-fn beside<'a>(context: &'a Context<'_>, path: &'a str, objects: Vec<&'a Object>) -> Option<Unlisted<'a>> {
-    let snapshot = context.snapshot;
-    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let at = |name: &str| if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
-    let kustomization = FILE_NAMES.iter().find_map(|name| snapshot.file(&at(name)))?;
-    if !context.world.is_applied(kustomization) {
-        return None;
+/// A kustomization of a cluster that lists files of its own directory.
+struct List<'a> {
+    /// Its file.
+    file: &'a Arc<File>,
+    /// One of the files beside it that it lists.
+    sibling: String,
+    /// The names of files that its text holds, in comments too, without their endings.
+    stems: FxHashSet<&'a str>,
+}
+
+impl<'a> List<'a> {
+    fn of(context: &'a Context<'_>, directory: &str) -> Option<List<'a>> {
+        let snapshot = context.snapshot;
+        let at =
+            |name: &str| if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
+        let file = FILE_NAMES.iter().find_map(|name| snapshot.file(&at(name)))?;
+        if !context.world.is_applied(file) {
+            return None;
+        }
+        let stream = snapshot.stream(file)?;
+        let source = snapshot.sources(file).first().filter(|one| !one.document().tokens.is_empty())?;
+        let root = Node::Source(source.clone(), 0);
+        // `missing-resource` says what a misspelled entry may mean.
+        let tree = FileTree::root(context.world.snapshot.clone());
+        let mut sibling = None;
+        for entry in root.get_ref().items_at("/resources") {
+            let Some(written) = entry.as_str().filter(|written| !written.contains("://")) else { continue };
+            let Some(resolved) = join(directory, &written) else { continue };
+            let is_beside = resolved.rsplit_once('/').map_or("", |(above, _)| above) == directory;
+            tree.kind(&resolved)?;
+            if sibling.is_none() && is_beside && snapshot.file(&resolved).is_some() {
+                sibling = Some(written.into_owned());
+            }
+        }
+        let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let stems = stream.text.split(|c| !is_path(c)).map(stem).collect();
+        Some(List { file, sibling: sibling?, stems })
     }
-    let stream = snapshot.stream(kustomization)?;
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    if stream.text.contains(name) || stream.text.contains(&format!("{stem}.")) {
-        return None;
+
+    /// Whether its text holds the name of a file of its directory.
+    fn says(&self, name: &str) -> bool {
+        self.stems.contains(stem(name))
     }
-    let source = snapshot.sources(kustomization).first().filter(|one| !one.document().tokens.is_empty())?;
-    let root = Node::Source(source.clone(), 0);
-    // `missing-resource` says what a misspelled entry may mean.
-    let tree = FileTree::root(context.world.snapshot.clone());
-    let is_missing = |entry: NodeRef<'_>| {
-        let path = entry.as_str().filter(|written| !written.contains("://"));
-        path.and_then(|written| join(directory, &written)).is_some_and(|path| tree.kind(&path).is_none())
-    };
-    if root.get_ref().items_at("/resources").any(is_missing) {
-        return None;
-    }
-    let sibling = root.get_ref().items_at("/resources").find_map(|entry| {
-        let written = entry.as_str()?;
-        let resolved = join(directory, &written)?;
-        let is_beside = resolved.rsplit_once('/').map_or("", |(above, _)| above) == directory;
-        (is_beside && snapshot.file(&resolved).is_some()).then(|| written.into_owned())
-    })?;
-    Some(Unlisted { path, objects, kustomization, sibling })
+}
+
+/// The name of a file without its ending.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// Words in the name of a file that is not meant to be applied as it is.

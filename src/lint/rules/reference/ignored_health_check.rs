@@ -7,8 +7,10 @@ use super::{known_name, target_name};
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::references::{Reference, Role, references};
-use crate::model::{Certainty, kinds};
-use crate::world::{Lookup, target_of};
+use crate::model::{Certainty, ObjectId, kinds};
+use crate::world::{Effective, Lookup, Member, target_of};
+use rustc_hash::FxHashSet;
+use std::cell::OnceCell;
 
 /// The rule.
 pub(crate) static RULE: Rule = Rule {
@@ -28,6 +30,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     if cluster.name.is_none() || cluster.certainty == Certainty::Guessed {
         return;
     }
+    let own = OnceCell::new();
     for (index, applied) in cluster.applied.iter().enumerate() {
         let node = applied.node.get_ref();
         if !kinds::is_kustomization(&applied.id)
@@ -37,7 +40,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let all = references(&applied.id, node);
         let checks = all.iter().filter(|one| one.role == Role::HealthCheck && one.namespace.is_some());
-        let first = checks.filter_map(|one| Some((one, awaited_by(view, index as u32, one)?))).next();
+        let first = checks.filter_map(|one| Some((one, awaited_by(view, &own, index as u32, one)?))).next();
         let Some((reference, by)) = first else { continue };
         let (Some(name), Some(location)) = (known_name(reference), reference.name_node.location()) else {
             continue;
@@ -66,7 +69,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 /// Who else applies what a health check names: another Kustomization, or nobody. `None`
 /// where this Kustomization does, so that `wait` has it, or where it isn't known.
-fn awaited_by(view: &ClusterView<'_>, own: u32, reference: &Reference<'_>) -> Option<Option<String>> {
+fn awaited_by<'a>(
+    view: &ClusterView<'a>,
+    makes: &OnceCell<FxHashSet<(u32, &'a ObjectId)>>,
+    own: u32,
+    reference: &Reference<'_>,
+) -> Option<Option<String>> {
     let cluster = view.cluster;
     let applied = &cluster.applied[own as usize];
     let name = known_name(reference)?;
@@ -76,13 +84,16 @@ fn awaited_by(view: &ClusterView<'_>, own: u32, reference: &Reference<'_>) -> Op
         Lookup::Found(member) => {
             let other = member.maker.kustomization()?;
             let same = view.object(member);
-            let by_own = || {
-                view.members()
-                    .any(|(member, object)| member.maker.kustomization() == Some(own) && object.id == same.id)
+            let all = || {
+                let made = |(member, object): (&Member, &'a Effective)| {
+                    Some((member.maker.kustomization()?, &object.id))
+                };
+                view.members().filter_map(made).collect()
             };
+            let by_own = || makes.get_or_init(all).contains(&(own, &same.id));
             // What it applies may wait in its place.
             let above = std::iter::successors(Some(other), |at| cluster.applied[*at as usize].parent);
-            if above.take(cluster.applied.len()).any(|at| at == own) || by_own() {
+            if above.take(MOST).any(|at| at == own) || by_own() {
                 return None;
             }
             Some(Some(cluster.applied[other as usize].id.name.to_string()))
@@ -91,3 +102,6 @@ fn awaited_by(view: &ClusterView<'_>, own: u32, reference: &Reference<'_>) -> Op
         _ => None,
     }
 }
+
+/// Kustomizations above one another that are followed.
+const MOST: usize = 64;

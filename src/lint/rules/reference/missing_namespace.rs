@@ -9,6 +9,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds::is_helm_release;
 use crate::model::{Certainty, ObjectId, namespaces};
 use crate::world::{ApplyTarget, Effective, Member};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rule.
@@ -61,20 +62,23 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     if used.is_empty() {
         return;
     }
+    let holding: FxHashSet<&str> =
+        view.members().filter_map(|(_, object)| object.id.namespace.as_deref()).collect();
     let unused: Vec<(&Member, &Effective)> = view
         .of_kind("", "Namespace")
-        .filter(|(member, object)| {
-            member.target == ApplyTarget::Local
-                && !view.members().any(|(_, other)| other.id.namespace.as_deref() == Some(&object.id.name))
-        })
+        .filter(|(member, object)| member.target == ApplyTarget::Local && !holding.contains(&*object.id.name))
         .collect();
     // Where Git makes few of them or none, something else does.
     let is_habit = used.len() <= placed;
+    let by_hand = by_hand::names(view.beyond(), &used.keys().copied().collect(), &namespaces::MAKING);
+    let words: Words<&str> = made.iter().map(String::as_str).collect();
+    let mut own: FxHashMap<u32, Vec<&Effective>> = FxHashMap::default();
+    for (member, namespace) in &unused {
+        own.entry(member.maker.kustomization().unwrap_or(u32::MAX)).or_default().push(namespace);
+    }
     for (name, used) in used {
-        let meant = meant(&unused, &made, name, used.by);
-        if !is_habit && !matches!(meant, Some(Meant::Unused(_)))
-            || by_hand::names(view.beyond(), &[name], &namespaces::MAKING)
-        {
+        let meant = meant(own.get(&used.by), &words, name);
+        if by_hand.contains(name) || !is_habit && !matches!(meant, Some(Meant::Unused(_))) {
             continue;
         }
         tell(view, report, name, &used, meant);
@@ -133,18 +137,11 @@ enum Meant<'a> {
     Near(String),
 }
 
-fn meant<'a>(
-    unused: &[(&'a Member, &'a Effective)],
-    made: &BTreeSet<String>,
-    name: &str,
-    by: u32,
-) -> Option<Meant<'a>> {
-    let mut own = unused.iter().filter(|(member, _)| member.maker.kustomization() == Some(by));
-    if let (Some((_, namespace)), None) = (own.next(), own.next()) {
+fn meant<'a>(own: Option<&Vec<&'a Effective>>, words: &Words<&str>, name: &str) -> Option<Meant<'a>> {
+    if let Some([namespace]) = own.map(Vec::as_slice) {
         return Some(Meant::Unused(namespace));
     }
-    let words: Words<&str> = made.iter().map(String::as_str).collect();
-    words.nearest(name).map(|near| Meant::Near(near.to_string()))
+    words.nearest(name).map(|near| Meant::Near(near.to_owned()))
 }
 
 /// The namespaces of what runs Flux.

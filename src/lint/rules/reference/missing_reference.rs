@@ -9,7 +9,9 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::model::{ObjectId, Unchecked};
-use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause, source_of};
+use crate::world::{
+    Applied, ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause, source_of,
+};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -53,7 +55,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let near = Near::of(known.get_or_init(|| names(view)), &target, reference, name);
+        let own = own_source(view, object, reference, name);
         let level = level(&openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
+        let level = level.or(own.filter(|_| !is_elsewhere(&openers)).map(|_| Level::Warning));
         let Some(level) = level else {
             let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
             report.not_checked(reason(&openers, reference), what);
@@ -94,6 +98,13 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         match near.best() {
+            None if own.is_some() => {
+                finding.help(format!(
+                    "did you mean `{}`? it is the source that {} syncs, and the path lies in it",
+                    own.unwrap_or_default(),
+                    view.cluster.label()
+                ));
+            }
             Some(near) => {
                 let place = near.node.get_ref().location_at("/metadata/name");
                 let same_name = &*near.id.name == name;
@@ -190,6 +201,41 @@ fn why(reference: &Reference<'_>, id: &ObjectId, wanted: &str) -> String {
     }
 }
 
+/// The name of the source that a cluster syncs, where a Kustomization names another one of
+/// its kind that nothing makes, though its path lies in this repository, and fewer do so
+/// than name the cluster's own: the source was renamed, and this one was left behind.
+fn own_source<'a>(
+    view: &ClusterView<'a>,
+    object: &Effective,
+    reference: &Reference<'_>,
+    name: &str,
+) -> Option<&'a str> {
+    if !kinds::is_kustomization(&object.id) || reference.role != Role::Source {
+        return None;
+    }
+    let cluster = view.cluster;
+    let (kind, namespace, own) = cluster.source.as_ref()?;
+    if *kind != reference.kind || *namespace != reference.namespace || own == name {
+        return None;
+    }
+    let named = |wanted: &str| {
+        let names = |applied: &&Applied| {
+            source_of(&applied.id, applied.node.get_ref())
+                .is_some_and(|(other, place, name)| other == *kind && place == *namespace && name == wanted)
+        };
+        cluster.applied.iter().filter(names).count()
+    };
+    let is_here = cluster.applied.iter().any(|applied| applied.id == object.id && applied.assumed);
+    (is_here && named(own) > named(name)).then_some(own)
+}
+
+/// Whether more is unknown than parts of what is built here.
+fn is_elsewhere(openers: &[&Opener]) -> bool {
+    openers.iter().any(|opener| {
+        matches!(opener.cause, OpenerCause::NoEntry | OpenerCause::OtherRoot | OpenerCause::UnknownName)
+    })
+}
+
 /// The level by what could hold the target; `None` for not checked.
 fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near<'_>) -> Option<Level> {
     let flux = kinds::find(&reference.group, &reference.kind).is_some();
@@ -220,8 +266,10 @@ fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near
     if !flux || caused_by(OpenerCause::UnknownName) || caused_by(OpenerCause::OtherRoot) {
         return None;
     }
+    // Where another namespace has the source, a base of somebody else does not have it.
+    let is_moved = reference.role == Role::Source && near.elsewhere.is_some();
     let is_near = if caused_by(OpenerCause::PartialBuild) {
-        misspelled && near.close.is_some_and(|(distance, _)| distance == 1)
+        is_moved || misspelled && near.close.is_some_and(|(distance, _)| distance == 1)
     } else {
         misspelled || near.elsewhere.is_some()
     };

@@ -32,7 +32,7 @@ pub(super) fn local_references<'a>(
 }
 
 /// The name of a reference, when it is known for sure.
-pub(super) fn known_name<'r>(reference: &'r Reference<'_>) -> Option<&'r str> {
+pub(in crate::lint::rules) fn known_name<'r>(reference: &'r Reference<'_>) -> Option<&'r str> {
     let unknown = reference.namespace_unknown
         || reference.namespace.as_deref().is_some_and(has_hole)
         || has_hole(&reference.kind);
