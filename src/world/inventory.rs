@@ -370,6 +370,11 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
         if let Some(kinds) = flux_objects(node, snapshot).filter(|_| kinds::is_helm_release(id)) {
             open(OpenerCause::Chart, kinds, None, None);
         }
+        if kinds::is_helm_release(id) && installs_instance(node) {
+            let target = node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into());
+            let kinds = Kinds::Only(vec!["FluxInstance".into()]);
+            open(OpenerCause::Chart, kinds, target.or_else(|| id.namespace.clone()), None);
+        }
         if id.is(kinds::EXTENSIONS, "ArtifactGenerator") {
             for name in node.items_at("/spec/artifacts").filter_map(|artifact| artifact.str_at("/name")) {
                 let made = ObjectId {
@@ -487,6 +492,14 @@ fn resource_set(node: NodeRef<'_>) -> (Kinds, Option<Arc<str>>) {
     let first = namespaces.first().cloned().flatten().filter(|name| !action(name));
     let same = first.is_some() && namespaces.iter().all(|namespace| *namespace == first);
     (Kinds::Only(kinds), first.filter(|_| same))
+}
+
+/// Whether a release is one of the flux-instance chart, which makes a FluxInstance.
+fn installs_instance(node: NodeRef<'_>) -> bool {
+    let is_it = |text: std::borrow::Cow<'_, str>| text.rsplit('/').next() == Some("flux-instance");
+    node.str_at("/spec/chart/spec/chart").is_some_and(is_it)
+        || node.str_at("/spec/chartRef/name").is_some_and(is_it)
+        || node.at("/spec/values/instance").is_some()
 }
 
 /// The Flux kinds that a HelmRelease's chart makes: one that is known for it, or one of

@@ -38,6 +38,20 @@ pub(crate) fn that_names<'s>(snapshot: &'s Snapshot, path: &str) -> Option<&'s s
     naming.next().map(|file| &*file.path)
 }
 
+/// The page of documentation that says to apply a file by hand before Flux runs.
+pub(crate) fn page_that_applies<'s>(snapshot: &'s Snapshot, path: &str) -> Option<&'s str> {
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let directory = directory.rsplit('/').next().unwrap_or_default();
+    let says =
+        |line: &str| line.contains("kubectl apply") && holds_word(line, name) && holds_word(line, directory);
+    let mut pages = snapshot.files().iter().filter(|file| file.path.ends_with(".md"));
+    let page = pages.find(|file| {
+        let text = snapshot.blob(file).ok().and_then(|blob| blob.text());
+        text.is_some_and(|text| text.lines().any(says))
+    });
+    page.map(|file| &*file.path)
+}
+
 /// Whether a file may belong to Ansible.
 fn is_playbook(path: &str) -> bool {
     let is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");

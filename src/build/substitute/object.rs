@@ -534,10 +534,13 @@ fn whole(object: NodeRef<'_>, variables: &Variables, strict: bool) -> Result<Sub
             }
         }
     }
+    // What stands for an unknown part may break a text that the part itself would not.
+    let is_open = !holes.is_empty();
     let parsed =
         String::from_utf8(after).map_err(|_| "invalid UTF-8".to_owned()).and_then(|after| read(&after));
     let root = match parsed {
         Ok(root) => root,
+        Err(_) if is_open => return failed(problems, without_expressions(object)),
         Err(message) => {
             problems.push(Problem {
                 kind: ProblemKind::BrokenYaml { message },

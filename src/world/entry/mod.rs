@@ -25,6 +25,7 @@ use super::entry_point::{Entry, Form, Unsettled, path_of, source_of};
 use super::instance;
 use super::overlays::Overlays;
 use super::pushes::Push;
+use crate::build::kustomize::FILE_NAMES;
 use crate::config::Config;
 use crate::files::Snapshot;
 use crate::lang::yaml::{Location, Node};
@@ -57,6 +58,14 @@ pub(super) fn find(
     candidates.sort_by_key(|entry| entry.form);
     let mut found = place::settle(candidates, snapshot, overlays, pushes);
     found.entries = of_one_file(found.entries);
+    let roots: Vec<(String, Form)> =
+        found.entries.iter().map(|entry| (entry.root.clone(), entry.form)).collect();
+    found.entries.retain(|entry| {
+        entry.form != Form::Sync
+            || !roots.iter().any(|(root, form)| {
+                matches!(form, Form::Instance | Form::Chart) && applies(snapshot, root, entry.file())
+            })
+    });
     // What an installer is told is what was there before Flux wrote its own.
     let is_installer = |form: Form| matches!(form, Form::Eksctl | Form::Terraform | Form::SyncChart);
     if found.entries.iter().any(|entry| entry.form < Form::Eksctl) {
@@ -83,6 +92,20 @@ pub(super) fn find(
     found.entries.sort_by(|a, b| a.root.cmp(&b.root).then(a.form.cmp(&b.form)));
     found.entries.dedup_by(|a, b| a.root == b.root);
     found
+}
+
+/// Whether a root directory applies a file below it: it has no kustomization, or one that
+/// names the file or its directory.
+fn applies(snapshot: &Snapshot, root: &str, file: &str) -> bool {
+    let Some(rest) = file.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) else { return false };
+    let first = rest.split('/').next().unwrap_or(rest);
+    let own = FILE_NAMES.iter().find_map(|name| snapshot.file(&format!("{root}/{name}")));
+    let text = own.and_then(|own| snapshot.stream(own)).map(|stream| &*stream.text);
+    let names = |line: &str| {
+        let entry = line.trim().strip_prefix('-').map(|entry| entry.trim().trim_start_matches("./"));
+        entry.is_some_and(|entry| entry.split(['/', ' ']).next() == Some(first))
+    };
+    own.is_none() || text.is_some_and(|text| text.lines().any(names))
 }
 
 /// Kustomizations that one gotk-sync.yaml holds are applied together: they are roots of
