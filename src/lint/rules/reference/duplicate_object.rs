@@ -43,13 +43,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     several.sort_unstable_by_key(|(key, _)| *key);
     let own: Vec<AppliesItself<'_>> =
         several.iter().filter_map(|(_, list)| AppliesItself::of(list)).collect();
-    let mut below: Vec<usize> = vec![0; own.len()];
+    let mut told: Vec<Told> = own.iter().map(|_| Told::default()).collect();
     for (_, list) in &several {
         if list.iter().any(|(_, object)| left_alone(object)) {
-            continue;
-        }
-        if let Some(cause) = own.iter().position(|cause| cause.explains(list)) {
-            below[cause] += 1;
             continue;
         }
         let (first_by, first) = list[0];
@@ -69,6 +65,17 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             differ(first.node.get_ref(), object.node.get_ref(), "", &common, &mut differences);
         }
         let (weight, differences) = differences.told();
+        if let Some(cause) = own.iter().position(|cause| cause.explains(list)) {
+            let is_itself = first.id == own[cause].applied.id;
+            if is_itself || !matches!(weight, Weight::Content) {
+                told[cause].count += 1;
+                if is_itself {
+                    told[cause].is_changed = matches!(weight, Weight::Content);
+                    told[cause].differences = differences;
+                }
+                continue;
+            }
+        }
         let prunes =
             |by: &&Applied| by.node.get_ref().at("/spec/prune").and_then(NodeRef::as_bool) == Some(true);
         let pruned = appliers.iter().filter(|(by, _)| prunes(by)).count();
@@ -97,11 +104,20 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
         }
     }
-    for (cause, count) in own.iter().zip(below) {
-        if count > 0 {
-            cause.report(count, report);
-        }
+    for (cause, told) in own.iter().zip(told).filter(|(_, told)| told.count > 0) {
+        cause.report(&told, report);
     }
+}
+
+/// What a Kustomization that applies itself explains.
+#[derive(Default)]
+struct Told {
+    /// Objects that are applied twice, itself among them.
+    count: usize,
+    /// Where the two differ that are applied of itself.
+    differences: Vec<String>,
+    /// Whether that is more than labels and annotations.
+    is_changed: bool,
 }
 
 /// A Kustomization whose `spec.path` holds the file that defines it, while another one
@@ -125,10 +141,10 @@ impl<'a> AppliesItself<'a> {
             && list.iter().all(|(by, _)| self.by.contains(&by.id))
     }
 
-    fn report(&self, others: usize, report: &mut Reporter<'_>) {
+    fn report(&self, told: &Told, report: &mut Reporter<'_>) {
         let node = self.applied.node.get_ref();
         let Some(location) = node.location_at("/spec/path").or_else(|| node.location()) else { return };
-        let others: String = match others {
+        let others: String = match told.count {
             0 | 1 => String::new(),
             count => format!(" with {}", counted(count - 1, "object")),
         };
@@ -136,10 +152,12 @@ impl<'a> AppliesItself<'a> {
             self.by.iter().filter(|by| **by != &self.applied.id).map(|by| by.name.to_string()).collect();
         let finding = report.report(location, format!("{}: spec.path holds its own file", self.applied.id));
         finding
-            .level(Level::Info)
+            .level(if told.is_changed { Level::Error } else { Level::Info })
             .why(format!(
-                "{} applies it{others}, and so does it itself: when the one that applied something last drops it, it is deleted, until the other one applies it again",
-                listed(&names)
+                "{} applies it{others}, and so does it itself: {}{}",
+                listed(&names),
+                disagreement(&told.differences),
+                pruning(1)
             ))
             .help("move the file out of spec.path, or leave it out there by a kustomization.yaml")
             .object(&self.applied.id)
@@ -150,28 +168,21 @@ impl<'a> AppliesItself<'a> {
     }
 }
 
-/// The `namespace` that alone brings an object to where another one is: one that a
-/// kustomization or `targetNamespace` sets, and that of several such the one which stands
-/// elsewhere than in a directory of that name.
+/// The `namespace` that alone brings an object to where another one is: a kustomization's
+/// or a `targetNamespace` that stands elsewhere than in a directory of that name.
 fn foreign_namespace(appliers: &[(&Applied, &Effective)]) -> Option<Location> {
+    let namespace = appliers.first()?.1.id.namespace.clone()?;
     let mut places: Vec<Location> = appliers
         .iter()
         .filter_map(|(_, object)| {
             let node = object.node.get_ref();
             let (own, place) =
                 (node.location_at("/metadata/name")?, node.location_at("/metadata/namespace")?);
-            (own.file != place.file).then_some(place)
+            let is_home = place.file.shown().split('/').any(|segment| *segment == *namespace);
+            (own.file != place.file && !is_home).then_some(place)
         })
         .collect();
     places.dedup_by(|a, b| a.file == b.file && a.start == b.start);
-    if places.len() == appliers.len() {
-        let namespace = appliers.first()?.1.id.namespace.clone()?;
-        let count = places.len();
-        places.retain(|place| !place.file.shown().split('/').any(|segment| *segment == *namespace));
-        if places.len() == count {
-            return None;
-        }
-    }
     let [place] = places.as_slice() else { return None };
     Some(place.clone())
 }
