@@ -19,6 +19,8 @@ pub(crate) struct Workloads<'a> {
     hidden: FxHashMap<Cow<'a, str>, Vec<Hidden<'a>>>,
     /// What may make objects in a namespace that is not known.
     hidden_anywhere: Option<&'a ObjectId>,
+    /// Names of releases by namespace: charts call their objects so.
+    releases: FxHashMap<Cow<'a, str>, FxHashSet<Cow<'a, str>>>,
     /// What may make objects without a namespace.
     hidden_everywhere: Option<&'a ObjectId>,
     /// Settings of operators, as those of `operator.tekton.dev`: they make what is in
@@ -98,6 +100,7 @@ impl<'a> Workloads<'a> {
             references: Vec::new(),
             derived: FxHashMap::default(),
             hidden: FxHashMap::default(),
+            releases: FxHashMap::default(),
             hidden_anywhere: None,
             hidden_everywhere: None,
             operators: Vec::new(),
@@ -171,6 +174,10 @@ impl<'a> Workloads<'a> {
         }
         if is_release {
             self.hidden_everywhere.get_or_insert(id);
+        }
+        if let (true, Some(namespace)) = (is_release, &namespace) {
+            let name = node.str_at("/spec/releaseName").unwrap_or(Cow::Borrowed(&*id.name));
+            self.releases.entry(namespace.clone()).or_default().insert(name);
         }
         let Some(namespace) = namespace.filter(|namespace| !namespace.contains(['?', '$'])) else {
             self.hidden_anywhere.get_or_insert(id);
@@ -262,6 +269,17 @@ impl<'a> Workloads<'a> {
         self.cluster.is_complete(group, kind, namespace) && self.hidden_of(group, kind, namespace).is_none()
     }
 
+    /// Whether a release of the cluster may be an operator that makes objects anywhere.
+    pub(crate) fn has_releases(&self) -> bool {
+        self.hidden_everywhere.is_some()
+    }
+
+    /// Whether a chart calls its objects so: the name of a release of the namespace.
+    fn is_of_release(&self, namespace: Option<&str>, name: &str) -> bool {
+        let releases = namespace.and_then(|namespace| self.releases.get(namespace));
+        releases.is_some_and(|releases| releases.contains(name))
+    }
+
     /// What may have been meant by a name that is not there: one like it in the same
     /// namespace, else the same name in another one.
     pub(crate) fn near(
@@ -271,6 +289,9 @@ impl<'a> Workloads<'a> {
         namespace: Option<&str>,
         name: &str,
     ) -> Option<Near<'_, 'a>> {
+        if self.is_of_release(namespace, name) {
+            return None;
+        }
         let names = self.names.get(group)?.get(kind)?;
         let mut close: Option<(usize, &Named<'a>)> = None;
         let mut elsewhere: Option<&Named<'a>> = None;
@@ -281,6 +302,7 @@ impl<'a> Workloads<'a> {
                 elsewhere = if before { elsewhere } else { Some(named) };
             } else if distance > 0
                 && here
+                && (distance == 1 || name.len() >= LONG)
                 && !is_sibling(name, &named.name)
                 && close.is_none_or(|(known, best)| (known, &*best.name) > (distance, &*named.name))
             {
@@ -303,8 +325,13 @@ pub(crate) enum Near<'n, 'a> {
     Elsewhere(&'n Named<'a>),
 }
 
-/// Whether two names differ in their numbers only: `node-1` is no misspelled `node-2`.
+/// Letters from which on two of them may be wrong: `internal` is no misspelled `external`.
+const LONG: usize = 10;
+
+/// Whether two names differ in their numbers only, or by a part at the end: `node-1` is no
+/// misspelled `node-2`, and `app-r` no misspelled `app`.
 fn is_sibling(one: &str, other: &str) -> bool {
     let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    letters(one) == letters(other)
+    let goes_on = |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('-'));
+    letters(one) == letters(other) || goes_on(one, other) || goes_on(other, one)
 }

@@ -378,6 +378,17 @@ static ROWS: &[Row] = &[
         "SecretProviderClass",
         &[at(SECRET, "/spec/secretObjects/*/secretName")],
     ),
+    // serving.kserve.io: kserve `pkg/constants/constants.go` (`PredictorServiceName`).
+    row(
+        "serving.kserve.io",
+        "InferenceService",
+        &[
+            own(SERVICE, "", ""),
+            own(SERVICE, "", "-predictor"),
+            own(SERVICE, "", "-transformer"),
+            beginning(SERVICE, "", "-predictor"),
+        ],
+    ),
     row("serving.knative.dev", "Service", &[own(SERVICE, "", ""), beginning(SERVICE, "", "")]),
     row("snapshot.storage.k8s.io", "*", &[]),
     row("traefik.io", "*", &[]),

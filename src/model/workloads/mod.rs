@@ -7,6 +7,7 @@ mod derived;
 mod pods;
 mod references;
 mod scope;
+mod values;
 
 pub(crate) use derived::{Form, Unseen, derived, unseen};
 pub(crate) use pods::{pod_spec, pod_template};

@@ -8,7 +8,7 @@
 use super::pods::pod_spec;
 use super::scope::is_cluster_scoped;
 use crate::lang::yaml::NodeRef;
-use crate::model::ObjectId;
+use crate::model::{ObjectId, kinds};
 use std::borrow::Cow;
 
 /// A reference of a workload, a route or an operator's object to another object.
@@ -36,6 +36,8 @@ pub(crate) struct Reference<'a> {
     pub port: Option<NodeRef<'a>>,
     /// What happens while the target is missing.
     pub consequence: &'static str,
+    /// Whether only the words of a release's values say that it is a reference.
+    pub is_guess: bool,
 }
 
 /// How a field refers.
@@ -365,6 +367,16 @@ pub(crate) fn references<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<Reference<
         POD.iter().for_each(|field| read_all(id, spec, field, prefix, &mut found));
     }
     fields(id).iter().for_each(|field| read_all(id, node, field, "", &mut found));
+    if let Some(values) = node.at("/spec/values").filter(|_| kinds::is_helm_release(id)) {
+        let target = node.at("/spec/targetNamespace").filter(|target| !target.is_null());
+        let namespace = match target {
+            Some(target) => target.as_str(),
+            None => id.namespace.as_deref().map(Cow::Borrowed),
+        };
+        if let Some(namespace) = namespace {
+            super::values::references(&namespace, values, &mut found);
+        }
+    }
     found
 }
 
@@ -435,5 +447,6 @@ fn read<'a>(id: &ObjectId, field: &'static Field, pointer: &str, at: NodeRef<'a>
         keys,
         port: field.port.iter().find_map(|port| at.at(&format!("/{port}"))),
         consequence: field.consequence,
+        is_guess: false,
     })
 }

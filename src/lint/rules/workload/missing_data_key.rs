@@ -33,7 +33,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         match workloads.target(group, kind, namespace, name) {
             Target::Here(found) => {
                 if let Some(known) = data_keys(found) {
-                    look_up(object, reference, name, &known, found, Level::Error, report);
+                    let level = if reference.is_guess { Level::Warning } else { Level::Error };
+                    look_up(object, reference, name, &known, found, level, report);
                 }
             }
             Target::Made(of, Some(known)) => {

@@ -5,7 +5,7 @@
 //! `RouteReasonNoMatchingParent`); each row of `model::workloads` names its own.
 
 use super::{dotted, judged, target, unchecked};
-use crate::lint::workloads::{Cause, Near, Target};
+use crate::lint::workloads::{Cause, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::workloads::Reference;
 use crate::world::Effective;
@@ -31,7 +31,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
         let Target::Absent(cause) = workloads.target(group, kind, namespace, name) else { continue };
         let near = workloads.near(group, kind, namespace, name).filter(|near| is_meant(reference, near));
-        match level(cause, reference, near.as_ref()) {
+        match level(workloads, cause, reference, near.as_ref()) {
             Some(level) => missing(view, object, reference, name, level, near.as_ref(), report),
             None => {
                 let cause = cause.unwrap_or(Cause::Anybody);
@@ -56,6 +56,7 @@ fn is_given(reference: &Reference<'_>, name: &str) -> bool {
 fn is_meant(reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
     match near {
         Near::Misspelled(_) => true,
+        Near::Elsewhere(_) if reference.is_guess => &*reference.kind == "Gateway",
         Near::Elsewhere(_) => !matches!(&*reference.kind, "ConfigMap" | "Secret") && !reference.crosses,
     }
 }
@@ -66,8 +67,16 @@ fn is_of_the_platform(kind: &str) -> bool {
 }
 
 /// The level by what could hold the target; `None` for not checked.
-fn level(cause: Option<Cause<'_>>, reference: &Reference<'_>, near: Option<&Near<'_, '_>>) -> Option<Level> {
+fn level(
+    workloads: &Workloads<'_>,
+    cause: Option<Cause<'_>>,
+    reference: &Reference<'_>,
+    near: Option<&Near<'_, '_>>,
+) -> Option<Level> {
     match cause {
+        _ if reference.is_guess => near.map(|_| Level::Warning),
+        // Operators make Services in namespaces of others.
+        None if &*reference.kind == "Service" && workloads.has_releases() => near.map(|_| Level::Warning),
         None if is_of_the_platform(&reference.kind) => near.map(|_| Level::Warning),
         // Whatever gives it a role in a cloud may make it: Terraform, eksctl.
         None if &*reference.kind == "ServiceAccount" && near.is_none() => Some(Level::Warning),

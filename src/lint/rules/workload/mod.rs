@@ -1,8 +1,11 @@
 //! What workloads, and what routes to them, refer to.
 
 pub(crate) mod missing_data_key;
+pub(crate) mod missing_reference_grant;
 pub(crate) mod missing_workload_reference;
+pub(crate) mod unattached_route;
 pub(crate) mod undefined_name_in_pod;
+pub(crate) mod unknown_service_host;
 pub(crate) mod unknown_service_port;
 
 use crate::lang::yaml::NodeRef;

@@ -60,6 +60,7 @@ fn backend(
     let Some(location) = port.location() else { return };
     let title = format!("{}: {} has no port `{wanted}`", object.id, target(reference, name));
     let finding = report.report(location, title);
+    finding.level(if reference.is_guess { Level::Warning } else { Level::Error });
     finding.why(reference.consequence).object(&object.id).label("no such port");
     finding.field(format!("{}/port", reference.pointer), &*wanted);
     finding.help(format!("its ports are {}", described(&known)));

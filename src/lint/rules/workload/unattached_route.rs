@@ -1,0 +1,199 @@
+//! `unattached-route`: a route that its Gateway doesn't take in.
+//! Source: Gateway API `apis/v1/gateway_types.go` (`AllowedRoutes`, `FromNamespaces`),
+//! `apis/v1/shared_types.go` (`RouteReasonNotAllowedByListeners`,
+//! `RouteReasonNoMatchingListenerHostname`, `RouteReasonNoMatchingParent`).
+
+use super::{dotted, is_open, judged, text};
+use crate::lang::text::suggest;
+use crate::lang::yaml::NodeRef;
+use crate::lint::workloads::{Target, Workloads};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::workloads::Reference;
+use crate::world::Effective;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "unattached-route",
+    group: Group::Workload,
+    level: Level::Error,
+    default: true,
+    since: "0.3.0",
+    summary: "a route that its Gateway does not take in",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/workload/unattached-route.md"),
+    check: Check::Cluster(check),
+};
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let workloads = view.workloads();
+    for (object, reference, name) in judged(workloads) {
+        if &*reference.kind != "Gateway" || !object.id.kind.ends_with("Route") {
+            continue;
+        }
+        let found = workloads.target(&reference.group, "Gateway", reference.namespace.as_deref(), name);
+        if let Target::Here(gateway) = found {
+            parent(workloads, object, reference, gateway, report);
+        }
+    }
+}
+
+/// Looks at the listeners of a Gateway one condition after the other, and tells the first
+/// that leaves none.
+fn parent(
+    workloads: &Workloads<'_>,
+    route: &Effective,
+    reference: &Reference<'_>,
+    gateway: &Effective,
+    report: &mut Reporter<'_>,
+) {
+    let Some(at) = route.node.get_ref().at(&reference.pointer) else { return };
+    let mut listeners: Vec<NodeRef<'_>> = gateway.node.get_ref().items_at("/spec/listeners").collect();
+    if listeners.is_empty() || listeners.iter().any(|listener| listener.is_unknown()) {
+        return;
+    }
+    if let Some(section) = at.get("sectionName") {
+        let Some(wanted) = text(section) else { return };
+        let Some(names) =
+            listeners.iter().map(|one| one.get("name").and_then(text)).collect::<Option<Vec<_>>>()
+        else {
+            return;
+        };
+        let fits = names.iter().position(|name| *name == wanted);
+        let Some(place) = fits else {
+            let help = match suggest(&wanted, names.iter().map(|name| &**name)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("its listeners are {}", names.join(", ")),
+            };
+            let what = format!("has no listener `{wanted}`");
+            return tell(route, reference, gateway, section, "sectionName", &what, help, report);
+        };
+        listeners = vec![listeners[place]];
+    }
+    if let Some(port) = at.get("port") {
+        let Some(wanted) = text(port) else { return };
+        let ports = listeners.iter().map(|one| one.get("port").and_then(text)).collect::<Option<Vec<_>>>();
+        let Some(ports) = ports else { return };
+        if !ports.contains(&wanted) {
+            let help = format!("its listeners have the ports {}", ports.join(", "));
+            let what = format!("has no listener of port {wanted}");
+            return tell(route, reference, gateway, port, "port", &what, help, report);
+        }
+        listeners.retain(|one| one.get("port").and_then(text) == Some(wanted.clone()));
+    }
+    let allowing: Vec<_> = listeners
+        .iter()
+        .copied()
+        .filter(|one| is_allowed(workloads, *one, route, gateway) != Some(false))
+        .collect();
+    if allowing.is_empty() {
+        let what = "allows no routes of this namespace";
+        let help = "set `allowedRoutes.namespaces.from: All` on its listener, or move the route";
+        return tell(route, reference, gateway, reference.name_node, "name", what, help.to_owned(), report);
+    }
+    hostnames(route, reference, gateway, &allowing, report);
+}
+
+/// Whether a listener allows routes of a namespace; `None` where that isn't known.
+fn is_allowed(
+    workloads: &Workloads<'_>,
+    listener: NodeRef<'_>,
+    route: &Effective,
+    gateway: &Effective,
+) -> Option<bool> {
+    let namespaces = listener.at("/allowedRoutes/namespaces");
+    let from = match namespaces.and_then(|at| at.get("from")) {
+        Some(from) => text(from)?,
+        None => "Same".into(),
+    };
+    let own = route.id.namespace.as_deref()?;
+    match &*from {
+        "All" => Some(true),
+        "Same" => Some(gateway.id.namespace.as_deref()? == own),
+        "None" => Some(false),
+        "Selector" => {
+            let labels = namespaces?.at("/selector/matchLabels")?;
+            let Target::Here(namespace) = workloads.target("", "Namespace", None, own) else { return None };
+            let node = namespace.node.get_ref();
+            let mut known = true;
+            for wanted in labels.entries() {
+                let value = match &*wanted.key {
+                    "kubernetes.io/metadata.name" => Some(own.to_owned()),
+                    key => node
+                        .at("/metadata/labels")
+                        .and_then(|labels| labels.get(key)?.text())
+                        .map(|text| text.into_owned()),
+                };
+                match value {
+                    // Somebody else may set the label.
+                    None => known = false,
+                    Some(value) if wanted.value.text()? != value => return Some(false),
+                    Some(_) => {}
+                }
+            }
+            known.then_some(true)
+        }
+        _ => None,
+    }
+}
+
+fn hostnames(
+    route: &Effective,
+    reference: &Reference<'_>,
+    gateway: &Effective,
+    listeners: &[NodeRef<'_>],
+    report: &mut Reporter<'_>,
+) {
+    if matches!(&*route.id.kind, "TCPRoute" | "UDPRoute") {
+        return;
+    }
+    let node = route.node.get_ref();
+    let Some(own) = node.items_at("/spec/hostnames").map(text).collect::<Option<Vec<_>>>() else { return };
+    let hosts: Option<Vec<_>> = listeners
+        .iter()
+        .map(|one| match one.get("hostname") {
+            Some(host) => text(host),
+            None => Some("".into()),
+        })
+        .collect();
+    let Some(hosts) = hosts else { return };
+    let meets = own.iter().any(|host| hosts.iter().any(|listener| overlaps(host, listener)));
+    if own.is_empty() || meets || own.iter().any(|host| is_open(host)) {
+        return;
+    }
+    let Some(first) = node.items_at("/spec/hostnames").next() else { return };
+    let what = format!("has no listener for {}", own.join(", "));
+    let help = format!("its listeners are for {}", hosts.join(", "));
+    tell(route, reference, gateway, first, "name", &what, help, report);
+}
+
+/// Whether a route's hostname and a listener's have something in common: each may begin
+/// with `*.`, and a listener without one takes all.
+fn overlaps(host: &str, listener: &str) -> bool {
+    let below = |name: &str, wildcard: &str| {
+        wildcard.strip_prefix('*').is_some_and(|suffix| name.len() > suffix.len() && name.ends_with(suffix))
+    };
+    listener.is_empty()
+        || host.eq_ignore_ascii_case(listener)
+        || below(host, listener)
+        || below(listener, host)
+}
+
+#[expect(clippy::too_many_arguments, reason = "one sentence, from four places")]
+fn tell(
+    route: &Effective,
+    reference: &Reference<'_>,
+    gateway: &Effective,
+    node: NodeRef<'_>,
+    field: &str,
+    what: &str,
+    help: String,
+    report: &mut Reporter<'_>,
+) {
+    let Some(location) = node.location() else { return };
+    let title = format!("{}: {} of `{}` {what}", route.id, gateway.id, dotted(&reference.pointer));
+    let finding = report.report(location, title);
+    finding.why(reference.consequence).object(&route.id).help(help).label("not taken in");
+    finding.field(format!("{}/{field}", reference.pointer), node.text().unwrap_or_default().into_owned());
+    if let Some(place) = gateway.node.get_ref().location_at("/spec/listeners") {
+        finding.related(gateway.id.to_string(), place);
+    }
+}
