@@ -2,7 +2,7 @@
 //! Source: `kubernetes` DNS specification 1.1 (`<service>.<namespace>.svc.<domain>`).
 
 use super::{dotted, is_open};
-use crate::build::substitute::part_location;
+use crate::build::substitute::Parts;
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::workloads::{Cause, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
@@ -42,9 +42,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 else {
                     return;
                 };
+                let mut parts = Parts::new(node, &text);
                 for host in hosts(&text) {
                     if namespaces.contains(host.namespace) {
-                        let Some(place) = part_location(node, &text, host.part.clone()) else { continue };
+                        let Some(place) = parts.location(host.part.clone()) else { continue };
                         judge(workloads, object, pointer, place, &host, report);
                     }
                 }
