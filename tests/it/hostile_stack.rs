@@ -2,7 +2,7 @@
 //! for each thread, much less than any user's, and answers all the same. Where a bound
 //! stops it, the answer says so; no process dies.
 //!
-//! What calls itself is found by the calls of the binary, not by its text; each row here
+//! What calls itself is found by the calls of the binary (`.ci/recursion`); each row here
 //! reaches some of it.
 
 use crate::support::scratch::{Scratch, forebay};
