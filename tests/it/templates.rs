@@ -4,7 +4,8 @@
 use crate::support::generated;
 use crate::support::recordings;
 use forebay::internals::lang::template::{
-    Bound, Data, Engine, Failure, Flow, Limits, OriginId, Part, Run, Source, Val, page, with_stack,
+    Bound, Data, Engine, Failure, Flow, FuncMap, Limits, MissingKey, OriginId, Part, Run, Source, Val, page,
+    with_stack,
 };
 
 /// A map of texts, the first with origin 1, the next with 2, and so on.
@@ -283,6 +284,68 @@ fn other_delimiters_and_spans() {
 #[test]
 fn the_table_of_functions_is_that_of_the_code() {
     generated::check("docs/template-functions.md", "functions", &page());
+}
+
+/// Go's `TestMissingMapKey`, and what a field of a missing value is.
+#[test]
+fn a_missing_key_is_what_the_option_says() {
+    let run = |text: &str, missing_key: MissingKey, functions: FuncMap| {
+        with_stack(|| {
+            let mut engine = Engine::new(&Run { missing_key, functions, ..Run::default() });
+            if let Some(error) = engine.add("t1", text).first() {
+                return Err(error.message.clone());
+            }
+            let data = texts(&mut engine.data(), &[("x", "99")]);
+            let output = engine.run("t1", &data).map_err(|failure| failure.chain[0].clone())?;
+            Ok(String::from_utf8_lossy(output.bytes()).into_owned())
+        })
+        .expect("a thread")
+    };
+    let of = |text: &str, missing_key: MissingKey| run(text, missing_key, FuncMap::Hermetic);
+    assert_eq!(of("{{.x}} {{.y}}", MissingKey::Invalid), Ok("99 <no value>".to_owned()));
+    assert_eq!(of("{{.x}} {{.y.z.w}}", MissingKey::Invalid), Ok("99 <no value>".to_owned()));
+    assert_eq!(of("{{.x}} {{.y}}", MissingKey::Zero), Ok("99 <no value>".to_owned()));
+    let nil = of("{{.y.z}}", MissingKey::Zero).expect_err("a field of nil");
+    assert!(nil.contains("nil pointer evaluating interface {}.z"), "{nil}");
+    let missing = of("{{.x}} {{.y}}", MissingKey::Error).expect_err("a missing key");
+    assert!(missing.ends_with("<.y>: map has no entry for key \"y\""), "{missing}");
+    let none = of("{{with nil}}{{end}}{{(nil).x}}", MissingKey::Error);
+    assert!(none.is_err(), "{none:?}");
+}
+
+#[test]
+fn each_program_has_its_own_functions() {
+    let defined = |name: &str| {
+        [FuncMap::Helm, FuncMap::Hermetic, FuncMap::ResourceSet].map(|functions| {
+            let mut engine = Engine::new(&Run { functions, ..Run::default() });
+            engine.add("t", &format!("{{{{ if false }}}}{{{{ {name} }}}}{{{{ end }}}}")).is_empty()
+        })
+    };
+    for (name, programs) in [
+        ("upper", [true, true, true]),
+        ("toJson", [true, true, true]),
+        ("fail", [true, true, true]),
+        ("randInt", [true, true, true]),
+        ("semverCompare", [true, true, false]),
+        ("merge", [true, true, false]),
+        ("kebabcase", [true, true, false]),
+        ("genCA", [true, true, false]),
+        ("include", [true, false, false]),
+        ("tpl", [true, false, false]),
+        ("lookup", [true, false, false]),
+        ("required", [true, false, false]),
+        ("fromYaml", [true, false, false]),
+        ("toToml", [true, false, false]),
+        ("now", [true, false, false]),
+        ("uuidv4", [true, false, false]),
+        ("toYaml", [true, false, true]),
+        ("inputs", [false, false, true]),
+        ("slugify", [false, false, true]),
+        ("env", [false, false, false]),
+        ("expandenv", [false, false, false]),
+    ] {
+        assert_eq!(defined(name), programs, "{name}");
+    }
 }
 
 #[derive(serde::Deserialize)]
