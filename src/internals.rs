@@ -84,7 +84,8 @@ pub mod build {
         pub use crate::build::helm::{
             Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook, Kind,
             KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release, RenderError, Rendered,
-            Request, SchemaFault, Style, Value, Warning, coalesced, merge_maps, render, set, values_of,
+            Request, SchemaFault, SchemaFaultKind, Style, Value, Warning, coalesced, merge_maps, render, set,
+            values_of,
         };
     }
     pub mod kustomize {

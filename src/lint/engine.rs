@@ -491,7 +491,8 @@ fn merge(mut findings: Vec<Finding>) -> Vec<Finding> {
     for finding in findings {
         let Location { file, start, end, .. } = &finding.location;
         let text = (file.clone(), *start, *end);
-        match known.entry((text, finding.rule.id, finding.path.clone(), finding.value.clone())) {
+        let field = (finding.path.clone(), finding.values_path.clone());
+        match known.entry((text, finding.rule.id, field, finding.value.clone())) {
             Entry::Occupied(at) => {
                 let first = &mut merged[*at.get()];
                 several[*at.get()] = true;

@@ -26,6 +26,9 @@ pub struct Finding {
     pub objects: Vec<ObjectId>,
     /// JSON Pointer of the field inside the object; empty for the whole.
     pub path: String,
+    /// JSON Pointer of a value in those that a chart gets; then an empty `path` says that
+    /// the value stands outside of the object.
+    pub values_path: Option<String>,
     /// The offending value, for the fingerprint.
     pub value: String,
     /// The bytes to change.
@@ -112,6 +115,7 @@ impl Finding {
             label: String::new(),
             objects: Vec::new(),
             path: String::new(),
+            values_path: None,
             value: String::new(),
             location,
             related: Vec::new(),
@@ -164,6 +168,12 @@ impl Finding {
     pub fn field(&mut self, path: impl Into<String>, value: impl Into<String>) -> &mut Finding {
         self.path = path.into();
         self.value = value.into();
+        self
+    }
+
+    /// The value (JSON Pointer) in those that a chart gets.
+    pub fn values_path(&mut self, pointer: impl Into<String>) -> &mut Finding {
+        self.values_path = Some(pointer.into());
         self
     }
 

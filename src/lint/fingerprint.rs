@@ -43,6 +43,9 @@ fn hash(finding: &Finding, path: &str) -> String {
         field(&id.name);
     }
     field(path);
+    if let Some(pointer) = &finding.values_path {
+        field(pointer);
+    }
     field(&finding.value);
     hasher.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -22,7 +22,7 @@ mod view;
 pub(crate) mod workloads;
 
 pub use finding::{Applicability, Finding};
-pub(crate) use finding::{Edit, Fix};
+pub(crate) use finding::{Edit, Fix, Related};
 pub use memo::Memo;
 pub(crate) use suppression::Suppressions;
 pub(crate) use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView, RunView};

@@ -192,6 +192,8 @@ pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
             "edits": edits.collect::<Value>(),
         })
     });
+    let is_elsewhere = finding.path.is_empty() && finding.values_path.is_some();
+    let path = (!is_elsewhere).then_some(&finding.path);
     let mut told = json!({
         "rule": finding.rule.id,
         "group": finding.rule.group.name(),
@@ -201,13 +203,16 @@ pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
         "help": clean(&finding.help),
         "objects": finding.objects.iter().map(object).collect::<Value>(),
         "objectCount": finding.objects.len(),
-        "path": finding.path,
+        "path": path,
         "location": location(snapshot, Some(&finding.location)),
         "related": related.collect::<Value>(),
         "clusters": finding.clusters.iter().map(|name| &**name).collect::<Vec<_>>(),
         "fixes": fixes.collect::<Value>(),
         "fingerprint": finding.fingerprint,
     });
+    if let Some(pointer) = &finding.values_path {
+        told["valuesPath"] = json!(pointer);
+    }
     if let Some(origins) = origins(snapshot, Some(&finding.location)) {
         told["origins"] = origins.into();
     }

@@ -5,7 +5,8 @@ use super::request::Request as Asked;
 use super::resolve::{ChartPlace, Found, Trees, clean};
 use super::values::Values;
 use crate::build::helm::{
-    self, Capabilities, Chart, ChartFile, Helm, Kind, Release, RenderError, Rendered, Value, merge_maps,
+    self, Capabilities, Chart, ChartFile, Helm, Kind, Release, RenderError, Rendered, SchemaFault, Value,
+    merge_maps,
 };
 use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
 use crate::lang::template::{Constraints, Version};
@@ -21,7 +22,7 @@ pub(crate) enum Outcome {
     /// Its objects.
     Rendered(Made),
     /// Helm, or helm-controller, refuses.
-    Refused(Refusal),
+    Refused(Box<Refusal>),
     /// Nobody can say here, and why.
     Unable(String),
 }
@@ -35,6 +36,15 @@ pub(crate) struct Refusal {
     pub location: Option<Location>,
     /// What of it hangs on something unknown.
     pub assumed: Vec<String>,
+    /// The values that schemas refuse.
+    pub faults: Vec<SchemaFault>,
+}
+
+impl Refusal {
+    /// One of helm-controller itself, that hangs on nothing unknown.
+    pub(crate) fn new(message: String, location: Option<Location>) -> Refusal {
+        Refusal { message, location, assumed: Vec::new(), faults: Vec::new() }
+    }
 }
 
 /// The objects of a chart.
@@ -250,9 +260,7 @@ fn with_files(
     }
     let mut merged = Value::empty();
     for (path, place) in files {
-        let refused = |message: String| {
-            Outcome::Refused(Refusal { message, location: place.clone(), assumed: Vec::new() })
-        };
+        let refused = |message: String| Outcome::Refused(Box::new(Refusal::new(message, place.clone())));
         let file = match &found.place {
             ChartPlace::Tree(tree, _) => of_source(&source().unwrap_or_else(|_| tree.clone()), path),
             _ if clean(path) == "values.yaml" => {
@@ -285,11 +293,12 @@ impl Outcome {
     fn of(error: RenderError) -> Outcome {
         match error {
             RenderError::Unable(why) => Outcome::Unable(why),
-            RenderError::Refused(refusal) => Outcome::Refused(Refusal {
+            RenderError::Refused(refusal) => Outcome::Refused(Box::new(Refusal {
                 message: refusal.message,
                 location: refusal.location,
                 assumed: refusal.assumed,
-            }),
+                faults: refusal.faults,
+            })),
         }
     }
 }

@@ -8,7 +8,8 @@
 use super::request::Lookup;
 use crate::build::helm::{Kind, Map, Style, Value, merge_maps, set};
 use crate::lang::yaml::{
-    Built, Dialect, Embed, FilePath, Location, Node, NodeKind, NodeRef, Origin, Scalar, Source, Stream,
+    Built, Dialect, Embed, EmbedPart, FilePath, Location, Node, NodeKind, NodeRef, Origin, Scalar, Source,
+    Stream,
 };
 use crate::model::ObjectId;
 use base64::Engine as _;
@@ -19,8 +20,39 @@ use std::sync::Arc;
 pub(crate) struct Values {
     /// What `-f` would be given: a map.
     pub value: Value,
+    /// What sets values, in order of precedence; the last is `spec.values`.
+    pub layers: Vec<Layer>,
     /// What may set more, or other, values, in words.
     pub unknown: Vec<String>,
+}
+
+/// Something that sets values.
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    /// What it is.
+    pub by: By,
+    /// Its values; of a `targetPath` the text that is set there.
+    pub root: Node,
+}
+
+/// What sets values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// `spec.values`
+    Release,
+    /// A key of a ConfigMap or Secret.
+    Reference(Reference),
+    /// The same, at a path of the values; and where the key stands.
+    TargetPath(Reference, Option<Location>),
+}
+
+/// An item of `spec.valuesFrom`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reference {
+    /// The object and its key, in words.
+    pub told: String,
+    /// Where the item stands.
+    pub location: Option<Location>,
 }
 
 /// Why a release has no values.
@@ -60,11 +92,14 @@ pub(crate) fn of_release(id: &ObjectId, node: NodeRef<'_>, lookup: &Lookup<'_>) 
     if references.is_some_and(NodeRef::is_unknown) {
         return Err(Refused::Unknown("spec.valuesFrom"));
     }
-    let mut values = Values { value: Value::empty(), unknown: Vec::new() };
+    let mut values = Values { value: Value::empty(), layers: Vec::new(), unknown: Vec::new() };
     for reference in references.into_iter().flat_map(NodeRef::items) {
         values.take(id, reference, &mut spec, lookup)?;
     }
     values.value = merge_maps(&values.value, &spec);
+    if let Some(own) = own {
+        values.layers.push(Layer { by: By::Release, root: own.to_node() });
+    }
     Ok(values)
 }
 
@@ -93,7 +128,10 @@ impl Values {
                 self.unknown.push(told());
                 Ok(())
             }
-            Given::Text(text, node) if path.is_none() => self.merge(&text, &node, is_secret, &told()),
+            Given::Text(text, node) if path.is_none() => {
+                let by = By::Reference(Reference { told: told(), location: reference.location() });
+                self.merge(&text, &node, by, is_secret, &told())
+            }
             given => {
                 let path = path.unwrap_or_default();
                 let literal = reference.get("literal").and_then(NodeRef::as_bool).unwrap_or(false);
@@ -105,14 +143,17 @@ impl Values {
                     _ => (None, None),
                 };
                 let place = place.or_else(|| reference.location_at("/targetPath"));
-                self.set(&path, text, literal, place, spec, &told())?;
+                self.set(&path, text, literal, place.clone(), spec, &told())?;
+                let item = Reference { told: told(), location: reference.location() };
+                let by = By::TargetPath(item, key_location(id, &kind, &name, &key, lookup));
+                self.layers.push(Layer { by, root: Node::string("", place) });
                 Ok(())
             }
         }
     }
 
     /// Merges a document of values over what is there.
-    fn merge(&mut self, text: &str, node: &Node, is_secret: bool, told: &str) -> Result<(), Refused> {
+    fn merge(&mut self, text: &str, node: &Node, by: By, is_secret: bool, told: &str) -> Result<(), Refused> {
         let place = node.get_ref().location();
         let fails = |why: &str| Refused::Fails(format!("{told}: {why}"), place.clone());
         let Some(root) = document(text, node) else { return Ok(()) };
@@ -126,6 +167,7 @@ impl Values {
         let value = value.ok_or(Refused::Unknown("values nested too deeply"))?;
         let value = if is_secret { hidden(&value) } else { value };
         self.value = merge_maps(&self.value, &value);
+        self.layers.push(Layer { by, root });
         Ok(())
     }
 
@@ -227,6 +269,13 @@ fn given(id: &ObjectId, kind: &str, name: &str, key: &str, lookup: &Lookup<'_>) 
     }
 }
 
+/// Where a key of a ConfigMap or Secret stands.
+fn key_location(id: &ObjectId, kind: &str, name: &str, key: &str, lookup: &Lookup<'_>) -> Option<Location> {
+    let object = lookup(kind, id.namespace.as_deref(), name)?;
+    let field = |field: &&str| object.get_ref().get(field)?.entry(key)?.key_location();
+    ["stringData", "data"].iter().find_map(field)
+}
+
 /// Values nested more deeply are nobody's.
 const DEPTH: usize = 500;
 
@@ -275,9 +324,24 @@ fn document(text: &str, node: &Node) -> Option<Node> {
         Some(place) => (place.file.clone(), place.via.clone()),
         None => (FilePath::in_root(""), Vec::new()),
     };
-    let is_text = node.get_ref().as_str().is_some_and(|own| own == text);
+    let is_text = |node: NodeRef<'_>| node.as_str().is_some_and(|own| own == text);
+    let copied = match node {
+        Node::Built(built) => match &built.origin {
+            Some(Origin::Token(source, token)) => Some(Node::Source(source.clone(), *token)),
+            _ => None,
+        },
+        Node::Source(..) => Some(node.clone()),
+    };
     let embed = match &place {
-        Some(_) if is_text => Embed::of(node, 0),
+        // A whole file that a generator took: as long as the text, and so the text itself.
+        Some(place) if is_text(node.get_ref()) && (place.end - place.start) as usize == text.len() => {
+            let outer = place.start..place.end;
+            let part = EmbedPart { start: 0, outer: outer.clone(), is_copy: true };
+            Some(Embed::made_of(outer, Arc::from([part])))
+        }
+        Some(_) if copied.as_ref().is_some_and(|node| is_text(node.get_ref())) => {
+            copied.as_ref().and_then(|node| Embed::of(node, 0))
+        }
         Some(place) => Some(Embed::at(place.start..place.end)),
         None => Some(Embed::at(0..0)),
     };

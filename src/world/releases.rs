@@ -81,7 +81,7 @@ impl Release {
     /// Why helm-controller refuses it.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         match self.outcome.as_deref()? {
-            Outcome::Refused(refusal) => Some(refusal),
+            Outcome::Refused(refusal) => Some(&**refusal),
             Outcome::Rendered(_) | Outcome::Unable(_) => None,
         }
     }
@@ -149,11 +149,9 @@ impl Renderer<'_> {
                     values::Refused::Unknown(what) => {
                         Outcome::Unable(format!("{what}: known in the cluster only"))
                     }
-                    values::Refused::Fails(message, location) => Outcome::Refused(Refusal {
-                        message: message.clone(),
-                        location: location.clone(),
-                        assumed: Vec::new(),
-                    }),
+                    values::Refused::Fails(message, location) => {
+                        Outcome::Refused(Box::new(Refusal::new(message.clone(), location.clone())))
+                    }
                 }));
                 release.values = Err(refused);
                 return;
@@ -222,17 +220,15 @@ fn applied(
     release: NodeRef<'_>,
     made: &Made,
     namespace: &str,
-) -> Result<Vec<Arc<BuiltObject>>, Refusal> {
+) -> Result<Vec<Arc<BuiltObject>>, Box<Refusal>> {
     let mut nodes = made.objects.clone();
     for renderer in release.items_at("/spec/postRenderers") {
         let Some(renderer) = renderer.get("kustomize") else { continue };
         let field = |name: &str| renderer.get(name).filter(|node| !node.is_null()).map(NodeRef::to_node);
-        nodes =
-            kustomize::post_render(nodes, field("patches"), field("images")).map_err(|error| Refusal {
-                message: format!("error while running post render on files: {}", error.message),
-                location: error.location,
-                assumed: Vec::new(),
-            })?;
+        nodes = kustomize::post_render(nodes, field("patches"), field("images")).map_err(|error| {
+            let message = format!("error while running post render on files: {}", error.message);
+            Refusal::new(message, error.location)
+        })?;
     }
     let common = release.at("/spec/commonMetadata").filter(|node| !node.is_null());
     let place = release.location_at("/spec/commonMetadata");

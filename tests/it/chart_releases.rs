@@ -352,3 +352,138 @@ fn what_cannot_be_rendered_says_why() {
     scratch.write("store/lib/Chart.yaml", b"apiVersion: v2\nname: lib\nversion: 1.2.0\n");
     assert_eq!(build(&scratch, &["--charts", "store"]).code, 0);
 }
+
+const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false, "properties": {
+  "global": {}, "host": {"type": "string"}, "from": {}, "replicas": {"type": "integer"},
+  "tls": {"type": "object", "required": ["secret"], "additionalProperties": false, "properties": {"secret": {}}}}}"#;
+
+/// What a finding of `rejected-chart-values` says: `path`, `valuesPath`, file, the text at
+/// its place, the messages of `related`.
+fn rejected(scratch: &Scratch) -> Vec<(Value, String, String, String, Vec<String>)> {
+    scratch.write("charts/web/values.schema.json", SCHEMA.as_bytes());
+    let answer = scratch.forebay(&["lint", "--format", "json", "--fail-on", "never"]).json();
+    crate::support::scratch::assert_schema("schemas/lint.json", &answer);
+    let findings = answer["findings"].as_array().expect("findings");
+    assert!(findings.iter().all(|one| one["rule"] != "chart-fails"), "{answer:#}");
+    let ours = findings.iter().filter(|one| one["rule"] == "rejected-chart-values");
+    let told = ours.map(|one| {
+        assert_eq!(one["objects"][0]["kind"], "HelmRelease", "{one:#}");
+        let place = &one["location"];
+        let file = place["path"].as_str().expect("a path").to_owned();
+        let byte = |name: &str| place[name].as_u64().expect("a byte") as usize;
+        let text = scratch.read(&file)[byte("start")..byte("end")].to_owned();
+        let related = one["related"].as_array().expect("related").iter();
+        let related = related.map(|one| one["message"].as_str().expect("a message").to_owned()).collect();
+        let pointer = one["valuesPath"].as_str().expect("a pointer").to_owned();
+        (one["path"].clone(), pointer, file, text, related)
+    });
+    told.collect()
+}
+
+/// The same, with texts for short.
+fn told(
+    path: Option<&str>,
+    pointer: &str,
+    file: &str,
+    text: &str,
+    related: &[&str],
+) -> (Value, String, String, String, Vec<String>) {
+    let related = related.iter().map(|one| (*one).to_owned()).collect();
+    (path.into(), pointer.to_owned(), file.to_owned(), text.to_owned(), related)
+}
+
+#[test]
+fn what_a_schema_refuses_is_told_where_the_release_writes_it() {
+    let scratch = fleet("  values:\n    replicas: many\n    tls: {secret: s, cert: c}\n    hots: x\n", "");
+    let file = "clusters/a/web.yaml";
+    assert_eq!(
+        rejected(&scratch),
+        [
+            told(Some("/spec/values/replicas"), "/replicas", file, "replicas", &[]),
+            told(Some("/spec/values/tls/cert"), "/tls/cert", file, "cert", &[]),
+            told(Some("/spec/values/hots"), "/hots", file, "hots", &[]),
+        ]
+    );
+    // What is missing is told at the map that lacks it.
+    let scratch = fleet("  values:\n    tls: {}\n", "");
+    assert_eq!(rejected(&scratch), [told(Some("/spec/values/tls"), "/tls", file, "tls", &[])]);
+    let scratch = fleet("  install: {disableSchemaValidation: true}\n  values: {replicas: many}\n", "");
+    assert_eq!(rejected(&scratch), []);
+}
+
+#[test]
+fn what_a_schema_refuses_is_told_where_a_config_map_holds_it() {
+    let from = "  valuesFrom: [{kind: ConfigMap, name: v}]\n";
+    let file = "clusters/a/objects.yaml";
+    let related = ["the value comes from ConfigMap apps/v, key values.yaml"];
+    let text =
+        config("v", "  values.yaml: |\n    host: h\n    replicas: many\n    tls: {secret: s, cert: c}\n");
+    assert_eq!(
+        rejected(&fleet(from, &text)),
+        [
+            told(None, "/replicas", file, "replicas", &related),
+            told(None, "/tls/cert", file, "cert", &related),
+        ]
+    );
+    // A build that changes the ConfigMap keeps the places.
+    let scratch = fleet(from, &text);
+    scratch.write(
+        "clusters/a/kustomization.yaml",
+        b"resources: [flux-system/gotk-sync.yaml, web.yaml, objects.yaml]\nlabels: [{pairs: {team: a}}]\n",
+    );
+    let found = rejected(&scratch);
+    assert_eq!(found[0], told(None, "/replicas", file, "replicas", &related));
+    let text = config("v", "  values.yaml: |\n    replicas: many\n");
+    // Those of the release win, and only what is refused at last is told.
+    assert_eq!(rejected(&fleet(&format!("{from}  values: {{replicas: 2}}\n"), &text)), []);
+    let own = rejected(&fleet(&format!("{from}  values: {{replicas: more}}\n"), &text));
+    assert_eq!(
+        own,
+        [told(Some("/spec/values/replicas"), "/replicas", "clusters/a/web.yaml", "replicas", &[])]
+    );
+    // At a path, the key that holds the text.
+    let target = "  valuesFrom: [{kind: ConfigMap, name: v, valuesKey: n, targetPath: replicas}]\n";
+    let related = ["the value comes from ConfigMap apps/v, key n"];
+    assert_eq!(
+        rejected(&fleet(target, &config("v", "  n: many\n"))),
+        [told(None, "/replicas", file, "n", &related)]
+    );
+}
+
+#[test]
+fn what_a_schema_refuses_is_told_in_patches_files_of_values_and_generators() {
+    // A patch of another file.
+    let scratch = fleet("  values: {host: h}\n", "");
+    scratch.write(
+        "clusters/a/kustomization.yaml",
+        b"resources: [flux-system/gotk-sync.yaml, web.yaml]\npatches: [{path: patch.yaml}]\n",
+    );
+    scratch.write(
+        "clusters/a/patch.yaml",
+        b"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: apps}\nspec: {values: {replicas: many}}\n",
+    );
+    assert_eq!(rejected(&scratch), [told(None, "/replicas", "clusters/a/patch.yaml", "replicas", &[])]);
+    // The file of a generator.
+    let scratch = fleet("  valuesFrom: [{kind: ConfigMap, name: v}]\n", "");
+    scratch.write(
+        "clusters/a/kustomization.yaml",
+        b"resources: [flux-system/gotk-sync.yaml, web.yaml]\nconfigMapGenerator: [{name: v, namespace: apps, files: [values.yaml=web-values.yaml]}]\ngeneratorOptions: {disableNameSuffixHash: true}\n",
+    );
+    scratch.write("clusters/a/web-values.yaml", b"host: h\nreplicas: many\n");
+    let related = ["the value comes from ConfigMap apps/v, key values.yaml"];
+    assert_eq!(
+        rejected(&scratch),
+        [told(None, "/replicas", "clusters/a/web-values.yaml", "replicas", &related)]
+    );
+    // A file of values of the source.
+    let scratch = fleet("", "");
+    let text = scratch.read("clusters/a/web.yaml");
+    let text = text.replace(
+        "chart: ./charts/web,",
+        "chart: ./charts/web, valuesFiles: [charts/web/values.yaml, more.yaml],",
+    );
+    scratch.write("clusters/a/web.yaml", text.as_bytes());
+    scratch.write("more.yaml", b"replicas: many\n");
+    let related = ["the release takes the value from here"];
+    assert_eq!(rejected(&scratch), [told(None, "/replicas", "more.yaml", "replicas", &related)]);
+}

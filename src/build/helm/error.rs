@@ -38,16 +38,34 @@ impl Refusal {
 }
 
 /// A value that a schema refuses.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaFault {
     /// The chart whose schema it is.
     pub chart: String,
-    /// Keys and indices from the root of all values.
+    /// Keys and indices from the root of all values: of a refused property those of the
+    /// property, of a missing one those of the map that lacks it.
     pub path: Vec<String>,
-    /// The line that Helm says of it.
+    /// What is wrong with it.
+    pub kind: SchemaFaultKind,
+    /// The same in Helm 4's words.
     pub message: String,
+    /// What it comes from, of a choice that none fits: the first of Helm's lines.
+    pub causes: Vec<String>,
     /// Where the value, or the nearest one around it, was written.
     pub location: Option<Location>,
+    /// Its key, else the value, where it is written itself.
+    pub own: Option<Location>,
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaFaultKind {
+    /// The value itself.
+    Value,
+    /// That it is there at all.
+    Additional,
+    /// That it lacks these properties.
+    Missing(Vec<String>),
 }
 
 /// Why a chart is not loaded or not rendered.

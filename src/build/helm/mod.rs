@@ -50,7 +50,7 @@ mod value;
 
 pub use chart::{Chart, ChartFile};
 pub use coalesce::Warning;
-pub use error::{Refusal, RenderError, SchemaFault};
+pub use error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 pub use given::Given;
 pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};
 pub use load::values_of;

@@ -115,6 +115,7 @@ pub static RULES: &[&Rule] = &[
     &annotation::presence_only_annotation::RULE,
     &annotation::rejected_annotation_value::RULE,
     &schema::rejected_by_rule::RULE,
+    &chart::rejected_chart_values::RULE,
     &cluster_api::rejected_topology_version::RULE,
     &reference::removed_api_version::RULE,
     &reference::removed_kubernetes_api::RULE,

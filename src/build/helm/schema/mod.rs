@@ -10,14 +10,15 @@ mod text;
 mod validate;
 
 use super::chart::Chart;
-use super::error::{Refusal, RenderError, SchemaFault};
+use super::error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 use super::line::HelmLine;
 use super::strvals::of_json;
 use super::value::{Kind, Value};
 use crate::lang::template::json_error;
+use crate::lang::yaml::{Location, NodeRef, Origin};
 use compile::{Compiler, Draft, OWN, Remote};
 use std::collections::BTreeSet;
-use validate::{Fault, Validator};
+use validate::{Fault, Validator, Wrong};
 
 /// What the schemas say.
 #[derive(Debug, Default)]
@@ -219,33 +220,64 @@ fn depth(bytes: &[u8]) -> usize {
     most
 }
 
-/// Notes where the values were written that are refused.
+/// Notes the values that are refused, and where they were written.
 fn note(faults: &[Fault], chart: &Chart, path: &[String], all: &Value, checked: &mut Checked) {
     for fault in faults {
-        let mut told = String::new();
-        text::told(std::slice::from_ref(fault), 0, &mut told);
-        let whole: Vec<String> = path.iter().chain(&fault.path).cloned().collect();
-        let mut value = Some(all);
-        let mut location = None;
-        for key in std::iter::once(None).chain(whole.iter().map(Some)) {
-            if let (Some(key), Some(at)) = (key, value) {
-                value = match &at.kind {
-                    Kind::Map(map) => map.get(&**key),
-                    Kind::List(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),
-                    _ => None,
-                };
-            }
-            if let Some(origin) = value.and_then(|value| value.origin.as_ref()) {
-                location = Some(origin.location());
-            }
+        let is_around = matches!(fault.kind, Wrong::Group | Wrong::Reference | Wrong::AllOf);
+        if is_around && !fault.causes.is_empty() {
+            note(&fault.causes, chart, path, all, checked);
+            continue;
         }
-        checked.faults.push(SchemaFault {
-            chart: chart.name().to_owned(),
-            path: whole,
-            message: told,
-            location,
-        });
+        let whole: Vec<String> = path.iter().chain(&fault.path).cloned().collect();
+        let mut add = |path: Vec<String>, kind, message| {
+            let (location, own) = written(all, &path);
+            let (chart, causes) = (chart.name().to_owned(), text::causes(fault));
+            checked.faults.push(SchemaFault { chart, path, kind, message, causes, location, own });
+        };
+        match &fault.kind {
+            Wrong::AdditionalProperties(names) => {
+                for name in names {
+                    let one = Wrong::AdditionalProperties(vec![name.clone()]);
+                    let path = whole.iter().chain([name]).cloned().collect();
+                    add(path, SchemaFaultKind::Additional, text::words(&one));
+                }
+            }
+            Wrong::Required(missing) => {
+                add(whole, SchemaFaultKind::Missing(missing.clone()), text::words(&fault.kind));
+            }
+            Wrong::FalseSchema if !whole.is_empty() => {
+                add(whole, SchemaFaultKind::Additional, text::words(&fault.kind));
+            }
+            _ => add(whole, SchemaFaultKind::Value, text::words(&fault.kind)),
+        }
     }
+}
+
+/// Where the value at a path, or the nearest one around it, was written; and its key, else
+/// the value, where it is written itself.
+fn written(all: &Value, path: &[String]) -> (Option<Location>, Option<Location>) {
+    let place = |value: &Value| value.origin.as_ref().map(Origin::location);
+    let mut value = Some(all);
+    let mut location = place(all);
+    let mut own = location.clone();
+    for key in path {
+        value = value.and_then(|value| match &value.kind {
+            Kind::Map(map) => map.get(&**key),
+            Kind::List(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),
+            _ => None,
+        });
+        let found = value.and_then(place);
+        own = value.and_then(|value| key_before(value, key)).or_else(|| found.clone());
+        location = found.or(location);
+    }
+    (location, own)
+}
+
+/// The key that stands before a value.
+fn key_before(value: &Value, key: &str) -> Option<Location> {
+    let Some(Origin::Token(source, token)) = &value.origin else { return None };
+    let before = NodeRef::Source(source, token.checked_sub(1)?);
+    before.text().filter(|text| **text == *key).and_then(|_| before.location())
 }
 
 /// The JSON files of a chart and of those in it.

@@ -84,7 +84,19 @@ fn indices(found: &[usize]) -> String {
     found.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn words(kind: &Wrong) -> String {
+/// The first of what a fault comes from, in Helm 4's words.
+pub(super) fn causes(fault: &Fault) -> Vec<String> {
+    /// More of them help nobody.
+    const MOST: usize = 4;
+    let mut all = String::new();
+    told(&fault.causes, 0, &mut all);
+    let lines = all.lines().map(|line| line.trim_start().trim_start_matches("- "));
+    // That of a group is told by what is in it.
+    lines.filter(|line| !line.ends_with(": validation failed")).take(MOST).map(str::to_owned).collect()
+}
+
+/// A fault in Helm 4's words, without what it comes from.
+pub(super) fn words(kind: &Wrong) -> String {
     match kind {
         Wrong::Group | Wrong::Reference => "validation failed".to_owned(),
         Wrong::FalseSchema => "false schema".to_owned(),

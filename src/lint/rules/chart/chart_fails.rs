@@ -20,7 +20,8 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for release in &view.cluster.releases {
-        let Some(refusal) = release.refusal() else { continue };
+        // What a schema refuses is told at each value.
+        let Some(refusal) = release.refusal().filter(|refusal| refusal.faults.is_empty()) else { continue };
         let Some(location) = chart_place(release) else { continue };
         let lines = refusal.message.lines().map(str::trim).filter(|line| !line.is_empty());
         let lines: Vec<&str> = lines.collect();
