@@ -13,7 +13,7 @@ use crate::files::{Content, File, Snapshot, Unreadable};
 use crate::lang::text::suggest;
 use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::kinds;
-use crate::model::{Certainty, Unchecked};
+use crate::model::{Certainty, ObjectId, Unchecked};
 use crate::sources::resolve::Missing;
 use crate::world::entry::{is_archive, is_leftover};
 use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
@@ -180,6 +180,8 @@ fn run_all(
         }
     }
     judge_absences(world, &mut checked);
+    // A patch whose target is not here is none of these: it changes something elsewhere.
+    let beside: FxHashSet<&ObjectId> = world.has_entry.then(|| beside_clusters(world)).unwrap_or_default();
     // What shows or tests something may be wrong on purpose; what was put aside
     // nobody will mend.
     for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
@@ -187,8 +189,8 @@ fn run_all(
         let path = file.shown();
         // What clusters make of a text is right where only an overlay that none of them
         // applies leaves it as it is written.
-        let is_object = matches!(finding.rule.check, Check::Object(_));
-        if is_object && world.has_entry && world.is_read(file) {
+        let is_object = || finding.objects.iter().all(|id| beside.contains(id));
+        if matches!(finding.rule.check, Check::Object(_)) && world.is_read(file) && is_object() {
             finding.level = finding.level.min(Level::Info);
             continue;
         }
@@ -455,6 +457,15 @@ fn check(
         }
     }
     (all, noted)
+}
+
+/// The objects that no cluster of an entry point has.
+fn beside_clusters(world: &World) -> FxHashSet<&ObjectId> {
+    let is_named = |object: &Effective| {
+        object.members.iter().any(|(cluster, _)| world.clusters[*cluster as usize].name.is_some())
+    };
+    let built = world.objects.iter().filter(|object| !is_named(object)).map(|object| &object.id);
+    built.chain(world.orphans().map(|object| &object.id)).collect()
 }
 
 /// An error that says that something isn't there needs a stated cluster: in an

@@ -367,6 +367,7 @@ fn the_generated_picture_is_that_of_the_code() {
 
 /// The files that write to the streams of the process, each with what makes that safe.
 const STREAMS: &[(&str, &str)] = &[
+    ("cli/chart_template", "the bytes that Helm prints, none of them escaped: that is its contract"),
     ("cli/output", "everything goes through the sink of `report::lines`"),
     ("cli/progress", "a sign of life, without a word of any file"),
     ("cli/fix", "the file that came over standard input, as it is to be"),
@@ -383,7 +384,10 @@ fn what_people_read_goes_through_a_sink() {
             continue;
         }
         let code = source.split("#[cfg(test)]").next().unwrap_or_default();
-        let own = |line: &&str| words.iter().any(|word| line.contains(word)) && !line.contains("output::std");
+        let is_comment = |line: &str| line.trim_start().starts_with("//");
+        let own = |line: &&str| {
+            !is_comment(line) && words.iter().any(|word| line.contains(word)) && !line.contains("output::std")
+        };
         let code = code.replace("use_stderr()", "");
         let found: Vec<&str> = code.lines().filter(own).collect();
         assert!(found.is_empty(), "{name} writes to a stream itself: {found:?}");

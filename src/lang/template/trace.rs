@@ -333,8 +333,8 @@ impl Trace {
 
     pub(super) fn prov_id(&mut self, prov: Prov) -> ProvId {
         if !self.is_on {
-            // What is unknown has to be seen even then.
-            if !self.is_unknown(prov.from) {
+            // What is unknown, or decided by something unknown, has to be seen even then.
+            if !self.is_assumed(prov.from) {
                 return ProvId(0);
             }
         }
@@ -361,7 +361,7 @@ impl Trace {
 
     /// A condition below another.
     pub(super) fn cond(&mut self, parent: CondId, question: SetId, writer: WriterId) -> CondId {
-        if !self.is_on && !self.is_unknown(question) {
+        if !self.is_on && !self.is_assumed(question) {
             return parent;
         }
         self.cond_node([parent, parent], question, writer)

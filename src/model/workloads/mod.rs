@@ -5,11 +5,13 @@
 
 mod derived;
 mod pods;
+mod reference;
 mod references;
 mod scope;
 mod values;
 
 pub(crate) use derived::{Form, Unseen, derived, unseen};
 pub(crate) use pods::{pod_spec, pod_template};
-pub(crate) use references::{Reference, is_judged, references};
+pub(crate) use reference::Reference;
+pub(crate) use references::{is_judged, references};
 pub(crate) use scope::is_cluster_scoped;

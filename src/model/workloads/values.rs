@@ -4,7 +4,7 @@
 //! Source: the values of the charts that most repositories use (bitnami's common library,
 //! bjw-s' app-template, prometheus-community, grafana), which copy Kubernetes' own words.
 
-use super::references::Reference;
+use super::reference::Reference;
 use super::scope::is_cluster_scoped;
 use crate::lang::yaml::{NodeRef, pointer_join};
 use std::borrow::Cow;

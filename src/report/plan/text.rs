@@ -4,7 +4,7 @@
 use super::groups::{Entry, sections};
 use super::{Plan, consequences, not_followed, phrases, places, tally, verb};
 use crate::lang::text::clean;
-use crate::model::Severity;
+use crate::model::{Severity, Unchecked};
 use crate::report::parts::{paragraph, width};
 use std::fmt::Write as _;
 
@@ -51,7 +51,9 @@ pub fn render(plan: &Plan<'_>) -> String {
                 writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(finding.location.file.shown()));
         }
     }
-    if !plan.not_checked.is_empty() && !plan.effects.is_empty() {
+    // What builds on neither side may have changed all the same.
+    let is_blind = plan.not_checked.iter().any(|(reason, _)| reason == Unchecked::BuildFailsOnBothSides);
+    if !plan.not_checked.is_empty() && (is_blind || !plan.effects.is_empty()) {
         out.push('\n');
         out.push_str(&crate::report::unchecked::text(plan.not_checked, width()));
     }
