@@ -181,7 +181,7 @@ fn run_all(
     }
     judge_absences(world, &mut checked);
     // A patch whose target is not here is none of these: it changes something elsewhere.
-    let beside: FxHashSet<&ObjectId> = world.has_entry.then(|| beside_clusters(world)).unwrap_or_default();
+    let beside = if world.has_entry { beside_clusters(world) } else { FxHashSet::default() };
     // What shows or tests something may be wrong on purpose; what was put aside
     // nobody will mend.
     for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
