@@ -43,6 +43,7 @@ output() {
 }
 
 # Only forebay itself looks at the workspace: flags are relative to it.
+# shellcheck disable=SC2329 # `without_commands` calls it
 forebay() {
   (cd "$workspace" && scrub && exec "$binary" "$@")
 }
