@@ -160,7 +160,7 @@ impl Built {
         };
         // Of a build that fails nothing is applied, whatever could be made of the rest.
         let is_applied = applied.outcome.failures().is_empty();
-        for (member, object) in world.members(cluster).filter(|_| is_applied) {
+        for (member, object) in world.written(cluster).filter(|_| is_applied) {
             if member.maker.kustomization() == Some(index as u32) {
                 let (id, node) = (object.id.clone(), object.node.clone());
                 self.objects.push(BuiltObject { id, node, place: place.clone() });

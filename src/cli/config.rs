@@ -289,7 +289,7 @@ fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<Row> {
 /// place that says so.
 fn targets(world: &World, cluster: &Cluster) -> BTreeMap<ApplyTarget, Option<Location>> {
     let mut found = BTreeMap::new();
-    for (_, object) in world.members(cluster).filter(|(member, _)| member.target == ApplyTarget::Local) {
+    for (_, object) in world.written(cluster).filter(|(member, _)| member.target == ApplyTarget::Local) {
         if !kinds::is_kustomization(&object.id) && !kinds::is_helm_release(&object.id) {
             continue;
         }

@@ -64,7 +64,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         .iter()
         .map(|index| {
             let local = world
-                .members(&world.clusters[*index])
+                .written(&world.clusters[*index])
                 .filter(|(member, _)| member.target == ApplyTarget::Local)
                 .map(|(_, object)| (&object.id, object.node.get_ref()));
             simulate(&Gating::read(local), Range { from, to })

@@ -191,7 +191,7 @@ pub(crate) fn subjects<'w>(
     let mut found: Vec<Subject<'w>> = Vec::new();
     let mut remote = None;
     for cluster in &world.clusters {
-        for (member, object) in world.members(cluster).filter(|(_, object)| selector.matches(&object.id)) {
+        for (member, object) in world.written(cluster).filter(|(_, object)| selector.matches(&object.id)) {
             match &member.target {
                 ApplyTarget::Local => found.push(Subject { cluster, object }),
                 ApplyTarget::Remote(by) => remote = Some((object.id.clone(), by.clone())),

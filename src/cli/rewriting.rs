@@ -117,7 +117,7 @@ pub(crate) fn subjects<'w>(
     let in_cluster = cluster_filter(common, world)?;
     let mut found: Vec<Subject<'w>> = Vec::new();
     for cluster in world.applied_clusters().filter(|cluster| in_cluster(cluster)) {
-        for (member, object) in world.members(cluster) {
+        for (member, object) in world.written(cluster) {
             if member.target == ApplyTarget::Local && wanted(object) {
                 found.push(Subject { cluster, object });
             }

@@ -148,14 +148,13 @@ pub(crate) fn one_object<'w>(
         .applied_clusters()
         .filter(|cluster| wanted(cluster))
         .flat_map(|cluster| {
-            let all = world.members(cluster).chain(world.rendered(cluster));
+            let all = world.members(cluster);
             all.map(move |(member, object)| Found { cluster, member, object })
         })
         .filter(|found| selector.matches(&found.object.id))
         .collect();
     let Some(first) = found.first() else {
-        let all = world.objects.iter().chain(&world.rendered);
-        return Err(selector.missing(world, all.map(|object| &object.id)));
+        return Err(selector.missing(world, world.objects.iter().map(|object| &object.id)));
     };
     if found.iter().all(|other| std::ptr::eq(other.object, first.object)) {
         return Ok(found);

@@ -133,7 +133,7 @@ fn simulated(world: &World, cluster: &cluster::Cluster, range: Range) -> Cluster
 }
 
 fn local<'w>(world: &'w World, cluster: &'w cluster::Cluster) -> impl Iterator<Item = &'w Effective> {
-    let members = world.members(cluster);
+    let members = world.written(cluster);
     members.filter(|(member, _)| member.target == ApplyTarget::Local).map(|(_, object)| object)
 }
 

@@ -301,7 +301,7 @@ fn nothing_named(world: &World, selector: &Selector) -> Failure {
     };
     let mut elsewhere = None;
     for cluster in world.applied_clusters() {
-        for (member, object) in world.members(cluster).filter(|(_, object)| selector.matches(&object.id)) {
+        for (member, object) in world.written(cluster).filter(|(_, object)| selector.matches(&object.id)) {
             if !is_suspendable(&object.id) {
                 return usage(&object.id, "objects of this kind can't be suspended");
             }

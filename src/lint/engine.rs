@@ -1,11 +1,11 @@
 //! Running rules: which, over what, and what becomes of their findings.
 
 use super::memo::{AllNoted, Checked, Kept, Memo, Noted};
-use super::patches::Loose;
+use super::patches::{Applier, Loose};
 use super::rules::RULES;
 use super::{
     ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Rule, RunView,
-    Suppressions, fingerprint, patches, shared,
+    Suppressions, fingerprint, patches, rendered, shared,
 };
 use crate::config::{Config, RuleLevel};
 use crate::files::secrets::shown_path;
@@ -180,6 +180,7 @@ fn run_all(
         }
     }
     judge_absences(world, &mut checked);
+    let of_charts: Vec<_> = rendered::take_out(world, &reported, &mut checked).into_values().collect();
     // A patch whose target is not here is none of these: it changes something elsewhere.
     let beside = if world.has_entry { beside_clusters(world) } else { FxHashSet::default() };
     // What shows or tests something may be wrong on purpose; what was put aside
@@ -246,6 +247,7 @@ fn run_all(
         rules: &rules,
         is_focused: options.focus.iter().any(|path| !path.is_empty()),
         is_complete: is_complete(world),
+        of_charts: &of_charts,
     };
     let mut own = Checked::default();
     for rule in &rules {
@@ -383,9 +385,16 @@ fn check(
         }
         checked
     };
+    let of_rendered = |rule: &&&'static Rule| rendered::concerns(rule.group);
+    let for_rendered: Vec<&'static Rule> = for_objects.iter().filter(of_rendered).copied().collect();
     let object = |effective: &Effective| {
         let view = ObjectView::new(context, &effective.id, effective.node.get_ref(), Some(effective));
-        Noted::of(kept.and_then(|kept| kept.object(effective)), &for_objects, &view.looks, |rule| {
+        let (view, rules) = match effective.is_rendered {
+            true if rendered::is_judged(effective) => (view.by(Applier::Helm), &for_rendered[..]),
+            true => (view, &[][..]),
+            false => (view, &for_objects[..]),
+        };
+        Noted::of(kept.and_then(|kept| kept.object(effective)), rules, &view.looks, |rule| {
             of_object(&view, rule)
         })
     };
@@ -559,7 +568,7 @@ pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
                 BuildOutcome::Failed(_) | BuildOutcome::MissingPath => {}
             }
         }
-        for (_, object) in world.members(cluster) {
+        for (_, object) in world.written(cluster) {
             if object.id.is(kinds::OPERATOR, "ResourceSet")
                 && !cluster.sets.iter().any(|set| set.is_complete && set.id == object.id)
             {

@@ -12,6 +12,7 @@ mod fingerprint;
 mod memo;
 pub(crate) mod metadata;
 mod patches;
+mod rendered;
 pub(crate) mod rules;
 mod scene;
 mod selectors;

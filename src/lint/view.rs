@@ -7,6 +7,7 @@
 
 use super::metadata::{MetadataMap, metadata_maps};
 use super::patches::Applier;
+use super::rendered::ChartFaults;
 use super::scene::Scene;
 use super::selectors::Selectors;
 use super::workloads::Workloads;
@@ -14,7 +15,7 @@ use super::{Rule, Suppressions, validity};
 use crate::config::Config;
 use crate::files::{Blob, File, Snapshot, Unreadable};
 use crate::lang::text::Words;
-use crate::lang::yaml::{NodeRef, Source, Stream};
+use crate::lang::yaml::{Location, NodeRef, Source, Stream};
 use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::simulate::suspend::{Suspension, suspension};
@@ -344,13 +345,18 @@ impl<'a> ClusterView<'a> {
         self.context.world.members(self.cluster)
     }
 
+    /// Those that files hold: all but what charts make.
+    pub fn written(&self) -> impl Iterator<Item = (&'a Member, &'a Effective)> + use<'a> {
+        self.context.world.written(self.cluster)
+    }
+
     /// Its objects of a group and kind.
     pub fn of_kind<'k>(
         &self,
         group: &'k str,
         kind: &'k str,
     ) -> impl Iterator<Item = (&'a Member, &'a Effective)> + use<'a, 'k> {
-        self.members().filter(move |(_, object)| object.id.is(group, kind))
+        self.written().filter(move |(_, object)| object.id.is(group, kind))
     }
 
     /// Its alerts and the objects whose events they may get; `None` without alerts.
@@ -365,7 +371,7 @@ impl<'a> ClusterView<'a> {
     /// Its objects that can be suspended, each with what it says of that.
     pub(super) fn suspendable(&self) -> &[(&'a Effective, Suspension<'a>)] {
         self.suspendable.get_or_init(|| {
-            let local = self.members().filter(|(member, _)| member.target == ApplyTarget::Local);
+            let local = self.written().filter(|(member, _)| member.target == ApplyTarget::Local);
             local
                 .filter_map(|(_, object)| {
                     Some((object, suspension(&object.id, object.node.get_ref(), &self.cluster.settings)?))
@@ -438,4 +444,6 @@ pub struct RunView<'a> {
     pub is_focused: bool,
     /// Whether everything of every cluster could be built.
     pub is_complete: bool,
+    /// What charts alone are to blame for, where the releases name them.
+    pub of_charts: &'a [(Location, ChartFaults)],
 }

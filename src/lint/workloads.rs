@@ -4,6 +4,7 @@
 use crate::lang::text::{Word, Words};
 use crate::model::workloads::{Form, Reference, Unseen, derived, is_cluster_scoped, references, unseen};
 use crate::model::{ObjectId, kinds};
+use crate::world::releases::Creates;
 use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, OpenerCause, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
@@ -21,6 +22,10 @@ pub(crate) struct Workloads<'a> {
     hidden_anywhere: Option<&'a ObjectId>,
     /// Names of releases by namespace: charts call their objects so.
     releases: FxHashMap<Cow<'a, str>, FxHashSet<Cow<'a, str>>>,
+    /// What may make objects of a kind in any namespace.
+    created: FxHashMap<&'static str, &'a ObjectId>,
+    /// Releases of which all that their charts make is known.
+    known: FxHashMap<&'a ObjectId, Creates>,
     /// What may make objects without a namespace.
     hidden_everywhere: Option<&'a ObjectId>,
     /// Settings of operators, as those of `operator.tekton.dev`: they make what is in
@@ -102,12 +107,16 @@ impl<'a> Workloads<'a> {
             hidden: FxHashMap::default(),
             releases: FxHashMap::default(),
             hidden_anywhere: None,
+            created: FxHashMap::default(),
+            known: FxHashMap::default(),
             hidden_everywhere: None,
             operators: Vec::new(),
             names: FxHashMap::default(),
             without_namespace: FxHashMap::default(),
             unapplied: FxHashSet::default(),
         };
+        let known = cluster.releases.iter().filter(|release| release.is_known());
+        workloads.known = known.map(|release| (&release.id, release.creates())).collect();
         let mut named: FxHashMap<(&str, &str), Vec<Named<'_>>> = FxHashMap::default();
         for (member, object) in world.members(cluster) {
             if member.target == ApplyTarget::Local {
@@ -159,7 +168,12 @@ impl<'a> Workloads<'a> {
     fn hide(&mut self, object: &'a Effective) {
         let (id, node) = (&object.id, object.node.get_ref());
         let is_release = kinds::is_helm_release(id);
-        let kinds = if is_release { Unseen::Anything } else { unseen(id) };
+        // What a chart makes is here; what its programs may make besides, its Roles say.
+        let creates = self.known.get(id).filter(|creates| is_release && !creates.anything).cloned();
+        let kinds = match is_release {
+            true => Unseen::Anything,
+            false => unseen(id),
+        };
         let is_remote = is_release && node.at("/spec/kubeConfig").is_some_and(|at| !at.is_null());
         if kinds == Unseen::Nothing || is_remote {
             return;
@@ -172,7 +186,7 @@ impl<'a> Workloads<'a> {
         if let Some(rest) = id.group().strip_prefix("operator.") {
             self.operators.push((rest.split('.').next().unwrap_or(rest), id));
         }
-        if is_release {
+        if is_release && creates.is_none() {
             self.hidden_everywhere.get_or_insert(id);
         }
         if let (true, Some(namespace)) = (is_release, &namespace) {
@@ -183,9 +197,20 @@ impl<'a> Workloads<'a> {
             self.hidden_anywhere.get_or_insert(id);
             return;
         };
+        let all = match creates {
+            Some(creates) => {
+                for kind in creates.anywhere.iter().copied().flatten() {
+                    self.created.entry(kind).or_insert(id);
+                }
+                creates.here.into_iter().map(Unseen::Kinds).collect()
+            }
+            None => vec![kinds],
+        };
         let hidden = self.hidden.entry(namespace).or_default();
-        if !hidden.iter().any(|known| known.kinds == kinds) {
-            hidden.push(Hidden { kinds, of: id });
+        for kinds in all {
+            if !hidden.iter().any(|known| known.kinds == kinds) {
+                hidden.push(Hidden { kinds, of: id });
+            }
         }
     }
 
@@ -256,12 +281,14 @@ impl<'a> Workloads<'a> {
         };
         let may_make = |hidden: &&Hidden<'_>| match hidden.kinds {
             Unseen::Anything => true,
-            Unseen::Kinds(kinds) => group.is_empty() && kinds.contains(&kind),
+            Unseen::Kinds(kinds) => is_workload(group) && kinds.contains(&kind),
             Unseen::Nothing => false,
         };
         let here = self.hidden.get(namespace).and_then(|hidden| hidden.iter().find(may_make));
+        let created = || self.created.get(kind).copied().filter(|_| is_workload(group));
         let operator = || self.operators.iter().find(|(word, _)| namespace.contains(word));
-        here.map(|hidden| hidden.of).or_else(|| operator().map(|(_, of)| *of)).or(self.hidden_anywhere)
+        let named = here.map(|hidden| hidden.of).or_else(created);
+        named.or_else(|| operator().map(|(_, of)| *of)).or(self.hidden_anywhere)
     }
 
     /// Whether every object of a kind and namespace is known.
@@ -323,6 +350,11 @@ pub(crate) enum Near<'n, 'a> {
     Misspelled(&'n Named<'a>),
     /// The same name in another namespace.
     Elsewhere(&'n Named<'a>),
+}
+
+/// Whether a group is one of those that programs make workloads and networks of.
+fn is_workload(group: &str) -> bool {
+    matches!(group, "" | "apps" | "batch" | "networking.k8s.io")
 }
 
 /// Letters from which on two of them may be wrong: `internal` is no misspelled `external`.

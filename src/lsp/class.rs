@@ -146,7 +146,7 @@ impl Named<'_> {
                 all.flat_map(|(node, is_template)| self.uses_in(world, node, is_template)).collect()
             }
         };
-        let clusters = world.members(self.cluster).map(|(_, object)| object);
+        let clusters = world.written(self.cluster).map(|(_, object)| object);
         for object in clusters.filter(|object| object.id.is(CORE, "Cluster")) {
             if !class_of(world, self.cluster, object).is_some_and(|class| std::ptr::eq(class, self.class)) {
                 continue;

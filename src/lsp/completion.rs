@@ -312,7 +312,7 @@ fn names(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]
     }
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for cluster in &clusters {
-        let local = world.members(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
+        let local = world.written(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
         for (_, object) in local {
             let fits = wanted.iter().any(|(group, kind, namespace)| {
                 object.id.is(group, kind)

@@ -222,7 +222,7 @@ fn state_of(state: &State<'_>, cluster: &Cluster, object: &Effective) -> Vec<Str
 fn gates_of(state: &State<'_>, cluster: &Cluster, id: &ObjectId) -> Vec<String> {
     let now = (state.host.now)();
     let Ok(to) = now.checked_add(SignedDuration::from_hours(7 * 24)) else { return Vec::new() };
-    let local = state.world().members(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
+    let local = state.world().written(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
     let gating = Gating::read(local.map(|(_, object)| (&object.id, object.node.get_ref())));
     let simulation = simulate(&gating, Range { from: now, to });
     let mut notes = Vec::new();

@@ -328,7 +328,7 @@ fn uses_of(world: &World, spot: &Spot<'_>, name: &str, defines: bool) -> Vec<Loc
                 continue;
             }
             let own = world
-                .members(cluster)
+                .written(cluster)
                 .filter(|(member, _)| member.maker.kustomization() == Some(index as u32));
             files.extend(own.flat_map(|(_, object)| object.files.iter().map(|(_, place)| place)));
         }

@@ -34,7 +34,7 @@ impl Named {
             cluster.find(&ApplyTarget::Local, &self.group, &self.kind, self.namespace.as_deref(), &self.name);
         let by_index = found.map(|member| world.object(member.object));
         by_index
-            .or_else(|| world.members(cluster).map(|(_, object)| object).find(|object| self.is(&object.id)))
+            .or_else(|| world.written(cluster).map(|(_, object)| object).find(|object| self.is(&object.id)))
     }
 }
 

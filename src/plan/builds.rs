@@ -227,7 +227,7 @@ type Failure = (String, Option<Location>);
 fn failures(world: &World, cluster: &Cluster) -> Vec<Option<Failure>> {
     let mut failures: Vec<Option<Failure>> = cluster.applied.iter().map(failure).collect();
     let strict = cluster.settings.feature(Feature::StrictSubstitution).value == Some(true);
-    for (member, object) in world.members(cluster).filter(|(_, object)| !object.problems.is_empty()) {
+    for (member, object) in world.written(cluster).filter(|(_, object)| !object.problems.is_empty()) {
         if let Some(index) = member.maker.kustomization()
             && failures[index as usize].is_none()
         {

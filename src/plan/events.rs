@@ -46,7 +46,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
 }
 
 fn objects<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeSet<&'w ObjectId> {
-    cluster.into_iter().flat_map(|cluster| world.members(cluster)).map(|(_, object)| &object.id).collect()
+    cluster.into_iter().flat_map(|cluster| world.written(cluster)).map(|(_, object)| &object.id).collect()
 }
 
 /// The objects whose notifications may differ; `None` for all, where what sends them
@@ -61,7 +61,7 @@ fn concerned<'w>(pair: &Pair<'w>) -> Option<BTreeSet<&'w ObjectId>> {
         return None;
     }
     let objects = |world: &'w World, cluster: &'w Cluster| {
-        world.members(cluster).map(|(_, object)| (&object.id, &object.node)).collect::<Vec<_>>()
+        world.written(cluster).map(|(_, object)| (&object.id, &object.node)).collect::<Vec<_>>()
     };
     let (before, after) = (objects(pair.base_world, base), objects(pair.head_world, head));
     let alike = |(one, other): (&&Node, &&Node)| {

@@ -297,7 +297,7 @@ pub(crate) fn comparable(here: &World, there: &World) -> impl Fn(&&Finding) -> b
         if failing.is_empty() {
             continue;
         }
-        let inside = here.members(cluster).filter(|(member, _)| {
+        let inside = here.written(cluster).filter(|(member, _)| {
             let by = member.maker.kustomization().map(|index| &cluster.applied[index as usize].id);
             by.is_some_and(|by| failing.contains(by))
         });
@@ -455,7 +455,7 @@ fn both<'w>(before: &Objects<'w>, after: &Objects<'w>) -> Vec<TwoSides<'w>> {
 fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> Vec<Keyed<'w>> {
     let mut all = Vec::new();
     if let Some(cluster) = cluster {
-        for (member, object) in world.members(cluster) {
+        for (member, object) in world.written(cluster) {
             let id = &object.id;
             // Which one of them is which can't be told.
             if matches!(&*id.name, "" | "?") {

@@ -204,7 +204,7 @@ fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, Reading> {
                 let read = applied.files_read.iter().filter_map(FilePath::of_root);
                 read.for_each(|path| add(path, reading));
             }
-            for (_, object) in world.members(cluster) {
+            for (_, object) in world.written(cluster) {
                 // A patch may change what is not here too.
                 let own = object.files.iter().filter(|(role, _)| *role == FileRole::Resource);
                 let own = own.filter_map(|(_, location)| location.file.of_root());

@@ -50,7 +50,7 @@ pub fn states<'w>(
 ) -> States<'w> {
     let mut out = States { states: Vec::new(), unread: Vec::new() };
     for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
-        let local = || world.members(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
+        let local = || world.written(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
         let gating = Gating::read(local().map(|(_, object)| (&object.id, object.node.get_ref())));
         let mut subjects = match at.filter(|_| !gating.jobs.is_empty()) {
             Some(at) => {

@@ -131,7 +131,7 @@ pub fn prove<'w>(
     for (number, cluster) in before.clusters.iter().enumerate() {
         let now = after.clusters.get(number);
         let mut left = now.map(|now| by_identity(after, now)).unwrap_or_default();
-        for (member, object) in before.members(cluster) {
+        for (member, object) in before.written(cluster) {
             let is_meant = |subject: &&Subject<'w>| {
                 std::ptr::eq(subject.cluster, cluster) && subject.object.id == object.id
             };
@@ -163,7 +163,7 @@ type ByIdentity<'w> = FxHashMap<(&'w ApplyTarget, &'w ObjectId), Vec<&'w Effecti
 
 fn by_identity<'w>(world: &'w World, cluster: &'w Cluster) -> ByIdentity<'w> {
     let mut found = ByIdentity::default();
-    for (member, object) in world.members(cluster) {
+    for (member, object) in world.written(cluster) {
         found.entry((&member.target, &object.id)).or_default().insert(0, object);
     }
     found
@@ -172,7 +172,7 @@ fn by_identity<'w>(world: &'w World, cluster: &'w Cluster) -> ByIdentity<'w> {
 /// The kustomization that the Flux Kustomization of a subject builds, where there
 /// is one: a patch in it reaches what that one applies, and nothing before it.
 pub(crate) fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) -> Option<Text> {
-    let mut members = world.members(subject.cluster);
+    let mut members = world.written(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
     let applied = &subject.cluster.applied[member.maker.kustomization()? as usize];
     let directory = match &*applied.path {

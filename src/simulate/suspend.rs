@@ -118,7 +118,7 @@ pub(crate) fn is_reconciled(id: &ObjectId) -> bool {
 pub(crate) fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
     let appliers = cluster.appliers(id.namespace.as_deref(), &id.name);
     world
-        .members(cluster)
+        .written(cluster)
         .filter(|(member, _)| member.maker.kustomization().is_some_and(|by| appliers.contains(&by)))
         .map(|(_, object)| object)
         .filter(|object| object.id != *id)
@@ -150,7 +150,7 @@ impl<'w> Dependants<'w> {
     /// Reads `dependsOn` of every object, readyExpr entries left out.
     pub(crate) fn of(world: &'w World, cluster: &'w Cluster) -> Dependants<'w> {
         let mut by_dependency: FxHashMap<_, Vec<_>> = FxHashMap::default();
-        for (member, object) in world.members(cluster) {
+        for (member, object) in world.written(cluster) {
             if member.target != ApplyTarget::Local {
                 continue;
             }
@@ -200,7 +200,7 @@ fn source(object: &Effective) -> Option<(String, Option<String>, String)> {
 /// Objects that take their manifests or charts from a source.
 pub(crate) fn consumers<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
     world
-        .members(cluster)
+        .written(cluster)
         .filter(|(member, object)| {
             member.target == ApplyTarget::Local
                 && references(&object.id, object.node.get_ref()).iter().any(|reference| {

@@ -54,6 +54,8 @@ pub(crate) struct Made {
     pub label: (String, String),
     /// What is applied, in Helm's order.
     pub objects: Vec<Node>,
+    /// What is run around an install or upgrade; some of it stays.
+    pub hooks: Vec<Node>,
     /// The CustomResourceDefinitions of `crds/`.
     pub definitions: Vec<Node>,
     /// What was decided by something unknown.
@@ -68,8 +70,10 @@ pub(crate) struct Wish<'w> {
     pub values: &'w Values,
     /// Its name and namespace.
     pub release: Release,
-    /// What the cluster can do.
+    /// What the cluster is likely to be able to do.
     pub capabilities: Capabilities,
+    /// The least and the most that it may be: what both decide alike is known.
+    pub ends: Vec<Capabilities>,
     /// The Helm of its helm-controller.
     pub helm: Helm,
     /// `disableSchemaValidation`
@@ -85,7 +89,7 @@ pub(crate) struct Charts {
 
 /// Values that are made once, by key; others wait for who makes one.
 #[derive(Debug)]
-struct Once<K, V> {
+pub(crate) struct Once<K, V> {
     /// Those of the world before.
     earlier: FxHashMap<K, V>,
     own: Mutex<FxHashMap<K, Arc<OnceLock<V>>>>,
@@ -98,13 +102,15 @@ impl<K, V> Default for Once<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
-    fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
+    /// The value of a key.
+    pub(crate) fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
         let cell =
             self.own.lock().unwrap_or_else(PoisonError::into_inner).entry(key.clone()).or_default().clone();
         cell.get_or_init(|| self.earlier.get(&key).cloned().unwrap_or_else(make)).clone()
     }
 
-    fn after(&self) -> Once<K, V> {
+    /// For the next world: it makes nothing anew, and forgets what it is not asked for.
+    pub(crate) fn after(&self) -> Once<K, V> {
         let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let done = own.iter().filter_map(|(key, cell)| Some((key.clone(), cell.get()?.clone())));
         Once { earlier: done.collect(), own: Mutex::default() }
@@ -305,31 +311,64 @@ impl Outcome {
 
 impl Wish<'_> {
     fn render(&self, chart: &Chart) -> Outcome {
-        let suffix = self.asked.has_suffix.then(|| "the digest or generation behind the version".to_owned());
-        let request = helm::Request {
-            chart,
-            values: &self.values.value,
-            release: &self.release,
-            capabilities: &self.capabilities,
-            helm: self.helm,
-            skip_schema_validation: self.skips_schema,
-            version_suffix: suffix,
-            origins: true,
+        let likely = self.render_with(chart, &self.capabilities, true);
+        let is_assumed = |unknown: &String| match &likely {
+            Ok(rendered) => rendered.hangs_on(unknown),
+            Err(RenderError::Refused(refusal)) => refusal.assumed.contains(unknown),
+            Err(RenderError::Unable(_)) => false,
         };
-        match helm::render(&request) {
+        let known = match self.capabilities.assumed.as_ref().is_some_and(is_assumed) {
+            true => self.alike(chart),
+            false => None,
+        };
+        match known.unwrap_or(likely) {
             Ok(rendered) => Outcome::Rendered(made(chart, &rendered)),
             Err(error) => Outcome::of(error),
         }
+    }
+
+    /// What comes of everything that the cluster may be, where that is one and the same.
+    fn alike(&self, chart: &Chart) -> Option<Result<Rendered, RenderError>> {
+        let (least, others) = self.ends.split_first()?;
+        let least = self.render_with(chart, least, true);
+        let is_same = |end: &Capabilities| match (&least, self.render_with(chart, end, false)) {
+            (Ok(one), Ok(other)) => one.is_same(&other),
+            (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {
+                one.message == other.message
+            }
+            _ => false,
+        };
+        others.iter().all(is_same).then_some(least)
+    }
+
+    fn render_with(
+        &self,
+        chart: &Chart,
+        capabilities: &Capabilities,
+        origins: bool,
+    ) -> Result<Rendered, RenderError> {
+        let suffix = self.asked.has_suffix.then(|| "the digest or generation behind the version".to_owned());
+        helm::render(&helm::Request {
+            chart,
+            values: &self.values.value,
+            release: &self.release,
+            capabilities,
+            helm: self.helm,
+            skip_schema_validation: self.skips_schema,
+            version_suffix: suffix,
+            origins,
+        })
     }
 
     /// What tells requests apart, by content and by the places of the values.
     fn key(&self, chart: &Arc<Chart>, found: &Found) -> [u8; 32] {
         let mut hasher = Sha256::new();
         hasher.update(format!(
-            "{} {:?} {:?} {:?} {} {}",
+            "{} {:?} {:?} {:?} {:?} {} {}",
             place_key(found),
             self.release,
             self.capabilities,
+            self.ends,
             self.helm,
             self.skips_schema,
             self.asked.has_suffix
@@ -375,6 +414,7 @@ fn made(chart: &Chart, rendered: &Rendered) -> Made {
     Made {
         label: (chart.metadata.name.clone(), chart.metadata.version.clone()),
         objects: nodes(&rendered.manifests),
+        hooks: nodes(&rendered.hooks),
         definitions,
         assumed: rendered.assumed.clone(),
     }

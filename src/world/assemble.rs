@@ -10,13 +10,12 @@ use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
 use super::schemas::Schemas;
 use super::source::{Shared, normalise};
-use super::unreached;
 use super::{ApplyTarget, Cluster, Effective, Member, World};
+use super::{releases, unreached};
 use crate::config::Config;
 use crate::files::Snapshot;
 use crate::lang::yaml::{FilePath, Node};
-use crate::model::{Certainty, Maker, kinds};
-use crate::sources::render::Charts;
+use crate::model::{Certainty, kinds};
 use crate::world::versions::{Installs, Settings};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -29,7 +28,7 @@ pub(super) fn world(
     earlier: Option<&World>,
 ) -> World {
     let shared = Shared::default();
-    let charts = Arc::new(earlier.map_or_else(Charts::default, |world| world.charts.after()));
+    let charts = Arc::new(earlier.map_or_else(releases::Known::default, |world| world.charts.after()));
     let pushes = super::pushes::find(snapshot);
     let overlays = Overlays::of(snapshot);
     let entry::Found { entries, unsettled } = entry::find(snapshot, config, &overlays, &pushes, &shared.memo);
@@ -96,7 +95,6 @@ fn assemble(
     let mut world = World {
         snapshot: snapshot.clone(),
         objects: Vec::new(),
-        rendered: Vec::new(),
         clusters: Vec::new(),
         orphans: Vec::new(),
         has_entry,
@@ -111,7 +109,6 @@ fn assemble(
     let mut joined = Joined {
         world: &mut world,
         distinct: FxHashMap::default(),
-        made_by_charts: FxHashMap::default(),
         used: FxHashSet::default(),
         settings: None,
     };
@@ -160,8 +157,6 @@ struct Joined<'w> {
     world: &'w mut World,
     /// Objects that are known, by their nodes.
     distinct: FxHashMap<(usize, u32), u32>,
-    /// Objects of charts that are known, by their addresses; the clusters hold them.
-    made_by_charts: FxHashMap<usize, u32>,
     /// Files that the clusters read.
     used: FxHashSet<FilePath>,
     /// What the clusters have in common, which holds for what none of them
@@ -171,7 +166,7 @@ struct Joined<'w> {
 
 impl Joined<'_> {
     fn add(&mut self, repository: &Repository<'_>, one: Grown) {
-        let Joined { world, distinct, made_by_charts, used, settings } = self;
+        let Joined { world, distinct, used, settings } = self;
         let (snapshot, config) = (repository.snapshot, repository.config);
         world.builds.entry(one.root.clone()).or_default().extend(one.builds);
         let read = || {
@@ -194,11 +189,11 @@ impl Joined<'_> {
             source: one.source,
             settings,
             members: Vec::new(),
+            written: one.objects.len(),
             applied: one.applied,
             openers: one.openers,
             sets: one.sets,
             releases: one.releases,
-            rendered: Vec::new(),
             generated: one.generated.into_iter().map(|id| (id, "the entry point".to_owned())).collect(),
             index: Index::default(),
             applied_index: FxHashMap::default(),
@@ -220,8 +215,14 @@ impl Joined<'_> {
         }
         used.extend(one.read);
         let number = world.clusters.len() as u32;
-        for (id, built, target, maker) in one.objects {
-            used.extend(built.files.iter().map(|(_, location)| location.file.clone()));
+        let written = one.objects.into_iter().map(|placed| (placed, false));
+        for ((id, built, target, maker), is_rendered) in
+            written.chain(one.rendered.into_iter().map(|placed| (placed, true)))
+        {
+            // What a chart is made of is no file that a cluster reads.
+            if !is_rendered {
+                used.extend(built.files.iter().map(|(_, location)| location.file.clone()));
+            }
             let identity = match &built.node {
                 Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
                 Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
@@ -232,6 +233,7 @@ impl Joined<'_> {
                     node: built.node.clone(),
                     files: built.files.clone(),
                     problems: built.problems.clone(),
+                    is_rendered,
                     members: Vec::new(),
                 };
                 world.objects.push(effective);
@@ -239,23 +241,6 @@ impl Joined<'_> {
             });
             let member = cluster.add(&id, Member { object, target, maker });
             world.objects[object as usize].members.push((number, member));
-        }
-        let made = cluster.releases.iter().enumerate().flat_map(|(at, release)| {
-            let maker = Maker::HelmRelease(at as u32);
-            release.objects.iter().map(move |object| (object, release.target.clone(), maker))
-        });
-        for (built, target, maker) in made {
-            let Some(id) = built.id.clone() else { continue };
-            let key = Arc::as_ptr(built) as usize;
-            let object = *made_by_charts.entry(key).or_insert_with(|| {
-                let (node, files) = (built.node.clone(), built.files.clone());
-                let (problems, members) = (Vec::new(), Vec::new());
-                world.rendered.push(Effective { id, node, files, problems, members });
-                world.rendered.len() as u32 - 1
-            });
-            let member = cluster.rendered.len() as u32;
-            cluster.rendered.push(Member { object, target, maker });
-            world.rendered[object as usize].members.push((number, member));
         }
         super::inventory::fill(&mut cluster, &world.objects, snapshot);
         world.clusters.push(cluster);

@@ -1,6 +1,7 @@
 //! Growing clusters from their entry points: build, take the Flux
 //! Kustomizations in the output, build theirs, until nothing changes.
 
+use super::capabilities::{self, Possible};
 use super::earlier::{Built, Earlier, Identity, Inputs};
 use super::entry_point::{self, Entry, source_of};
 use super::instance;
@@ -16,12 +17,12 @@ use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef, Tree};
 use crate::model::kinds;
 use crate::model::{Certainty, Maker, ObjectId, Unchecked};
-use crate::sources::render::Charts;
 use crate::world::build;
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild, set_common_metadata};
 use crate::world::versions::{Installs, Settings};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Depth to which ResourceSets may make ResourceSets.
@@ -130,7 +131,7 @@ pub(super) fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
 pub(super) struct Repository<'a> {
     pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) shared: &'a Shared,
-    pub(super) charts: Arc<Charts>,
+    pub(super) charts: Arc<releases::Known>,
     pub(super) pushes: &'a [super::pushes::Push],
     pub(super) config: &'a Config,
     /// URLs of the git remotes, normalised.
@@ -156,6 +157,8 @@ pub(super) struct Grown {
     pub(super) is_sent: bool,
     pub(super) sets: Vec<ResourceSet>,
     pub(super) releases: Vec<Release>,
+    /// What their charts make.
+    pub(super) rendered: Vec<Placed>,
     pub(super) builds: FxHashMap<Identity, Built>,
     /// What may have applied more: other roots.
     pub(super) openers: Vec<Opener>,
@@ -186,7 +189,15 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
     let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
     let settings = Settings::read(guessed, snapshot, &repository.installs, &entry.root, &target);
     let injects = injects_variables(config, &[]);
-    let mut start = Start { repository, sources, entry, settings, objects: made().collect(), injects };
+    let mut start = Start {
+        repository,
+        sources,
+        entry,
+        settings,
+        objects: made().collect(),
+        injects,
+        served: BTreeSet::new(),
+    };
     let mut grown = Grown {
         name: Some(name.clone()),
         root: entry.root.clone(),
@@ -202,6 +213,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         is_sent: entry.is_sent,
         sets: Vec::new(),
         releases: Vec::new(),
+        rendered: Vec::new(),
         builds: FxHashMap::default(),
         openers: openers_of(snapshot, entry),
     };
@@ -215,6 +227,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
             grown.read = next.read;
             grown.sets = next.sets;
             grown.releases = next.releases;
+            grown.rendered = next.rendered;
             // What a root applies by hand gives variables as what it builds does.
             let beside = match entry.certainty == Certainty::Guessed && entry.name.is_none() {
                 true => by_hand(snapshot, entry, &grown),
@@ -246,8 +259,12 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
             };
             (start.objects, start.settings) = rayon::join(objects, settings);
             let injects = injects_variables(config, &grown.objects);
-            let is_settled = !changed && start.objects.len() == started && injects == start.injects;
-            start.injects = injects;
+            let served = capabilities::served(grown.rendered.iter());
+            let is_settled = !changed
+                && start.objects.len() == started
+                && injects == start.injects
+                && served == start.served;
+            (start.injects, start.served) = (injects, served);
             if is_settled {
                 break;
             }
@@ -283,8 +300,21 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
     }
     let beside = grown.objects[applied..].iter().filter(|(id, ..)| kinds::is_helm_release(id));
     let beside: Vec<(Placed, u32)> = beside.map(|placed| (placed.clone(), 0)).collect();
-    grown.releases.extend(start.render(&beside));
+    let mut served = capabilities::served(grown.objects.iter());
+    served.extend(start.served.iter().cloned());
+    grown.take_in(start.render(&beside, &served));
     grown
+}
+
+impl Grown {
+    /// Adds releases with what their charts make, which is not followed.
+    pub(super) fn take_in(&mut self, releases: Vec<Release>) {
+        for release in releases {
+            let maker = Maker::HelmRelease(self.releases.len() as u32);
+            self.rendered.extend(release.placed(maker));
+            self.releases.push(release);
+        }
+    }
 }
 
 /// What a chart makes that shapes the next round.
@@ -390,6 +420,8 @@ struct Round {
     objects: Vec<Placed>,
     /// The HelmReleases, with what their charts make.
     releases: Vec<Release>,
+    /// What their charts make.
+    rendered: Vec<Placed>,
     applied: Vec<Applied>,
     read: FxHashSet<FilePath>,
     /// ResourceSets of which everything that they make is among the objects.
@@ -406,6 +438,8 @@ struct Start<'a> {
     objects: Objects,
     /// Whether something in the cluster may add variables to Kustomizations.
     injects: bool,
+    /// API versions that charts add by their definitions, of the round before.
+    served: BTreeSet<String>,
 }
 
 /// A Flux Kustomization that is due.
@@ -436,6 +470,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
     let mut out = Round {
         objects: Vec::new(),
         releases: Vec::new(),
+        rendered: Vec::new(),
         applied: Vec::new(),
         read: FxHashSet::default(),
         sets: Vec::new(),
@@ -568,15 +603,15 @@ struct Rendering {
 
 impl Start<'_> {
     /// Renders releases.
-    fn render(&self, due: &[(Placed, u32)]) -> Vec<Release> {
+    fn render(&self, due: &[(Placed, u32)], served: &BTreeSet<String>) -> Vec<Release> {
         let lookup = releases::lookup_in(&self.objects);
         let trees = releases::trees_in(&self.sources, &self.objects);
         let renderer = Renderer {
-            charts: &self.repository.charts,
+            known: &self.repository.charts,
             stores: &self.repository.config.stores,
             snapshot: self.repository.snapshot,
-            settings: &self.settings,
             helm: self.settings.helm(),
+            possible: &Possible::of(&self.settings, self.settings.helm().line, served),
             lookup: &lookup,
             trees: &trees,
         };
@@ -600,21 +635,27 @@ impl Start<'_> {
         for ((id, built, ..), _) in &due {
             rendering.known.insert(identity_of(id, built.node.get_ref()));
         }
-        let made = self.render(&due);
+        let mut served = capabilities::served(out.objects.iter());
+        served.extend(self.served.iter().cloned());
+        let made = self.render(&due, &served);
         for (mut release, (_, depth)) in made.into_iter().zip(&due) {
             let maker = Maker::HelmRelease(out.releases.len() as u32);
-            let local = release.target == ApplyTarget::Local;
-            let objects = release.objects.iter().filter(|_| local).cloned();
+            let is_local = release.target == ApplyTarget::Local;
+            let objects = release.objects.iter().rev().cloned();
             let mut inner: Vec<(Arc<BuiltObject>, Maker, u32)> =
                 objects.map(|object| (object, maker, *depth)).collect();
             while let Some((object, maker, depth)) = inner.pop() {
                 let Some(id) = object.id.clone() else { continue };
+                out.rendered.push((id.clone(), object.clone(), release.target.clone(), maker));
                 let node = object.node.get_ref();
+                if !is_local {
+                    continue;
+                }
                 if id.is(kinds::OPERATOR, "ResourceSet") && depth < SET_DEPTH {
                     if let Some((made, is_complete)) = made_by(&providers, &id, node) {
                         let of_set = Maker::ResourceSet(out.sets.len() as u32);
                         out.sets.push(ResourceSet { id, node: object.node.clone(), maker, is_complete });
-                        inner.extend(made.into_iter().map(|object| (object, of_set, depth + 1)));
+                        inner.extend(made.into_iter().rev().map(|object| (object, of_set, depth + 1)));
                     }
                 } else if kinds::is_kustomization(&id) {
                     if seen.insert(identity_of(&id, node)) && queue.len() < LIMIT {

@@ -123,7 +123,7 @@ impl<'w> ClusterGraph<'_, 'w> {
         }
         let members: Vec<(&Member, usize)> = self
             .world
-            .members(self.cluster)
+            .written(self.cluster)
             .filter(|(_, object)| is_node(&object.id))
             .map(|(member, object)| {
                 let note = match &member.target {
@@ -163,7 +163,7 @@ impl<'w> ClusterGraph<'_, 'w> {
                 self.relations(&object.id, object.node.get_ref(), *node);
             }
         }
-        for (member, object) in self.world.members(self.cluster) {
+        for (member, object) in self.world.written(self.cluster) {
             if !is_node(&object.id)
                 && let Some(by) = member.maker.kustomization()
             {

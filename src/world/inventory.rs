@@ -327,6 +327,11 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
         });
     }
     let mut generated = Vec::new();
+    for release in cluster.releases.iter().filter(|release| release.target == ApplyTarget::Local) {
+        let hooks = release.hooks.iter().filter_map(|hook| hook.id.clone());
+        generated.extend(hooks.map(|id| (id, format!("a hook of {}", release.id))));
+    }
+    let known = cluster.known_releases();
     for member in &cluster.members {
         let object = &objects[member.object as usize];
         let (id, node) = (&object.id, object.node.get_ref());
@@ -367,10 +372,11 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
                 None,
             );
         }
-        if let Some(kinds) = flux_objects(node, snapshot).filter(|_| kinds::is_helm_release(id)) {
+        let is_release = kinds::is_helm_release(id) && !known.contains(id);
+        if let Some(kinds) = flux_objects(node, snapshot).filter(|_| is_release) {
             open(OpenerCause::Chart, kinds, None, None);
         }
-        if kinds::is_helm_release(id) && installs_instance(node) {
+        if is_release && installs_instance(node) {
             let target = node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into());
             let kinds = Kinds::Only(vec!["FluxInstance".into()]);
             open(OpenerCause::Chart, kinds, target.or_else(|| id.namespace.clone()), None);

@@ -9,6 +9,7 @@
 mod artifact;
 mod assemble;
 pub(crate) mod build;
+mod capabilities;
 mod coverage;
 mod earlier;
 pub(crate) mod entry;
@@ -41,7 +42,6 @@ use crate::config::Config;
 use crate::files::{File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
 use crate::model::{Certainty, Maker, Object, ObjectId, Unchecked};
-use crate::sources::render::Charts;
 use crate::world::build::BuildFailure;
 use crate::world::versions::Settings;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -53,10 +53,8 @@ use std::sync::Arc;
 pub struct World {
     /// The files.
     pub snapshot: Arc<Snapshot>,
-    /// Distinct effective objects.
+    /// Distinct effective objects, those that charts make among them.
     pub objects: Vec<Effective>,
-    /// Distinct objects that charts make; no rule looks at them yet.
-    pub rendered: Vec<Effective>,
     /// Clusters in order of their root paths, then what none of them reaches: one
     /// nameless cluster per leaf overlay and one for the loose objects.
     pub clusters: Vec<Cluster>,
@@ -74,7 +72,7 @@ pub struct World {
     /// Paths of the files that the configuration excludes.
     excluded: FxHashSet<Arc<str>>,
     /// Charts that were loaded and rendered, for a world like this one.
-    charts: Arc<Charts>,
+    charts: Arc<releases::Known>,
     /// What was built, for a world like this one.
     builds: earlier::Builds,
     /// What the API servers of its clusters take.
@@ -92,6 +90,8 @@ pub struct Effective {
     pub files: Vec<(FileRole, Location)>,
     /// What substitution stumbles over in it.
     pub problems: Vec<Problem>,
+    /// Whether a chart makes it: no file of the repository holds it as a whole.
+    pub is_rendered: bool,
     /// Where it is: (cluster, member of that cluster).
     pub members: Vec<(u32, u32)>,
 }
@@ -115,8 +115,10 @@ pub struct Cluster {
     pub source: Option<(String, Option<String>, String)>,
     /// Versions, flags and features.
     pub settings: Settings,
-    /// Its objects.
+    /// Its objects; after those that files hold, those that charts make.
     pub members: Vec<Member>,
+    /// How many of the members files hold.
+    written: usize,
     /// Its Flux Kustomizations, those on the local target, the root first.
     pub applied: Vec<Applied>,
     /// What could hold more objects.
@@ -125,8 +127,6 @@ pub struct Cluster {
     pub sets: Vec<ResourceSet>,
     /// Its HelmReleases.
     pub releases: Vec<releases::Release>,
-    /// What their charts make: members by [`World::rendered`].
-    pub rendered: Vec<Member>,
     /// Objects that controllers make of others (ExternalArtifacts, HelmCharts,
     /// the pair of a FluxInstance), and of what.
     pub generated: Vec<(ObjectId, String)>,
@@ -344,12 +344,21 @@ impl World {
 
     /// The objects of a cluster with their membership.
     pub fn members<'w>(&'w self, cluster: &'w Cluster) -> impl Iterator<Item = (&'w Member, &'w Effective)> {
-        cluster.members.iter().map(|member| (member, self.object(member.object)))
+        self.with_object(&cluster.members)
     }
 
-    /// What charts make in a cluster, with its membership.
+    /// Those that files hold: all but what charts make.
+    pub fn written<'w>(&'w self, cluster: &'w Cluster) -> impl Iterator<Item = (&'w Member, &'w Effective)> {
+        self.with_object(&cluster.members[..cluster.written])
+    }
+
+    /// Those that charts make, by themselves or through a ResourceSet.
     pub fn rendered<'w>(&'w self, cluster: &'w Cluster) -> impl Iterator<Item = (&'w Member, &'w Effective)> {
-        cluster.rendered.iter().map(|member| (member, &self.rendered[member.object as usize]))
+        self.with_object(&cluster.members[cluster.written..])
+    }
+
+    fn with_object<'w>(&'w self, members: &'w [Member]) -> impl Iterator<Item = (&'w Member, &'w Effective)> {
+        members.iter().map(|member| (member, self.object(member.object)))
     }
 
     /// The orphans of the source view.
@@ -425,6 +434,11 @@ impl Cluster {
                 Some((&release.id, &release.node))
             }
         }
+    }
+
+    /// The releases of which all that their charts make is known.
+    pub(crate) fn known_releases(&self) -> FxHashSet<&ObjectId> {
+        self.releases.iter().filter(|release| release.is_known()).map(|release| &release.id).collect()
     }
 
     /// The name in messages: `cluster production`, or `this repository`.

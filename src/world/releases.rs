@@ -1,21 +1,23 @@
 //! The HelmReleases of a cluster, the charts that they mean, and what these make.
 
+use super::capabilities::Possible;
 use super::source::{Objects, Sources};
 use super::versions::Settings;
 use super::{ApplyTarget, Placed, target_of};
-use crate::build::helm::{self, Capabilities, Helm};
+use crate::build::helm::{self, Helm};
 use crate::build::kustomize::{self, FileRole};
 use crate::files::{ChartStores, FileTree, Snapshot};
 use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::model::{Maker, ObjectId, kinds};
 use crate::sources::release::{name, namespace};
-use crate::sources::render::{Charts, Made, Outcome, Refusal, Wish};
+use crate::sources::render::{Charts, Made, Once, Outcome, Refusal, Wish};
 use crate::sources::request::{self, Lookup, Request, Unclear};
 use crate::sources::resolve::{Found, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
 use crate::world::build::{BuiltObject, set_common_metadata};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A HelmRelease of a cluster.
@@ -39,6 +41,8 @@ pub struct Release {
     pub(crate) outcome: Option<Arc<Outcome>>,
     /// What is applied, as helm-controller applies it.
     pub(crate) objects: Vec<Arc<BuiltObject>>,
+    /// What is run around an install or upgrade, in the release's namespace.
+    pub(crate) hooks: Vec<Arc<BuiltObject>>,
     /// What decides on all of it that is not known, in words.
     pub(crate) assumed: Vec<String>,
     /// Releases that its chart makes and that are not followed: they are there already, or
@@ -46,7 +50,73 @@ pub struct Release {
     pub(crate) unfollowed: Vec<ObjectId>,
 }
 
+/// The kinds that Roles let somebody create, by the plural words of rules.
+static CREATED: [(&str, &[&str]); 12] = [
+    ("configmaps", &["ConfigMap"]),
+    ("cronjobs", &["CronJob"]),
+    ("daemonsets", &["DaemonSet"]),
+    ("deployments", &["Deployment"]),
+    ("ingresses", &["Ingress"]),
+    ("jobs", &["Job"]),
+    ("persistentvolumeclaims", &["PersistentVolumeClaim"]),
+    ("pods", &["Pod"]),
+    ("secrets", &["Secret"]),
+    ("serviceaccounts", &["ServiceAccount"]),
+    ("services", &["Service"]),
+    ("statefulsets", &["StatefulSet"]),
+];
+
+/// What the Roles of a release let its programs create.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Creates {
+    /// Kinds in its own namespace, each by itself.
+    pub here: Vec<&'static [&'static str]>,
+    /// Kinds in any namespace, each by itself.
+    pub anywhere: Vec<&'static [&'static str]>,
+    /// Whether that is every kind, in some namespace.
+    pub anything: bool,
+}
+
 impl Release {
+    /// What its programs may create: hooks and operators make objects that the chart does
+    /// not show, and the API server lets them make no others.
+    pub(crate) fn creates(&self) -> Creates {
+        let mut creates = Creates::default();
+        for object in self.objects.iter().chain(&self.hooks) {
+            let Some(id) = &object.id else { continue };
+            if id.group() != "rbac.authorization.k8s.io" {
+                continue;
+            }
+            let node = object.node.get_ref();
+            let role = node.str_at("/roleRef/name");
+            if role.is_some_and(|role| matches!(&*role, "cluster-admin" | "admin" | "edit")) {
+                creates.anything = true;
+            }
+            let kinds = match &*id.kind {
+                "Role" => &mut creates.here,
+                "ClusterRole" => &mut creates.anywhere,
+                _ => continue,
+            };
+            for rule in node.items_at("/rules") {
+                let names = |pointer: &str, word: &str| {
+                    rule.items_at(pointer).filter_map(NodeRef::as_str).any(|own| own == word || own == "*")
+                };
+                if !names("/verbs", "create") {
+                    continue;
+                }
+                creates.anything |=
+                    rule.items_at("/resources").any(|own| own.as_str().is_some_and(|own| own == "*"));
+                let named = CREATED.iter().filter(|(word, _)| names("/resources", word));
+                kinds.extend(named.map(|(_, kind)| *kind));
+            }
+        }
+        for kinds in [&mut creates.here, &mut creates.anywhere] {
+            kinds.sort_unstable();
+            kinds.dedup();
+        }
+        creates
+    }
+
     /// Whether it is the same object, of the same chart, as in another world.
     pub(super) fn is_same(&self, other: &Release) -> bool {
         let same_outcome = match (&self.outcome, &other.outcome) {
@@ -62,12 +132,34 @@ impl Release {
             && same_outcome
     }
 
+    /// What its chart makes, as members of its cluster.
+    pub(super) fn placed(&self, maker: Maker) -> impl Iterator<Item = Placed> + '_ {
+        self.objects
+            .iter()
+            .filter_map(move |object| Some((object.id.clone()?, object.clone(), self.target.clone(), maker)))
+    }
+
     /// The name and version of its chart, where that is rendered.
     pub(crate) fn label(&self) -> Option<(&str, &str)> {
         match self.outcome.as_deref()? {
             Outcome::Rendered(Made { label: (name, version), .. }) => Some((name, version)),
             Outcome::Refused(_) | Outcome::Unable(_) => None,
         }
+    }
+
+    /// Whether all that its chart makes is known: it is rendered, nothing unknown decided
+    /// on any of it, and no name in it is unknown.
+    pub(crate) fn is_known(&self) -> bool {
+        matches!(self.outcome.as_deref(), Some(Outcome::Rendered(_)))
+            && self.assumed.is_empty()
+            && self.unfollowed.is_empty()
+            && self.objects.iter().all(|object| object.id.as_ref().is_some_and(|id| !id.is_unknown()))
+    }
+
+    /// Where it names its chart.
+    pub(crate) fn chart_place(&self) -> Option<Location> {
+        let asked = self.request.as_ref().ok().and_then(|request| request.location.clone());
+        asked.or_else(|| self.node.get_ref().location_at("/spec/chart"))
     }
 
     /// Why nobody can say here what it makes.
@@ -87,6 +179,29 @@ impl Release {
     }
 }
 
+/// Charts and releases that are known.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    charts: Charts,
+    /// What is applied of what a chart made, by the addresses of that and of the release.
+    applied: Once<(usize, (usize, u32)), Applied>,
+}
+
+impl Known {
+    /// For the next world.
+    pub(super) fn after(&self) -> Known {
+        Known { charts: self.charts.after(), applied: self.applied.after() }
+    }
+}
+
+/// What is applied of a release, with what it was made of: that keeps its address.
+#[derive(Clone, Debug)]
+struct Applied {
+    _of: (Arc<Outcome>, Node),
+    objects: Result<Vec<Arc<BuiltObject>>, Box<Refusal>>,
+    hooks: Vec<Arc<BuiltObject>>,
+}
+
 /// [`Lookup`], for several threads.
 type SharedLookup<'l> = dyn Fn(&str, Option<&str>, &str) -> Option<Node> + Sync + 'l;
 
@@ -95,12 +210,13 @@ type SharedTrees<'t> = dyn Fn(&str, Option<&str>, &str, &str) -> Result<FileTree
 
 /// What releases are rendered with.
 pub(super) struct Renderer<'r> {
-    pub(super) charts: &'r Charts,
+    pub(super) known: &'r Known,
     pub(super) stores: &'r ChartStores,
     pub(super) snapshot: &'r Arc<Snapshot>,
-    pub(super) settings: &'r Settings,
-    /// The Helm of the cluster's helm-controller, and what its clusters can do.
+    /// The Helm of the cluster's helm-controller.
     pub(super) helm: Helm,
+    /// What the cluster can do.
+    pub(super) possible: &'r Possible,
     pub(super) lookup: &'r SharedLookup<'r>,
     pub(super) trees: &'r SharedTrees<'r>,
 }
@@ -130,6 +246,7 @@ impl Renderer<'_> {
             values: Err(values::Refused::Unknown("spec.values")),
             outcome: None,
             objects: Vec::new(),
+            hooks: Vec::new(),
             assumed: Vec::new(),
             unfollowed: Vec::new(),
         };
@@ -170,17 +287,25 @@ impl Renderer<'_> {
             asked: request,
             values: &values,
             release: helm::Release { name, namespace: namespace.clone(), revision: 1, is_upgrade: false },
-            capabilities: self.capabilities(),
+            capabilities: self.possible.likely.clone(),
+            ends: self.possible.ends.clone(),
             helm: self.helm,
             skips_schema,
         };
-        let outcome = self.charts.render(found, &wish, self.stores, self.snapshot, trees);
+        let outcome = self.known.charts.render(found, &wish, self.stores, self.snapshot, trees);
         release.assumed.extend(found.assumed.clone());
         release.assumed.extend(values.unknown.iter().map(|unknown| format!("{unknown}, is not known here")));
         match &*outcome {
             Outcome::Rendered(made) => {
                 release.assumed.extend(made.assumed.iter().cloned());
-                match applied(&release.id, node, made, &namespace) {
+                let key = (Arc::as_ptr(&outcome) as usize, release.node.address());
+                let applied = self.known.applied.get(key, || Applied {
+                    _of: (outcome.clone(), release.node.clone()),
+                    objects: applied(&release.id, node, made, &namespace),
+                    hooks: hooks(node, made, &namespace),
+                });
+                release.hooks = applied.hooks;
+                match applied.objects {
                     Ok(objects) => release.objects = objects,
                     Err(refusal) => {
                         release.values = Ok(values);
@@ -194,22 +319,6 @@ impl Renderer<'_> {
         }
         release.values = Ok(values);
         release.outcome = Some(outcome);
-    }
-
-    /// What templates are told of the cluster.
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::of(self.helm.line);
-        let stated = self.settings.kubernetes.value.map(|version| {
-            let patch = version.patch.unwrap_or_default();
-            format!("v{}.{}.{patch}", version.major, version.minor)
-        });
-        if let Some(version) =
-            stated.as_deref().and_then(|text| helm::KubeVersion::parse(text, self.helm.line).ok())
-        {
-            capabilities.kube_version = version;
-        }
-        capabilities.assumed = Some("what the cluster can do".to_owned());
-        capabilities
     }
 }
 
@@ -254,6 +363,22 @@ fn applied(
         out.push(built(node));
     }
     Ok(out)
+}
+
+/// The hooks of a chart that helm-controller runs, in the release's namespace.
+fn hooks(release: NodeRef<'_>, made: &Made, namespace: &str) -> Vec<Arc<BuiltObject>> {
+    let is_off = |action: &str| {
+        release.at(&format!("/spec/{action}/disableHooks")).and_then(NodeRef::as_bool) == Some(true)
+    };
+    if is_off("install") && is_off("upgrade") {
+        return Vec::new();
+    }
+    let cluster_wide = scopes(&made.definitions);
+    let settled = made.hooks.iter().cloned().map(|mut node| {
+        settle(&mut node, namespace, &cluster_wide, release.location_at("/metadata/namespace"));
+        built(node)
+    });
+    settled.collect()
 }
 
 fn built(node: Node) -> Arc<BuiltObject> {
@@ -334,7 +459,7 @@ pub(super) fn of_files(
     snapshot: &Arc<Snapshot>,
     placed: &[Placed],
     stores: &ChartStores,
-    charts: &Charts,
+    known: &Known,
 ) -> Vec<Release> {
     let releases: Vec<&Placed> = placed.iter().filter(|(id, ..)| kinds::is_helm_release(id)).collect();
     if releases.is_empty() {
@@ -362,11 +487,11 @@ pub(super) fn of_files(
     };
     let settings = Settings::default();
     let renderer = Renderer {
-        charts,
+        known,
         stores,
         snapshot,
-        settings: &settings,
         helm: settings.helm(),
+        possible: &Possible::of(&settings, settings.helm().line, &BTreeSet::new()),
         lookup: &lookup,
         trees: &trees,
     };

@@ -25,7 +25,7 @@ impl World {
             openers,
             sets,
             releases,
-            rendered: _,
+            written,
             generated,
             index: _,
             applied_index: _,
@@ -55,6 +55,7 @@ impl World {
             && *source == twin.source
             && *location == twin.location
             && members.len() == twin.members.len()
+            && *written == twin.written
             && applied.len() == twin.applied.len()
             && *settings == twin.settings
             && sets.len() == twin.sets.len()

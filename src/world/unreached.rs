@@ -53,8 +53,8 @@ pub(super) fn clusters(
         all.push(nameless(String::new(), loose, Vec::new(), FxHashMap::default()));
     }
     for grown in &mut all {
-        grown.releases =
-            releases::of_files(snapshot, &grown.objects, &repository.config.stores, &repository.charts);
+        let all = releases::of_files(snapshot, &grown.objects, &repository.config.stores, &repository.charts);
+        grown.take_in(all);
     }
     all
 }
@@ -138,6 +138,7 @@ fn nameless(
         is_sent: false,
         sets: Vec::new(),
         releases: Vec::new(),
+        rendered: Vec::new(),
         builds,
         openers: Vec::new(),
     }

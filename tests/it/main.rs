@@ -18,6 +18,7 @@ mod architecture;
 mod baseline;
 mod chart_cases;
 #[cfg(unix)]
+mod chart_objects;
 mod chart_pull;
 mod chart_releases;
 mod chart_stores;

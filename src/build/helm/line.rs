@@ -1,6 +1,7 @@
 //! The lines of Helm, and what each of them says of itself and of the cluster.
 
 use super::error::{Refusal, RenderError};
+use crate::lang::template::ANY_VERSION;
 
 /// A line of Helm whose behaviour is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,6 +120,14 @@ impl Capabilities {
             api_versions: API_VERSIONS.lines().filter_map(of_line).collect(),
             assumed: None,
         }
+    }
+}
+
+impl Capabilities {
+    /// The same of a cluster that has every API version.
+    pub(crate) fn with_any_api(mut self) -> Capabilities {
+        self.api_versions.push(ANY_VERSION.to_owned());
+        self
     }
 }
 

@@ -60,7 +60,7 @@ pub use print::Printed;
 pub use strvals::{Style, set};
 pub use value::{Kind, Map, Value, merge_maps};
 
-use crate::lang::template::{Engine, Failure, Part, Run, helm, with_stack};
+use crate::lang::template::{Engine, Failure, Part, Run, Source, helm, with_stack};
 use crate::lang::yaml::{FilePath, Origin};
 use coalesce::Coalescing;
 use dependencies::{Processing, in_range};
@@ -134,6 +134,26 @@ pub(crate) struct Written {
     pub(crate) parts: Vec<Part>,
 }
 
+impl Rendered {
+    /// Whether something unknown is printed anywhere, or decided on anything.
+    pub(crate) fn hangs_on(&self, unknown: &str) -> bool {
+        let is_it = |source: &Source| matches!(source, Source::Unknown(why) if why == unknown);
+        let parts = || self.written.iter().flat_map(|written| &written.parts);
+        self.assumed.iter().any(|why| why == unknown)
+            || parts().any(|part| part.is_unknown && part.from.iter().any(|flow| is_it(&flow.source)))
+    }
+
+    /// Whether the same is applied and run.
+    pub(crate) fn is_same(&self, other: &Rendered) -> bool {
+        let same = |own: &[Document], others: &[Document]| {
+            let is_same =
+                |(one, two): (&Document, &Document)| one.source == two.source && one.text == two.text;
+            own.len() == others.len() && own.iter().zip(others).all(is_same)
+        };
+        same(&self.manifests, &other.manifests) && same(&self.hooks, &other.hooks)
+    }
+}
+
 /// Renders a chart.
 ///
 /// # Errors
@@ -163,8 +183,9 @@ pub fn render(request: &Request<'_>) -> Result<Rendered, RenderError> {
             checked.refusal().map_or(Ok(()), Err)?;
         }
         check_cluster(&chart, request)?;
-        let rendered = run(request, &chart, &values)?;
-        Ok::<_, RenderError>(Rendered { assumed: checked.assumed, ..rendered })
+        let mut rendered = run(request, &chart, &values)?;
+        rendered.assumed.splice(..0, checked.assumed);
+        Ok::<_, RenderError>(rendered)
     })
     .ok_or_else(|| RenderError::Unable("the system has no thread with a deep stack".to_owned()))??;
     rendered.warnings.splice(..0, warnings);
@@ -259,7 +280,27 @@ fn collect<'c>(chart: &'c Chart, scopes: &[Scope], index: &mut usize, found: &mu
     }
 }
 
-fn failed(name: &str, failure: &Failure, line: HelmLine) -> RenderError {
+/// What is unknown and decided something in the templates so far, in words, each once;
+/// what is printed for people alone decides nothing.
+fn questions(engine: &Engine, templates: &[Template<'_>]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for condition in engine.assumed() {
+        let template = condition.asked.and_then(|place| templates.get(place.source as usize));
+        if template.is_some_and(|template| template.name.ends_with("NOTES.txt")) {
+            continue;
+        }
+        for flow in condition.on {
+            if let Source::Unknown(why) = flow.source
+                && !found.contains(&why)
+            {
+                found.push(why);
+            }
+        }
+    }
+    found
+}
+
+fn failed(name: &str, failure: &Failure, assumed: Vec<String>, line: HelmLine) -> RenderError {
     if let Some(bound) = failure.bound {
         return bound.into();
     }
@@ -267,7 +308,7 @@ fn failed(name: &str, failure: &Failure, line: HelmLine) -> RenderError {
         HelmLine::V3_17 => helm::execution_error_in_a_line(name, failure),
         HelmLine::V4_1 | HelmLine::V4_2 => helm::execution_error(name, failure),
     };
-    Refusal { is_partial: true, ..Refusal::new(message) }.into()
+    Refusal { is_partial: true, assumed, ..Refusal::new(message) }.into()
 }
 
 /// Bytes of all templates of a chart; Helm bounds those of an archive alone.
@@ -314,11 +355,12 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
         data.set_key(&scope.top, "Template", own);
         let output = engine
             .run(&template.name, &scope.top)
-            .map_err(|failure| failed(&template.name, &failure, line))?;
+            .map_err(|failure| failed(&template.name, &failure, questions(&engine, &templates), line))?;
         let output = engine.without_no_value(&output);
         let parts = if request.origins { engine.parts(&output) } else { Vec::new() };
         written.push((template.name.as_str().into(), output.bytes().to_vec(), parts));
     }
+    rendered.assumed = questions(&engine, &templates);
     finish(request, chart, written, &mut rendered)?;
     rendered.crds = crds(chart, chart.name());
     Ok(rendered)

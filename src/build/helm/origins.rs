@@ -16,7 +16,7 @@ impl Rendered {
         let node = document.node.as_ref()?;
         let parts = self.written.iter().find(|written| written.source == document.source)?;
         let located = Located { rendered: self, parts: &parts.parts, start: document.range.start };
-        Some(located.node(node))
+        Some(located.node(node, false))
     }
 
     /// The parts of what a template wrote that a range of a document's text covers.
@@ -34,14 +34,16 @@ impl Rendered {
         Some(location(file, range.start as u32, range.end as u32))
     }
 
-    /// Where the values were written that flowed into a part or decided on it.
-    pub fn flows(&self, flows: &[Flow]) -> Vec<(Location, bool)> {
+    /// Where the values were written that flowed into a part or decided on it; of a key
+    /// that flowed in, where that is.
+    fn flows(&self, flows: &[Flow], is_key: bool) -> Vec<(Location, bool)> {
         let mut found = Vec::new();
         for flow in flows {
             if let Source::Value(id) = &flow.source
                 && let Some(origin) = self.origins.get(id.0 as usize)
             {
-                found.push((origin.location(), flow.decided));
+                let key = if is_key && !flow.decided { key_of(origin) } else { None };
+                found.push((key.unwrap_or_else(|| origin.location()), flow.decided));
             }
         }
         found
@@ -50,6 +52,15 @@ impl Rendered {
 
 fn location(file: &FilePath, start: u32, end: u32) -> Location {
     Location { file: file.clone(), start, end, via: Vec::new() }
+}
+
+/// The key that a value stands behind: nothing but a colon is between them.
+fn key_of(origin: &Origin) -> Option<Location> {
+    let Origin::Token(source, at) = origin else { return None };
+    let tokens = &source.document().tokens;
+    let (key, value) = (&tokens[at.checked_sub(1)? as usize], &tokens[*at as usize]);
+    let between = source.stream.text.get(key.end as usize..value.start as usize)?;
+    between.trim_start().starts_with(':').then(|| source.location(key.start..key.end))
 }
 
 fn covered(parts: &[Part], start: usize, end: usize) -> &[Part] {
@@ -66,18 +77,21 @@ struct Located<'r> {
 }
 
 impl Located<'_> {
-    fn node(&self, node: &Node) -> Node {
+    fn node(&self, node: &Node, is_key: bool) -> Node {
         let Node::Built(built) = node else { return node.clone() };
         let token = match &built.origin {
             Some(Origin::Token(source, token)) => Some((source, *token)),
             _ => None,
         };
         let value = match &built.value {
-            Value::Seq(items) => Value::Seq(items.iter().map(|item| self.node(item)).collect()),
+            Value::Seq(items) => Value::Seq(items.iter().map(|item| self.node(item, false)).collect()),
             Value::Map(entries) => Value::Map(
                 entries
                     .iter()
-                    .map(|entry| Entry { key: self.node(&entry.key), value: self.node(&entry.value) })
+                    .map(|entry| Entry {
+                        key: self.node(&entry.key, true),
+                        value: self.node(&entry.value, false),
+                    })
                     .collect(),
             ),
             other => match token {
@@ -87,7 +101,7 @@ impl Located<'_> {
         };
         let origin = token.and_then(|(source, token)| {
             let token = &source.document().tokens[token as usize];
-            self.origin(token.start as usize, token.end as usize)
+            self.origin(token.start as usize, token.end as usize, is_key)
         });
         Node::Built(Arc::new(Built { value, origin }))
     }
@@ -128,27 +142,29 @@ impl Located<'_> {
         Value::Holes(Holes { parts: holes })
     }
 
-    fn origin(&self, start: usize, end: usize) -> Option<Origin> {
+    fn origin(&self, start: usize, end: usize, is_key: bool) -> Option<Origin> {
         let parts = covered(self.parts, self.start + start, self.start + end.max(start + 1));
         let template = parts.iter().find_map(|part| self.rendered.place(part.written_by?));
-        let mut found: Vec<Location> = Vec::new();
-        for decided in [false, true] {
-            for part in parts {
-                for (location, is_decided) in self.rendered.flows(&part.from) {
-                    if is_decided == decided && !found.contains(&location) {
-                        found.push(location);
-                    }
-                }
+        let (mut flowed, mut decided): (Vec<Location>, Vec<Location>) = (Vec::new(), Vec::new());
+        for (location, is_decided) in parts.iter().flat_map(|part| self.rendered.flows(&part.from, is_key)) {
+            let found = if is_decided { &mut decided } else { &mut flowed };
+            if !found.contains(&location) {
+                found.push(location);
             }
         }
-        // What a user may change comes first.
-        found.sort_by_key(|location| *location.file.tree() == Tree::Chart);
+        // What a user may change comes first; what only decided that there is anything is
+        // no place to change it.
+        flowed.sort_by_key(|location| *location.file.tree() == Tree::Chart);
+        decided.sort_by_key(|location| *location.file.tree() == Tree::Chart);
+        decided.retain(|location| !flowed.contains(location));
+        let mut found = flowed;
         if let Some(template) = template {
-            for location in &mut found {
+            for location in found.iter_mut().chain(&mut decided) {
                 location.passed(Via { kind: ViaKind::Template, location: template.clone() });
             }
             found.push(template);
         }
+        found.append(&mut decided);
         Origin::of_all(found)
     }
 }

@@ -178,11 +178,15 @@ fn bumped(call: &Call<'_>, part: usize) -> Result<Val> {
     Ok(Val::new(Kind::Version(Rc::new(next)), SetId::NONE))
 }
 
+/// An item of a set of versions that stands for all versions that there are.
+pub(crate) const ANY_VERSION: &str = "\0any";
+
 fn has_version(call: &mut Call<'_>) -> Result<Val> {
     let wanted = call.bytes(1);
     let found = match &call.args[0].kind {
         Kind::List(list) => {
-            list.iter().any(|item| matches!(&item.kind, Kind::Str(text) if text.bytes() == wanted))
+            let is_it = |text: &[u8]| text == wanted || text == ANY_VERSION.as_bytes();
+            list.iter().any(|item| matches!(&item.kind, Kind::Str(text) if is_it(&text.bytes())))
         }
         _ => false,
     };

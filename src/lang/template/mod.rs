@@ -43,6 +43,7 @@ pub use functions::{FuncMap, page};
 pub(crate) use functions::{adler32, json_error};
 pub use limits::Limits;
 pub(crate) use lookups::{Lookup, Step};
+pub(crate) use methods::ANY_VERSION;
 pub use parse::ParseError;
 pub(crate) use print::float_v as float;
 pub(crate) use quote::go_quote_text as go_quote;

@@ -199,7 +199,7 @@ impl<'a> Drawing<'_, 'a> {
         let applied: FxHashMap<&ObjectId, &Applied> =
             cluster.applied.iter().map(|applied| (&applied.id, applied)).collect();
         let members: FxHashMap<&ObjectId, &'a Effective> = world
-            .members(cluster)
+            .written(cluster)
             .filter(|(member, _)| member.target == ApplyTarget::Local)
             .map(|(_, object)| (&object.id, object))
             .collect();
@@ -278,7 +278,7 @@ impl<'a> Drawing<'_, 'a> {
         members: &FxHashMap<&ObjectId, &'a Effective>,
     ) {
         let world = self.map.world;
-        for (_, object) in world.members(cluster) {
+        for (_, object) in world.written(cluster) {
             let is_topology = object.id.is(cluster_api_kinds::CORE, "Cluster");
             if !is_topology || self.places.contains_key(&(number, object.id.clone())) {
                 continue;
@@ -304,7 +304,7 @@ impl<'a> Drawing<'_, 'a> {
             by.entry(first + edge.to).or_insert(first + edge.from);
         }
         let cluster = &self.map.world.clusters[self.map.clusters[number]];
-        for (member, object) in self.map.world.members(cluster) {
+        for (member, object) in self.map.world.written(cluster) {
             if let (Some(index), Some(by_index)) =
                 (self.places.get(&(number, object.id.clone())), member.maker.kustomization())
             {
@@ -344,7 +344,7 @@ impl<'a> Drawing<'_, 'a> {
 
     /// Counts what is no item where it is applied, and remembers where it is.
     fn others(&mut self, number: usize, cluster: &'a Cluster) {
-        for (member, object) in self.map.world.members(cluster) {
+        for (member, object) in self.map.world.written(cluster) {
             let key = (number, object.id.clone());
             if self.places.contains_key(&key) {
                 continue;
@@ -466,7 +466,7 @@ impl<'a> Drawing<'_, 'a> {
     fn base_applier(&self, number: usize, effect: &Effect) -> Option<usize> {
         let base = self.map.change.as_ref()?.base_world;
         let cluster = base.clusters.iter().find(|cluster| cluster.name == effect.cluster)?;
-        let (member, _) = base.members(cluster).find(|(_, object)| object.id == effect.object)?;
+        let (member, _) = base.written(cluster).find(|(_, object)| object.id == effect.object)?;
         let applier = &cluster.applied[member.maker.kustomization()? as usize].id;
         let index = *self.places.get(&(number, applier.clone()))?;
         (*applier != effect.object && self.items[index].within.is_none()).then_some(index)

@@ -149,7 +149,7 @@ impl PartOfClass<'_> {
             .map(|(number, _)| number)
             .collect();
         clusters.into_iter().flat_map(move |number| {
-            let members = world.members(&world.clusters[number]);
+            let members = world.written(&world.clusters[number]);
             members
                 .filter(|(member, _)| member.target == ApplyTarget::Local)
                 .map(move |(_, object)| (number, object))

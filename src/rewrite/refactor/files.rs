@@ -353,7 +353,7 @@ fn charts(
 ) -> Vec<Result<Option<Wanted>, Refused>> {
     let mut out = Vec::new();
     let Some((kind, namespace, name)) = &cluster.source else { return out };
-    for (member, object) in world.members(cluster) {
+    for (member, object) in world.written(cluster) {
         if member.target != ApplyTarget::Local || !kinds::is_helm_release(&object.id) {
             continue;
         }
@@ -403,7 +403,7 @@ fn copies(
 ) -> Vec<Result<Option<Wanted>, Refused>> {
     let mut out = Vec::new();
     let Some((kind, namespace, name)) = &cluster.source else { return out };
-    for (member, object) in world.members(cluster) {
+    for (member, object) in world.written(cluster) {
         if member.target != ApplyTarget::Local || !object.id.is(kinds::EXTENSIONS, "ArtifactGenerator") {
             continue;
         }

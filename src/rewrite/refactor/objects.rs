@@ -377,7 +377,7 @@ fn again<'n>(old: &World, new: &'n World, id: &ObjectId, subjects: &[Subject<'_>
     for subject in subjects {
         let number = old.clusters.iter().position(|one| std::ptr::eq(one, subject.cluster));
         let Some(cluster) = number.and_then(|number| new.clusters.get(number)) else { continue };
-        let found = new.members(cluster).find(|(_, object)| object.id == *id);
+        let found = new.written(cluster).find(|(_, object)| object.id == *id);
         out.extend(found.map(|(_, object)| Subject { cluster, object }));
     }
     out

@@ -101,7 +101,7 @@ impl Rename<'_> {
             let cluster = number.and_then(|number| world.clusters.get(number));
             let found = cluster.and_then(|cluster| {
                 let object = world
-                    .members(cluster)
+                    .written(cluster)
                     .find(|(member, object)| member.target == ApplyTarget::Local && object.id == self.old);
                 object.map(|(_, object)| Subject { cluster, object })
             });

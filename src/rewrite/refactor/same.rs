@@ -50,13 +50,13 @@ pub(crate) fn same_moved(
     for (number, cluster) in before.clusters.iter().enumerate() {
         let now = find(after, cluster, number, &path(&cluster.root));
         let mut left = ByIdentity::default();
-        for (member, object) in now.into_iter().flat_map(|now| after.members(now)) {
+        for (member, object) in now.into_iter().flat_map(|now| after.written(now)) {
             left.entry((&member.target, object.id.clone())).or_default().insert(0, object);
         }
         let label = cluster.label();
         let is_in = |subject: &&Subject<'_>| std::ptr::eq(subject.cluster, cluster);
         let renamed = but.renamed.filter(|(subjects, ..)| subjects.iter().any(|one| is_in(&one)));
-        for (member, object) in before.members(cluster) {
+        for (member, object) in before.written(cluster) {
             compared += 1;
             let subject = renamed
                 .filter(|(_, old, _)| member.target == ApplyTarget::Local && is_same_id(&object.id, old));

@@ -175,7 +175,7 @@ pub(crate) fn naming<'w>(world: &'w World, subjects: &[Subject<'w>]) -> Vec<&'w 
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for subject in subjects {
-        for (member, object) in world.members(subject.cluster) {
+        for (member, object) in world.written(subject.cluster) {
             if seen.insert(member.object) {
                 found.push(object);
             }
@@ -186,7 +186,7 @@ pub(crate) fn naming<'w>(world: &'w World, subjects: &[Subject<'w>]) -> Vec<&'w 
 
 /// The Flux Kustomization that applies a subject.
 pub(crate) fn applier<'w>(world: &'w World, subject: &Subject<'w>) -> Option<&'w Applied> {
-    let mut members = world.members(subject.cluster);
+    let mut members = world.written(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
     Some(&subject.cluster.applied[member.maker.kustomization()? as usize])
 }

@@ -115,7 +115,7 @@ pub fn scopes(world: &World) -> Vec<Scope<'_>> {
 
 /// Whether a cluster applies anything of Cluster API.
 pub(crate) fn has_cluster_api(world: &World, cluster: &FluxCluster) -> bool {
-    world.members(cluster).any(|(_, object)| is_cluster_api(object.id.group()))
+    world.written(cluster).any(|(_, object)| is_cluster_api(object.id.group()))
 }
 
 /// The scopes of one cluster, one for each apply target.
@@ -124,7 +124,7 @@ pub(crate) fn scopes_of<'w>(world: &'w World, cluster: &'w FluxCluster) -> Vec<S
     targets.sort_unstable();
     targets.dedup();
     let objects = |target: &ApplyTarget| {
-        let members = world.members(cluster).filter(|(member, _)| member.target == *target);
+        let members = world.written(cluster).filter(|(member, _)| member.target == *target);
         Objects::new(members.map(|(_, o)| Object { id: &o.id, node: o.node.get_ref() }))
     };
     targets

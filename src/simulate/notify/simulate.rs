@@ -45,7 +45,7 @@ pub fn items<'a>(
 ) -> impl Iterator<Item = Item<'a>> {
     let guessed = *target == ApplyTarget::Local
         && cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry);
-    let here = world.members(cluster).filter(move |(member, _)| member.target == *target);
+    let here = world.written(cluster).filter(move |(member, _)| member.target == *target);
     let beside = guessed.then(|| world.orphans_below(&cluster.root)).into_iter().flatten();
     here.map(|(_, object)| Item { id: &object.id, node: object.node.get_ref() })
         .chain(beside.map(|orphan| Item { id: &orphan.id, node: orphan.node.get_ref() }))

@@ -162,7 +162,7 @@ pub(in crate::lint::rules) fn held_back(view: &ClusterView<'_>, indices: &[usize
     for index in 0..applied.len() {
         holds[index] |= applied[index].parent.is_some_and(|by| holds[by as usize]);
     }
-    view.members()
+    view.written()
         .filter(|(member, _)| member.maker.kustomization().is_some_and(|by| holds[by as usize]))
         .count()
 }

@@ -27,11 +27,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let cluster = view.cluster;
     // Where all of a build have none, whoever wrote it knows who sets it.
     let placed: FxHashSet<u32> = view
-        .members()
+        .written()
         .filter(|(_, object)| object.id.namespace.is_some())
         .filter_map(|(member, _)| member.maker.kustomization())
         .collect();
-    for (member, object) in view.members() {
+    for (member, object) in view.written() {
         let Some(by) = member.maker.kustomization().map(|by| &cluster.applied[by as usize]) else { continue };
         // A parent that is not seen may patch a targetNamespace in.
         if object.id.namespace.is_some()

@@ -32,7 +32,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let Some(member) = view.cluster.find(&ApplyTarget::Local, "", &kind, namespace, &name) else {
                 continue;
             };
-            let providers = view.members().filter(|(other, object)| {
+            let providers = view.written().filter(|(other, object)| {
                 other.target == ApplyTarget::Local
                     && object.id.is("", &kind)
                     && *object.id.name == *name

@@ -124,7 +124,7 @@ struct Providers<'a>(FxHashMap<String, Vec<Maker<'a>>>);
 impl<'a> Providers<'a> {
     fn of(view: &ClusterView<'a>) -> Providers<'a> {
         let mut by_name: FxHashMap<String, Vec<Maker<'a>>> = FxHashMap::default();
-        for (member, object) in view.members().filter(|(member, _)| member.target == ApplyTarget::Local) {
+        for (member, object) in view.written().filter(|(member, _)| member.target == ApplyTarget::Local) {
             if let Some(name) = made(object) {
                 by_name.entry(name).or_default().push((member.maker.kustomization(), object));
             }

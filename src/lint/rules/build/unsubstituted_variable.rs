@@ -37,7 +37,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         .map(|applied| world.variables(cluster, &applied.id, applied.node.get_ref()))
         .collect();
     let names: BTreeSet<&str> = variables.iter().flatten().flat_map(Variables::names).collect();
-    for (member, object) in view.members() {
+    for (member, object) in view.written() {
         let Some(by) = member.maker.kustomization() else { continue };
         let substitutes = variables[by as usize].as_ref().is_some_and(|known| known.runs() != Some(false));
         if substitutes || opts_out(object.node.get_ref()) {

@@ -1,6 +1,7 @@
 //! What charts make of the values that releases give them.
 
 pub(crate) mod chart_fails;
+pub(crate) mod faulty_chart;
 pub(crate) mod rejected_chart_values;
 
 use crate::build::helm::Kind;
@@ -101,6 +102,5 @@ pub(super) fn doubt(release: &Release) -> Option<String> {
 
 /// Where a release names its chart.
 pub(super) fn chart_place(release: &Release) -> Option<Location> {
-    let asked = release.request.as_ref().ok().and_then(|request| request.location.clone());
-    asked.or_else(|| release.node.get_ref().location_at("/spec/chart"))
+    release.chart_place()
 }

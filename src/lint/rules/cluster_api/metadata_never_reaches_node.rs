@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(additional) = additional_labels(view) else { return };
-    for (_, object) in view.members().filter(|(_, o)| is_cluster_api(o.id.group())) {
+    for (_, object) in view.written().filter(|(_, o)| is_cluster_api(o.id.group())) {
         let own = &*object.id.kind == "Machine";
         for map in metadata_maps(&object.id, object.node.get_ref()) {
             if !map.labels || map.own != own {

@@ -146,7 +146,7 @@ fn is_known(view: &ClusterView<'_>, kind: &str, namespace: &str, name: &str) -> 
         *id.kind == *kind && id.namespace.as_deref() == Some(namespace) && (name == "*" || *id.name == *name)
     };
     view.cluster.generated.iter().any(|(id, _)| is_it(id))
-        || name != "*" && view.members().any(|(_, object)| is_it(&object.id))
+        || name != "*" && view.written().any(|(_, object)| is_it(&object.id))
 }
 
 /// The namespaces that have objects of a source's kind.

@@ -35,7 +35,7 @@ struct Wait<'a> {
 
 /// The local objects of a cluster with their membership.
 fn local<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = (&'a Member, &'a Effective)> {
-    view.members().filter(|(member, _)| member.target == ApplyTarget::Local)
+    view.written().filter(|(member, _)| member.target == ApplyTarget::Local)
 }
 
 fn gates<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = (&'a Member, &'a Effective)> {

@@ -205,7 +205,7 @@ impl Victims {
         }
         let counts = self.count.get_or_init(|| {
             let mut counts = BTreeMap::new();
-            let all = view.members().map(|(_, object)| object);
+            let all = view.written().map(|(_, object)| object);
             for object in all.filter(|object| crate::model::kinds::is_kustomization(&object.id)) {
                 *counts.entry(source(object)).or_default() += 1;
             }

@@ -30,7 +30,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let mut by_identity: FxHashMap<_, Vec<(&Applied, &Effective)>> = FxHashMap::default();
-    for (member, object) in view.members() {
+    for (member, object) in view.written() {
         let Some(index) = member.maker.kustomization() else { continue };
         if object.id.name.is_empty() || object.id.is_unknown() || member.target.is_unknown() {
             continue;

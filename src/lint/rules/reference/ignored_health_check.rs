@@ -88,7 +88,7 @@ fn awaited_by<'a>(
                 let made = |(member, object): (&Member, &'a Effective)| {
                     Some((member.maker.kustomization()?, &object.id))
                 };
-                view.members().filter_map(made).collect()
+                view.written().filter_map(made).collect()
             };
             let by_own = || makes.get_or_init(all).contains(&(own, &same.id));
             // What it applies may wait in its place.

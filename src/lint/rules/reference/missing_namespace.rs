@@ -41,7 +41,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let mut used: BTreeMap<&str, Used<'_>> = BTreeMap::new();
-    for (member, object) in view.members() {
+    for (member, object) in view.written() {
         let (Some(namespace), Some(by)) = (object.id.namespace.as_deref(), member.maker.kustomization())
         else {
             continue;
@@ -63,7 +63,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let holding: FxHashSet<&str> =
-        view.members().filter_map(|(_, object)| object.id.namespace.as_deref()).collect();
+        view.written().filter_map(|(_, object)| object.id.namespace.as_deref()).collect();
     let unused: Vec<(&Member, &Effective)> = view
         .of_kind("", "Namespace")
         .filter(|(member, object)| member.target == ApplyTarget::Local && !holding.contains(&*object.id.name))
@@ -156,7 +156,7 @@ fn roots<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = &'a str> {
 /// and those that releases and their charts make.
 fn made(view: &ClusterView<'_>) -> BTreeSet<String> {
     let mut made: BTreeSet<String> = roots(view).map(str::to_owned).collect();
-    for (_, object) in view.members().filter(|(member, _)| member.target == ApplyTarget::Local) {
+    for (_, object) in view.written().filter(|(member, _)| member.target == ApplyTarget::Local) {
         let (id, node) = (&object.id, object.node.get_ref());
         if id.is("", "Namespace") {
             made.insert(id.name.to_string());

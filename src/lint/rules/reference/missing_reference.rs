@@ -370,7 +370,7 @@ type Names<'a> = FxHashMap<(&'a str, &'a str), Words<Named<'a>>>;
 
 fn names<'a>(view: &ClusterView<'a>) -> Names<'a> {
     let mut kinds: FxHashMap<_, Vec<_>> = FxHashMap::default();
-    for (member, object) in view.members() {
+    for (member, object) in view.written() {
         kinds.entry((object.id.group(), &*object.id.kind)).or_default().push(Named(member, object));
     }
     kinds.into_iter().map(|(kind, named)| (kind, named.into_iter().collect())).collect()

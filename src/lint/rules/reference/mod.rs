@@ -26,7 +26,7 @@ use crate::world::{ApplyTarget, Effective};
 pub(super) fn local_references<'a>(
     view: &ClusterView<'a>,
 ) -> impl Iterator<Item = (&'a Effective, &'a Reference<'a>)> {
-    view.members()
+    view.written()
         .filter(|(member, _)| member.target == ApplyTarget::Local)
         .flat_map(|(member, object)| view.references(member).iter().map(move |found| (object, found)))
 }

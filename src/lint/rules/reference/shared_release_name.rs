@@ -29,7 +29,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let mut by_release: BTreeMap<(ApplyTarget, String, String), Vec<&Effective>> = BTreeMap::new();
-    for (member, object) in view.members() {
+    for (member, object) in view.written() {
         if member.target != ApplyTarget::Local || !is_helm_release(&object.id) {
             continue;
         }

@@ -88,7 +88,7 @@ fn applying(
     cluster: &Cluster,
     object: &crate::world::Effective,
 ) -> BTreeSet<(Option<String>, String)> {
-    view.members()
+    view.written()
         .filter(|(_, other)| std::ptr::eq(*other, object))
         .filter_map(|(member, _)| member.maker.kustomization())
         .map(|index| &cluster.applied[index as usize].id)

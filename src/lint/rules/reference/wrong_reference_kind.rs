@@ -88,7 +88,7 @@ fn help(view: &ClusterView<'_>, other: &Effective, id: &ObjectId) -> String {
         );
     }
     let applying = view
-        .members()
+        .written()
         .find(|(_, object)| std::ptr::eq(*object, other))
         .and_then(|(member, _)| member.maker.kustomization())
         .map(|index| &view.cluster.applied[index as usize].id);

@@ -28,7 +28,7 @@ pub(super) fn suspended_objects<'v, 'a>(
 /// The objects of a cluster by the place of what applies them.
 fn applied_objects<'a>(view: &ClusterView<'a>) -> FxHashMap<u32, Vec<&'a Effective>> {
     let mut found: FxHashMap<u32, Vec<&Effective>> = FxHashMap::default();
-    for (member, object) in view.members() {
+    for (member, object) in view.written() {
         if let Some(by) = member.maker.kustomization() {
             found.entry(by).or_default().push(object);
         }

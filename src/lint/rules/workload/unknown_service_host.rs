@@ -27,7 +27,7 @@ const LONGEST: usize = 64 * 1024;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
-    let local = || view.members().filter(|(member, _)| member.target == ApplyTarget::Local);
+    let local = || view.written().filter(|(member, _)| member.target == ApplyTarget::Local);
     let namespaces: FxHashSet<&str> = local()
         .filter_map(|(_, object)| match object.id.is("", "Namespace") {
             true => Some(&*object.id.name),

@@ -91,7 +91,7 @@ fn described(ports: &[(String, Option<String>)]) -> String {
 type Templates<'a> = FxHashMap<&'a str, Vec<(&'a Effective, NodeRef<'a>)>>;
 
 fn target_ports(view: &ClusterView<'_>, workloads: &Workloads<'_>, report: &mut Reporter<'_>) {
-    let local = || view.members().filter(|(member, _)| member.target == ApplyTarget::Local);
+    let local = || view.written().filter(|(member, _)| member.target == ApplyTarget::Local);
     let mut templates: Templates<'_> = FxHashMap::default();
     for (_, object) in local() {
         let (id, node) = (&object.id, object.node.get_ref());

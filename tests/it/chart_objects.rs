@@ -1,0 +1,209 @@
+//! What charts make is judged like everything else: a finding stands at the repository's
+//! value, and references see what is rendered, as far as all of it is known.
+
+use crate::support::scratch::Scratch;
+use serde_json::Value;
+
+const SYNC: &str = "\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, url: 'https://example.com/fleet.git', ref: {branch: main}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 10m, path: ./clusters/a, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: apps}
+";
+
+const RELEASE: &str = "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: apps}
+spec:
+  interval: 1h
+  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}
+";
+
+const SERVICE: &str = "\
+apiVersion: v1
+kind: Service
+metadata: {name: {{ .Release.Name }}}
+spec: {ports: [{name: http, port: 80}]}
+";
+
+const INGRESS: &str = "\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web, namespace: apps}
+spec:
+  rules:
+    - host: web.example.com
+      http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend: {service: {name: NAME, port: {number: 80}}}
+";
+
+/// A stated cluster with one release of a chart of these templates, and these objects.
+fn fleet(templates: &[(&str, &str)], values: &str, objects: &str) -> Scratch {
+    let scratch = Scratch::new(&[
+        ("clusters/a/flux-system/gotk-sync.yaml", SYNC),
+        ("charts/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
+    ]);
+    for (name, text) in templates {
+        scratch.write(&format!("charts/web/templates/{name}.yaml"), text.as_bytes());
+    }
+    let values = if values.is_empty() { String::new() } else { format!("  values:\n{values}") };
+    scratch.write("clusters/a/web.yaml", format!("{RELEASE}{values}").as_bytes());
+    scratch.write("clusters/a/objects.yaml", objects.as_bytes());
+    scratch
+}
+
+/// Rule, level, title and the text that each finding stands at.
+fn findings(scratch: &Scratch) -> Vec<(String, String, String, String)> {
+    let run = scratch.forebay(&["lint", "--format", "json", "--fail-on", "never", "--show", "info"]);
+    let answer = run.json();
+    crate::support::scratch::assert_schema("schemas/lint.json", &answer);
+    let told = |one: &Value| {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let place = &one["location"];
+        let byte = |name: &str| place[name].as_u64().expect("a byte") as usize;
+        let at = scratch.read(place["path"].as_str().expect("a path"))[byte("start")..byte("end")].to_owned();
+        (text(&one["rule"]), text(&one["level"]), text(&one["message"]), at)
+    };
+    answer["findings"].as_array().expect("findings").iter().map(told).collect()
+}
+
+fn rules(scratch: &Scratch) -> Vec<(String, String)> {
+    findings(scratch).into_iter().map(|(rule, level, ..)| (rule, level)).collect()
+}
+
+fn one(rule: &str, level: &str) -> Vec<(String, String)> {
+    vec![(rule.to_owned(), level.to_owned())]
+}
+
+const ACCOUNT: &str = "\
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .Release.Name }}
+  labels: {{- toYaml .Values.labels | nindent 4 }}
+{{- with .Values.extra }}
+{{ toYaml . }}
+{{- end }}
+";
+
+#[test]
+fn a_finding_about_a_rendered_value_stands_where_the_release_writes_it() {
+    let label = fleet(&[("account", ACCOUNT)], "    labels: {team: -web-}\n", "");
+    let [(rule, level, title, at)] = &findings(&label)[..] else { panic!("{:?}", findings(&label)) };
+    assert_eq!((&**rule, &**level, &**at), ("malformed-label-value", "error", "-web-"), "{title}");
+    assert!(title.starts_with("ServiceAccount apps/web: "), "{title}");
+
+    let field =
+        fleet(&[("account", ACCOUNT)], "    labels: {a: b}\n    extra: {automountToken: false}\n", "");
+    let [(rule, _, _, at)] = &findings(&field)[..] else { panic!("{:?}", findings(&field)) };
+    assert_eq!((&**rule, &**at), ("unknown-field", "automountToken"));
+}
+
+#[test]
+fn a_finding_about_a_rendered_value_is_never_fixed_by_itself() {
+    let field = fleet(&[("account", ACCOUNT)], "    labels: {a: b}\n    extra: {secretz: []}\n", "");
+    let before = field.read("clusters/a/web.yaml");
+    field.forebay(&["lint", "--fix=unsafe"]);
+    assert_eq!(field.read("clusters/a/web.yaml"), before);
+}
+
+#[test]
+fn a_value_that_only_decides_is_not_to_blame() {
+    let template = "{{ if .Values.enabled }}apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a}\nautomountToken: true\n{{ end }}";
+    let scratch = fleet(&[("account", template)], "    enabled: true\n", "");
+    let [(rule, level, title, at)] = &findings(&scratch)[..] else { panic!("{:?}", findings(&scratch)) };
+    assert_eq!((&**rule, &**level, &**at), ("faulty-chart", "info", "./charts/web"), "{title}");
+}
+
+#[test]
+fn references_find_what_charts_make() {
+    let there = fleet(&[("service", SERVICE)], "", &INGRESS.replace("NAME", "web"));
+    assert_eq!(rules(&there), []);
+    let absent = fleet(&[("service", SERVICE)], "", &INGRESS.replace("NAME", "api"));
+    assert_eq!(rules(&absent), one("missing-workload-reference", "error"));
+    let port = fleet(&[("service", SERVICE)], "", &INGRESS.replace("NAME", "web").replace("80}", "81}"));
+    assert_eq!(rules(&port).len(), 1, "{:?}", findings(&port));
+}
+
+#[test]
+fn what_a_chart_of_unknown_objects_may_make_is_not_missing() {
+    let cases = [
+        // Something unknown decides.
+        "{{ if lookup \"v1\" \"Secret\" \"apps\" \"x\" }}apiVersion: v1\nkind: Service\nmetadata: {name: api}\n{{ end }}",
+        // Another version of Kubernetes has more.
+        "{{ if semverCompare \">=1.34-0\" .Capabilities.KubeVersion.Version }}apiVersion: v1\nkind: Service\nmetadata: {name: api}\n{{ end }}",
+        "{{ if .Capabilities.APIVersions.Has \"example.com/v1\" }}apiVersion: v1\nkind: Service\nmetadata: {name: api}\n{{ end }}",
+        // Its programs may create some.
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: operator}\nrules: [{apiGroups: [''], resources: [services], verbs: [get, create]}]\n",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: operator}\nrules: [{apiGroups: [''], resources: ['*'], verbs: ['*']}]\n",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: operator}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: []\n",
+        // A hook of it does.
+        "apiVersion: v1\nkind: Service\nmetadata: {name: api, annotations: {helm.sh/hook: pre-install}}\nspec: {ports: [{port: 80}]}\n",
+    ];
+    for template in cases {
+        let scratch = fleet(&[("some", template)], "", &INGRESS.replace("NAME", "api"));
+        assert_eq!(rules(&scratch), [], "{template}");
+    }
+}
+
+#[test]
+fn what_every_cluster_answers_alike_is_known() {
+    let cases = [
+        "{{ if semverCompare \">=1.20-0\" .Capabilities.KubeVersion.Version }}apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n{{ end }}",
+        "{{ if .Capabilities.APIVersions.Has \"apps/v1\" }}apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n{{ end }}",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n{{ if lookup \"v1\" \"Node\" \"\" \"\" }}{{ end }}",
+    ];
+    for template in &cases[..2] {
+        let scratch = fleet(&[("some", template)], "", &INGRESS.replace("NAME", "api"));
+        assert_eq!(rules(&scratch), one("missing-workload-reference", "error"), "{template}");
+    }
+    // A question of which nothing comes is a question all the same.
+    let scratch = fleet(&[("some", cases[2])], "", &INGRESS.replace("NAME", "api"));
+    assert_eq!(rules(&scratch), []);
+}
+
+#[test]
+fn definitions_of_a_chart_answer_what_charts_ask_and_judge_objects() {
+    let definition = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: wheels.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Wheel, plural: wheels, singular: wheel, listKind: WheelList}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {spokes: {type: integer}}}}}}
+";
+    let asking = "{{ if .Capabilities.APIVersions.Has \"example.com/v1/Wheel\" }}apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n{{ end }}";
+    let objects = format!(
+        "{}---\napiVersion: example.com/v1\nkind: Wheel\nmetadata: {{name: front, namespace: apps}}\nspec: {{spoks: 3}}\n",
+        INGRESS.replace("NAME", "web")
+    );
+    let scratch = fleet(&[("definition", definition), ("some", asking)], "", &objects);
+    let found = findings(&scratch);
+    let [(rule, _, _, at)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&**rule, &**at), ("unknown-field", "spoks"));
+}
+
+#[test]
+fn what_a_chart_makes_twice_or_elsewhere_is_not_told_as_a_duplicate() {
+    let objects = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: apps}\nspec: {ports: [{port: 80}]}\n";
+    assert_eq!(rules(&fleet(&[("service", SERVICE)], "", objects)), []);
+}
