@@ -4,6 +4,7 @@ use super::{Level, Rule};
 use crate::lang::yaml::edit::{self, Operation, Wanted};
 use crate::lang::yaml::{Location, NodeRef, Source, WorkPath};
 use crate::model::ObjectId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A reported defect.
@@ -101,6 +102,19 @@ pub struct Edit {
     pub end: u32,
     /// The new text.
     pub text: String,
+}
+
+/// What a chart alone is to blame for, of all releases that one text states.
+#[derive(Debug, Default)]
+pub struct ChartFaults {
+    /// The releases, sorted.
+    pub releases: BTreeSet<ObjectId>,
+    /// Name and version of the chart.
+    pub chart: String,
+    /// Names of the clusters, sorted.
+    pub clusters: BTreeSet<Arc<str>>,
+    /// The rule and title of each finding.
+    pub findings: BTreeSet<(&'static str, String)>,
 }
 
 impl Finding {

@@ -1,6 +1,7 @@
 //! Findings about objects that charts make: told where the repository writes the value
 //! that is to blame, else they are the chart's own matter, counted once for each release.
 
+use super::finding::ChartFaults;
 use super::memo::Checked;
 use super::{Finding, Group, Level};
 use crate::lang::yaml::{FilePath, Location};
@@ -8,21 +9,7 @@ use crate::model::{Maker, ObjectId};
 use crate::world::releases::Release;
 use crate::world::{Cluster, Effective, World};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-/// What a chart alone is to blame for, of all releases that one text states.
-#[derive(Debug, Default)]
-pub struct ChartFaults {
-    /// The releases, sorted.
-    pub releases: BTreeSet<ObjectId>,
-    /// Name and version of the chart.
-    pub chart: String,
-    /// Names of the clusters, sorted.
-    pub clusters: BTreeSet<Arc<str>>,
-    /// The rule and title of each finding.
-    pub findings: BTreeSet<(&'static str, String)>,
-}
+use std::collections::BTreeMap;
 
 /// Whether rules of a group look at what charts make: those about how a file is written,
 /// and about substitution, which comes before the chart, don't.

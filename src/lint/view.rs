@@ -5,9 +5,9 @@
 //! of an earlier run still hold: those whose subject is the same and that never looked
 //! elsewhere.
 
+use super::finding::ChartFaults;
 use super::metadata::{MetadataMap, metadata_maps};
 use super::patches::Applier;
-use super::rendered::ChartFaults;
 use super::scene::Scene;
 use super::selectors::Selectors;
 use super::workloads::Workloads;

@@ -141,7 +141,7 @@ impl Charts {
         let source = || trees(kind, namespace.as_deref(), name, "");
         let chart = match with_files(chart, found, wish, &source) {
             Ok(chart) => chart,
-            Err(outcome) => return Arc::new(outcome),
+            Err(outcome) => return outcome,
         };
         let files = chart.all_files().into_iter().filter(|file| *file.place.tree() == Tree::Chart);
         snapshot.add_chart(files.map(|file| (file.place.shown().clone(), file.blob.clone())));
@@ -259,14 +259,15 @@ fn with_files(
     found: &Found,
     wish: &Wish<'_>,
     source: &dyn Fn() -> Result<FileTree, String>,
-) -> Result<Arc<Chart>, Outcome> {
+) -> Result<Arc<Chart>, Arc<Outcome>> {
     let files = &wish.asked.values_files;
     if files.iter().all(|(file, _)| file == "values.yaml") {
         return Ok(chart);
     }
     let mut merged = Value::empty();
     for (path, place) in files {
-        let refused = |message: String| Outcome::Refused(Box::new(Refusal::new(message, place.clone())));
+        let refused =
+            |message: String| Arc::new(Outcome::Refused(Box::new(Refusal::new(message, place.clone()))));
         let file = match &found.place {
             ChartPlace::Tree(tree, _) => of_source(&source().unwrap_or_else(|_| tree.clone()), path),
             _ if clean(path) == "values.yaml" => {
@@ -277,7 +278,8 @@ fn with_files(
         };
         match file {
             Some(file) => {
-                let values = helm::values_of(&file, wish.helm.line).map_err(Outcome::of)?;
+                let values =
+                    helm::values_of(&file, wish.helm.line).map_err(|why| Arc::new(Outcome::of(why)))?;
                 merged = merge_maps(&merged, &values);
             }
             None if wish.asked.ignores_missing_files => {}

@@ -341,7 +341,7 @@ impl Data<'_> {
         let set = self.set(origin);
         let map = Map::new(ty);
         for (key, val) in entries {
-            let own = super::flow::of(&mut self.cx.trace, &val);
+            let own = super::flow::of_key(&mut self.cx.trace, &val);
             map.insert(key.as_bytes(), own, val);
         }
         Val::map(map).with(set)
@@ -356,7 +356,7 @@ impl Data<'_> {
         let set = self.set(origin);
         let map = Map::new(MapType::Any);
         for (key, val) in entries {
-            let own = super::flow::of(&mut self.cx.trace, &val);
+            let own = super::flow::of_key(&mut self.cx.trace, &val);
             map.insert(key.as_bytes(), own, val);
         }
         Val::map(map).with(set)
@@ -374,7 +374,7 @@ impl Data<'_> {
     /// Sets a key of a map that is shared.
     pub fn set_key(&mut self, map: &Val, key: &str, val: Val) {
         if let Kind::Map(map) = &map.kind {
-            let own = super::flow::of(&mut self.cx.trace, &val);
+            let own = super::flow::of_key(&mut self.cx.trace, &val);
             map.insert(key.as_bytes(), own, val);
         }
     }

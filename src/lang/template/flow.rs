@@ -64,6 +64,13 @@ pub(super) fn of(trace: &mut Trace, val: &Val) -> SetId {
     }
 }
 
+/// What the key of a value comes from: where the value does. It is known where the value
+/// isn't.
+pub(super) fn of_key(trace: &mut Trace, val: &Val) -> SetId {
+    let own = of(trace, val);
+    trace.known(own)
+}
+
 /// How many elements are looked at for a set; beyond it, the set has what was found.
 const DEEP_LIMIT: usize = 100_000;
 

@@ -274,6 +274,18 @@ impl Trace {
         asked.into_iter().map(condition).collect()
     }
 
+    /// The places of a set, without what is unknown.
+    pub(super) fn known(&mut self, set: SetId) -> SetId {
+        if !self.is_assumed(set) {
+            return set;
+        }
+        let origins = self.origins_of(set);
+        origins.into_iter().fold(SetId::NONE, |all, origin| {
+            let one = self.origin(origin);
+            self.union(all, one)
+        })
+    }
+
     /// What is in a set, each once, in order.
     pub(super) fn flows(&self, set: SetId) -> Vec<Flow> {
         let mut found = Vec::new();
