@@ -289,11 +289,11 @@ fn questions(engine: &Engine, templates: &[Template<'_>]) -> Vec<String> {
         if template.is_some_and(|template| template.name.ends_with("NOTES.txt")) {
             continue;
         }
-        for flow in condition.on {
-            if let Source::Unknown(why) = flow.source
-                && !found.contains(&why)
+        for flow in condition.on.iter() {
+            if let Source::Unknown(why) = &flow.source
+                && !found.contains(why)
             {
-                found.push(why);
+                found.push(why.clone());
             }
         }
     }
@@ -341,7 +341,7 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
             return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());
         }
     }
-    let mut written = Vec::new();
+    let (mut names, mut outputs): (Vec<Arc<str>>, Vec<_>) = (Vec::new(), Vec::new());
     for template in &templates {
         if template.name.rsplit('/').next().is_some_and(|base| base.starts_with('_')) {
             continue;
@@ -356,10 +356,14 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
         let output = engine
             .run(&template.name, &scope.top)
             .map_err(|failure| failed(&template.name, &failure, questions(&engine, &templates), line))?;
-        let output = engine.without_no_value(&output);
-        let parts = if request.origins { engine.parts(&output) } else { Vec::new() };
-        written.push((template.name.as_str().into(), output.bytes().to_vec(), parts));
+        names.push(template.name.as_str().into());
+        outputs.push(engine.without_no_value(&output));
     }
+    let mut parts = if request.origins { engine.parts_of(&outputs) } else { Vec::new() };
+    parts.resize_with(outputs.len(), Vec::new);
+    let bytes = outputs.iter().map(|output| output.bytes().to_vec());
+    let written = names.into_iter().zip(bytes).zip(parts).map(|((name, bytes), parts)| (name, bytes, parts));
+    let written: Vec<Output> = written.collect();
     rendered.assumed = questions(&engine, &templates);
     finish(request, chart, written, &mut rendered)?;
     rendered.crds = crds(chart, chart.name());

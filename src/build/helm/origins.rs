@@ -69,6 +69,9 @@ fn covered(parts: &[Part], start: usize, end: usize) -> &[Part] {
     &parts[first..first + count]
 }
 
+/// Parts of a value whose places are told: of a map or a list, the first of them.
+const MOST_PARTS: usize = 16;
+
 struct Located<'r> {
     rendered: &'r Rendered,
     parts: &'r [Part],
@@ -144,12 +147,21 @@ impl Located<'_> {
 
     fn origin(&self, start: usize, end: usize, is_key: bool) -> Option<Origin> {
         let parts = covered(self.parts, self.start + start, self.start + end.max(start + 1));
+        let parts = &parts[..parts.len().min(MOST_PARTS)];
         let template = parts.iter().find_map(|part| self.rendered.place(part.written_by?));
         let (mut flowed, mut decided): (Vec<Location>, Vec<Location>) = (Vec::new(), Vec::new());
-        for (location, is_decided) in parts.iter().flat_map(|part| self.rendered.flows(&part.from, is_key)) {
-            let found = if is_decided { &mut decided } else { &mut flowed };
-            if !found.contains(&location) {
-                found.push(location);
+        let mut seen: Vec<*const Flow> = Vec::new();
+        for part in parts {
+            // Neighbours come from the same values most often.
+            if seen.contains(&part.from.as_ptr()) {
+                continue;
+            }
+            seen.push(part.from.as_ptr());
+            for (location, is_decided) in self.rendered.flows(&part.from, is_key) {
+                let found = if is_decided { &mut decided } else { &mut flowed };
+                if !found.contains(&location) {
+                    found.push(location);
+                }
             }
         }
         // What a user may change comes first; what only decided that there is anything is

@@ -10,12 +10,13 @@ use super::limits::{Cx, Limits};
 use super::lookups::{Lookup, lookups};
 use super::parse::{ParseError, parse};
 use super::rope::{Builder, Text};
-use super::trace::{CondId, Condition, Flow, OriginId, Place, SetId, Trace};
+use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};
 use super::value::{Elem, Kind, List, Map, MapType, Struct, Val};
 use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How an engine is to run.
 #[derive(Clone, Debug, Default)]
@@ -79,13 +80,13 @@ pub struct Part {
     /// The node of a template that wrote it.
     pub written_by: Option<Place>,
     /// What flowed into it or decided on it.
-    pub from: Vec<Flow>,
+    pub from: Arc<[Flow]>,
     /// Whether its text is unknown: then the bytes are a stand-in.
     pub is_unknown: bool,
     /// Whether something unknown chose it: then it may be another text.
     pub is_assumed: bool,
     /// The conditions that it stands under, outermost first.
-    pub under: Vec<Condition>,
+    pub under: Arc<[Condition]>,
 }
 
 /// A set of templates, and what runs them.
@@ -207,7 +208,7 @@ impl Engine {
     /// What was asked of something unknown so far, whether or not a text was written
     /// under it: `if`, `with` and `range`.
     pub fn assumed(&self) -> Vec<Condition> {
-        self.execution.cx.trace.assumed()
+        Reader::new(&self.execution.cx.trace).assumed()
     }
 
     /// Runs a template.
@@ -232,20 +233,25 @@ impl Engine {
 
     /// The parts of an output, in order.
     pub fn parts(&self, output: &Output) -> Vec<Part> {
+        self.parts_of(std::slice::from_ref(output)).pop().unwrap_or_default()
+    }
+
+    /// The parts of each of several outputs.
+    pub fn parts_of(&self, outputs: &[Output]) -> Vec<Vec<Part>> {
         let trace = &self.execution.cx.trace;
-        let runs = output.0.runs();
-        runs.map(|(bytes, id)| {
+        let mut reader = Reader::new(trace);
+        let mut part = |(bytes, id)| {
             let prov = trace.prov(id);
             Part {
                 bytes,
                 written_by: trace.place(prov.writer),
-                from: trace.flows(prov.from),
+                from: reader.flows(prov.from),
                 is_unknown: trace.is_unknown(prov.from),
                 is_assumed: trace.is_assumed(prov.from),
-                under: trace.conditions(prov.under),
+                under: reader.conditions(prov.under),
             }
-        })
-        .collect()
+        };
+        outputs.iter().map(|output| output.0.runs().map(&mut part).collect()).collect()
     }
 
     /// How many steps the runs took so far.

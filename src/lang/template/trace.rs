@@ -7,6 +7,7 @@
 use super::ast::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What the caller calls the place of a value; the engine only carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,7 +92,7 @@ pub struct Condition {
     /// The action that asked.
     pub asked: Option<Place>,
     /// What the answer hung on.
-    pub on: Vec<Flow>,
+    pub on: Arc<[Flow]>,
 }
 
 /// A node of a template: the number of its source, and its bytes there.
@@ -266,14 +267,6 @@ impl Trace {
         }
     }
 
-    /// The questions whose answers are unknown, in the order of their places.
-    pub(super) fn assumed(&self) -> Vec<Condition> {
-        let mut asked: Vec<(SetId, WriterId)> = self.assumed.iter().copied().collect();
-        asked.sort_by_key(|(set, writer)| (writer.0, set.0));
-        let condition = |(set, writer)| Condition { asked: self.place(writer), on: self.flows(set) };
-        asked.into_iter().map(condition).collect()
-    }
-
     /// The places of a set, without what is unknown.
     pub(super) fn known(&mut self, set: SetId) -> SetId {
         if !self.is_assumed(set) {
@@ -284,43 +277,6 @@ impl Trace {
             let one = self.origin(origin);
             self.union(all, one)
         })
-    }
-
-    /// What is in a set, each once, in order.
-    pub(super) fn flows(&self, set: SetId) -> Vec<Flow> {
-        let mut found = Vec::new();
-        let mut seen = FxHashSet::default();
-        let mut todo = vec![(set, false)];
-        while let Some((set, decided)) = todo.pop() {
-            if set == SetId::NONE || !seen.insert((set, decided)) {
-                continue;
-            }
-            let source = match &self.sets[set.0 as usize].0 {
-                SetNode::Origin(origin) => Source::Value(*origin),
-                SetNode::Absent(map, key) => {
-                    let maps = self.origins_of(*map);
-                    Source::Absent(maps, String::from_utf8_lossy(key).into_owned())
-                }
-                SetNode::Unknown(index) => Source::Unknown(self.unknowns[*index as usize].clone()),
-                SetNode::Union(a, b) => {
-                    todo.push((*a, decided));
-                    todo.push((*b, decided));
-                    continue;
-                }
-                SetNode::Decides(inner) => {
-                    todo.push((*inner, true));
-                    continue;
-                }
-            };
-            found.push(Flow { source, decided });
-        }
-        found.sort();
-        found.dedup();
-        // What flowed in decided nothing more.
-        let values: FxHashSet<Source> =
-            found.iter().filter(|flow| !flow.decided).map(|flow| flow.source.clone()).collect();
-        found.retain(|flow| !flow.decided || !values.contains(&flow.source));
-        found
     }
 
     fn origins_of(&self, set: SetId) -> Vec<OriginId> {
@@ -427,8 +383,84 @@ impl Trace {
         self.decides(self.conds[cond.0 as usize].question)
     }
 
+    pub(super) fn place(&self, writer: WriterId) -> Option<Place> {
+        if writer == WriterId::NOBODY {
+            return None;
+        }
+        let at = self.sources.partition_point(|(base, _)| *base <= writer.0).checked_sub(1)?;
+        Some(Place { source: self.sources[at].1, span: self.spans[writer.0 as usize] })
+    }
+}
+
+/// Reads what a trace holds. Most parts of an output come from few sets, so what was read
+/// once is kept.
+#[derive(Debug)]
+pub(super) struct Reader<'t> {
+    trace: &'t Trace,
+    flows: FxHashMap<SetId, Arc<[Flow]>>,
+    conditions: FxHashMap<CondId, Arc<[Condition]>>,
+    /// The walk that saw a set last, whether or not it decided.
+    seen: Vec<[u32; 2]>,
+    walk: u32,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(trace: &'t Trace) -> Reader<'t> {
+        let seen = vec![[0; 2]; trace.sets.len()];
+        Reader { trace, flows: FxHashMap::default(), conditions: FxHashMap::default(), seen, walk: 0 }
+    }
+
+    /// What is in a set, each once, in order.
+    pub(super) fn flows(&mut self, set: SetId) -> Arc<[Flow]> {
+        if let Some(known) = self.flows.get(&set) {
+            return known.clone();
+        }
+        let found: Arc<[Flow]> = self.walk(set).into();
+        self.flows.insert(set, found.clone());
+        found
+    }
+
+    fn walk(&mut self, set: SetId) -> Vec<Flow> {
+        let trace = self.trace;
+        self.walk += 1;
+        let mut found = Vec::new();
+        let mut todo = vec![(set, false)];
+        while let Some((set, decided)) = todo.pop() {
+            let seen = &mut self.seen[set.0 as usize][usize::from(decided)];
+            if set == SetId::NONE || *seen == self.walk {
+                continue;
+            }
+            *seen = self.walk;
+            let source = match &trace.sets[set.0 as usize].0 {
+                SetNode::Origin(origin) => Source::Value(*origin),
+                SetNode::Absent(map, key) => {
+                    let maps = trace.origins_of(*map);
+                    Source::Absent(maps, String::from_utf8_lossy(key).into_owned())
+                }
+                SetNode::Unknown(index) => Source::Unknown(trace.unknowns[*index as usize].clone()),
+                SetNode::Union(a, b) => {
+                    todo.extend([(*a, decided), (*b, decided)]);
+                    continue;
+                }
+                SetNode::Decides(inner) => {
+                    todo.push((*inner, true));
+                    continue;
+                }
+            };
+            found.push(Flow { source, decided });
+        }
+        found.sort();
+        found.dedup();
+        // What flowed in decided nothing more. The same source comes in a row.
+        found.dedup_by(|next, first| next.source == first.source && !first.decided);
+        found
+    }
+
     /// The conditions, outermost first.
-    pub(super) fn conditions(&self, cond: CondId) -> Vec<Condition> {
+    pub(super) fn conditions(&mut self, cond: CondId) -> Arc<[Condition]> {
+        if let Some(known) = self.conditions.get(&cond) {
+            return known.clone();
+        }
         let mut ids = Vec::new();
         let mut seen = FxHashSet::default();
         let mut todo = vec![cond];
@@ -436,26 +468,27 @@ impl Trace {
             if at == CondId(0) || !seen.insert(at) {
                 continue;
             }
-            let cond = &self.conds[at.0 as usize];
+            let cond = &self.trace.conds[at.0 as usize];
             todo.extend(cond.parents);
             if cond.question != SetId::NONE {
                 ids.push((cond.depth, at.0));
             }
         }
         ids.sort_unstable();
-        ids.iter()
-            .map(|(_, at)| {
-                let cond = &self.conds[*at as usize];
-                Condition { asked: self.place(cond.writer), on: self.flows(cond.question) }
-            })
-            .collect()
+        let found = ids.iter().map(|(_, at)| {
+            let cond = &self.trace.conds[*at as usize];
+            Condition { asked: self.trace.place(cond.writer), on: self.flows(cond.question) }
+        });
+        let found: Arc<[Condition]> = found.collect();
+        self.conditions.insert(cond, found.clone());
+        found
     }
 
-    pub(super) fn place(&self, writer: WriterId) -> Option<Place> {
-        if writer == WriterId::NOBODY {
-            return None;
-        }
-        let at = self.sources.partition_point(|(base, _)| *base <= writer.0).checked_sub(1)?;
-        Some(Place { source: self.sources[at].1, span: self.spans[writer.0 as usize] })
+    /// The questions whose answers are unknown, in the order of their places.
+    pub(super) fn assumed(&mut self) -> Vec<Condition> {
+        let mut asked: Vec<(SetId, WriterId)> = self.trace.assumed.iter().copied().collect();
+        asked.sort_by_key(|(set, writer)| (writer.0, set.0));
+        let condition = |(set, writer)| Condition { asked: self.trace.place(writer), on: self.flows(set) };
+        asked.into_iter().map(condition).collect()
     }
 }
