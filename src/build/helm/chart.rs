@@ -5,8 +5,11 @@ use super::line::HelmLine;
 use super::metadata::Metadata;
 use super::value::Value;
 use crate::files::Blob;
+use crate::lang::template::Parsed;
 use crate::lang::yaml::FilePath;
-use std::sync::Arc;
+use rustc_hash::FxHashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A file of a chart.
 #[derive(Clone, Debug)]
@@ -52,6 +55,36 @@ pub struct Chart {
     pub(crate) all: Arc<[ChartFile]>,
     /// What loading it made Helm say.
     pub warnings: Vec<String>,
+    /// Its templates, and those of the charts in it, as far as they were read.
+    pub(crate) parsed: Arc<ParsedTemplates>,
+}
+
+/// Templates that are read once for all renders of a chart: a chart is loaded for one line
+/// of Helm, so the functions are the same.
+#[derive(Default)]
+pub(crate) struct ParsedTemplates {
+    /// By the name of the template and the address of its content, which the chart holds.
+    known: Mutex<FxHashMap<(String, usize), Arc<Parsed>>>,
+}
+
+impl ParsedTemplates {
+    /// The templates of a file, by the name that the render gives it.
+    pub(super) fn get(&self, name: &str, file: &ChartFile, parse: impl FnOnce() -> Parsed) -> Arc<Parsed> {
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (name.to_owned(), Arc::as_ptr(&file.blob) as usize);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        let parsed = Arc::new(parse());
+        lock().insert(key, parsed.clone());
+        parsed
+    }
+}
+
+impl fmt::Debug for ParsedTemplates {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("ParsedTemplates")
+    }
 }
 
 impl Chart {

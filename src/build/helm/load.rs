@@ -230,6 +230,7 @@ impl Loading<'_> {
             dependencies,
             all,
             warnings: parts.warnings,
+            parsed: Arc::default(),
         })
     }
 

@@ -336,7 +336,9 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
             RenderError::Unable(format!("more than forebay's bound: {TEMPLATES} bytes of templates"))
         })?;
         rendered.sources.push(template.file.place.clone());
-        if let Some(error) = engine.add(&template.name, text).first() {
+        let parsed =
+            request.chart.parsed.get(&template.name, template.file, || engine.parse(&template.name, text));
+        if let Some(error) = engine.add_parsed(&parsed).first() {
             let message = helm::parse_error(&template.name, error);
             return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write as _};
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bytes of a template's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,7 +52,7 @@ pub(super) enum Node {
     If(Branch),
     With(Branch),
     Range(Branch),
-    Template(Place, Rc<str>, Option<Pipe>),
+    Template(Place, Arc<str>, Option<Pipe>),
     Break(Place),
     Continue(Place),
 }
@@ -66,14 +66,14 @@ pub(super) struct Branch {
     pub(super) otherwise: Option<List>,
     /// Variables of outside that are assigned in either list: what they are
     /// afterwards was decided here, even where the assignment did not run.
-    pub(super) assigns: Vec<Rc<str>>,
+    pub(super) assigns: Vec<Arc<str>>,
 }
 
 /// Commands joined by `|`, perhaps declared to variables.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     pub(super) place: Place,
-    pub(super) declares: Vec<Rc<str>>,
+    pub(super) declares: Vec<Arc<str>>,
     pub(super) is_assign: bool,
     pub(super) commands: Vec<Command>,
 }
@@ -96,21 +96,21 @@ pub(super) enum TermKind {
     Bool(bool),
     Number(Number),
     /// As written, and what it says.
-    Str(Rc<str>, Rc<[u8]>),
+    Str(Arc<str>, Arc<[u8]>),
     Nil,
     Dot,
-    Field(Vec<Rc<str>>),
+    Field(Vec<Arc<str>>),
     /// The name with its `$`, then fields.
-    Variable(Vec<Rc<str>>),
-    Chain(Box<Term>, Vec<Rc<str>>),
-    Identifier(Rc<str>),
+    Variable(Vec<Arc<str>>),
+    Chain(Box<Term>, Vec<Arc<str>>),
+    Identifier(Arc<str>),
     Pipe(Box<Pipe>),
 }
 
 /// A number as Go's untyped constants: all that it can be.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Number {
-    pub(super) text: Rc<str>,
+    pub(super) text: Arc<str>,
     pub(super) int: Option<i64>,
     pub(super) uint: Option<u64>,
     pub(super) float: Option<f64>,
@@ -121,8 +121,8 @@ pub(super) struct Number {
 #[derive(Debug)]
 pub(super) struct Source {
     /// What messages call it.
-    pub(super) name: Rc<str>,
-    pub(super) text: Rc<str>,
+    pub(super) name: Arc<str>,
+    pub(super) text: Arc<str>,
     /// Spans of its nodes, by their number.
     pub(super) spans: Vec<Span>,
     /// Where its lines begin.
@@ -141,7 +141,7 @@ impl Source {
 /// A template with a name.
 #[derive(Debug)]
 pub(super) struct Tree {
-    pub(super) name: Rc<str>,
+    pub(super) name: Arc<str>,
     pub(super) root: List,
 }
 
@@ -157,7 +157,7 @@ fn is_white(c: char) -> bool {
     c.is_whitespace()
 }
 
-fn joined(out: &mut fmt::Formatter<'_>, fields: &[Rc<str>], before: &str) -> fmt::Result {
+fn joined(out: &mut fmt::Formatter<'_>, fields: &[Arc<str>], before: &str) -> fmt::Result {
     for field in fields {
         write!(out, "{before}{field}")?;
     }

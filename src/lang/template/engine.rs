@@ -8,7 +8,7 @@ use super::functions::FuncMap;
 use super::lex::Delimiters;
 use super::limits::{Cx, Limits};
 use super::lookups::{Lookup, lookups};
-use super::parse::{ParseError, parse};
+use super::parse::{ParseError, Parsed, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};
 use super::value::{Elem, Kind, List, Map, MapType, Struct, Val};
@@ -94,7 +94,7 @@ pub struct Engine {
     execution: Execution,
     delimiters: Delimiters,
     without: &'static [&'static str],
-    templates: FxHashMap<Rc<str>, Template>,
+    templates: FxHashMap<Arc<str>, Template>,
 }
 
 /// How deep the stack of a run may grow: nested templates are nested calls.
@@ -144,14 +144,25 @@ impl Engine {
     /// counts, unless nothing is in it. All mistakes of the text, the first as Go
     /// tells it; then nothing of it is added.
     pub fn add(&mut self, name: &str, text: &str) -> Vec<ParseError> {
-        let index = self.execution.sources.len() as u32;
+        let parsed = self.parse(name, text);
+        self.add_parsed(&parsed)
+    }
+
+    /// A text as the engine reads it, to be added to engines of the same functions.
+    pub(crate) fn parse(&self, name: &str, text: &str) -> Parsed {
         let (functions, without) = (self.execution.functions, self.without);
         let is_function = |name: &str| functions(name).is_some() && !without.contains(&name);
-        let parsed = parse(name, text, &self.delimiters, &is_function);
+        parse(name, text, &self.delimiters, &is_function)
+    }
+
+    /// Adds the templates of a text that is read already; errors as [`Engine::add`] gives
+    /// them.
+    pub(crate) fn add_parsed(&mut self, parsed: &Parsed) -> Vec<ParseError> {
+        let index = self.execution.sources.len() as u32;
         let base = self.execution.cx.trace.add_source(index, &parsed.source.spans);
         self.execution.sources.push(parsed.source.clone());
         if !parsed.errors.is_empty() {
-            return parsed.errors;
+            return parsed.errors.clone();
         }
         for tree in &parsed.trees {
             self.define(tree, &parsed.source, base);
@@ -164,7 +175,7 @@ impl Engine {
         self.templates.clear();
     }
 
-    fn define(&mut self, tree: &Rc<Tree>, source: &Rc<Source>, base: u32) {
+    fn define(&mut self, tree: &Arc<Tree>, source: &Arc<Source>, base: u32) {
         if self.templates.contains_key(&tree.name) && is_empty(&tree.root, &source.text) {
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::ast::{Branch, Command, List, Node, Pipe, Span, Term, TermKind, Tree};
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// One look-up: a field, or the whole of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) struct Lookup {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// A field of this name.
-    Field(Rc<str>),
+    Field(Arc<str>),
     /// An element, whichever a loop is at.
     Element,
     /// The key of such an element.
@@ -34,17 +34,17 @@ const DEPTH_LIMIT: usize = 16;
 const LIMIT: usize = 10_000;
 
 /// The look-ups of a template, in the order in which they stand.
-pub(super) fn lookups(name: &str, trees: &FxHashMap<Rc<str>, Rc<Tree>>) -> Vec<Lookup> {
+pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec<Lookup> {
     let mut walk = Walk { trees, found: Vec::new(), vars: Vec::new(), is_certain: true, depth: 0 };
     walk.template(name, Some(Vec::new()));
     walk.found
 }
 
 struct Walk<'t> {
-    trees: &'t FxHashMap<Rc<str>, Rc<Tree>>,
+    trees: &'t FxHashMap<Arc<str>, Arc<Tree>>,
     found: Vec<Lookup>,
     /// What variables stand for; nothing for what is made.
-    vars: Vec<(Rc<str>, Option<Path>)>,
+    vars: Vec<(Arc<str>, Option<Path>)>,
     is_certain: bool,
     depth: usize,
 }
@@ -156,7 +156,7 @@ impl Walk<'_> {
     }
 
     fn term(&mut self, term: &Term, dot: Dot<'_>) -> Option<Path> {
-        let fields = |path: &Path, names: &[Rc<str>]| {
+        let fields = |path: &Path, names: &[Arc<str>]| {
             path.iter().cloned().chain(names.iter().cloned().map(Step::Field)).collect::<Path>()
         };
         let path = match &term.kind {

@@ -45,6 +45,7 @@ pub use limits::Limits;
 pub(crate) use lookups::{Lookup, Step};
 pub(crate) use methods::ANY_VERSION;
 pub use parse::ParseError;
+pub(crate) use parse::Parsed;
 pub(crate) use print::float_v as float;
 pub(crate) use quote::go_quote_text as go_quote;
 pub use sigs_yaml::document;

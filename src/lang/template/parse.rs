@@ -10,7 +10,7 @@ use super::lex::{Delimiters, Item, Kind, Lexer};
 use super::number;
 use super::quote::{go_quote, unquote};
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// How deeply actions and parentheses may be nested.
 const DEPTH_LIMIT: usize = 250;
@@ -28,10 +28,10 @@ pub struct ParseError {
 
 /// What a text defines.
 #[derive(Debug)]
-pub(super) struct Parsed {
-    pub(super) source: Rc<Source>,
+pub(crate) struct Parsed {
+    pub(super) source: Arc<Source>,
     /// The text itself, under its own name, then what it defines.
-    pub(super) trees: Vec<Rc<Tree>>,
+    pub(super) trees: Vec<Arc<Tree>>,
     pub(super) errors: Vec<ParseError>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn parse(
     let own = trees.remove(own);
     trees.insert(0, own);
     let source = Source { name: name.into(), text: text.into(), spans, lines };
-    Parsed { source: Rc::new(source), trees: trees.into_iter().map(Rc::new).collect(), errors }
+    Parsed { source: Arc::new(source), trees: trees.into_iter().map(Arc::new).collect(), errors }
 }
 
 /// Where the words of a mistake end.
@@ -86,17 +86,17 @@ struct Parser<'t> {
     last: Option<Item>,
     /// Tokens that were put back, the next one last.
     pushed: Vec<Item>,
-    vars: Vec<Rc<str>>,
+    vars: Vec<Arc<str>>,
     range_depth: usize,
     depth: usize,
     /// The line of the action that is read, or 0.
     action_line: usize,
     spans: Vec<Span>,
-    defined: FxHashMap<Rc<str>, usize>,
+    defined: FxHashMap<Arc<str>, usize>,
     trees: Vec<Tree>,
     errors: Vec<ParseError>,
     /// For each open list, the variables that it assigns.
-    assigns: Vec<Vec<Rc<str>>>,
+    assigns: Vec<Vec<Arc<str>>>,
     is_function: &'t dyn Fn(&str) -> bool,
 }
 
@@ -266,7 +266,7 @@ impl<'t> Parser<'t> {
     }
 
     fn add(&mut self, name: &str, root: List) {
-        let name: Rc<str> = name.into();
+        let name: Arc<str> = name.into();
         let Some(at) = self.defined.get(&name).copied() else {
             self.defined.insert(name.clone(), self.trees.len());
             self.trees.push(Tree { name, root });
@@ -425,7 +425,7 @@ impl<'t> Parser<'t> {
         self.assigns.push(Vec::new());
         let branch = self.control_body(open, context, vars);
         let assigns = self.assigns.pop().unwrap_or_default();
-        let known: Vec<Rc<str>> =
+        let known: Vec<Arc<str>> =
             assigns.into_iter().filter(|name| self.vars[..vars].contains(name)).collect();
         if let Some(outer) = self.assigns.last_mut() {
             outer.extend(known.iter().cloned());
@@ -580,7 +580,7 @@ impl<'t> Parser<'t> {
             self.next_non_space();
             let behind = self.peek();
             let next = self.peek_non_space();
-            let name: Rc<str> = self.value(&variable).into();
+            let name: Arc<str> = self.value(&variable).into();
             match next.kind {
                 Kind::Assign | Kind::Declare => {
                     pipe.is_assign = next.kind == Kind::Assign;
@@ -664,7 +664,7 @@ impl<'t> Parser<'t> {
         if next.kind != Kind::Field {
             return Ok(Some(term));
         }
-        let mut fields: Vec<Rc<str>> = Vec::new();
+        let mut fields: Vec<Arc<str>> = Vec::new();
         let mut end = next.span;
         while self.peek().kind == Kind::Field {
             let item = self.next();

@@ -10,6 +10,7 @@ use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Kind, Val};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl Execution {
     #[allow(clippy::too_many_arguments, reason = "Go's own shape")]
@@ -140,7 +141,7 @@ impl Execution {
         };
         const NESTED: usize = 1000;
         let by = flow::of(&mut self.cx.trace, &values[0]);
-        let name: Rc<str> = name.str().into();
+        let name: Arc<str> = name.str().into();
         let count = self.included.get(&name).copied().unwrap_or(0);
         if count > NESTED {
             let fault = Fault::new("unable to execute template");
@@ -172,11 +173,11 @@ impl Execution {
         let parsed = match parsed {
             Ok(parsed) => parsed,
             Err(message) => {
-                return Err(Fault::new(message).wrapped(&format!("cannot parse template {quoted}: ")));
+                return Err(Fault::new(&*message).wrapped(&format!("cannot parse template {quoted}: ")));
             }
         };
         let mut set = Set { outer: Some(self.set.clone()), templates: FxHashMap::default() };
-        let own = |tree: &Rc<Tree>| Template {
+        let own = |tree: &Arc<Tree>| Template {
             tree: tree.clone(),
             source: parsed.source.clone(),
             base,
@@ -215,8 +216,8 @@ impl Execution {
         let base = self.cx.trace.add_source(index, &parsed.source.spans);
         self.sources.push(parsed.source.clone());
         let parsed = match parsed.errors.first() {
-            Some(error) => Err(Rc::from(&*error.message)),
-            None => Ok(Rc::new(parsed)),
+            Some(error) => Err(Arc::from(&*error.message)),
+            None => Ok(Arc::new(parsed)),
         };
         self.parsed.insert(key, (parsed.clone(), base));
         (parsed, base)

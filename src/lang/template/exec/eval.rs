@@ -9,7 +9,7 @@ use crate::lang::template::quote::go_quote;
 use crate::lang::template::rope::Text;
 use crate::lang::template::trace::{Prov, SetId, WriterId};
 use crate::lang::template::value::{IntType, Kind, Map, MapType, Val};
-use std::rc::Rc;
+use std::sync::Arc;
 
 impl Execution {
     pub(super) fn pipeline<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, pipe: &'t Pipe) -> Result<Val> {
@@ -106,7 +106,7 @@ impl Execution {
         })
     }
 
-    pub(super) fn literal_text(&mut self, text: &Rc<[u8]>, writer: WriterId) -> Text {
+    pub(super) fn literal_text(&mut self, text: &Arc<[u8]>, writer: WriterId) -> Text {
         let prov = self.cx.trace.prov_id(Prov { writer, ..Prov::default() });
         Text::new(&**text, prov)
     }
@@ -159,7 +159,7 @@ impl Execution {
         dot: &Val,
         receiver: Val,
         term: &'t Term,
-        fields: &'t [Rc<str>],
+        fields: &'t [Arc<str>],
         args: &'t [Term],
         last: Option<Val>,
     ) -> Result<Val> {

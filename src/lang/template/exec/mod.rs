@@ -15,6 +15,7 @@ use super::trace::{CondId, Prov, ProvId, SetId, WriterId};
 use super::value::{IntType, Kind, Val};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Go's option `missingkey`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub enum MissingKey {
 /// A template, and the source that it stands in.
 #[derive(Clone, Debug)]
 pub(super) struct Template {
-    pub(super) tree: Rc<Tree>,
-    pub(super) source: Rc<Source>,
+    pub(super) tree: Arc<Tree>,
+    pub(super) source: Arc<Source>,
     /// What to add to the numbers of its nodes.
     pub(super) base: u32,
     /// The text as a value, where it is one of the run.
@@ -43,7 +44,7 @@ pub(super) struct Template {
 #[derive(Debug, Default)]
 pub(super) struct Set {
     pub(super) outer: Option<Rc<Set>>,
-    pub(super) templates: FxHashMap<Rc<str>, Template>,
+    pub(super) templates: FxHashMap<Arc<str>, Template>,
 }
 
 impl Set {
@@ -59,7 +60,7 @@ impl Set {
 }
 
 /// A text that is parsed for `tpl`.
-pub(super) type Parsed = std::result::Result<Rc<super::parse::Parsed>, Rc<str>>;
+pub(super) type Parsed = std::result::Result<Arc<super::parse::Parsed>, Arc<str>>;
 
 /// One run over a set of templates.
 pub(super) struct Execution {
@@ -71,8 +72,8 @@ pub(super) struct Execution {
     pub(super) inputs: Val,
     /// Parses a text for `tpl`.
     pub(super) parsed: FxHashMap<Rc<[u8]>, (Parsed, u32)>,
-    pub(super) sources: Vec<Rc<Source>>,
-    pub(super) included: FxHashMap<Rc<str>, usize>,
+    pub(super) sources: Vec<Arc<Source>>,
+    pub(super) included: FxHashMap<Arc<str>, usize>,
     pub(super) out: Builder,
     pub(super) under: CondId,
     pub(super) depth: usize,
@@ -88,7 +89,7 @@ enum At<'t> {
 }
 
 struct Variable {
-    name: Rc<str>,
+    name: Arc<str>,
     value: Val,
 }
 
@@ -451,7 +452,7 @@ impl Execution {
         &mut self,
         frame: &mut Frame<'t>,
         dot: &Val,
-        name: &Rc<str>,
+        name: &Arc<str>,
         pipe: Option<&'t Pipe>,
     ) -> Result<()> {
         let set = self.set.clone();
