@@ -39,6 +39,8 @@ mod report;
 
 mod lsp;
 
+mod mcp;
+
 mod cli;
 
 pub use cli::main;

@@ -2,6 +2,7 @@
 
 use super::common::Common;
 use super::helm::{Helm, Wanted, collect};
+use super::progress::Bar;
 use super::session::{Session, cluster_filter};
 use super::stores::ROOT_STORE;
 use super::{Answer, Failure, Status, output, revisions};
@@ -11,6 +12,7 @@ use crate::rewrite::chart_store::{self, Entry};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 output::formats!(Text = "text": "for people");
@@ -74,9 +76,29 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         scratch: &scratch.0,
         store: boundary.join(&directory),
         replace: arguments.replace,
+        ended: ended_by_signal(),
     };
-    let done = pull.all(wanted, usize::from(arguments.jobs), &boundary, &directory);
+    let bar = Bar::new(common, wanted.len());
+    let done = pull.all(wanted, usize::from(arguments.jobs), &boundary, &directory, &bar);
+    drop(bar);
+    if pull.ended.load(Ordering::Relaxed) {
+        let whole = done.iter().filter(|one| one.result.is_ok()).count();
+        return Err(Failure::Work(format!("ended by a signal; {} stay in {shown}", counted(whole, "chart"))));
+    }
     finish(common, &done, &shown)
+}
+
+/// Set when a signal asks the run to end: helm, which has it too, is waited for, and what
+/// it wrote goes. The second signal ends the process at once.
+fn ended_by_signal() -> Arc<AtomicBool> {
+    let ended = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Without a handler the signal ends the process, as it does any.
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, ended.clone())
+            .and_then(|_| signal_hook::flag::register(signal, ended.clone()));
+    }
+    ended
 }
 
 /// The commands that would be run, where a network is.
@@ -140,15 +162,24 @@ struct Pull<'p> {
     scratch: &'p Path,
     store: PathBuf,
     replace: bool,
+    /// Whether a signal asked the run to end.
+    ended: Arc<AtomicBool>,
 }
 
 impl Pull<'_> {
-    fn all(&self, wanted: Vec<Wanted>, jobs: usize, boundary: &Path, directory: &Path) -> Vec<Done> {
+    fn all(
+        &self,
+        wanted: Vec<Wanted>,
+        jobs: usize,
+        boundary: &Path,
+        directory: &Path,
+        bar: &Bar,
+    ) -> Vec<Done> {
         let queue: Mutex<VecDeque<(usize, Wanted)>> = Mutex::new(wanted.into_iter().enumerate().collect());
         let done: Mutex<Vec<(usize, Done)>> = Mutex::default();
         let written: Mutex<()> = Mutex::default();
         let work = || {
-            loop {
+            while !self.ended.load(Ordering::Relaxed) {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
                 let Some((number, wanted)) = next else { break };
                 let fetched = self.one(number, &wanted);
@@ -156,6 +187,7 @@ impl Pull<'_> {
                     let _one_at_a_time = written.lock().unwrap_or_else(PoisonError::into_inner);
                     fetched.and_then(|(entry, bytes)| self.keep(entry, &bytes, boundary, directory))
                 };
+                bar.step();
                 done.lock().unwrap_or_else(PoisonError::into_inner).push((number, Done { wanted, result }));
             }
         };

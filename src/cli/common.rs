@@ -8,6 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -80,6 +81,9 @@ pub(crate) struct Common {
     /// Whether they are shown all the same.
     #[arg(skip)]
     shows_secrets: OnceLock<()>,
+    /// Where an answer goes instead of standard output.
+    #[arg(skip)]
+    pub(super) taken: Option<Arc<Mutex<Vec<u8>>>>,
 }
 
 /// The trees that were read, and their secret values once they were asked for.
@@ -104,6 +108,45 @@ impl Common {
             None if self.no_config => ConfigFile::None,
             None => ConfigFile::OfRoot,
         }
+    }
+
+    /// The same wherever the working directory is.
+    ///
+    /// # Errors
+    /// There is no working directory.
+    pub(super) fn with_absolute_paths(&self) -> io::Result<Common> {
+        let absolute = |paths: &[PathBuf]| paths.iter().map(std::path::absolute).collect::<io::Result<_>>();
+        Ok(Common {
+            config: self.config.as_ref().map(std::path::absolute).transpose()?,
+            allow_dir: absolute(&self.allow_dir)?,
+            charts: absolute(&self.charts)?,
+            ..self.clone()
+        })
+    }
+
+    /// What a server was started with, for a question about a root: nothing read yet.
+    pub(super) fn of_question(&self, root: &Path) -> Common {
+        let fresh = Common::default();
+        Common {
+            root: Some(root.to_owned()),
+            known_root: fresh.known_root,
+            read: fresh.read,
+            shows_secrets: fresh.shows_secrets,
+            taken: Some(Arc::default()),
+            ..self.clone()
+        }
+    }
+
+    /// With those flags of a question that name nothing outside of the root.
+    pub(super) fn asks(&self, asked: Common) -> Common {
+        let Common { cluster, namespace, format, at, show, .. } = asked;
+        Common { cluster, namespace, format, at, show, ..self.clone() }
+    }
+
+    /// The answer that was taken.
+    pub(super) fn taken(&self) -> String {
+        let bytes = self.taken.as_ref().map(|taken| taken.lock().unwrap_or_else(PoisonError::into_inner));
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
 
     /// Note the root that a command works on.

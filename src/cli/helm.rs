@@ -4,7 +4,7 @@ use crate::lang::template::{Constraints, Version};
 use crate::lang::yaml::NodeRef;
 use crate::sources::request::{Asked, Reference};
 use crate::sources::resolve::{is_exact, location_of, normalised};
-use crate::world::{Cluster, World};
+use crate::world::{Cluster, Effective, World};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,17 +23,22 @@ pub(super) struct Wanted {
     digest: Option<String>,
     /// The Secret that the source names.
     secret: Option<String>,
+    /// Whether the source says that its registry speaks http (`insecure`).
+    insecure: bool,
 }
 
 /// The charts that the releases of some clusters mean and that are not here.
 pub(super) fn collect(world: &World, filter: impl Fn(&Cluster) -> bool, wanted: &mut BTreeSet<Wanted>) {
     let clusters = world.clusters.iter().filter(|cluster| filter(cluster) && world.counts(cluster));
     for release in clusters.flat_map(|cluster| &cluster.releases) {
-        let (Ok(request), Err(_)) = (&release.request, &release.chart) else { continue };
+        let (Ok(request), Err(missing)) = (&release.request, &release.chart) else { continue };
+        if !missing.is_remote {
+            continue;
+        }
         let (name, version, url) = request.named();
         let Some(url) = url else { continue };
         let (url, version, digest) = match &request.chart {
-            Asked::Artifact { url, reference: Reference::Digest(digest, tag) } => {
+            Asked::Artifact { url, reference: Reference::Digest(digest, tag), .. } => {
                 (url.clone(), tag.clone().unwrap_or_default(), Some(digest.clone()))
             }
             // A repository of OCI artifacts has no index.
@@ -43,17 +48,20 @@ pub(super) fn collect(world: &World, filter: impl Fn(&Cluster) -> bool, wanted: 
             _ => (url.to_owned(), version.to_owned(), None),
         };
         let (kind, namespace, source) = &request.source;
-        let objects = world.objects.iter().filter(|object| {
+        let is_source = |object: &&Effective| {
             *object.id.kind == **kind
                 && *object.id.name == **source
                 && object.id.namespace.as_deref() == namespace.as_deref()
-        });
-        let secret = objects.filter_map(|object| object.node.get_ref().at("/spec/secretRef/name")).next();
+        };
+        let spec =
+            |field| world.objects.iter().filter(is_source).find_map(|object| object.node.get_ref().at(field));
+        let insecure = spec("/spec/insecure").and_then(NodeRef::as_bool).unwrap_or(false);
+        let secret = spec("/spec/secretRef/name");
         let secret = secret.and_then(NodeRef::as_str).map(|secret| match namespace {
             Some(namespace) => format!("{namespace}/{secret}"),
             None => secret.into_owned(),
         });
-        wanted.insert(Wanted { name: name.to_owned(), version, url, digest, secret });
+        wanted.insert(Wanted { name: name.to_owned(), version, url, digest, secret, insecure });
     }
 }
 
@@ -128,6 +136,9 @@ impl Wanted {
         }
         if !self.version.is_empty() && self.digest.is_none() && is_version {
             arguments.push(format!("--version={}", self.version.replace('_', "+")));
+        }
+        if self.is_artifact() && self.insecure {
+            arguments.push("--plain-http".to_owned());
         }
         arguments.extend(["--destination".to_owned(), into.to_owned()]);
         Ok(arguments)

@@ -162,7 +162,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let status = common.status(levels, outcome.not_checked.is_empty());
     // The process ends and gives its memory back at once; taking trees apart piece by
     // piece would be a twentieth of the work.
-    std::mem::forget((session, world, outcome));
+    if common.taken.is_none() {
+        std::mem::forget((session, world, outcome));
+    }
     Ok(status)
 }
 

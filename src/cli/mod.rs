@@ -20,6 +20,7 @@ mod lint;
 mod locate;
 mod lsp;
 mod map;
+mod mcp;
 mod migrate;
 mod output;
 mod plan;
@@ -104,6 +105,8 @@ enum Command {
     Map(map::Arguments),
     /// Answer an editor: the language server, over standard input and output
     Lsp(lsp::Arguments),
+    /// Answer an agent: the Model Context Protocol, over standard input and output
+    Mcp(mcp::Arguments),
     /// List all rules
     Rules(rules::Arguments),
     /// Print what the API server takes for a kind
@@ -165,6 +168,31 @@ pub(crate) enum Failure {
     Work(String),
 }
 
+impl Failure {
+    /// The exit code.
+    fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) | Failure::Configuration(_) => 2,
+            Failure::Work(_) => 3,
+        }
+    }
+
+    /// What to tell.
+    fn words(&self) -> String {
+        match self {
+            Failure::Usage(message) | Failure::Work(message) => message.clone(),
+            Failure::Configuration(crate::config::Error::Mistakes { text, mistakes }) => {
+                let mut shown = "the configuration can't be used; nothing was done\n".to_owned();
+                for mistake in mistakes {
+                    shown.push_str(&report::full::mistake(mistake, text));
+                }
+                shown
+            }
+            Failure::Configuration(error) => error.to_string(),
+        }
+    }
+}
+
 /// What a command answers with: exit code 0 or 1.
 pub(crate) type Answer = Result<Status, Failure>;
 
@@ -222,53 +250,50 @@ fn run() -> ExitCode {
     progress::start(&common);
     // The server waits for keys, and plans beside it in a thread of its own.
     let works = !matches!(command, Command::Lsp(_));
-    let answer = common.start_threads(works).and_then(|()| match command {
-        Command::Lint(arguments) => lint::run(&common, &arguments),
-        Command::Build(arguments) => build::run(&common, &arguments),
-        Command::Chart(Chart::List(arguments)) => chart_list::run(&common, &arguments),
-        Command::Chart(Chart::Template(arguments)) => chart_template::run(&common, &arguments),
-        Command::Chart(Chart::Pull(arguments)) => chart_pull::run(&common, &arguments),
-        Command::Chart(Chart::Prune(arguments)) => chart_prune::run(&common, &arguments),
-        Command::Chart(Chart::Verify(arguments)) => chart_verify::run(&common, &arguments),
-        Command::Simulate(Simulate::Events(arguments)) => simulate_events::run(&common, &arguments),
-        Command::Simulate(Simulate::Gates(arguments)) => simulate_gates::run(&common, &arguments),
-        Command::Simulate(Simulate::Hooks(arguments)) => simulate_hooks::run(&common, &arguments),
-        Command::Simulate(Simulate::Suspend(arguments)) => simulate_suspend::run(&common, &arguments),
-        Command::Simulate(Simulate::Propagation(arguments)) => simulate_propagation::run(&common, &arguments),
-        Command::Suspend(arguments) => suspend::suspend(&common, &arguments),
-        Command::Resume(arguments) => suspend::resume(&common, &arguments),
-        Command::Move(arguments) => relocate::run(&common, &arguments),
-        Command::Rename(arguments) => rename::run(&common, &arguments),
-        Command::Plan(arguments) => plan::run(&common, &arguments),
-        Command::Migrate(arguments) => migrate::run(&common, &arguments),
-        Command::Graph(arguments) => graph::run(&common, &arguments),
-        Command::Why(arguments) => why::run(&common, &arguments),
-        Command::Locate(arguments) => locate::run(&common, &arguments),
-        Command::Gate(Gate::Open(arguments)) => gate::run(&common, &arguments, Position::Opened),
-        Command::Gate(Gate::Close(arguments)) => gate::run(&common, &arguments, Position::Closed),
-        Command::Explain(arguments) => explain::run(&common, &arguments),
-        Command::Config(arguments) => config::run(&common, &arguments),
-        Command::Completions(arguments) => completions::completions(&common, &arguments),
-        Command::Man(arguments) => completions::man(&common, &arguments),
-        Command::Map(arguments) => map::run(&common, &arguments),
-        Command::Lsp(arguments) => lsp::run(&common, &arguments),
-        Command::Rules(arguments) => rules::run(&common, &arguments),
-        Command::Schema(arguments) => schema::run(&common, &arguments),
-    });
+    let answer = common.start_threads(works).and_then(|()| run_command(&common, command));
     progress::stop();
     match answer {
         Ok(Status::Clean) => ExitCode::SUCCESS,
         Ok(Status::Findings) => ExitCode::from(1),
-        Err(Failure::Usage(message)) => complain(&common, 2, &message),
-        Err(Failure::Configuration(crate::config::Error::Mistakes { text, mistakes })) => {
-            let mut shown = "the configuration can't be used; nothing was done\n".to_owned();
-            for mistake in &mistakes {
-                shown.push_str(&report::full::mistake(mistake, &text));
-            }
-            complain(&common, 2, &shown)
-        }
-        Err(Failure::Configuration(error)) => complain(&common, 2, &error.to_string()),
-        Err(Failure::Work(message)) => complain(&common, 3, &message),
+        Err(failure) => complain(&common, failure.code(), &failure.words()),
+    }
+}
+
+/// Run a command.
+fn run_command(common: &Common, command: Command) -> Answer {
+    match command {
+        Command::Lint(arguments) => lint::run(common, &arguments),
+        Command::Build(arguments) => build::run(common, &arguments),
+        Command::Chart(Chart::List(arguments)) => chart_list::run(common, &arguments),
+        Command::Chart(Chart::Template(arguments)) => chart_template::run(common, &arguments),
+        Command::Chart(Chart::Pull(arguments)) => chart_pull::run(common, &arguments),
+        Command::Chart(Chart::Prune(arguments)) => chart_prune::run(common, &arguments),
+        Command::Chart(Chart::Verify(arguments)) => chart_verify::run(common, &arguments),
+        Command::Simulate(Simulate::Events(arguments)) => simulate_events::run(common, &arguments),
+        Command::Simulate(Simulate::Gates(arguments)) => simulate_gates::run(common, &arguments),
+        Command::Simulate(Simulate::Hooks(arguments)) => simulate_hooks::run(common, &arguments),
+        Command::Simulate(Simulate::Suspend(arguments)) => simulate_suspend::run(common, &arguments),
+        Command::Simulate(Simulate::Propagation(arguments)) => simulate_propagation::run(common, &arguments),
+        Command::Suspend(arguments) => suspend::suspend(common, &arguments),
+        Command::Resume(arguments) => suspend::resume(common, &arguments),
+        Command::Move(arguments) => relocate::run(common, &arguments),
+        Command::Rename(arguments) => rename::run(common, &arguments),
+        Command::Plan(arguments) => plan::run(common, &arguments),
+        Command::Migrate(arguments) => migrate::run(common, &arguments),
+        Command::Graph(arguments) => graph::run(common, &arguments),
+        Command::Why(arguments) => why::run(common, &arguments),
+        Command::Locate(arguments) => locate::run(common, &arguments),
+        Command::Gate(Gate::Open(arguments)) => gate::run(common, &arguments, Position::Opened),
+        Command::Gate(Gate::Close(arguments)) => gate::run(common, &arguments, Position::Closed),
+        Command::Explain(arguments) => explain::run(common, &arguments),
+        Command::Config(arguments) => config::run(common, &arguments),
+        Command::Completions(arguments) => completions::completions(common, &arguments),
+        Command::Man(arguments) => completions::man(common, &arguments),
+        Command::Map(arguments) => map::run(common, &arguments),
+        Command::Lsp(arguments) => lsp::run(common, &arguments),
+        Command::Mcp(arguments) => mcp::run(common, &arguments),
+        Command::Rules(arguments) => rules::run(common, &arguments),
+        Command::Schema(arguments) => schema::run(common, &arguments),
     }
 }
 

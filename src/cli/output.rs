@@ -10,6 +10,7 @@ use crate::world::World;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::PoisonError;
 
 /// The formats of a command. [`formats!`] makes one.
 pub(crate) trait Formats: Copy + 'static {
@@ -104,6 +105,14 @@ pub(crate) fn emit<F: Formats>(
         drop(lines);
         let written = written.and_then(|()| file(&root, path, &bytes));
         written.map_err(|error| Failure::Work(format!("{}: {error}", path.display())))?;
+    }
+    if let Some(taken) = &common.taken {
+        let mut bytes = taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = Lines::new(&mut *bytes, shape(main.name()), common.secrets());
+        let written =
+            in_columns(Terminal::default().width(), || write(main, &mut lines, Terminal::default()));
+        let written = written.and_then(|()| lines.flush());
+        return written.map_err(|error| Failure::Work(error.to_string()));
     }
     let terminal = terminal(common);
     let mut out = io::BufWriter::with_capacity(

@@ -182,7 +182,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         || (common.complete && !not_checked.is_empty());
     let status = if failed { Status::Findings } else { Status::Clean };
     // As a lint ends.
-    std::mem::forget((effects, session, base_world, head_world));
+    if common.taken.is_none() {
+        std::mem::forget((effects, session, base_world, head_world));
+    }
     Ok(status)
 }
 

@@ -44,8 +44,14 @@ pub(crate) enum Asked {
         url: String,
         /// What selects a tag.
         reference: Reference,
+        /// The media type of the layer that is taken; the first layer without one.
+        layer: Option<String>,
     },
 }
+
+/// The media type of a chart among the layers of an artifact (helm `pkg/registry`,
+/// `ChartLayerMediaType`).
+pub(crate) const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
 /// `spec.ref` of an OCIRepository; the digest comes before the range, that before the tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +120,9 @@ fn of_reference(
         let object = object.ok_or_else(|| not_here(&request.source))?;
         let node = object.get_ref();
         let url = text(node, "/spec/url", "the url of its source")?.ok_or(Unclear::Nothing)?;
-        request.chart = Asked::Artifact { url, reference: reference(node)? };
+        // Extracted or copied, the chart's layer is the same chart to helm-controller.
+        let layer = text(node, "/spec/layerSelector/mediaType", "the layerSelector of its source")?;
+        request.chart = Asked::Artifact { url, reference: reference(node)?, layer };
         request.location = ["/spec/ref/tag", "/spec/ref/semver", "/spec/ref/digest", "/spec/url"]
             .into_iter()
             .find_map(|pointer| node.at(pointer)?.location());

@@ -5,7 +5,7 @@
 //! `ChartRepository.getChartVersion`): the exact text first, then the range, of which a
 //! full version is one, without regard to build metadata and a leading `v`.
 
-use super::request::{Asked, Reference, Request, Unclear};
+use super::request::{Asked, CHART_LAYER, Reference, Request, Unclear};
 use crate::files::{ChartStores, FileTree, StoredChart};
 use crate::lang::template::{Constraints, Version};
 use regex::Regex;
@@ -88,7 +88,7 @@ impl Request {
         match &self.chart {
             Asked::Path(path) => (last(path), "", None),
             Asked::Named { url, name, version } => (last(name), version, url.as_deref()),
-            Asked::Artifact { url, reference } => {
+            Asked::Artifact { url, reference, .. } => {
                 let version = match reference {
                     Reference::Tag(tag) | Reference::Digest(_, Some(tag)) => tag,
                     Reference::Range(range, _) => range,
@@ -134,12 +134,15 @@ pub(crate) fn resolve(
             };
             wanted.find(stores).map_err(missing)
         }
-        Asked::Artifact { url, reference } => match tree("") {
+        Asked::Artifact { url, reference, layer } => match tree("") {
             // Pushed from here.
             Ok(tree) if tree.file("Chart.yaml").is_some() => {
                 Ok(Found { place: ChartPlace::Tree(tree, String::new()), assumed: None, unverified: None })
             }
-            _ => artifact(url, reference, stores),
+            _ => match layer {
+                Some(layer) if layer != CHART_LAYER => Err(other_layer(request, layer)),
+                _ => artifact(url, reference, stores),
+            },
         },
     };
     found.map_err(Box::new)
@@ -175,6 +178,14 @@ pub(crate) fn clean(path: &str) -> String {
         }
     }
     segments.join("/")
+}
+
+/// Of an artifact of which another layer than a chart's is taken: no store holds such,
+/// and helm fetches none.
+fn other_layer(request: &Request, layer: &str) -> Missing {
+    let (name, version, _) = request.named();
+    let why = format!("its layerSelector takes a layer of type {layer}, and charts are of {CHART_LAYER}");
+    Missing { name: name.to_owned(), version: version.to_owned(), url: None, why, is_remote: false }
 }
 
 fn artifact(url: &str, reference: &Reference, stores: &ChartStores) -> Result<Found, Missing> {

@@ -10,9 +10,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// The rooms, each knowing only those before it.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "lang", "model", "files", "config", "schema", "build", "sources", "world", "simulate", "lint", "plan",
-    "rewrite", "report", "lsp", "cli",
+    "rewrite", "report", "lsp", "mcp", "cli",
 ];
 
 /// Files that know each other still, to be parted: each pair is gone as soon as
@@ -373,6 +373,7 @@ const STREAMS: &[(&str, &str)] = &[
     ("cli/fix", "the file that came over standard input, as it is to be"),
     ("cli/map", "a page whose data `report::map` makes inert"),
     ("cli/simulate_events", "asks whether somebody watches"),
+    ("cli/mcp", "messages of the protocol; the answers in them went through a sink"),
 ];
 
 #[test]

@@ -293,6 +293,30 @@ fn artifacts_are_found_by_tag_range_filter_and_digest() {
 }
 
 #[test]
+fn only_the_layer_of_a_chart_is_one() {
+    const CHART: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+    for (selector, expected) in [
+        ("layerSelector: {operation: copy}".to_owned(), "store one.tgz"),
+        (format!("layerSelector: {{mediaType: {CHART}, operation: copy}}"), "store one.tgz"),
+        (format!("layerSelector: {{mediaType: {CHART}, operation: extract}}"), "store one.tgz"),
+        (format!("layerSelector: {{mediaType: '', operation: extract}}"), "store one.tgz"),
+        ("layerSelector: {mediaType: application/vnd.cncf.helm.chart.provenance.v1.prov}".to_owned(), ""),
+    ] {
+        let objects = oci("tag: 1.2.3")
+            .replace("spec: {interval: 1h, url", &format!("spec: {{interval: 1h, {selector}, url"));
+        let scratch = fleet(&objects);
+        scratch.write("store/one.tgz", &archive("web", "1.2.3", "a: 1\n"));
+        let (place, _, why) = only(&scratch, &["--charts", "store"]);
+        assert_eq!(place, expected, "{selector}: {why}");
+        if expected.is_empty() {
+            assert!(why.contains("its layerSelector takes a layer of type"), "{why}");
+            // helm would fetch the chart all the same.
+            assert_eq!(scratch.forebay(&["chart", "pull", "--dry-run"]).out, "");
+        }
+    }
+}
+
+#[test]
 fn charts_of_file_trees_are_found_at_their_paths() {
     let of = |kind: &str, name: &str, path: &str| {
         let chart = format!(

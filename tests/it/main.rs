@@ -21,6 +21,8 @@ mod chart_cases;
 mod chart_objects;
 mod chart_pull;
 mod chart_releases;
+#[cfg(unix)]
+mod chart_servers;
 mod chart_stores;
 mod cli;
 mod cluster_api;
@@ -66,6 +68,8 @@ mod lsp_random;
 mod lsp_views;
 mod makers;
 mod map;
+#[cfg(unix)]
+mod mcp;
 mod migrate_alert_summary;
 mod mistakes_everywhere;
 mod oracle;

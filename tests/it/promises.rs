@@ -174,3 +174,65 @@ fn answers_are_the_same_wherever_and_however_they_are_made() {
         assert_eq!(answer, &run(first.path(), arguments, &[]), "{arguments:?} at another place");
     }
 }
+
+/// A release of a chart that lies in a store.
+const RELEASE: &str = "\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: charts, namespace: apps}
+spec: {interval: 1h, url: 'https://charts.example.com/stable'}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: NAME, namespace: apps}
+spec: {interval: 1h, chart: {spec: {chart: NAME, version: 1.2.3, sourceRef: {kind: HelmRepository, name: charts}}}}
+";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn stores_of_charts_are_read_without_a_socket_and_without_helm() {
+    let works = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
+    if !works.is_ok_and(|status| status.success()) {
+        skip!("strace does not run here");
+    }
+    let scratch = Scratch::git(&[(".forebay.yaml", "version: 1\ncharts: [configured]\n")]);
+    // One release of each store, and one of none.
+    for (name, store) in
+        [("own", ".forebay/charts"), ("configured", "configured"), ("given", "given"), ("none", "")]
+    {
+        scratch.write(&format!("apps/{name}.yaml"), RELEASE.replace("NAME", name).as_bytes());
+        if !store.is_empty() {
+            scratch.write(
+                &format!("{store}/{name}.tgz"),
+                &crate::chart_stores::archive(name, "1.2.3", "a: 1\n"),
+            );
+        }
+    }
+    scratch.commit("all");
+    for arguments in [
+        &["lint"][..],
+        &["plan", "--base", "HEAD"],
+        &["build", "--all"],
+        &["chart", "list"],
+        &["chart", "verify"],
+        &["chart", "pull", "--dry-run"],
+        &["lsp"],
+        &["mcp"],
+    ] {
+        let line = [arguments, &["--charts", "given"]].concat();
+        let log = trace(&scratch, &line);
+        for line in log.lines() {
+            let call = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+            let name = call.split('(').next().unwrap_or_default();
+            let is_net = matches!(name, "socket" | "connect" | "sendto" | "bind" | "accept");
+            assert!(!is_net, "{arguments:?}: {line}");
+            let is_other = name == "execve" && !call.contains("/git\"") && !call.contains("/forebay\"");
+            assert!(!is_other || !call.ends_with("= 0"), "{arguments:?}: {line}");
+            assert!(!call.contains("/helm\""), "{arguments:?}: {line}");
+        }
+        let serves = matches!(arguments[0], "lsp" | "mcp");
+        for archive in ["own.tgz", "configured.tgz", "given.tgz"].iter().filter(|_| !serves) {
+            assert!(log.contains(archive), "{arguments:?} does not read {archive}");
+        }
+    }
+}
