@@ -368,7 +368,7 @@ fn a_signal_leaves_no_half_file() {
     let command = command.args(["chart", "pull", "--helm"]).arg(&helm);
     let mut child = command.spawn().expect("forebay runs");
     let begun = tools.path().join("begun");
-    while std::fs::read_to_string(&begun).is_ok_and(|text| text.ends_with('\n')) == false {
+    while !std::fs::read_to_string(&begun).is_ok_and(|text| text.ends_with('\n')) {
         assert!(child.try_wait().expect("a child").is_none(), "it ended by itself");
         std::thread::sleep(Duration::from_millis(20));
     }

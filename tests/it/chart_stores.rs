@@ -299,7 +299,7 @@ fn only_the_layer_of_a_chart_is_one() {
         ("layerSelector: {operation: copy}".to_owned(), "store one.tgz"),
         (format!("layerSelector: {{mediaType: {CHART}, operation: copy}}"), "store one.tgz"),
         (format!("layerSelector: {{mediaType: {CHART}, operation: extract}}"), "store one.tgz"),
-        (format!("layerSelector: {{mediaType: '', operation: extract}}"), "store one.tgz"),
+        ("layerSelector: {mediaType: '', operation: extract}".to_owned(), "store one.tgz"),
         ("layerSelector: {mediaType: application/vnd.cncf.helm.chart.provenance.v1.prov}".to_owned(), ""),
     ] {
         let objects = oci("tag: 1.2.3")

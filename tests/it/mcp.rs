@@ -111,8 +111,8 @@ fn answers_are_those_of_the_commands() {
         ("plan", json!({"base": "HEAD"}), &["plan", "--base", "HEAD", "--format", "json"]),
         (
             "why",
-            json!({"object": "cm/settings", "namespace": "apps"}),
-            &["why", "cm/settings", "-n", "apps", "--format", "json"],
+            json!({"object": "ConfigMap/settings", "namespace": "apps"}),
+            &["why", "ConfigMap/settings", "-n", "apps", "--format", "json"],
         ),
         (
             "explain",
