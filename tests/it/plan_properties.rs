@@ -26,8 +26,9 @@ fn a_repository_written_anew_has_no_effects() {
     for directory in ["fixtures", "tests/projects"] {
         repositories.extend(children(&own.join(directory)));
     }
-    // A file under another name is no longer what marks a test suite.
-    repositories.retain(|(name, _)| name != "inventory-test-suites");
+    // A file under another name is no longer what marks a test suite, and a comment that goes
+    // no longer says the version of Flux, by which a build of `update` fails.
+    repositories.retain(|(name, _)| name != "inventory-test-suites" && name != "update");
     assert!(repositories.len() > 40, "{} repositories", repositories.len());
     has_no_effects(&repositories);
 }
