@@ -56,6 +56,8 @@ pub enum Group {
     Gate,
     /// Cluster API.
     ClusterApi,
+    /// Encrypted and sealed Secrets.
+    Secret,
     /// What workloads, and what routes to them, refer to.
     Workload,
     /// Fields and values that the API server doesn't take.
@@ -66,7 +68,7 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the documentation.
-    pub const ALL: [Group; 13] = [
+    pub const ALL: [Group; 14] = [
         Group::Syntax,
         Group::Metadata,
         Group::Annotation,
@@ -77,6 +79,7 @@ impl Group {
         Group::Event,
         Group::Gate,
         Group::ClusterApi,
+        Group::Secret,
         Group::Workload,
         Group::Schema,
         Group::Forebay,
@@ -95,6 +98,7 @@ impl Group {
             Group::Event => "event",
             Group::Gate => "gate",
             Group::ClusterApi => "cluster-api",
+            Group::Secret => "secret",
             Group::Workload => "workload",
             Group::Schema => "schema",
             Group::Forebay => "forebay",

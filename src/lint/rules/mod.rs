@@ -10,6 +10,7 @@ pub(crate) mod gate;
 pub(crate) mod metadata;
 pub(crate) mod reference;
 pub(crate) mod schema;
+pub(crate) mod secret;
 pub(crate) mod suspend;
 pub(crate) mod syntax;
 pub(crate) mod workload;
@@ -27,6 +28,7 @@ pub static RULES: &[&Rule] = &[
     &suspend::annotation_only_suspend::RULE,
     &annotation::annotation_unread_by_version::RULE,
     &annotation::annotation_value_without_effect::RULE,
+    &reference::applied_before_its_definition::RULE,
     &cluster_api::autoscaler_with_replicas::RULE,
     &event::change_request_not_a_number::RULE,
     &chart::chart_fails::RULE,
@@ -92,6 +94,7 @@ pub static RULES: &[&Rule] = &[
     &event::missing_alert_provider::RULE,
     &cluster_api::missing_cluster_class::RULE,
     &workload::missing_data_key::RULE,
+    &secret::missing_decryption::RULE,
     &schema::missing_field::RULE,
     &gate::missing_gate::RULE,
     &reference::missing_namespace::RULE,
@@ -113,6 +116,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::patch_variable_undefined::RULE,
     &cluster_api::pause_disagreement::RULE,
     &cluster_api::paused_cluster_class::RULE,
+    &secret::plaintext_secret::RULE,
     &annotation::presence_only_annotation::RULE,
     &annotation::rejected_annotation_value::RULE,
     &schema::rejected_by_rule::RULE,
@@ -122,11 +126,13 @@ pub static RULES: &[&Rule] = &[
     &reference::removed_kubernetes_api::RULE,
     &build::resource_outside_root::RULE,
     &gate::schedule_window_too_short::RULE,
+    &secret::sealed_secret_scope::RULE,
     &event::secret_in_event_metadata::RULE,
     &gate::self_gated_gate::RULE,
     &suspend::self_managed_suspend::RULE,
     &build::self_provided_substitution::RULE,
     &reference::shared_release_name::RULE,
+    &secret::sops_recipients_differ::RULE,
     &build::substitution_changes_type::RULE,
     &build::substitution_deadlock::RULE,
     &forebay::suppression_without_reason::RULE,
@@ -147,6 +153,7 @@ pub static RULES: &[&Rule] = &[
     &workload::unattached_route::RULE,
     &build::unbuildable_kustomization::RULE,
     &syntax::undecodable_file::RULE,
+    &secret::undecryptable_file::RULE,
     &workload::undefined_name_in_pod::RULE,
     &build::undefined_substitution::RULE,
     &cluster_api::undefined_topology_variable::RULE,

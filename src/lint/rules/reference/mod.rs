@@ -1,5 +1,6 @@
 //! References between objects of one cluster.
 
+pub(crate) mod applied_before_its_definition;
 pub(crate) mod cross_namespace_reference;
 pub(crate) mod denied_image_repository;
 pub(crate) mod dependency_cycle;

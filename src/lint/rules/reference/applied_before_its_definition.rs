@@ -1,0 +1,336 @@
+//! `applied-before-its-definition`: an object whose CustomResourceDefinition comes from
+//! another Kustomization or a release, for which nothing waits.
+//! Source: fluxcd/pkg `ssa/manager_apply.go` (`ApplyAllStaged`: definitions first, then a
+//! dry run of all the rest before any of it is applied); kustomize-controller
+//! `checkDependencies`; the charts' own `crds` directories and values.
+
+use crate::lang::text::counted;
+use crate::lang::yaml::NodeRef;
+use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule, title};
+use crate::model::kinds::is_helm_release;
+use crate::model::{Certainty, ObjectId};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) static RULE: Rule = Rule {
+    id: "applied-before-its-definition",
+    group: Group::Reference,
+    level: Level::Warning,
+    default: true,
+    since: "0.3.0",
+    summary: "an object does not wait for what defines its kind",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/reference/applied-before-its-definition.md"),
+    check: Check::Cluster(check),
+};
+
+/// Charts that define kinds, the groups of these, and the values of which one has to be
+/// true; without any they always come.
+const CHARTS: [(&str, &[&str], &[&str]); 19] = [
+    (
+        "cert-manager",
+        &["cert-manager.io", "acme.cert-manager.io"],
+        &["/spec/values/crds/enabled", "/spec/values/installCRDs"],
+    ),
+    ("cloudnative-pg", &["postgresql.cnpg.io"], &[]),
+    ("dragonfly-operator", &["dragonflydb.io"], &[]),
+    ("external-secrets", &["external-secrets.io", "generators.external-secrets.io"], &[]),
+    ("gateway-helm", &["gateway.envoyproxy.io", "gateway.networking.k8s.io"], &[]),
+    ("grafana-operator", &["grafana.integreatly.org"], &[]),
+    ("keda", &["keda.sh"], &[]),
+    ("kube-prometheus-stack", &["monitoring.coreos.com"], &[]),
+    ("kyverno", &["kyverno.io"], &[]),
+    ("longhorn", &["longhorn.io"], &[]),
+    ("mariadb-operator-crds", &["k8s.mariadb.com"], &[]),
+    ("metallb", &["metallb.io"], &[]),
+    ("prometheus-operator-crds", &["monitoring.coreos.com"], &[]),
+    ("rook-ceph", &["ceph.rook.io"], &[]),
+    ("sealed-secrets", &["bitnami.com"], &[]),
+    ("tailscale-operator", &["tailscale.com"], &[]),
+    ("traefik", &["traefik.io"], &[]),
+    ("velero", &["velero.io"], &[]),
+    ("volsync", &["volsync.backube"], &[]),
+];
+
+/// Values that leave the definitions out of a chart that has them.
+const LEFT_OUT: [&str; 6] = [
+    "/spec/values/crds/enabled",
+    "/spec/values/crds/create",
+    "/spec/values/installCRDs",
+    "/spec/values/manageCRDs",
+    "/spec/values/enableCRDs",
+    "/spec/values/crds/install",
+];
+
+/// What defines a kind: the Kustomization to wait for, the object, and whether a release
+/// of that Kustomization does it.
+#[derive(Clone, Copy)]
+struct Definer<'a> {
+    by: u32,
+    object: &'a Effective,
+    by_release: bool,
+}
+
+/// Definers by group, and by kind where that is known.
+type Definers<'a> = FxHashMap<(Cow<'a, str>, Option<Cow<'a, str>>), Vec<Definer<'a>>>;
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let cluster = view.cluster;
+    if cluster.name.is_none()
+        || cluster.certainty == Certainty::Guessed
+        || !cluster.is_complete("apiextensions.k8s.io", "CustomResourceDefinition", None)
+    {
+        return;
+    }
+    let definers = definers(view);
+    let mut late: BTreeMap<(u32, u32), Vec<(&Effective, Definer<'_>)>> = BTreeMap::new();
+    let order = Order::of(cluster);
+    for (member, object) in view.members() {
+        let (Some(by), id) = (member.maker.kustomization(), &object.id) else { continue };
+        if member.target != ApplyTarget::Local || id.is_unknown() || !id.group().contains('.') {
+            continue;
+        }
+        let of = |kind| definers.get(&(Cow::Borrowed(id.group()), kind));
+        let Some(found) = of(Some(Cow::Borrowed(&*id.kind))).or_else(|| of(None)) else { continue };
+        let is_ready = |definer: &Definer<'_>| match definer.by == by {
+            true => !definer.by_release,
+            false => order.waits(by, definer.by) || !definer.by_release && order.is_above(definer.by, by),
+        };
+        if found.iter().any(is_ready) || is_left_alone(object.node.get_ref()) {
+            continue;
+        }
+        if let Some(definer) = found.first() {
+            late.entry((by, definer.by)).or_default().push((object, *definer));
+        }
+    }
+    late.retain(|_, objects| !is_made_before(view.beyond(), objects[0].0, objects[0].1.object));
+    for ((by, _), objects) in late {
+        tell(view, &cluster.applied[by as usize], &objects, report);
+    }
+}
+
+/// Whether an object is not applied, or only once it is there.
+fn is_left_alone(node: NodeRef<'_>) -> bool {
+    let value = |key: &str| {
+        let own = |map: &str| node.str_at(&format!("/metadata/{map}/kustomize.toolkit.fluxcd.io~1{key}"));
+        own("annotations").or_else(|| own("labels"))
+    };
+    value("reconcile").is_some_and(|value| value.eq_ignore_ascii_case("disabled"))
+        || value("ssa").is_some_and(|value| value.eq_ignore_ascii_case("ignore"))
+}
+
+fn definers<'a>(view: &ClusterView<'a>) -> Definers<'a> {
+    let mut found: Definers<'a> = FxHashMap::default();
+    for (member, object) in view.members().filter(|(member, _)| member.target == ApplyTarget::Local) {
+        let node = object.node.get_ref();
+        if object.id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+            let Some(by) = applying(view.cluster, member) else { continue };
+            if let (Some(group), Some(kind)) = (node.str_at("/spec/group"), node.str_at("/spec/names/kind")) {
+                let by_release = member.maker.kustomization().is_none();
+                let definer = Definer { by, object, by_release };
+                found.entry((group, Some(kind))).or_default().push(definer);
+            }
+        } else if let (true, Some(by)) = (is_helm_release(&object.id), member.maker.kustomization()) {
+            let definer = Definer { by, object, by_release: true };
+            for group in groups(view, &object.id, node) {
+                found.entry((Cow::Borrowed(*group), None)).or_default().push(definer);
+            }
+        }
+    }
+    found
+}
+
+/// The Kustomization that applies an object, by itself or by what makes it.
+fn applying(cluster: &Cluster, member: &Member) -> Option<u32> {
+    cluster.makers(member).into_iter().find_map(|maker| maker.kustomization())
+}
+
+/// The groups that the chart of a release defines.
+fn groups(view: &ClusterView<'_>, id: &ObjectId, node: NodeRef<'_>) -> &'static [&'static str] {
+    let is_skipped = node.str_at("/spec/install/crds").is_some_and(|policy| policy == "Skip");
+    let is_remote = node.at("/spec/kubeConfig").is_some_and(|at| !at.is_null());
+    let is_off = LEFT_OUT.iter().any(|value| node.at(value).and_then(NodeRef::as_bool) == Some(false));
+    if is_skipped || is_remote || is_off {
+        return &[];
+    }
+    let Some(name) = chart(view, id, node) else { return &[] };
+    let known = CHARTS.iter().find(|(chart, _, _)| *chart == name);
+    let is_on = |values: &[&str]| {
+        values.is_empty()
+            || values.iter().any(|value| node.at(value).and_then(NodeRef::as_bool) == Some(true))
+    };
+    known.filter(|(_, _, values)| is_on(values)).map_or(&[], |(_, groups, _)| groups)
+}
+
+fn chart(view: &ClusterView<'_>, id: &ObjectId, node: NodeRef<'_>) -> Option<String> {
+    let last = |text: &str| text.trim_end_matches('/').rsplit('/').next().map(str::to_owned);
+    if let Some(chart) = node.str_at("/spec/chart/spec/chart") {
+        return last(&chart);
+    }
+    let reference = node.at("/spec/chartRef")?;
+    let (kind, name) = (reference.str_at("/kind")?, reference.str_at("/name")?);
+    let namespace = reference.str_at("/namespace").or_else(|| id.namespace.as_deref().map(Cow::Borrowed));
+    let group = crate::model::references::group_of(&kind);
+    let found = view.cluster.find(&ApplyTarget::Local, group, &kind, namespace.as_deref(), &name)?;
+    last(&view.object(found).node.get_ref().str_at("/spec/url")?)
+}
+
+/// Whether something beside Flux makes the definitions before: a manifest that no cluster
+/// applies, or a file of a tool that bootstraps clusters and names what defines the kind.
+fn is_made_before(context: &Context<'_>, object: &Effective, definer: &Effective) -> bool {
+    let id = &object.id;
+    let is_definition = |orphan: &crate::model::Object| {
+        orphan.id.is("apiextensions.k8s.io", "CustomResourceDefinition")
+            && orphan.node.get_ref().str_at("/spec/group").is_some_and(|group| group == id.group())
+    };
+    const TOOLS: [&str; 8] =
+        ["helmfile", "bootstrap", "talos", "ansible", "terraform", "justfile", "taskfile", "makefile"];
+    const ENDINGS: [&str; 10] =
+        ["yaml", "yml", "gotmpl", "j2", "tf", "sh", "nix", "makefile", "justfile", "just"];
+    let names: [&str; 2] = [id.group(), &definer.id.name];
+    let snapshot = context.snapshot;
+    let bootstraps = |file: &std::sync::Arc<crate::files::File>| {
+        let path = file.path.to_ascii_lowercase();
+        let is_script = path.ends_with(".sh");
+        if !(is_script || TOOLS.iter().any(|tool| path.contains(tool)))
+            || !ENDINGS.iter().any(|ending| path.ends_with(ending))
+            || context.world.is_applied(file)
+        {
+            return false;
+        }
+        let Ok(blob) = snapshot.blob(file) else { return false };
+        let text = String::from_utf8_lossy(&blob.bytes);
+        names.iter().any(|name| text.contains(name)) || text.contains("crds")
+    };
+    context.world.orphans().any(is_definition) || snapshot.files().iter().any(bootstraps)
+}
+
+fn tell(
+    view: &ClusterView<'_>,
+    applied: &Applied,
+    objects: &[(&Effective, Definer<'_>)],
+    report: &mut Reporter<'_>,
+) {
+    let (first, definer) = objects[0];
+    let provider = &view.cluster.applied[definer.by as usize];
+    let node = applied.node.get_ref();
+    let is_same = std::ptr::eq(applied, provider);
+    let own = first.node.get_ref().location_at("/kind").or_else(|| first.node.get_ref().location());
+    let place =
+        if is_same { own.clone() } else { node.location_at("/metadata/name").or_else(|| own.clone()) };
+    let Some(place) = place else { return };
+    let more = match objects.len() {
+        1 => String::new(),
+        count => format!(" and {}", counted(count - 1, "more object")),
+    };
+    let (id, by) = (&first.id, &definer.object.id);
+    if is_same {
+        let what = format!("{} applies it together with {by}, which defines its kind", applied.id);
+        let finding = report.report(place, title(id, &what));
+        finding.why(
+            "kustomize-controller tries all objects before it applies any: in a new cluster the kind is \
+             unknown, so that the release is never made, and the kind never defined",
+        );
+        finding.help(format!(
+            "apply {id}{more} with another Kustomization, whose dependsOn names {}",
+            applied.id.name
+        ));
+        finding.object(id).object(by);
+        if let Some(place) = definer.object.node.get_ref().location_at("/metadata/name") {
+            finding.related(by.to_string(), place);
+        }
+        return;
+    }
+    let what = format!("it does not wait for {}, which defines what it applies", provider.id);
+    let finding = report.report(place, title(&applied.id, &what));
+    finding.why(format!(
+        "{by} defines the kind of {id}{more}: in a new cluster every attempt fails, and applies nothing, until \
+         the kind is there"
+    ));
+    finding.help(match node.location_at("/metadata/name") {
+        Some(_) => {
+            format!("add `- name: {}`{} to spec.dependsOn", provider.id.name, in_namespace(applied, provider))
+        }
+        None => {
+            format!("apply {id} with a Kustomization of its own, whose dependsOn names {}", provider.id.name)
+        }
+    });
+    finding.object(&applied.id).object(id).field("/spec/dependsOn", &*provider.id.name);
+    if let Some(place) = own {
+        finding.related(id.to_string(), place);
+    }
+    if let Some(place) = definer.object.node.get_ref().location_at("/metadata/name") {
+        finding.related(by.to_string(), place);
+    }
+}
+
+fn in_namespace(applied: &Applied, provider: &Applied) -> String {
+    match provider.id.namespace.as_deref() {
+        Some(namespace) if applied.id.namespace.as_deref() != Some(namespace) => {
+            format!(" with `namespace: {namespace}`")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Which Kustomizations are done before others begin.
+struct Order<'a> {
+    cluster: &'a Cluster,
+    places: FxHashMap<(Option<&'a str>, &'a str), u32>,
+    children: FxHashMap<u32, Vec<u32>>,
+    /// For each, the ones that it waits for, those of the parents among them.
+    reached: std::cell::RefCell<FxHashMap<u32, BTreeSet<u32>>>,
+}
+
+impl<'a> Order<'a> {
+    fn of(cluster: &'a Cluster) -> Order<'a> {
+        let mut places = FxHashMap::default();
+        let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (index, applied) in (0..).zip(&cluster.applied) {
+            places.insert((applied.id.namespace.as_deref(), &*applied.id.name), index);
+            if let Some(parent) = applied.parent.filter(|parent| *parent != index) {
+                children.entry(parent).or_default().push(index);
+            }
+        }
+        Order { cluster, places, children, reached: Default::default() }
+    }
+
+    /// Whether one is begun only when the other is ready, through any chain: its own
+    /// dependsOn, that of what applies it, and what those apply in their turn.
+    fn waits(&self, one: u32, other: u32) -> bool {
+        let mut known = self.reached.borrow_mut();
+        known.entry(one).or_insert_with(|| self.reach(one)).contains(&other)
+    }
+
+    /// Whether a Kustomization applies another one, by itself or through others: its own
+    /// definitions are there before those.
+    fn is_above(&self, one: u32, other: u32) -> bool {
+        let above = |at: &u32| self.cluster.applied[*at as usize].parent.filter(|parent| parent != at);
+        std::iter::successors(Some(other), above).take(self.cluster.applied.len()).any(|at| at == one)
+    }
+
+    fn reach(&self, one: u32) -> BTreeSet<u32> {
+        let mut seen = BTreeSet::new();
+        let mut reached = BTreeSet::new();
+        // What applies one, and waits for others, hands its waiting down.
+        let mut open: Vec<(u32, bool)> = vec![(one, false)];
+        while let Some((at, is_awaited)) = open.pop() {
+            let is_news = if is_awaited { reached.insert(at) } else { seen.insert(at) };
+            let Some(applied) = self.cluster.applied.get(at as usize).filter(|_| is_news) else { continue };
+            if is_awaited {
+                open.extend(self.children.get(&at).into_iter().flatten().map(|child| (*child, true)));
+            }
+            open.extend(applied.parent.map(|parent| (parent, false)));
+            let node = applied.node.get_ref();
+            for reference in node.items_at("/spec/dependsOn") {
+                let Some(name) = reference.str_at("/name") else { continue };
+                let stated = reference.str_at("/namespace");
+                let namespace = stated.as_deref().or(applied.id.namespace.as_deref());
+                open.extend(self.places.get(&(namespace, &*name)).map(|place| (*place, true)));
+            }
+        }
+        reached
+    }
+}
