@@ -198,8 +198,11 @@ spec:
     );
     let scratch = fleet(&[("definition", definition), ("some", asking)], "", &objects);
     let found = findings(&scratch);
-    let [(rule, _, _, at)] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((&**rule, &**at), ("unknown-field", "spoks"));
+    let [(rule, _, title, _), (field, _, _, at)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&**field, &**at), ("unknown-field", "spoks"));
+    // One Kustomization applies the release, and what is of a kind that its chart defines.
+    assert_eq!(&**rule, "applied-before-its-definition");
+    assert!(title.contains("together with HelmRelease apps/"), "{title}");
 }
 
 #[test]

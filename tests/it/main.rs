@@ -98,6 +98,7 @@ mod simulate_events;
 mod simulate_hooks;
 mod simulate_propagation;
 mod simulators;
+mod sops;
 mod substitution;
 mod suspend;
 mod template_cases;

@@ -128,6 +128,7 @@ pub static RULES: &[&Rule] = &[
     &gate::schedule_window_too_short::RULE,
     &secret::sealed_secret_scope::RULE,
     &event::secret_in_event_metadata::RULE,
+    &workload::selector_matches_nothing::RULE,
     &gate::self_gated_gate::RULE,
     &suspend::self_managed_suspend::RULE,
     &build::self_provided_substitution::RULE,

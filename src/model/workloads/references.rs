@@ -3,7 +3,8 @@
 //! `pkg/kubelet/kubelet_pods.go` (`makeEnvironmentVariables`) and `pkg/volume` for what a
 //! missing object does; Gateway API `apis/v1`; cert-manager `pkg/apis/certmanager/v1`;
 //! external-secrets `apis/externalsecrets/v1`; VolSync `api/v1alpha1`; CloudNativePG
-//! `api/v1`.
+//! `api/v1`; KEDA `apis/keda/v1alpha1`; `kubernetes/autoscaler` `autoscaling.k8s.io/v1`;
+//! external-snapshotter `volumesnapshot/v1`; prometheus-operator `monitoring/v1`.
 
 use super::pods::pod_spec;
 use super::reference::Reference;
@@ -29,7 +30,7 @@ struct Field {
 enum Target {
     /// Always this.
     Kind(&'static str, &'static str),
-    /// Fields `group` or `apiGroup`, and `kind`, with what they are by default.
+    /// Fields `group`, `apiGroup` or `apiVersion`, and `kind`, with what they are by default.
     Stated(&'static str, &'static str),
 }
 
@@ -72,6 +73,16 @@ const ISSUER: &str = "the certificate is never issued";
 const STORE: &str = "the ExternalSecret reports SecretSyncedError, and its Secret is never made";
 const DATABASE: &str = "the operator waits for it and does not go on with the cluster";
 const BACKUP: &str = "the operator waits for it: nothing is backed up or restored";
+const STORAGE: &str = "the claim stays Pending: no volume is made for it";
+const SNAPSHOT: &str = "no snapshot is taken";
+const SCALE: &str = "nothing is scaled";
+const RIGHTS: &str = "the API server takes the binding, but nobody gets the rights";
+const WEBHOOK: &str =
+    "the API server can't call it: requests that it is for are refused, unless failures are ignored";
+const MONITOR: &str = "nothing is scraped there";
+const STORAGE_CLASS: Target = Target::Kind("storage.k8s.io", "StorageClass");
+const SNAPSHOT_CLASS: Target = Target::Kind("snapshot.storage.k8s.io", "VolumeSnapshotClass");
+const WORKLOAD: Target = Target::Stated("apps", "Deployment");
 
 /// Fields of a Pod's spec.
 static POD: &[Field] = &[
@@ -106,14 +117,77 @@ static POD: &[Field] = &[
         Name::Itself,
         MOUNT,
     ),
+    field(
+        "/volumes/*/ephemeral/volumeClaimTemplate/spec/storageClassName",
+        STORAGE_CLASS,
+        Name::Itself,
+        STORAGE,
+    ),
     field("/serviceAccountName", Target::Kind("", "ServiceAccount"), Name::Itself, ACCOUNT),
     field("/imagePullSecrets/*", SECRET, NAME, PULL),
     field("/priorityClassName", Target::Kind("scheduling.k8s.io", "PriorityClass"), Name::Itself, CLASS),
     field("/runtimeClassName", Target::Kind("node.k8s.io", "RuntimeClass"), Name::Itself, CLASS),
 ];
 
-static STATEFUL_SET: &[Field] =
-    &[field("/spec/serviceName", SERVICE, Name::Itself, "its Pods get no names of their own in DNS")];
+static STATEFUL_SET: &[Field] = &[
+    field("/spec/serviceName", SERVICE, Name::Itself, "its Pods get no names of their own in DNS"),
+    field("/spec/volumeClaimTemplates/*/spec/storageClassName", STORAGE_CLASS, Name::Itself, STORAGE),
+];
+
+static CLAIM_FIELDS: &[Field] = &[
+    field("/spec/storageClassName", STORAGE_CLASS, Name::Itself, STORAGE),
+    field("/spec/dataSourceRef", Target::Stated("", ""), NAME, STORAGE),
+];
+
+static VOLUME_SNAPSHOT: &[Field] = &[
+    field("/spec/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, SNAPSHOT),
+    field(
+        "/spec/source/persistentVolumeClaimName",
+        Target::Kind("", "PersistentVolumeClaim"),
+        Name::Itself,
+        SNAPSHOT,
+    ),
+];
+
+static SCALED: &[Field] = &[
+    field("/spec/scaleTargetRef", WORKLOAD, NAME, SCALE),
+    field(
+        "/spec/triggers/*/authenticationRef",
+        Target::Stated("keda.sh", "TriggerAuthentication"),
+        NAME,
+        SCALE,
+    ),
+];
+
+static VERTICAL: &[Field] = &[field("/spec/targetRef", WORKLOAD, NAME, SCALE)];
+
+static BINDING: &[Field] = &[
+    field("/roleRef", Target::Stated("rbac.authorization.k8s.io", "ClusterRole"), NAME, RIGHTS),
+    field("/subjects/*", Target::Stated("", ""), NAME, RIGHTS),
+];
+
+static ADMISSION: &[Field] = &[with_port(
+    &["port"],
+    field("/webhooks/*/clientConfig/service", Target::Stated("", "Service"), NAME, WEBHOOK),
+)];
+
+static API_SERVICE: &[Field] = &[with_port(
+    &["port"],
+    field("/spec/service", Target::Stated("", "Service"), NAME, "requests to its API are answered with 503"),
+)];
+
+static DEFINITION: &[Field] = &[with_port(
+    &["port"],
+    field(
+        "/spec/conversion/webhook/clientConfig/service",
+        Target::Stated("", "Service"),
+        NAME,
+        "objects of other versions than the stored one can't be read or written",
+    ),
+)];
+
+static MONITORS: &[Field] =
+    &[field("/spec/namespaceSelector/matchNames/*", Target::Kind("", "Namespace"), Name::Itself, MONITOR)];
 
 static SERVICE_ACCOUNT: &[Field] = &[field("/imagePullSecrets/*", SECRET, NAME, PULL)];
 
@@ -240,6 +314,10 @@ static PUSH_SECRET: &[Field] = &[
 ];
 
 static REPLICATION_SOURCE: &[Field] = &[
+    field("/spec/restic/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
+    field("/spec/restic/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
+    field("/spec/kopia/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
+    field("/spec/kopia/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
     field("/spec/sourcePVC", Target::Kind("", "PersistentVolumeClaim"), Name::Itself, BACKUP),
     field("/spec/restic/repository", SECRET, Name::Itself, BACKUP),
     field("/spec/kopia/repository", SECRET, Name::Itself, BACKUP),
@@ -247,12 +325,18 @@ static REPLICATION_SOURCE: &[Field] = &[
 ];
 
 static REPLICATION_DESTINATION: &[Field] = &[
+    field("/spec/restic/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
+    field("/spec/restic/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
+    field("/spec/kopia/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
+    field("/spec/kopia/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
     field("/spec/restic/repository", SECRET, Name::Itself, BACKUP),
     field("/spec/kopia/repository", SECRET, Name::Itself, BACKUP),
     field("/spec/rclone/rcloneConfig", SECRET, Name::Itself, BACKUP),
 ];
 
 static POSTGRES: &[Field] = &[
+    field("/spec/storage/storageClass", STORAGE_CLASS, Name::Itself, DATABASE),
+    field("/spec/walStorage/storageClass", STORAGE_CLASS, Name::Itself, DATABASE),
     field("/spec/superuserSecret", SECRET, NAME, DATABASE),
     field("/spec/bootstrap/initdb/secret", SECRET, NAME, DATABASE),
     with_keys(&["key"], field("/spec/externalClusters/*/password", SECRET, NAME, DATABASE)),
@@ -285,8 +369,20 @@ static POSTGRES_OF_CLUSTER: &[Field] =
 /// Fields of a kind beside those of its Pods.
 fn fields(id: &ObjectId) -> &'static [Field] {
     match (id.group(), &*id.kind) {
+        ("", "PersistentVolumeClaim") => CLAIM_FIELDS,
         ("", "ServiceAccount") => SERVICE_ACCOUNT,
+        (
+            "admissionregistration.k8s.io",
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+        ) => ADMISSION,
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => DEFINITION,
+        ("apiregistration.k8s.io", "APIService") => API_SERVICE,
         ("apps", "StatefulSet") => STATEFUL_SET,
+        ("autoscaling", "HorizontalPodAutoscaler") | ("keda.sh", "ScaledObject" | "ScaledJob") => SCALED,
+        ("autoscaling.k8s.io", "VerticalPodAutoscaler") => VERTICAL,
+        ("monitoring.coreos.com", "ServiceMonitor" | "PodMonitor") => MONITORS,
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => BINDING,
+        ("snapshot.storage.k8s.io", "VolumeSnapshot") => VOLUME_SNAPSHOT,
         ("networking.k8s.io", "Ingress") => INGRESS,
         ("gateway.networking.k8s.io", kind) if kind.ends_with("Route") => ROUTE,
         ("gateway.networking.k8s.io", "Gateway") => GATEWAY,
@@ -303,8 +399,19 @@ fn fields(id: &ObjectId) -> &'static [Field] {
 }
 
 /// Kinds of targets about which something is known: of others nothing is told.
-const JUDGED: [(&str, &str); 21] = [
+const JUDGED: [(&str, &str); 32] = [
     ("", "ConfigMap"),
+    ("", "Namespace"),
+    ("apps", "Deployment"),
+    ("apps", "StatefulSet"),
+    ("keda.sh", "ClusterTriggerAuthentication"),
+    ("keda.sh", "TriggerAuthentication"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+    ("snapshot.storage.k8s.io", "VolumeSnapshotClass"),
+    ("storage.k8s.io", "StorageClass"),
+    ("volsync.backube", "ReplicationDestination"),
     ("", "PersistentVolumeClaim"),
     ("", "Secret"),
     ("", "Service"),
@@ -389,10 +496,14 @@ fn read<'a>(id: &ObjectId, field: &'static Field, pointer: &str, at: NodeRef<'a>
         Name::At(key) => at.get(key)?,
         Name::Itself => at,
     };
+    let of_version = || {
+        let version = stated("apiVersion")?;
+        Some(version.rsplit_once('/').map_or("", |(group, _)| group).to_owned().into())
+    };
     let (group, kind) = match field.target {
         Target::Kind(group, kind) => (group.into(), kind.into()),
         Target::Stated(group, kind) => (
-            stated("group").or_else(|| stated("apiGroup")).unwrap_or(group.into()),
+            stated("group").or_else(|| stated("apiGroup")).or_else(of_version).unwrap_or(group.into()),
             stated("kind").unwrap_or(kind.into()),
         ),
     };

@@ -1,7 +1,7 @@
 //! Which kinds that workloads name have no namespace.
 
 /// Kinds without a namespace that the table of references or an operator names.
-const CLUSTER_SCOPED: [(&str, &str); 18] = [
+const CLUSTER_SCOPED: [(&str, &str); 19] = [
     ("", "Namespace"),
     ("", "Node"),
     ("", "PersistentVolume"),
@@ -11,6 +11,7 @@ const CLUSTER_SCOPED: [(&str, &str); 18] = [
     ("cert-manager.io", "ClusterIssuer"),
     ("external-secrets.io", "ClusterSecretStore"),
     ("gateway.networking.k8s.io", "GatewayClass"),
+    ("keda.sh", "ClusterTriggerAuthentication"),
     ("networking.k8s.io", "IngressClass"),
     ("node.k8s.io", "RuntimeClass"),
     ("policy", "PodSecurityPolicy"),

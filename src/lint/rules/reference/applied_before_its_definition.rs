@@ -8,8 +8,8 @@ use crate::lang::text::counted;
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::model::kinds::is_helm_release;
-use crate::model::{Certainty, ObjectId};
-use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member};
+use crate::model::{Certainty, Maker, ObjectId};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,6 +71,8 @@ struct Definer<'a> {
     by: u32,
     object: &'a Effective,
     by_release: bool,
+    /// Whether the definition is seen; else the chart's name alone says that it has it.
+    is_seen: bool,
 }
 
 /// Definers by group, and by kind where that is known.
@@ -78,10 +80,7 @@ type Definers<'a> = FxHashMap<(Cow<'a, str>, Option<Cow<'a, str>>), Vec<Definer<
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let cluster = view.cluster;
-    if cluster.name.is_none()
-        || cluster.certainty == Certainty::Guessed
-        || !cluster.is_complete("apiextensions.k8s.io", "CustomResourceDefinition", None)
-    {
+    if cluster.name.is_none() || cluster.certainty == Certainty::Guessed {
         return;
     }
     let definers = definers(view);
@@ -105,10 +104,22 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             late.entry((by, definer.by)).or_default().push((object, *definer));
         }
     }
+    late.retain(|_, objects| !may_come_unseen(cluster, objects[0].0.id.group()));
     late.retain(|_, objects| !is_made_before(view.beyond(), objects[0].0, objects[0].1.object));
     for ((by, _), objects) in late {
         tell(view, &cluster.applied[by as usize], &objects, report);
     }
+}
+
+/// Whether something that is not known here may bring the definitions of a group.
+fn may_come_unseen(cluster: &Cluster, group: &str) -> bool {
+    let name = format!("?.{group}");
+    let found =
+        cluster.lookup(&ApplyTarget::Local, "apiextensions.k8s.io", "CustomResourceDefinition", None, &name);
+    let Lookup::Unseen(openers) = found else { return false };
+    // Flux's own manifests define Flux's kinds alone.
+    let is_flux = |opener: &&Opener| opener.what.contains("flux-manifests");
+    openers.iter().any(|opener| opener.cause != OpenerCause::ByHand && !is_flux(opener))
 }
 
 /// Whether an object is not applied, or only once it is there.
@@ -128,12 +139,14 @@ fn definers<'a>(view: &ClusterView<'a>) -> Definers<'a> {
         if object.id.is("apiextensions.k8s.io", "CustomResourceDefinition") {
             let Some(by) = applying(view.cluster, member) else { continue };
             if let (Some(group), Some(kind)) = (node.str_at("/spec/group"), node.str_at("/spec/names/kind")) {
+                let release = release_of(view, member);
                 let by_release = member.maker.kustomization().is_none();
-                let definer = Definer { by, object, by_release };
+                let object = release.unwrap_or(object);
+                let definer = Definer { by, object, by_release, is_seen: true };
                 found.entry((group, Some(kind))).or_default().push(definer);
             }
         } else if let (true, Some(by)) = (is_helm_release(&object.id), member.maker.kustomization()) {
-            let definer = Definer { by, object, by_release: true };
+            let definer = Definer { by, object, by_release: true, is_seen: false };
             for group in groups(view, &object.id, node) {
                 found.entry((Cow::Borrowed(*group), None)).or_default().push(definer);
             }
@@ -145,6 +158,18 @@ fn definers<'a>(view: &ClusterView<'a>) -> Definers<'a> {
 /// The Kustomization that applies an object, by itself or by what makes it.
 fn applying(cluster: &Cluster, member: &Member) -> Option<u32> {
     cluster.makers(member).into_iter().find_map(|maker| maker.kustomization())
+}
+
+/// The release whose chart makes an object.
+fn release_of<'a>(view: &ClusterView<'a>, member: &Member) -> Option<&'a Effective> {
+    let cluster = view.cluster;
+    let release = cluster.makers(member).into_iter().find_map(|maker| match maker {
+        Maker::HelmRelease(at) => cluster.releases.get(at as usize),
+        _ => None,
+    })?;
+    let id = &release.id;
+    let found = cluster.find(&ApplyTarget::Local, id.group(), &id.kind, id.namespace.as_deref(), &id.name)?;
+    Some(view.object(found))
 }
 
 /// The groups that the chart of a release defines.
@@ -201,8 +226,8 @@ fn is_made_before(context: &Context<'_>, object: &Effective, definer: &Effective
             return false;
         }
         let Ok(blob) = snapshot.blob(file) else { return false };
-        let text = String::from_utf8_lossy(&blob.bytes);
-        names.iter().any(|name| text.contains(name)) || text.contains("crds")
+        let text = String::from_utf8_lossy(blob.bytes());
+        names.iter().any(|name| text.contains(name)) || path.contains("crds")
     };
     context.world.orphans().any(is_definition) || snapshot.files().iter().any(bootstraps)
 }
@@ -237,7 +262,7 @@ fn tell(
             "apply {id}{more} with another Kustomization, whose dependsOn names {}",
             applied.id.name
         ));
-        finding.object(id).object(by);
+        finding.level(level(&definer)).object(id).object(by);
         if let Some(place) = definer.object.node.get_ref().location_at("/metadata/name") {
             finding.related(by.to_string(), place);
         }
@@ -257,13 +282,19 @@ fn tell(
             format!("apply {id} with a Kustomization of its own, whose dependsOn names {}", provider.id.name)
         }
     });
-    finding.object(&applied.id).object(id).field("/spec/dependsOn", &*provider.id.name);
+    finding.level(level(&definer)).object(&applied.id).object(id);
+    finding.field("/spec/dependsOn", &*provider.id.name);
     if let Some(place) = own {
         finding.related(id.to_string(), place);
     }
     if let Some(place) = definer.object.node.get_ref().location_at("/metadata/name") {
         finding.related(by.to_string(), place);
     }
+}
+
+/// Other values of a chart that is not here may leave its definitions out.
+fn level(definer: &Definer<'_>) -> Level {
+    if definer.is_seen { Level::Warning } else { Level::Info }
 }
 
 fn in_namespace(applied: &Applied, provider: &Applied) -> String {

@@ -6,7 +6,7 @@
 use super::selection::{Selection, leaves};
 use super::{is_encrypted, is_example, sops};
 use crate::lang::yaml::{Location, Node, NodeRef};
-use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::lint::{Check, DocumentView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 
 pub(crate) static RULE: Rule = Rule {
@@ -42,15 +42,15 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn tell(
+fn tell<'r>(
     root: NodeRef<'_>,
     place: Option<Location>,
     what: &str,
     why: &str,
     help: &str,
-    report: &mut Reporter<'_>,
-) {
-    let Some(place) = place.or_else(|| root.location()) else { return };
+    report: &'r mut Reporter<'_>,
+) -> Option<&'r mut Finding> {
+    let place = place.or_else(|| root.location())?;
     let id = ObjectId::of(root);
     let subject = id.as_ref().map_or_else(|| place.file.to_string(), ToString::to_string);
     let finding = report.report(place, format!("{subject}: {what}"));
@@ -58,6 +58,7 @@ fn tell(
     if let Some(id) = &id {
         finding.object(id);
     }
+    Some(finding)
 }
 
 const FAILS: &str =
@@ -72,12 +73,15 @@ fn metadata(root: NodeRef<'_>, sops: NodeRef<'_>, report: &mut Reporter<'_>) {
     }
     if sops.get("mac").and_then(NodeRef::text).is_none_or(|text| text.is_empty()) {
         let why = "`sops` refuses to decrypt or edit it (no MAC)";
-        tell(root, place.clone(), "`sops.mac` is missing", why, RESTORE, report);
+        // kustomize-controller doesn't look at it.
+        if let Some(finding) = tell(root, place.clone(), "`sops.mac` is missing", why, RESTORE, report) {
+            finding.level(Level::Warning);
+        }
     }
     const KEYS: [&str; 8] = ["age", "pgp", "kms", "gcp_kms", "azure_kv", "hc_vault", "key_groups", "hckms"];
-    let has_items = |key: &&str| sops.get(key).is_some_and(|list| list.items().next().is_some());
+    let has_items = |key: &str| sops.get(key).is_some_and(|list| list.items().next().is_some());
     let has_other = sops.get("plugins").is_some();
-    if !KEYS.iter().any(|key| has_items(&key)) && !has_other {
+    if !KEYS.iter().any(|key| has_items(key)) && !has_other {
         let what = "its `sops` holds no encrypted data key";
         tell(root, place, what, FAILS, RESTORE, report);
     }

@@ -7,6 +7,7 @@
 use super::{dotted, judged, target, unchecked};
 use crate::lint::workloads::{Cause, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::namespaces;
 use crate::model::workloads::Reference;
 use crate::world::Effective;
 
@@ -45,10 +46,22 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 fn is_given(reference: &Reference<'_>, name: &str) -> bool {
     match &*reference.kind {
         "PriorityClass" => name.starts_with("system-"),
-        "ServiceAccount" => name == "default",
+        "ServiceAccount" => name == "default" || reference.namespace.as_deref().is_some_and(is_of_the_system),
+        // What the API server and the controllers of a cluster bring along.
+        "ClusterRole" => {
+            name.starts_with("system:") || matches!(name, "cluster-admin" | "admin" | "edit" | "view")
+        }
+        "Role" => name.starts_with("system:") || reference.namespace.as_deref().is_some_and(is_of_the_system),
+        "Namespace" => namespaces::is_given(name),
+        // Without a class a volume that is there may be meant: its claim names the same word.
+        "StorageClass" => name == "manual",
         "Service" => name == "kubernetes" && reference.namespace.as_deref() == Some("default"),
         _ => false,
     }
+}
+
+fn is_of_the_system(namespace: &str) -> bool {
+    namespace.starts_with("kube-")
 }
 
 /// Whether a near name may be the one: ConfigMaps and Secrets of other namespaces are
@@ -63,7 +76,17 @@ fn is_meant(reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
 
 /// Classes that come with the distribution of Kubernetes or of a cloud.
 fn is_of_the_platform(kind: &str) -> bool {
-    matches!(kind, "IngressClass" | "GatewayClass" | "PriorityClass" | "RuntimeClass")
+    matches!(
+        kind,
+        "IngressClass"
+            | "GatewayClass"
+            | "PriorityClass"
+            | "RuntimeClass"
+            | "StorageClass"
+            | "VolumeSnapshotClass"
+            | "VolumeSnapshot"
+            | "Namespace"
+    )
 }
 
 /// The level by what could hold the target; `None` for not checked.
@@ -75,8 +98,14 @@ fn level(
 ) -> Option<Level> {
     match cause {
         _ if reference.is_guess => near.map(|_| Level::Warning),
-        // Operators make Services in namespaces of others.
-        None if &*reference.kind == "Service" && workloads.has_releases() => near.map(|_| Level::Warning),
+        // Operators make these in namespaces of others.
+        None if matches!(
+            &*reference.kind,
+            "Service" | "Deployment" | "StatefulSet" | "ClusterRole" | "Role"
+        ) && workloads.has_releases() =>
+        {
+            near.map(|_| Level::Warning)
+        }
         None if is_of_the_platform(&reference.kind) => near.map(|_| Level::Warning),
         // Whatever gives it a role in a cloud may make it: Terraform, eksctl.
         None if &*reference.kind == "ServiceAccount" && near.is_none() => Some(Level::Warning),
