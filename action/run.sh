@@ -32,6 +32,7 @@ command -v jq >/dev/null || {
 
 common=(--root "${FOREBAY_ROOT:-.}")
 [ -z "${FOREBAY_CONFIG:-}" ] || common+=(--config "$FOREBAY_CONFIG")
+[ -z "${FOREBAY_STORE:-}" ] || common+=(--charts "$FOREBAY_STORE")
 
 # Of the commands' JSON, by jq, which needs nothing of the environment.
 count() { # FILTER FILE

@@ -37,9 +37,10 @@ pub(crate) struct Arguments {
     /// The helm to start [default: the one on PATH]
     #[arg(long, value_name = "PATH")]
     helm: Option<PathBuf>,
-    /// Fetch what the releases of this revision or directory (./DIR) mean, too
-    #[arg(long, value_name = "REV|./DIR")]
-    base: Option<String>,
+    /// Fetch what the releases of this revision or directory (./DIR) mean, too [without a value: the base that
+    /// plan compares with]
+    #[arg(long, value_name = "REV|./DIR", num_args = 0..=1)]
+    base: Option<Option<String>>,
     /// Take the place of another archive of the same name and version
     #[arg(long)]
     replace: bool,
@@ -54,7 +55,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let mut wanted: BTreeSet<Wanted> = BTreeSet::new();
     collect(&world, &filter, &mut wanted);
     if let Some(base) = &arguments.base {
-        let base = revisions::read(&session, base)?;
+        let base = match base {
+            Some(name) => revisions::read(&session, name)?,
+            None => revisions::read_default_base(&session)?,
+        };
         let earlier = world.like(&base.snapshot, &session.config, &git::remotes(&session.root));
         collect(&earlier, |_| true, &mut wanted);
     }

@@ -148,7 +148,7 @@ fn a_given_binary_is_used_and_versions_are_checked() {
 
 /// What the scripts ask of a system, and some that they might.
 const TOOLS: &str = "bash sh env cargo rustup rustc cc curl tar grep sed head uname mktemp mkdir mv rm cp cat jq od tr \
-                     sha256sum shasum dirname git forebay chmod";
+                     sha256sum shasum dirname git forebay chmod helm";
 
 /// A cargo that does as rustup and cargo do with what lies around the working directory.
 const CARGO: &str = r#"#!/bin/sh
@@ -386,4 +386,79 @@ fn the_run_takes_no_tool_from_the_workspace() {
         assert_eq!(outputs(&planted.0)["errors"], "1");
     }
     assert!(outputs(&planted.0).contains_key("plan-effects"));
+}
+
+/// A helm that writes the chart that it is asked for, where that is there.
+const HELM: &str = r#"#!/bin/sh
+{ echo "helm $*"; env; } >>"SCRATCH/asked"
+case "$1" in
+version) echo v3.17.3+ge4da497 && exit ;;
+repo) echo '[]' && exit ;;
+esac
+while [ $# -gt 0 ]; do
+  [ "$1" != --destination ] || cp "SCRATCH/web.tgz" "$2/web-1.2.3.tgz" || exit 1
+  shift
+done
+"#;
+
+/// The releases of a repository, and where their charts come from.
+const RELEASES: &str = "apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: stable, namespace: a}
+spec: {url: 'https://charts.example.com/stable'}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: a}
+spec:
+  interval: 5m
+  chart: {spec: {chart: web, version: 1.2.3, sourceRef: {kind: HelmRepository, name: stable}}}
+";
+
+#[test]
+fn charts_are_fetched_outside_of_the_workspace_and_kept_under_a_key_of_their_versions() {
+    if !has("bash jq") {
+        skip!("bash or jq is absent");
+    }
+    let planted = Planted::new();
+    planted.0.write("repository/releases.yaml", RELEASES.as_bytes());
+    planted.program("tools/helm", HELM);
+    // Not asked for: nothing is fetched, and nothing named.
+    let run = planted.step("charts", &[("FOREBAY_CHARTS", "off")]);
+    assert!(run.status.success() && !planted.0.path().join("_runner/output").exists());
+    let wrong = planted.step("charts", &[("FOREBAY_CHARTS", "$(touch pwned)")]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let key = || {
+        let run = planted.step("charts", &[("FOREBAY_CHARTS", "pull")]);
+        planted.held(&run);
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        let key = outputs(&planted.0)["key"].clone();
+        assert!(key.starts_with("forebay-charts-") && key.len() == 79, "{key}");
+        key
+    };
+    let first = key();
+    let store = outputs(&planted.0)["store"].clone();
+    assert!(!Path::new(&store).starts_with(planted.0.path().join("repository")), "{store}");
+    let pull = || planted.step("pull", &[("FOREBAY_CHARTS", "pull")]);
+    // What can't be fetched is told, and ends nothing.
+    let run = pull();
+    planted.held(&run);
+    let log = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success() && log.contains("::warning::forebay: some charts"), "{log}{run:?}");
+    planted.0.write("web.tgz", &crate::chart_stores::archive("web", "1.2.3", "a: 1\n"));
+    let run = pull();
+    planted.held(&run);
+    let log = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success() && log.contains("pulled web 1.2.3"), "{log}");
+    assert_eq!(obeyed(&log), Vec::<&str>::new());
+    // The key is one of the releases, not of what lies in the store or in the repository.
+    planted.0.write("repository/b.yaml", FAULTY.as_bytes());
+    assert_eq!(key(), first);
+    let run = planted.step("run", &[("FOREBAY_STORE", &store)]);
+    planted.held(&run);
+    let json = outputs(&planted.0)["sarif-file"].replace("forebay.sarif", "lint.json");
+    let json = std::fs::read_to_string(json).expect("JSON");
+    assert!(!json.contains("\"what\": \"chart\"") && !json.contains("\"what\":\"chart\""), "{json}");
+    planted.0.write("repository/releases.yaml", RELEASES.replace("1.2.3", "1.2.4").as_bytes());
+    assert_ne!(key(), first);
 }
