@@ -2,7 +2,10 @@
 //! schema that judges it, shared by the rules of the group `schema`.
 
 use super::{Context, Level, ObjectView};
+use crate::config::Feature;
+use crate::model::Maker;
 use crate::schema::{Fault, Options, Product, Schema, Violation, table, validate};
+use crate::simulate::gating::objects::{are_available, is_taken};
 use crate::world::Cluster;
 use crate::world::schemas::{Basis, Found, Judge, is_stated, is_whole};
 use std::sync::Arc;
@@ -73,24 +76,28 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
         match context.world.schemas.of_orphan(context.world, view.id) {
             Found::Judge(judge) => {
                 let options = Options { partial: true, operator: judge.operator };
-                take_in(&mut verdict, view, &judge, options, None, Level::Warning);
+                let gates = context.config.target.feature(Feature::Gates);
+                let gates = gates.is_some_and(|written| written.value);
+                take_in(&mut verdict, view, &judge, options, None, (Level::Warning, gates));
             }
             Found::Unknown => verdict.unknown_kind = true,
             Found::NotServed { .. } | Found::Anything => {}
         }
         return verdict;
     };
-    let mut known: Vec<(Vec<*const Schema>, Options, Level, Basis)> = Vec::new();
+    let mut known: Vec<(Vec<*const Schema>, Options, Place, Basis)> = Vec::new();
     for (index, member) in &effective.members {
         let cluster = &context.world.clusters[*index as usize];
         let member = &cluster.members[*member as usize];
-        let is_applied = is_stated(cluster) && member.maker.kustomization().is_some();
+        let is_by_flux = matches!(member.maker, Maker::Kustomization(_) | Maker::ResourceSet(_));
+        let is_applied = is_stated(cluster) && is_by_flux;
         match context.world.schemas.of_member(context.world, *index as usize, &member.target, view.id) {
             Found::Judge(judge) => {
                 let level = if is_applied { level_of(&judge) } else { Level::Warning };
                 let options = Options { partial: !is_whole(cluster, member), operator: judge.operator };
                 let schemas: Vec<*const Schema> =
                     judge.schemas.iter().map(|schema| std::ptr::from_ref(*schema)).collect();
+                let level = (level, are_available(&cluster.settings));
                 let key = (schemas, options, level, judge.basis);
                 if known.contains(&key) {
                     // Judged already: only the name of the cluster is new.
@@ -127,6 +134,9 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
     verdict
 }
 
+/// How bad a fault is in a cluster, and whether gates are available there.
+type Place = (Level, bool);
+
 /// The level of what a schema refuses where a stated cluster applies the object.
 fn level_of(judge: &Judge<'_>) -> Level {
     if judge.is_certain() { Level::Error } else { Level::Warning }
@@ -138,7 +148,7 @@ fn take_in<'a>(
     judge: &Judge<'a>,
     options: Options,
     cluster: Option<&'a Cluster>,
-    level: Level,
+    (level, gates): Place,
 ) {
     let Some(first) = judge.schemas.first() else { return };
     let mut report = judge.report(view.node, None, options);
@@ -146,7 +156,10 @@ fn take_in<'a>(
     // Roles are applied as they are (fluxcd/pkg `ssa/normalize`).
     let is_role =
         matches!((view.id.group(), &*view.id.kind), ("rbac.authorization.k8s.io", "Role" | "ClusterRole"));
-    for violation in report.violations {
+    let is_proposed = |violation: &Violation<'_, '_>| {
+        matches!(violation.fault, Fault::UnknownField { .. }) && is_taken(view.id, &violation.pointer, gates)
+    };
+    for violation in report.violations.into_iter().filter(|violation| !is_proposed(violation)) {
         let taken = match judge.basis {
             Basis::Version { release, .. } => taken_by(view, release, &violation, options),
             Basis::Cluster => None,

@@ -3,6 +3,7 @@
 use super::{Effect, Pair, Side, json_of};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::EffectKind;
+use crate::simulate::gating::objects::are_available;
 use crate::simulate::gating::{Position, parse_request_time};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -58,6 +59,10 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
                 .collect()
         };
         let (was, is) = (names(old), names(new));
+        // Elsewhere `spec.gates` is a field like any other: refused where it is not declared.
+        if !pair.head.is_some_and(|head| are_available(&head.settings)) {
+            continue;
+        }
         for (list, other, name, words) in [
             (&is, &was, EffectKind::Gated, "it waits for"),
             (&was, &is, EffectKind::Released, "it no longer waits for"),

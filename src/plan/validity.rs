@@ -11,6 +11,7 @@ use crate::lint::rules::schema::dotted;
 use crate::lint::rules::schema::malformed_field_value::{is_filled, is_placeholder};
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::schema::{Fault, Malformed, Options, Product, Schema, TableKind, Violation};
+use crate::simulate::gating::objects::{are_available, is_taken};
 use crate::world::schemas::{Basis, Found, Judge, is_stated, is_whole_build};
 use crate::world::{Cluster, Outcome, World};
 use serde_json::json;
@@ -57,7 +58,8 @@ pub(super) fn refused(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Plac
                 let whole = is_whole_build(base.1, before.kustomization);
                 let options = Options { partial: !whole, operator: then.operator };
                 // One that was refused all along, or that is misjudged here.
-                if !then.report(before.object.node.get_ref(), None, options).violations.is_empty() {
+                let then = then.report(before.object.node.get_ref(), None, options).violations;
+                if !then.iter().all(|violation| is_proposed(id, violation, base.1)) {
                     return None;
                 }
                 old = (before.object.id.api_version == id.api_version).then(|| before.object.node.get_ref());
@@ -67,7 +69,7 @@ pub(super) fn refused(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Plac
             let report = judge.report(node, old, options);
             let counts = |violation: &&Violation<'_, '_>| {
                 let is_rule = matches!(violation.fault, Fault::Rejected { .. });
-                (judge.is_certain() || is_rule) && !is_told_elsewhere(id, violation)
+                (judge.is_certain() || is_rule) && !is_told_elsewhere(id, violation, head.1)
             };
             let violation = report.violations.iter().find(counts)?;
             by_schema(&judge, violation, node)
@@ -136,9 +138,8 @@ fn found<'w>((world, cluster): Look<'w>, placed: &Placed<'_>) -> Found<'w> {
 }
 
 /// Whether a rule or a simulation of its own tells of a value, or it is no mistake.
-fn is_told_elsewhere(id: &ObjectId, violation: &Violation<'_, '_>) -> bool {
+fn is_told_elsewhere(id: &ObjectId, violation: &Violation<'_, '_>, cluster: &Cluster) -> bool {
     let pointer = &*violation.pointer;
-    let gates = kinds::of(id).is_some() && (pointer == "/spec/gates" || pointer.starts_with("/spec/gates/"));
     let provider = id.is(kinds::NOTIFICATION, "Provider") && pointer == "/spec/type";
     let metadata = pointer.contains("/labels/") || pointer.contains("/annotations/");
     let filled = match &violation.fault {
@@ -148,7 +149,13 @@ fn is_told_elsewhere(id: &ObjectId, violation: &Violation<'_, '_>) -> bool {
         }
         _ => false,
     };
-    gates || provider || metadata || filled
+    is_proposed(id, violation, cluster) || provider || metadata || filled
+}
+
+/// Whether it is a field of a proposal that the cluster's controllers have.
+fn is_proposed(id: &ObjectId, violation: &Violation<'_, '_>, cluster: &Cluster) -> bool {
+    let is_field = matches!(violation.fault, Fault::UnknownField { .. });
+    is_field && is_taken(id, &violation.pointer, are_available(&cluster.settings))
 }
 
 fn not_served(kind: &TableKind, release: usize, node: NodeRef<'_>) -> Refused {

@@ -81,6 +81,7 @@ pub static RULES: &[&Rule] = &[
     &syntax::malformed_embedded_text::RULE,
     &cluster_api::malformed_extension_config::RULE,
     &schema::malformed_field_value::RULE,
+    &gate::malformed_gate_reference::RULE,
     &gate::malformed_gate_request::RULE,
     &gate::malformed_gate_spec::RULE,
     &reference::malformed_health_check::RULE,

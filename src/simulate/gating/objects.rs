@@ -6,11 +6,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::commands::{self, Action, Container};
 use super::{GateSpec, Position, Request, parse_request_time};
+use crate::config::Feature;
 use crate::lang::go::cron::CronSchedule;
 use crate::lang::go::duration::GoDuration;
 use crate::lang::yaml::{Location, NodeRef};
-use crate::model::ObjectId;
+use crate::model::{ObjectId, kinds};
 use crate::simulate::gating::schedule::{ScheduleSpec, Schedules};
+use crate::world::versions::Settings;
 
 /// API group of the proposed Gate.
 pub(crate) const GATE_GROUP: &str = "gating.toolkit.fluxcd.io";
@@ -31,6 +33,18 @@ pub(crate) const GATED_KINDS: [(&str, &str); 7] = [
 /// Whether an object is of a kind that may wait for gates.
 pub(crate) fn is_gateable(id: &ObjectId) -> bool {
     GATED_KINDS.iter().any(|(group, kind)| id.is(group, kind))
+}
+
+/// Whether controllers of a cluster have the field `spec.gates`, as the configuration or
+/// a definition of its repository says.
+pub(crate) fn are_available(settings: &Settings) -> bool {
+    settings.feature(Feature::Gates).value == Some(true)
+}
+
+/// Whether a field is the proposal's, and the API server takes it although no schema of
+/// a release has it: where gates are available.
+pub(crate) fn is_taken(id: &ObjectId, pointer: &str, available: bool) -> bool {
+    available && pointer == "/spec/gates" && kinds::of(id).is_some()
 }
 
 /// Whether an object is a Gate.
@@ -367,10 +381,11 @@ fn read_gated(id: &ObjectId, node: NodeRef<'_>) -> Option<Gated> {
     }
     let list = node.at("/spec/gates").filter(|list| !list.is_null())?;
     let mut gates = Vec::new();
-    let mut has_unknown_gate = list.is_unknown();
+    // What names no gate is no gate that could be looked up: `malformed-gate-reference`.
+    let mut has_unknown_gate = list.is_unknown() || !list.is_seq();
     for item in list.items() {
         match item.at("/name").map(|name| (name.as_str(), name.is_unknown())) {
-            Some((Some(name), false)) => {
+            Some((Some(name), false)) if !name.is_empty() => {
                 let location = item.location_at("/name");
                 let namespace = item.at("/namespace").filter(|value| !value.is_null());
                 let name: Arc<str> = match namespace.map(|value| value.as_str()) {
@@ -387,8 +402,7 @@ fn read_gated(id: &ObjectId, node: NodeRef<'_>) -> Option<Gated> {
                     gates.push(GateReference { name, location });
                 }
             }
-            Some((_, true)) => has_unknown_gate = true,
-            _ => {}
+            _ => has_unknown_gate = true,
         }
     }
     if gates.is_empty() && !has_unknown_gate {

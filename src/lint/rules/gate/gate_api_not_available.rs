@@ -1,12 +1,12 @@
-//! `gate-api-not-available`: gates that no controller of the cluster reads.
-//! Source: the gating RFC, closed without being merged (flux2 pull request 3158);
-//! no field `gates` in any Flux API up to 2.9.
+//! `gate-api-not-available`: Gates that no controller of the cluster reads.
+//! Source: the gating RFC, closed without being merged (flux2 pull request 3158); no
+//! Flux installs a CRD `gates.gating.toolkit.fluxcd.io`. A field `spec.gates` that a
+//! schema lacks is `unknown-field`.
 
-use super::{gates, local, waits};
+use super::gates;
 use crate::config::Feature;
 use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::gating::objects::is_gateable;
 
 pub(crate) static RULE: Rule = Rule {
     id: "gate-api-not-available",
@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     default: true,
     since: "0.1.0",
-    summary: "gates that no controller of the cluster reads",
+    summary: "a Gate that no controller of the cluster reads",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/gate/gate-api-not-available.md"),
     check: Check::Cluster(check),
@@ -27,19 +27,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
     let gates =
         gates(view).filter_map(|(_, gate)| Some((gate.node.get_ref().location_at("/kind")?, &gate.id)));
-    let waiting = local(view).filter(|(_, object)| is_gateable(&object.id) && !waits(object).is_empty());
-    let waiting = waiting.filter_map(|(_, object)| {
-        let spec = object.node.get_ref().entries_at("/spec").find(|entry| entry.key == "gates")?;
-        Some((spec.key_location()?, &object.id))
-    });
-    let mut uses: Vec<(Location, _)> = gates.chain(waiting).collect();
+    let mut uses: Vec<(Location, _)> = gates.collect();
     uses.sort_by(|(a, _), (b, _)| (&a.file, a.start).cmp(&(&b.file, b.start)));
     let Some((first, id)) = uses.first() else { return };
     let (level, why) = match setting.value {
         Some(false) => (Level::Error, "target.features.gates is disabled: nothing is held back"),
         _ => (
             Level::Warning,
-            "the gating RFC is a proposal, no released Flux controller implements it: nothing is held back",
+            "the gating RFC is a proposal that no released Flux has: nothing is held back, and where no CRD \
+             defines the kind its apply fails",
         ),
     };
     let finding = report.report(first.clone(), format!("{id}: no controller here has gates"));
@@ -59,5 +55,5 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 fn uses_in_words(count: usize) -> String {
-    if count == 1 { "1 use of gates".into() } else { format!("{count} uses of gates") }
+    if count == 1 { "1 Gate".into() } else { format!("{count} Gates") }
 }

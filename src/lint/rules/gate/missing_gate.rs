@@ -4,7 +4,7 @@
 use super::{gates, local, waits};
 use crate::lang::text::Words;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::simulate::gating::objects::GATE_GROUP;
+use crate::simulate::gating::objects::{GATE_GROUP, are_available};
 use crate::world::{ApplyTarget, Effective, Lookup};
 use rustc_hash::FxHashMap;
 
@@ -21,6 +21,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // Elsewhere the field itself is refused: `unknown-field`.
+    if !are_available(&view.cluster.settings) {
+        return;
+    }
     let mut known: Option<Vec<&Effective>> = None;
     let mut named: FxHashMap<Option<&str>, Words<&str>> = FxHashMap::default();
     for (_, object) in local(view) {

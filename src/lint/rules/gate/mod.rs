@@ -11,6 +11,7 @@ pub(crate) mod gate_on_unsupported_kind;
 pub(crate) mod gate_request_tie;
 pub(crate) mod halting_flagger_gate;
 pub(crate) mod malformed_cron;
+pub(crate) mod malformed_gate_reference;
 pub(crate) mod malformed_gate_request;
 pub(crate) mod malformed_gate_spec;
 pub(crate) mod missing_gate;

@@ -8,12 +8,14 @@ pub(crate) mod rejected_by_rule;
 pub(crate) mod unknown_field;
 
 use crate::lang::text::clean;
-use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, pointer_join, pointer_segments};
+use crate::lang::yaml::{Dialect, Known, Location, NodeRef, Scalar, pointer_join, pointer_segments};
 use crate::lint::metadata::map_of;
 use crate::lint::validity::{Judged, Verdict};
 use crate::lint::{Level, ObjectView};
 use crate::model::{ObjectId, kinds};
-use crate::schema::{Additional, Product, Schema, Types, schema_at, validate_value};
+use crate::schema::{Additional, Fault, Product, Schema, Types, schema_at, validate_value};
+use crate::simulate::behaviour;
+use crate::world::Cluster;
 use crate::world::schemas::Basis;
 
 /// A JSON Pointer as people write fields: `spec.dependsOn[0].name`.
@@ -41,10 +43,6 @@ fn title(id: &ObjectId, before: &str, pointer: &str, after: &str) -> String {
 
 /// Whether another rule tells more about a place, whatever is wrong there.
 fn is_told_elsewhere(view: &ObjectView<'_>, pointer: &str) -> bool {
-    // A proposal: `gate-api-not-available`.
-    if kinds::of(view.id).is_some() && (pointer == "/spec/gates" || pointer.starts_with("/spec/gates/")) {
-        return true;
-    }
     // `unknown-provider-type` knows which version has a type.
     if view.id.is(kinds::NOTIFICATION, "Provider") && pointer == "/spec/type" {
         return true;
@@ -86,20 +84,49 @@ fn refusal(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
         }
         Basis::Any(_) => String::new(),
     };
+    let maker = maker(view, fault);
+    if let Some((id, cluster)) = maker.as_ref().filter(|(id, _)| kinds::is_helm_release(id)) {
+        return format!("{who}{}", of_release(id, cluster, fault));
+    }
     // A definition that nothing here applies may not be the one that is served.
-    match view.is_built() && fault.basis != Basis::Repository {
-        true => format!("{who}the API server refuses the object{}", consequence(view, fault)),
+    match (view.is_built() || maker.is_some()) && fault.basis != Basis::Repository {
+        true => format!("{who}the API server refuses the object{}", consequence(maker.map(|(id, _)| id))),
         false => format!("{who}the API server would refuse the object"),
     }
 }
 
-/// `, and Kustomization ns/name fails with it`, where one applies the object.
-fn consequence(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
-    let applied =
-        view.appliers().find(|(cluster, _)| fault.cluster.is_none_or(|own| std::ptr::eq(own, *cluster)));
-    match applied.filter(|(_, applied)| kinds::is_kustomization(&applied.id)) {
-        Some((_, applied)) => format!(", and the apply of {} fails with it", applied.id),
+/// What makes the object in a cluster where the fault is.
+fn maker<'a>(view: &ObjectView<'a>, fault: &Judged<'_>) -> Option<(&'a ObjectId, &'a Cluster)> {
+    let named = view.memberships().filter(|(cluster, _)| cluster.name.is_some());
+    let mut here = named.filter(|(cluster, _)| fault.cluster.is_none_or(|own| std::ptr::eq(own, *cluster)));
+    here.find_map(|(cluster, member)| Some((cluster.made_by(member.maker)?.0, cluster)))
+}
+
+/// `, and the apply of Kustomization ns/name fails with it`: all of them apply server-side.
+/// Source: fluxcd/pkg `ssa/manager_apply.go`, which kustomize-controller and flux-operator
+/// share.
+fn consequence(maker: Option<&ObjectId>) -> String {
+    match maker.filter(|id| kinds::is_kustomization(id) || id.is(kinds::OPERATOR, "ResourceSet")) {
+        Some(id) => format!(", and the apply of {id} fails with it"),
         None => String::new(),
+    }
+}
+
+/// What becomes of a release with such an object. Helm 4 asks for strict validation with
+/// every write (helm `pkg/kube/client.go` of 4.1, `Create`, `Update`). Helm 3 sends no such
+/// wish: `createResource` and `updateResource` of 3.17 leave it to the API server, which
+/// drops a field that it does not know and warns; other faults it refuses.
+fn of_release(id: &ObjectId, cluster: &Cluster, fault: &Judged<'_>) -> String {
+    let refused = format!("the API server refuses the object, and {id} fails with it");
+    if !matches!(fault.violation.fault, Fault::UnknownField { .. } | Fault::Duplicate { .. }) {
+        return refused;
+    }
+    let dropped =
+        format!("Helm 3 leaves the field to the API server, which drops it: {id} goes on without it");
+    match behaviour::SERVER_SIDE_RELEASES.of(&cluster.settings) {
+        Known::Value(true) => refused,
+        Known::Value(false) => dropped,
+        Known::Unknown => format!("with Helm 4, since Flux 2.8, {refused}; {dropped}"),
     }
 }
 

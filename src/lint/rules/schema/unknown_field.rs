@@ -10,8 +10,9 @@ use crate::lint::metadata::{move_into, rename};
 use crate::lint::patches::Applier;
 use crate::lint::validity::Judged;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::Unchecked;
+use crate::model::{ObjectId, Unchecked};
 use crate::schema::{Fault, Product, Schema, TableKind, schema_at, table};
+use crate::simulate::gating::objects::is_taken;
 use crate::world::schemas::Basis;
 
 pub(crate) static RULE: Rule = Rule {
@@ -37,6 +38,11 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             unknown(view, fault, entry, parent, report);
         }
     }
+}
+
+/// Whether a field is that of the gating proposal.
+fn is_proposed(id: &ObjectId, pointer: &str) -> bool {
+    is_taken(id, pointer, true)
 }
 
 /// Another version of the kind that has this field.
@@ -69,7 +75,7 @@ fn unknown<'a>(
 ) {
     let pointer = &fault.violation.pointer;
     let Some(location) = entry.key_location().or_else(|| view.node.location_at(pointer)) else { return };
-    let near = nearest(&entry.key, parent.names());
+    let near = nearest(&entry.key, parent.names()).filter(|_| !is_proposed(view.id, pointer));
     // Whoever installs Gateway API chooses the channel.
     let is_gateway = matches!(fault.basis, Basis::Any(Product::Kubernetes)) && !fault.native;
     if is_gateway && near.is_none() {
@@ -81,6 +87,7 @@ fn unknown<'a>(
     let is_there = near.is_some_and(|near| view.node.at(siblings).is_some_and(|map| map.get(near).is_some()));
     let elsewhere = match near {
         Some(_) => None,
+        None if is_proposed(view.id, pointer) => None,
         None => other_level(fault.root, view, fault, &entry.key, parent),
     };
     let why = if fault.normalised {
@@ -100,6 +107,11 @@ fn unknown<'a>(
         format!("{}{}", of_versions(fault), refusal(view, fault))
     };
     let help = match (near, &elsewhere) {
+        _ if is_proposed(view.id, pointer) => "remove it: it is of a proposal that no released Flux has \
+             (docs/proposals.md); what holds deployments back today are suspend, a \
+             ResourceSetInputProvider's schedule and CronJobs. With controllers that have gates, apply \
+             their CRDs or set target.features.gates: enabled"
+            .to_owned(),
         (Some(near), _) if is_there => format!("`{near}` is there already: remove this one"),
         (Some(near), _) => format!("did you mean `{near}`?"),
         (None, Some(other)) => format!("it belongs to another level: `{}`", dotted(other)),
