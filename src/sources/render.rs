@@ -311,29 +311,49 @@ impl Outcome {
     }
 }
 
+/// What is wanted of a render.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// Texts, and the origins of all their bytes.
+    Whole,
+    /// What another render is compared with.
+    TextOnly,
+}
+
 impl Wish<'_> {
     fn render(&self, chart: &Chart) -> Outcome {
-        let likely = self.render_with(chart, &self.capabilities, true);
-        let is_assumed = |unknown: &String| match &likely {
-            Ok(rendered) => rendered.hangs_on(unknown),
-            Err(RenderError::Refused(refusal)) => refusal.assumed.contains(unknown),
-            Err(RenderError::Unable(_)) => false,
-        };
-        let known = match self.capabilities.assumed.as_ref().is_some_and(is_assumed) {
-            true => self.alike(chart),
-            false => None,
-        };
-        match known.unwrap_or(likely) {
+        // Either order gives the same answer; of a chart that asked before, the first of
+        // three renders is saved.
+        let asks = chart.prepared.asks_capabilities();
+        let early = if asks { self.alike(chart) } else { None };
+        match early.unwrap_or_else(|| self.likely(chart, !asks)) {
             Ok(rendered) => Outcome::Rendered(made(chart, &rendered)),
             Err(error) => Outcome::of(error),
         }
     }
 
+    /// What comes of what the cluster is likely to be, or of all that it may be where that
+    /// is one and the same and was not looked at yet.
+    fn likely(&self, chart: &Chart, may_be_alike: bool) -> Result<Rendered, RenderError> {
+        let likely = self.render_with(chart, &self.capabilities, Effort::Whole);
+        let is_assumed = |unknown: &String| match &likely {
+            Ok(rendered) => rendered.hangs_on(unknown),
+            Err(RenderError::Refused(refusal)) => refusal.assumed.contains(unknown),
+            Err(RenderError::Unable(_)) => false,
+        };
+        if !may_be_alike || !self.capabilities.assumed.as_ref().is_some_and(is_assumed) {
+            return likely;
+        }
+        chart.prepared.note_capabilities();
+        self.alike(chart).unwrap_or(likely)
+    }
+
     /// What comes of everything that the cluster may be, where that is one and the same.
     fn alike(&self, chart: &Chart) -> Option<Result<Rendered, RenderError>> {
+        self.capabilities.assumed.as_ref()?;
         let (least, others) = self.ends.split_first()?;
-        let least = self.render_with(chart, least, true);
-        let is_same = |end: &Capabilities| match (&least, self.render_with(chart, end, false)) {
+        let least = self.render_with(chart, least, Effort::Whole);
+        let is_same = |end: &Capabilities| match (&least, self.render_with(chart, end, Effort::TextOnly)) {
             (Ok(one), Ok(other)) => one.is_same(&other),
             (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {
                 one.message == other.message
@@ -347,7 +367,7 @@ impl Wish<'_> {
         &self,
         chart: &Chart,
         capabilities: &Capabilities,
-        origins: bool,
+        effort: Effort,
     ) -> Result<Rendered, RenderError> {
         let suffix = self.asked.has_suffix.then(|| "the digest or generation behind the version".to_owned());
         helm::render(&helm::Request {
@@ -358,7 +378,7 @@ impl Wish<'_> {
             helm: self.helm,
             skip_schema_validation: self.skips_schema,
             version_suffix: suffix,
-            origins,
+            origins: effort == Effort::Whole,
         })
     }
 

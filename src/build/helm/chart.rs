@@ -3,12 +3,15 @@
 use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
 use super::metadata::Metadata;
+use super::schema::Schema;
 use super::value::Value;
 use crate::files::Blob;
 use crate::lang::template::Parsed;
 use crate::lang::yaml::FilePath;
 use rustc_hash::FxHashMap;
 use std::fmt;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A file of a chart.
@@ -55,35 +58,73 @@ pub struct Chart {
     pub(crate) all: Arc<[ChartFile]>,
     /// What loading it made Helm say.
     pub warnings: Vec<String>,
-    /// Its templates, and those of the charts in it, as far as they were read.
-    pub(crate) parsed: Arc<ParsedTemplates>,
+    /// What renders of it, and of the charts in it, made of its files so far.
+    pub(crate) prepared: Arc<Prepared>,
 }
 
-/// Templates that are read once for all renders of a chart: a chart is loaded for one line
-/// of Helm, so the functions are the same.
+/// What is made of a chart's files once for all its renders: a chart is loaded for one
+/// line of Helm, so the functions and the drafts of schemas are the same.
 #[derive(Default)]
-pub(crate) struct ParsedTemplates {
+pub(crate) struct Prepared {
     /// By the name of the template and the address of its content, which the chart holds.
-    known: Mutex<FxHashMap<(String, usize), Arc<Parsed>>>,
+    templates: Memo<(String, usize), Parsed>,
+    /// By the addresses of the schema and of all files that may answer its references.
+    schemas: Memo<Vec<usize>, Schema>,
+    /// Whether an answer of one of its renders hung on what the cluster can do.
+    asks_capabilities: AtomicBool,
 }
 
-impl ParsedTemplates {
+type Memo<K, V> = Mutex<FxHashMap<K, Arc<V>>>;
+
+fn known<K: Hash + Eq, V>(memo: &Memo<K, V>, key: K, make: impl FnOnce() -> V) -> Arc<V> {
+    let lock = || memo.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = lock().get(&key) {
+        return known.clone();
+    }
+    let made = Arc::new(make());
+    lock().insert(key, made.clone());
+    made
+}
+
+impl Prepared {
+    /// Whether renders are likely to hang on what the cluster can do, as one before did.
+    pub(crate) fn asks_capabilities(&self) -> bool {
+        self.asks_capabilities.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a render hung on what the cluster can do.
+    pub(crate) fn note_capabilities(&self) {
+        self.asks_capabilities.store(true, Ordering::Relaxed);
+    }
+
     /// The templates of a file, by the name that the render gives it.
-    pub(super) fn get(&self, name: &str, file: &ChartFile, parse: impl FnOnce() -> Parsed) -> Arc<Parsed> {
-        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (name.to_owned(), Arc::as_ptr(&file.blob) as usize);
-        if let Some(known) = lock().get(&key) {
-            return known.clone();
-        }
-        let parsed = Arc::new(parse());
-        lock().insert(key, parsed.clone());
-        parsed
+    pub(super) fn templates(
+        &self,
+        name: &str,
+        file: &ChartFile,
+        parse: impl FnOnce() -> Parsed,
+    ) -> Arc<Parsed> {
+        known(&self.templates, (name.to_owned(), address(file)), parse)
+    }
+
+    /// The compiled schema of a file, whose references any of the others may answer.
+    pub(super) fn schema<'f>(
+        &self,
+        file: &'f ChartFile,
+        others: impl Iterator<Item = &'f ChartFile>,
+        compile: impl FnOnce() -> Schema,
+    ) -> Arc<Schema> {
+        known(&self.schemas, std::iter::once(file).chain(others).map(address).collect(), compile)
     }
 }
 
-impl fmt::Debug for ParsedTemplates {
+fn address(file: &ChartFile) -> usize {
+    Arc::as_ptr(&file.blob) as usize
+}
+
+impl fmt::Debug for Prepared {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("ParsedTemplates")
+        out.write_str("Prepared")
     }
 }
 

@@ -10,11 +10,38 @@ pub(super) struct Ignore {
 
 #[derive(Debug)]
 struct Rule {
-    pattern: String,
+    pattern: Pattern,
     negate: bool,
     only_directories: bool,
     /// Matched against the base name alone.
     base: bool,
+}
+
+/// What a rule compares names with. Most rules are a name or `*.ext`.
+#[derive(Debug)]
+enum Pattern {
+    Name(String),
+    Ending(String),
+    Other(String),
+}
+
+impl Pattern {
+    fn of(text: &str) -> Pattern {
+        let is_plain = |text: &str| !text.contains(['*', '?', '[', '\\']);
+        match text.strip_prefix('*') {
+            None if is_plain(text) => Pattern::Name(text.to_owned()),
+            Some(end) if is_plain(end) && !end.contains('/') => Pattern::Ending(end.to_owned()),
+            _ => Pattern::Other(text.to_owned()),
+        }
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        match self {
+            Pattern::Name(own) => own == name,
+            Pattern::Ending(end) => name.ends_with(&**end) && !name.contains('/'),
+            Pattern::Other(pattern) => matches(pattern, name).unwrap_or(false),
+        }
+    }
 }
 
 impl Ignore {
@@ -46,7 +73,7 @@ impl Ignore {
             Some(rest) => (false, rest),
             None => (!rule.contains('/'), rule),
         };
-        self.rules.push(Rule { pattern: pattern.to_owned(), negate, only_directories, base });
+        self.rules.push(Rule { pattern: Pattern::of(pattern), negate, only_directories, base });
         Ok(())
     }
 
@@ -54,7 +81,7 @@ impl Ignore {
     fn ignores(&self, path: &str, is_directory: bool) -> bool {
         for rule in &self.rules {
             let name = if rule.base { path.rsplit('/').next().unwrap_or(path) } else { path };
-            let hit = || matches(&rule.pattern, name).unwrap_or(false);
+            let hit = || rule.pattern.fits(name);
             if rule.negate {
                 if (rule.only_directories && !is_directory) || !hit() {
                     return true;
@@ -207,6 +234,7 @@ mod tests {
             ("a/docs/a.yaml", false),
             ("b/a.txt", true),
             ("b/c/a.txt", false),
+            ("b/a.md", true),
             ("templates/.hidden", true),
             ("templates/a/.hidden", false),
         ] {

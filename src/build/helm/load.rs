@@ -230,7 +230,7 @@ impl Loading<'_> {
             dependencies,
             all,
             warnings: parts.warnings,
-            parsed: Arc::default(),
+            prepared: Arc::default(),
         })
     }
 

@@ -178,7 +178,7 @@ pub fn render(request: &Request<'_>) -> Result<Rendered, RenderError> {
     let mut rendered = with_stack(|| {
         let mut checked = schema::Checked::default();
         if !request.skip_schema_validation {
-            checked = schema::check(&chart, &values, line)?;
+            checked = schema::check(&chart, &values, line, &request.chart.prepared)?;
             warnings.extend(checked.warnings.drain(..).map(Warning::new));
             checked.refusal().map_or(Ok(()), Err)?;
         }
@@ -336,8 +336,10 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
             RenderError::Unable(format!("more than forebay's bound: {TEMPLATES} bytes of templates"))
         })?;
         rendered.sources.push(template.file.place.clone());
-        let parsed =
-            request.chart.parsed.get(&template.name, template.file, || engine.parse(&template.name, text));
+        let parsed = request
+            .chart
+            .prepared
+            .templates(&template.name, template.file, || engine.parse(&template.name, text));
         if let Some(error) = engine.add_parsed(&parsed).first() {
             let message = helm::parse_error(&template.name, error);
             return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());

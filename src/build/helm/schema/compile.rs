@@ -7,7 +7,7 @@ use crate::build::helm::strvals::of_json;
 use crate::build::helm::value::{Kind, Map, Value};
 use crate::lang::go::regexp::GoRegexp;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Where the chart's own schema is said to lie.
 pub(super) const OWN: &str = "file:///values.schema.json";
@@ -79,7 +79,7 @@ pub(super) struct Schema {
     pub(super) recursive_anchor: bool,
     pub(super) dynamic_anchor: String,
     /// The resource that it is of.
-    pub(super) resource: Rc<str>,
+    pub(super) resource: Arc<str>,
     pub(super) types: Vec<String>,
     pub(super) constant: Option<Value>,
     pub(super) enumeration: Option<Vec<Value>>,
@@ -92,7 +92,7 @@ pub(super) struct Schema {
     pub(super) then: Option<Id>,
     pub(super) otherwise: Option<Id>,
     pub(super) properties: BTreeMap<String, Id>,
-    pub(super) pattern_properties: Vec<(Rc<GoRegexp>, Id)>,
+    pub(super) pattern_properties: Vec<(Arc<GoRegexp>, Id)>,
     pub(super) additional_properties: Option<Additional>,
     pub(super) property_names: Option<Id>,
     pub(super) dependencies: BTreeMap<String, Needs>,
@@ -114,7 +114,7 @@ pub(super) struct Schema {
     pub(super) unevaluated_items: Option<Id>,
     pub(super) min_length: Option<usize>,
     pub(super) max_length: Option<usize>,
-    pub(super) pattern: Option<(Rc<GoRegexp>, String)>,
+    pub(super) pattern: Option<(Arc<GoRegexp>, String)>,
     pub(super) minimum: Option<f64>,
     pub(super) maximum: Option<f64>,
     pub(super) exclusive_minimum: Option<f64>,
@@ -125,7 +125,7 @@ pub(super) struct Schema {
 /// A place in a document: its resource's URL, and the pointer from the document's root.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct At {
-    document: Rc<str>,
+    document: Arc<str>,
     pointer: String,
 }
 
@@ -141,24 +141,30 @@ pub(super) trait Remote {
     fn document(&self, url: &str) -> Option<Value>;
 }
 
-/// Schemas of one chart.
-pub(super) struct Compiler<'c> {
+/// Schemas that values can be checked against.
+#[derive(Default)]
+pub(super) struct Compiled {
     pub(super) schemas: Vec<Schema>,
     /// Dynamic anchors of resources.
-    pub(super) dynamic_anchors: BTreeMap<(Rc<str>, String), Id>,
-    remote: &'c dyn Remote,
-    /// URLs that lead to nothing here, or to a resolver that nobody has: all fits them.
-    unfollowed: BTreeSet<Rc<str>>,
-    documents: BTreeMap<Rc<str>, Document>,
-    /// Where resources begin, by URL.
-    resources: BTreeMap<Rc<str>, At>,
-    anchors: BTreeMap<(Rc<str>, String), At>,
-    dynamic: BTreeSet<(Rc<str>, String)>,
-    known: BTreeMap<At, Id>,
-    todo: Vec<(At, Id)>,
+    pub(super) dynamic_anchors: BTreeMap<(Arc<str>, String), Id>,
     /// References that were answered by a file of the chart, or by nothing.
     pub(super) assumed: Vec<String>,
     pub(super) warnings: Vec<String>,
+}
+
+/// Schemas of one chart, while they are read.
+pub(super) struct Compiler<'c> {
+    compiled: Compiled,
+    remote: &'c dyn Remote,
+    /// URLs that lead to nothing here, or to a resolver that nobody has: all fits them.
+    unfollowed: BTreeSet<Arc<str>>,
+    documents: BTreeMap<Arc<str>, Document>,
+    /// Where resources begin, by URL.
+    resources: BTreeMap<Arc<str>, At>,
+    anchors: BTreeMap<(Arc<str>, String), At>,
+    dynamic: BTreeSet<(Arc<str>, String)>,
+    known: BTreeMap<At, Id>,
+    todo: Vec<(At, Id)>,
     /// Whether it is Helm 3's library, which knows drafts up to 7.
     of_3: bool,
 }
@@ -188,8 +194,7 @@ const DATA: [&str; 5] = ["enum", "const", "default", "examples", "required"];
 impl<'c> Compiler<'c> {
     pub(super) fn new(remote: &'c dyn Remote, of_3: bool) -> Compiler<'c> {
         Compiler {
-            schemas: Vec::new(),
-            dynamic_anchors: BTreeMap::new(),
+            compiled: Compiled::default(),
             remote,
             unfollowed: BTreeSet::new(),
             documents: BTreeMap::new(),
@@ -198,10 +203,12 @@ impl<'c> Compiler<'c> {
             dynamic: BTreeSet::new(),
             known: BTreeMap::new(),
             todo: Vec::new(),
-            assumed: Vec::new(),
-            warnings: Vec::new(),
             of_3,
         }
+    }
+
+    pub(super) fn done(self) -> Compiled {
+        self.compiled
     }
 
     /// The metaschema that a document is checked against.
@@ -216,7 +223,7 @@ impl<'c> Compiler<'c> {
 
     /// The metaschema of a draft, compiled.
     pub(super) fn metaschema(&mut self, draft: Draft) -> Result<Id> {
-        let url: Rc<str> = draft.url().into();
+        let url: Arc<str> = draft.url().into();
         self.load(&url)?;
         let id = self.schema(At { document: url, pointer: String::new() })?;
         self.finish()?;
@@ -232,7 +239,7 @@ impl<'c> Compiler<'c> {
     }
 
     fn add(&mut self, url: &str, value: &Value, draft: Draft) {
-        let url: Rc<str> = url.into();
+        let url: Arc<str> = url.into();
         self.documents.insert(url.clone(), Document { value: value.clone(), draft });
         self.resources.insert(url.clone(), At { document: url.clone(), pointer: String::new() });
         let mut pointer = String::new();
@@ -243,8 +250,8 @@ impl<'c> Compiler<'c> {
     fn collect(
         &mut self,
         value: &Value,
-        document: &Rc<str>,
-        base: &Rc<str>,
+        document: &Arc<str>,
+        base: &Arc<str>,
         pointer: &mut String,
         draft: Draft,
         depth: usize,
@@ -296,7 +303,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    fn anchor(&mut self, base: &Rc<str>, name: &str, document: &Rc<str>, pointer: &str) {
+    fn anchor(&mut self, base: &Arc<str>, name: &str, document: &Arc<str>, pointer: &str) {
         let at = At { document: document.clone(), pointer: pointer.to_owned() };
         self.anchors.insert((base.clone(), name.to_owned()), at);
     }
@@ -316,7 +323,7 @@ impl<'c> Compiler<'c> {
     }
 
     /// The resource that a place is of: the innermost around it.
-    fn resource(&self, at: &At) -> Rc<str> {
+    fn resource(&self, at: &At) -> Arc<str> {
         let around = |own: &At| {
             own.document == at.document
                 && at
@@ -334,11 +341,11 @@ impl<'c> Compiler<'c> {
         if let Some(known) = self.known.get(&at) {
             return Ok(*known);
         }
-        if self.schemas.len() >= SCHEMAS {
+        if self.compiled.schemas.len() >= SCHEMAS {
             return Err(format!("more than forebay's bound: {SCHEMAS} schemas"));
         }
-        let id = self.schemas.len();
-        self.schemas.push(Schema::default());
+        let id = self.compiled.schemas.len();
+        self.compiled.schemas.push(Schema::default());
         self.known.insert(at.clone(), id);
         self.todo.push((at, id));
         Ok(id)
@@ -346,21 +353,21 @@ impl<'c> Compiler<'c> {
 
     fn finish(&mut self) -> Result<()> {
         while let Some((at, id)) = self.todo.pop() {
-            self.schemas[id] = self.compiled(&at)?;
+            self.compiled.schemas[id] = self.schema_at(&at)?;
         }
         for (resource, name) in self.dynamic.clone() {
             if let Some(at) = self.anchors.get(&(resource.clone(), name.clone())).cloned() {
                 let id = self.schema(at)?;
-                self.dynamic_anchors.insert((resource, name), id);
+                self.compiled.dynamic_anchors.insert((resource, name), id);
             }
         }
         while let Some((at, id)) = self.todo.pop() {
-            self.schemas[id] = self.compiled(&at)?;
+            self.compiled.schemas[id] = self.schema_at(&at)?;
         }
         Ok(())
     }
 
-    fn compiled(&mut self, at: &At) -> Result<Schema> {
+    fn schema_at(&mut self, at: &At) -> Result<Schema> {
         let document_draft = self.documents.get(&at.document).map_or(Draft::D2020, |document| document.draft);
         let resource = self.resource(at);
         let value = self.value(at).cloned().unwrap_or_else(Value::empty);
@@ -376,9 +383,9 @@ impl<'c> Compiler<'c> {
     }
 
     /// What a reference leads to.
-    fn reference(&mut self, resource: &Rc<str>, written: &str) -> Result<Id> {
+    fn reference(&mut self, resource: &Arc<str>, written: &str) -> Result<Id> {
         let (url, fragment) = written.split_once('#').unwrap_or((written, ""));
-        let url: Rc<str> = if url.is_empty() { resource.clone() } else { joined(resource, url).into() };
+        let url: Arc<str> = if url.is_empty() { resource.clone() } else { joined(resource, url).into() };
         let fragment = decoded(fragment);
         if !self.resources.contains_key(&url) {
             self.load(&url)?;
@@ -402,7 +409,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    fn load(&mut self, url: &Rc<str>) -> Result<()> {
+    fn load(&mut self, url: &Arc<str>) -> Result<()> {
         let https = url
             .strip_prefix("https://json-schema.org/draft-0")
             .map(|rest| format!("http://json-schema.org/draft-0{rest}"));
@@ -412,16 +419,16 @@ impl<'c> Compiler<'c> {
             return Err(format!("Reference {url} must be canonical"));
         } else if url.starts_with("urn:") {
             let said = format!("unresolved URN reference ignored; using permissive schema urn={url}");
-            if !self.warnings.contains(&said) {
-                self.warnings.push(said);
+            if !self.compiled.warnings.contains(&said) {
+                self.compiled.warnings.push(said);
             }
             self.unfollowed.insert(url.clone());
             Value::new(Kind::Bool(true))
         } else if let Some(value) = self.remote.document(url) {
-            self.assumed.push(format!("the schema {url} is the chart's file of that name"));
+            self.compiled.assumed.push(format!("the schema {url} is the chart's file of that name"));
             value
         } else {
-            self.assumed.push(format!("the schema {url} is not followed"));
+            self.compiled.assumed.push(format!("the schema {url} is not followed"));
             self.unfollowed.insert(url.clone());
             Value::new(Kind::Bool(true))
         };
@@ -588,8 +595,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    fn regexp(&self, key: &str, pattern: &str) -> Result<Rc<GoRegexp>> {
-        GoRegexp::new(pattern).map(Rc::new).map_err(|error| {
+    fn regexp(&self, key: &str, pattern: &str) -> Result<Arc<GoRegexp>> {
+        GoRegexp::new(pattern).map(Arc::new).map_err(|error| {
             format!(
                 "invalid regex {pattern:?} at {:?}: {error}",
                 format!("{}#{}/{key}", self.at.document, self.at.pointer)

@@ -9,15 +9,16 @@ mod formats;
 mod text;
 mod validate;
 
-use super::chart::Chart;
+use super::chart::{Chart, ChartFile, Prepared};
 use super::error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 use super::line::HelmLine;
 use super::strvals::of_json;
 use super::value::{Kind, Value};
 use crate::lang::template::json_error;
 use crate::lang::yaml::{Location, NodeRef, Origin};
-use compile::{Compiler, Draft, OWN, Remote};
+use compile::{Compiled, Compiler, Draft, Id, OWN, Remote};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use validate::{Fault, Validator, Wrong};
 
 /// What the schemas say.
@@ -47,11 +48,42 @@ impl Checked {
 }
 
 /// Checks the values of a chart, and of the charts in it.
-pub(super) fn check(chart: &Chart, values: &Value, line: HelmLine) -> Result<Checked, RenderError> {
+pub(super) fn check(
+    chart: &Chart,
+    values: &Value,
+    line: HelmLine,
+    prepared: &Prepared,
+) -> Result<Checked, RenderError> {
     let mut checked = Checked::default();
-    let remote = Files { root: chart };
-    below(chart, values, values, &mut Vec::new(), line, &remote, &mut checked)?;
+    let schemas = Schemas { line, prepared, files: Files { root: chart } };
+    below(chart, values, values, &mut Vec::new(), &schemas, &mut checked)?;
     Ok(checked)
+}
+
+/// Where compiled schemas come from.
+struct Schemas<'c> {
+    line: HelmLine,
+    prepared: &'c Prepared,
+    files: Files<'c>,
+}
+
+impl Schemas<'_> {
+    fn get(&self, file: &ChartFile) -> Arc<Schema> {
+        self.prepared.schema(file, self.files.all(), || Schema::of(file.bytes(), self.line, &self.files))
+    }
+}
+
+/// A schema that is ready to be checked against, or why it is not.
+pub(super) struct Schema {
+    compiled: Compiled,
+    start: Result<Id, Unready>,
+}
+
+enum Unready {
+    /// Helm refuses the schema itself.
+    Broken(String),
+    /// A bound was met.
+    Over,
 }
 
 fn below(
@@ -59,17 +91,16 @@ fn below(
     values: &Value,
     all: &Value,
     path: &mut Vec<String>,
-    line: HelmLine,
-    remote: &Files<'_>,
+    schemas: &Schemas<'_>,
     checked: &mut Checked,
 ) -> Result<(), RenderError> {
     if let Some(file) = &chart.schema {
-        match one(file.bytes(), values, line, remote, checked)? {
+        match schemas.get(file).judge(values, checked)? {
             Outcome::Fits => {}
             Outcome::Broken(why) => checked.told.push_str(&format!("{}:\n{why}", chart.name())),
             Outcome::Refused(faults) => {
                 let mut told = String::new();
-                match line {
+                match schemas.line {
                     HelmLine::V3_17 => {
                         let mut lines = Vec::new();
                         text::told_in_3(&faults, &mut lines);
@@ -86,7 +117,7 @@ fn below(
         match values.get(inner.name()) {
             Some(own) if own.is_map() => {
                 path.push(inner.name().to_owned());
-                below(inner, own, all, path, line, remote, checked)?;
+                below(inner, own, all, path, schemas, checked)?;
                 path.pop();
             }
             None => {}
@@ -107,49 +138,38 @@ enum Outcome {
     Refused(Vec<Fault>),
 }
 
-fn one(
-    bytes: &[u8],
-    values: &Value,
-    line: HelmLine,
-    remote: &Files<'_>,
-    checked: &mut Checked,
-) -> Result<Outcome, RenderError> {
-    let schema = match parsed(bytes) {
-        Ok(schema) => schema,
-        Err(why) => return Ok(Outcome::Broken(why)),
-    };
-    let mut compiler = Compiler::new(remote, line == HelmLine::V3_17);
-    let outcome = judged(&mut compiler, &schema, values, line)?;
-    checked.assumed.append(&mut compiler.assumed);
-    checked.warnings.append(&mut compiler.warnings);
-    Ok(outcome)
+impl Schema {
+    fn of(bytes: &[u8], line: HelmLine, files: &Files<'_>) -> Schema {
+        let mut compiler = Compiler::new(files, line == HelmLine::V3_17);
+        let start = start(&mut compiler, bytes, line);
+        Schema { compiled: compiler.done(), start }
+    }
+
+    fn judge(&self, values: &Value, checked: &mut Checked) -> Result<Outcome, RenderError> {
+        checked.assumed.extend(self.compiled.assumed.iter().cloned());
+        checked.warnings.extend(self.compiled.warnings.iter().cloned());
+        let start = match &self.start {
+            Ok(start) => *start,
+            Err(Unready::Broken(why)) => return Ok(Outcome::Broken(why.clone())),
+            Err(Unready::Over) => return Err(over()),
+        };
+        let mut validator = Validator::new(&self.compiled);
+        let faults = validator.check(start, values);
+        if validator.is_over {
+            return Err(over());
+        }
+        Ok(if faults.is_empty() { Outcome::Fits } else { Outcome::Refused(faults) })
+    }
 }
 
-fn judged(
-    compiler: &mut Compiler<'_>,
-    schema: &Value,
-    values: &Value,
-    line: HelmLine,
-) -> Result<Outcome, RenderError> {
-    let draft = match compiler.draft(schema) {
-        Ok(draft) => draft,
-        Err(why) => return Ok(Outcome::Broken(why)),
-    };
-    if line != HelmLine::V3_17
-        && let Some(why) = meta(schema, draft)?
-    {
-        return Ok(Outcome::Broken(why));
+/// Compiles a schema, which its metaschema must take.
+fn start(compiler: &mut Compiler<'_>, bytes: &[u8], line: HelmLine) -> Result<Id, Unready> {
+    let schema = parsed(bytes).map_err(Unready::Broken)?;
+    let draft = compiler.draft(&schema).map_err(Unready::Broken)?;
+    if line != HelmLine::V3_17 {
+        meta(&schema, draft)?;
     }
-    let id = match compiler.compile(OWN, schema, draft) {
-        Ok(id) => id,
-        Err(why) => return Ok(Outcome::Broken(why)),
-    };
-    let mut validator = Validator::new(compiler);
-    let faults = validator.check(id, values);
-    if validator.is_over {
-        return Err(over());
-    }
-    Ok(if faults.is_empty() { Outcome::Fits } else { Outcome::Refused(faults) })
+    compiler.compile(OWN, &schema, draft).map_err(Unready::Broken)
 }
 
 fn over() -> RenderError {
@@ -157,7 +177,7 @@ fn over() -> RenderError {
 }
 
 /// What the metaschema of a draft says of a schema.
-fn meta(schema: &Value, draft: Draft) -> Result<Option<String>, RenderError> {
+fn meta(schema: &Value, draft: Draft) -> Result<(), Unready> {
     /// Nothing lies elsewhere.
     struct Nowhere;
     impl Remote for Nowhere {
@@ -166,19 +186,20 @@ fn meta(schema: &Value, draft: Draft) -> Result<Option<String>, RenderError> {
         }
     }
     let mut compiler = Compiler::new(&Nowhere, false);
-    let Ok(id) = compiler.metaschema(draft) else { return Ok(None) };
-    let mut validator = Validator::new(&compiler);
+    let Ok(id) = compiler.metaschema(draft) else { return Ok(()) };
+    let compiled = compiler.done();
+    let mut validator = Validator::new(&compiled);
     let faults = validator.check(id, schema);
     if validator.is_over {
-        return Err(over());
+        return Err(Unready::Over);
     }
     if faults.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let mut told = String::new();
     text::told(&faults, 0, &mut told);
     let url = draft.url();
-    Ok(Some(format!(
+    Err(Unready::Broken(format!(
         "{:?} is not valid against metaschema: jsonschema validation failed with '{url}#'\n{told}",
         format!("{OWN}#")
     )))
@@ -285,6 +306,12 @@ struct Files<'c> {
     root: &'c Chart,
 }
 
+impl Files<'_> {
+    fn all(&self) -> impl Iterator<Item = &ChartFile> {
+        self.root.all_files().into_iter().filter(|file| file.name.ends_with(".json"))
+    }
+}
+
 impl Remote for Files<'_> {
     fn document(&self, url: &str) -> Option<Value> {
         let (_, rest) = url.split_once("://").unwrap_or(("", url));
@@ -292,9 +319,9 @@ impl Remote for Files<'_> {
         let mut best: Option<(usize, Value)> = None;
         let mut seen = BTreeSet::new();
         let own = self.root.schema.as_ref().map(|file| &file.place);
-        for file in self.root.all_files() {
+        for file in self.all() {
             // The schema that asks is no answer.
-            if !file.name.ends_with(".json") || Some(&file.place) == own || !seen.insert(file.place.clone()) {
+            if Some(&file.place) == own || !seen.insert(file.place.clone()) {
                 continue;
             }
             let Ok(value) = parsed(file.bytes()) else { continue };

@@ -1,10 +1,10 @@
 //! Values against schemas: `validator.go` of github.com/santhosh-tekuri/jsonschema v6.
 
-use super::compile::{Additional, Compiler, Draft, Id, Needs, Schema};
+use super::compile::{Additional, Compiled, Draft, Id, Needs, Schema};
 use super::formats;
 use crate::build::helm::value::{Kind, Map, Value};
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Schemas that one value is looked at by: a bound of work.
 const STEPS: usize = 20_000_000;
@@ -81,7 +81,7 @@ struct Scope<'s> {
 }
 
 pub(super) struct Validator<'v> {
-    compiler: &'v Compiler<'v>,
+    compiled: &'v Compiled,
     path: Vec<String>,
     steps: usize,
     faults: usize,
@@ -93,8 +93,8 @@ pub(super) struct Validator<'v> {
 type Checked = Result<Rest, Box<Fault>>;
 
 impl<'v> Validator<'v> {
-    pub(super) fn new(compiler: &'v Compiler<'v>) -> Validator<'v> {
-        Validator { compiler, path: Vec::new(), steps: 0, faults: 0, values: 0, is_over: false }
+    pub(super) fn new(compiled: &'v Compiled) -> Validator<'v> {
+        Validator { compiled, path: Vec::new(), steps: 0, faults: 0, values: 0, is_over: false }
     }
 
     /// The faults of a value, none where it fits.
@@ -130,8 +130,8 @@ impl<'v> Validator<'v> {
     }
 
     fn validate(&mut self, scope: &Scope<'_>, value: &Value, needs: bool) -> Checked {
-        let compiler = self.compiler;
-        let schema = &compiler.schemas[scope.id];
+        let compiled = self.compiled;
+        let schema = &compiled.schemas[scope.id];
         self.steps += 1;
         if self.steps > STEPS {
             self.is_over = true;
@@ -202,13 +202,13 @@ impl<'v> Validator<'v> {
     fn references(&mut self, run: &mut Run<'_>) {
         if let Some(id) = run.schema.recursive {
             let id =
-                if self.compiler.schemas[id].recursive_anchor { self.outermost(run.scope, id) } else { id };
+                if self.compiled.schemas[id].recursive_anchor { self.outermost(run.scope, id) } else { id };
             let fault = self.reference(run, id);
             run.faults.extend(fault);
         }
         if let Some((id, anchor)) = &run.schema.dynamic {
             let mut id = *id;
-            if !anchor.is_empty() && self.compiler.schemas[id].dynamic_anchor == *anchor {
+            if !anchor.is_empty() && self.compiled.schemas[id].dynamic_anchor == *anchor {
                 id = self.dynamic(run.scope, anchor, id);
             }
             let fault = self.reference(run, id);
@@ -220,7 +220,7 @@ impl<'v> Validator<'v> {
         let mut found = fallback;
         let mut at = Some(scope);
         while let Some(scope) = at {
-            if self.compiler.schemas[scope.id].recursive_anchor {
+            if self.compiled.schemas[scope.id].recursive_anchor {
                 found = scope.id;
             }
             at = scope.parent;
@@ -232,8 +232,8 @@ impl<'v> Validator<'v> {
         let mut found = fallback;
         let mut at = Some(scope);
         while let Some(scope) = at {
-            let resource: &Rc<str> = &self.compiler.schemas[scope.id].resource;
-            if let Some(id) = self.compiler.dynamic_anchors.get(&(resource.clone(), anchor.to_owned())) {
+            let resource: &Arc<str> = &self.compiled.schemas[scope.id].resource;
+            if let Some(id) = self.compiled.dynamic_anchors.get(&(resource.clone(), anchor.to_owned())) {
                 found = *id;
             }
             at = scope.parent;
