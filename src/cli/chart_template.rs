@@ -214,6 +214,7 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
         values: &values,
         release: &arguments.release(common),
         capabilities: &capabilities,
+        ends: &[],
         helm: line.into(),
         skip_schema_validation: arguments.skip_schema_validation,
         version_suffix: None,

@@ -375,6 +375,7 @@ impl Wish<'_> {
             values: &self.values.value,
             release: &self.release,
             capabilities,
+            ends: &self.ends,
             helm: self.helm,
             skip_schema_validation: self.skips_schema,
             version_suffix: suffix,

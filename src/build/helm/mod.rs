@@ -92,6 +92,9 @@ pub struct Request<'r> {
     pub release: &'r Release,
     /// What the cluster can do.
     pub capabilities: &'r Capabilities,
+    /// The least and the most that the cluster may be, where that is assumed: what both
+    /// answer as the likely one is known.
+    pub ends: &'r [Capabilities],
     /// Which Helm renders.
     pub helm: Helm,
     /// Whether `values.schema.json` is not looked at.

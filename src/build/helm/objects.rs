@@ -1,7 +1,7 @@
 //! What templates get: the objects of Helm's `pkg/engine`, out of a chart and a release.
 
 use super::chart::Chart;
-use super::line::{Capabilities, HelmLine, build_info};
+use super::line::{Capabilities, HelmLine, KubeVersion, build_info};
 use super::metadata::{Dependency, Maintainer, Metadata};
 use super::value::{Kind, Value};
 use super::{Release, Request};
@@ -166,27 +166,34 @@ impl Objects<'_, '_> {
 
     fn capabilities(&mut self, of: &Capabilities) -> Val {
         let line = self.request.helm.line;
-        let kube = &of.kube_version;
-        let mut fields = vec![("Version".to_owned(), self.text(&kube.version))];
+        let version: fn(&KubeVersion) -> String = |of| of.version.clone();
+        let normalized: fn(&KubeVersion) -> String = |of| of.normalized.clone();
+        let mut fields = vec![("Version".to_owned(), self.of_cluster(of, version))];
         let methods = match line {
-            HelmLine::V3_17 => [&kube.version, &kube.version],
+            HelmLine::V3_17 => [version, version],
             HelmLine::V4_1 | HelmLine::V4_2 => {
-                fields.push(("normalizedVersion".to_owned(), self.text(&kube.normalized)));
-                [&kube.normalized, &kube.version]
+                fields.push(("normalizedVersion".to_owned(), self.of_cluster(of, normalized)));
+                [normalized, version]
             }
         };
-        fields.push(("Major".to_owned(), self.text(&kube.major)));
-        fields.push(("Minor".to_owned(), self.text(&kube.minor)));
+        fields.push(("Major".to_owned(), self.of_cluster(of, |of| of.major.clone())));
+        fields.push(("Minor".to_owned(), self.of_cluster(of, |of| of.minor.clone())));
         let [string, git] = methods;
-        let shown = string.clone();
-        let methods =
-            vec![("String".to_owned(), self.text(string)), ("GitVersion".to_owned(), self.text(git))];
+        let shown = string(&of.kube_version);
+        let methods = vec![
+            ("String".to_owned(), self.of_cluster(of, string)),
+            ("GitVersion".to_owned(), self.of_cluster(of, git)),
+        ];
         let package = if line == HelmLine::V3_17 { "chartutil" } else { "common" };
         let kube = self.data.structure(&format!("{package}.KubeVersion"), fields, methods, Some(&shown));
         let versions = self.data.version_set(&of.api_versions);
         let (kube, versions) = match &of.assumed {
             None => (kube, versions),
-            Some(why) => (self.data.unknown(kube, why), self.data.unknown(versions, why)),
+            Some(why) => {
+                let ends = self.request.ends;
+                let others = ends.iter().map(|end| self.data.version_set(&end.api_versions)).collect();
+                (self.data.unknown(kube, why), self.data.one_of(versions, others, why))
+            }
         };
         let build = build_info(line).into_iter().map(|(name, value)| (name.to_owned(), self.text(value)));
         let build: Vec<(String, Val)> = build.collect();
@@ -197,6 +204,15 @@ impl Objects<'_, '_> {
             ("HelmVersion".to_owned(), build),
         ];
         self.data.structure(&format!("*{package}.Capabilities"), fields, Vec::new(), None)
+    }
+
+    /// A part of the version of Kubernetes, as the cluster is or may be.
+    fn of_cluster(&mut self, of: &Capabilities, part: fn(&KubeVersion) -> String) -> Val {
+        let likely = self.text(&part(&of.kube_version));
+        let Some(why) = &of.assumed else { return likely };
+        let ends = self.request.ends;
+        let others = ends.iter().map(|end| self.text(&part(&end.kube_version))).collect();
+        self.data.one_of(likely, others, why)
     }
 
     /// The version of the chart, which a source may add to.

@@ -453,6 +453,13 @@ impl Data<'_> {
         stand_in.with(from)
     }
 
+    /// A value that is unknown offline, but is one of a few: what all of them answer
+    /// alike is known.
+    pub fn one_of(&mut self, stand_in: Val, others: Vec<Val>, why: &str) -> Val {
+        let Cx { trace, alternatives, .. } = &mut *self.cx;
+        alternatives.add(trace, stand_in, others, why)
+    }
+
     /// A text of several, one behind the other.
     pub fn joined(&mut self, texts: &[Val]) -> Val {
         let mut all = Text::empty();

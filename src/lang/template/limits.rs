@@ -2,6 +2,7 @@
 
 use super::bound::Bound;
 use super::error::{Fault, Result};
+use super::one_of::Alternatives;
 use super::trace::Trace;
 
 /// What a run may cost. Each has an error that names it.
@@ -46,11 +47,13 @@ pub(super) struct Cx {
     total: u64,
     /// Counts what is made up for the unknown, so that no two are alike.
     pub(super) made_up: u64,
+    pub(super) alternatives: Alternatives,
 }
 
 impl Cx {
     pub(super) fn new(trace: Trace, limits: Limits) -> Cx {
-        Cx { trace, limits, steps: 0, total: 0, made_up: 0 }
+        let alternatives = Alternatives::default();
+        Cx { trace, limits, steps: 0, total: 0, made_up: 0, alternatives }
     }
 
     pub(super) fn step(&mut self, count: usize) -> Result<()> {

@@ -23,6 +23,7 @@ mod limits;
 mod lookups;
 mod methods;
 mod number;
+mod one_of;
 mod parse;
 mod print;
 mod printf;

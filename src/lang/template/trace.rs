@@ -260,6 +260,29 @@ impl Trace {
         self.flags(set) & IS_ASSUMED != 0
     }
 
+    /// The one thing that is unknown of a set, where there is one and nothing unknown
+    /// decided on it.
+    pub(super) fn only_unknown(&self, set: SetId) -> Option<SetId> {
+        /// A set of more is no version of a cluster.
+        const MOST: usize = 1_000;
+        let mut found = None;
+        let mut todo = vec![set];
+        let mut left = MOST;
+        while let Some(set) = todo.pop() {
+            left = left.checked_sub(1)?;
+            match &self.sets[set.0 as usize].0 {
+                SetNode::Unknown(_) if found.is_some_and(|found| found != set) => return None,
+                SetNode::Unknown(_) => found = Some(set),
+                SetNode::Union(a, b) => {
+                    todo.extend([*a, *b].into_iter().filter(|set| self.is_assumed(*set)));
+                }
+                SetNode::Decides(_) | SetNode::Absent(..) => return None,
+                SetNode::Origin(_) => {}
+            }
+        }
+        found
+    }
+
     /// Notes a question, where the answer is unknown.
     pub(super) fn asks(&mut self, question: SetId, writer: WriterId) {
         if self.is_assumed(question) {

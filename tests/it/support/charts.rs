@@ -71,6 +71,7 @@ impl Template {
             values: &values,
             release: &release,
             capabilities: &flags.capabilities,
+            ends: &[],
             helm: line.into(),
             skip_schema_validation: flags.skip_schema_validation,
             version_suffix: None,

@@ -5,6 +5,7 @@ use crate::lang::template::ast::{Term, Tree};
 use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Run, Ty};
+use crate::lang::template::one_of;
 use crate::lang::template::rope::Text;
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Kind, Val};
@@ -102,6 +103,11 @@ impl Execution {
             }
             _ => result.from,
         };
+        if self.cx.trace.is_unknown(from)
+            && let Some(told) = one_of::result(&mut self.cx, function, run, values, under, &result)
+        {
+            return Ok(told);
+        }
         Ok(result.with(from))
     }
 
