@@ -3,7 +3,7 @@
 use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
 use super::metadata::Metadata;
-use super::schema::Schema;
+use super::schema::ready::Schema;
 use super::value::Value;
 use crate::files::Blob;
 use crate::lang::template::Parsed;

@@ -1,10 +1,6 @@
 //! Values that are one of a few. Nobody knows the version of a cluster that states none,
 //! but all that it may be often give a question the same answer: then the answer is known.
 
-use super::error::Result;
-use super::flow;
-use super::function::{Call, Flow, Function, Purity};
-use super::limits::Cx;
 use super::trace::{SetId, Trace};
 use super::value::{Kind, Val};
 use rustc_hash::FxHashMap;
@@ -14,11 +10,11 @@ const MOST: usize = 10_000;
 
 /// What a value stands for.
 #[derive(Debug)]
-struct OneOf {
-    why: String,
+pub(super) struct OneOf {
+    pub(super) why: String,
     stand_in: Val,
     /// What it may be instead, in the order of the caller's possibilities.
-    others: Vec<Val>,
+    pub(super) others: Vec<Val>,
 }
 
 /// The values of a run that are one of a few, each by the set of its own.
@@ -26,7 +22,7 @@ struct OneOf {
 pub(super) struct Alternatives {
     known: FxHashMap<SetId, OneOf>,
     /// How many possibilities there are besides the likely one.
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl Alternatives {
@@ -42,13 +38,13 @@ impl Alternatives {
     }
 
     /// What else a value may be, where that is all that is unknown of it.
-    fn of(&self, trace: &Trace, value: &Val, from: SetId) -> Option<&OneOf> {
+    pub(super) fn of(&self, trace: &Trace, value: &Val, from: SetId) -> Option<&OneOf> {
         let one = self.known.get(&trace.only_unknown(from)?)?;
         is_same(&one.stand_in, value).then_some(one)
     }
 }
 
-fn is_same(one: &Val, other: &Val) -> bool {
+pub(super) fn is_same(one: &Val, other: &Val) -> bool {
     match (&one.kind, &other.kind) {
         (Kind::Bool(one), Kind::Bool(other)) => one == other,
         (Kind::Int(one, of), Kind::Int(other, other_of)) => one == other && of == other_of,
@@ -58,47 +54,4 @@ fn is_same(one: &Val, other: &Val) -> bool {
         (Kind::List(one), Kind::List(other)) => one.elem == other.elem && one.len() == other.len(),
         _ => false,
     }
-}
-
-/// The result of a pure function some of whose arguments are one of a few: known where all
-/// of them give it, else one of a few itself. Nothing where it can't be told.
-pub(super) fn result(
-    cx: &mut Cx,
-    function: &Function,
-    run: fn(&mut Call<'_>) -> Result<Val>,
-    args: &[Val],
-    under: SetId,
-    likely: &Val,
-) -> Option<Val> {
-    let can_be_told = function.purity == Purity::Pure && function.flow == Flow::Unites;
-    if cx.alternatives.count == 0 || !can_be_told {
-        return None;
-    }
-    let mut from = SetId::NONE;
-    let mut why: Option<String> = None;
-    let mut calls = vec![Vec::with_capacity(args.len()); cx.alternatives.count];
-    for arg in args {
-        let set = flow::deep(&mut cx.trace, arg);
-        if !cx.trace.is_assumed(set) {
-            from = cx.trace.union(from, set);
-            calls.iter_mut().for_each(|call| call.push(arg.clone()));
-            continue;
-        }
-        let one = cx.alternatives.of(&cx.trace, arg, set)?;
-        why = Some(one.why.clone());
-        calls.iter_mut().zip(&one.others).for_each(|(call, other)| call.push(other.clone()));
-        let known = cx.trace.known(set);
-        from = cx.trace.union(from, known);
-    }
-    let why = why?;
-    let mut others = Vec::with_capacity(calls.len());
-    for args in &calls {
-        cx.step(1).ok()?;
-        others.push(run(&mut Call { cx, args, under }).ok()?);
-    }
-    if others.iter().all(|other| is_same(other, likely)) {
-        return Some(likely.clone().with(from));
-    }
-    let Cx { trace, alternatives, .. } = cx;
-    Some(alternatives.add(trace, likely.clone().with(from), others, &why))
 }

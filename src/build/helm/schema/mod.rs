@@ -6,20 +6,20 @@
 
 mod compile;
 mod formats;
+pub(super) mod ready;
 mod text;
 mod validate;
 
 use super::chart::{Chart, ChartFile, Prepared};
 use super::error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 use super::line::HelmLine;
-use super::strvals::of_json;
 use super::value::{Kind, Value};
-use crate::lang::template::json_error;
 use crate::lang::yaml::{Location, NodeRef, Origin};
-use compile::{Compiled, Compiler, Draft, Id, OWN, Remote};
+use compile::Remote;
+use ready::{Outcome, Schema, parsed};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use validate::{Fault, Validator, Wrong};
+use validate::{Fault, Wrong};
 
 /// What the schemas say.
 #[derive(Debug, Default)]
@@ -73,19 +73,6 @@ impl Schemas<'_> {
     }
 }
 
-/// A schema that is ready to be checked against, or why it is not.
-pub(super) struct Schema {
-    compiled: Compiled,
-    start: Result<Id, Unready>,
-}
-
-enum Unready {
-    /// Helm refuses the schema itself.
-    Broken(String),
-    /// A bound was met.
-    Over,
-}
-
 fn below(
     chart: &Chart,
     values: &Value,
@@ -95,7 +82,10 @@ fn below(
     checked: &mut Checked,
 ) -> Result<(), RenderError> {
     if let Some(file) = &chart.schema {
-        match schemas.get(file).judge(values, checked)? {
+        let schema = schemas.get(file);
+        checked.assumed.extend(schema.assumed().iter().cloned());
+        checked.warnings.extend(schema.warnings().iter().cloned());
+        match schema.judge(values)? {
             Outcome::Fits => {}
             Outcome::Broken(why) => checked.told.push_str(&format!("{}:\n{why}", chart.name())),
             Outcome::Refused(faults) => {
@@ -130,115 +120,6 @@ fn below(
         }
     }
     Ok(())
-}
-
-enum Outcome {
-    Fits,
-    Broken(String),
-    Refused(Vec<Fault>),
-}
-
-impl Schema {
-    fn of(bytes: &[u8], line: HelmLine, files: &Files<'_>) -> Schema {
-        let mut compiler = Compiler::new(files, line == HelmLine::V3_17);
-        let start = start(&mut compiler, bytes, line);
-        Schema { compiled: compiler.done(), start }
-    }
-
-    fn judge(&self, values: &Value, checked: &mut Checked) -> Result<Outcome, RenderError> {
-        checked.assumed.extend(self.compiled.assumed.iter().cloned());
-        checked.warnings.extend(self.compiled.warnings.iter().cloned());
-        let start = match &self.start {
-            Ok(start) => *start,
-            Err(Unready::Broken(why)) => return Ok(Outcome::Broken(why.clone())),
-            Err(Unready::Over) => return Err(over()),
-        };
-        let mut validator = Validator::new(&self.compiled);
-        let faults = validator.check(start, values);
-        if validator.is_over {
-            return Err(over());
-        }
-        Ok(if faults.is_empty() { Outcome::Fits } else { Outcome::Refused(faults) })
-    }
-}
-
-/// Compiles a schema, which its metaschema must take.
-fn start(compiler: &mut Compiler<'_>, bytes: &[u8], line: HelmLine) -> Result<Id, Unready> {
-    let schema = parsed(bytes).map_err(Unready::Broken)?;
-    let draft = compiler.draft(&schema).map_err(Unready::Broken)?;
-    if line != HelmLine::V3_17 {
-        meta(&schema, draft)?;
-    }
-    compiler.compile(OWN, &schema, draft).map_err(Unready::Broken)
-}
-
-fn over() -> RenderError {
-    RenderError::Unable("more than forebay's bound: the steps and faults of a schema".to_owned())
-}
-
-/// What the metaschema of a draft says of a schema.
-fn meta(schema: &Value, draft: Draft) -> Result<(), Unready> {
-    /// Nothing lies elsewhere.
-    struct Nowhere;
-    impl Remote for Nowhere {
-        fn document(&self, _: &str) -> Option<Value> {
-            None
-        }
-    }
-    let mut compiler = Compiler::new(&Nowhere, false);
-    let Ok(id) = compiler.metaschema(draft) else { return Ok(()) };
-    let compiled = compiler.done();
-    let mut validator = Validator::new(&compiled);
-    let faults = validator.check(id, schema);
-    if validator.is_over {
-        return Err(Unready::Over);
-    }
-    if faults.is_empty() {
-        return Ok(());
-    }
-    let mut told = String::new();
-    text::told(&faults, 0, &mut told);
-    let url = draft.url();
-    Err(Unready::Broken(format!(
-        "{:?} is not valid against metaschema: jsonschema validation failed with '{url}#'\n{told}",
-        format!("{OWN}#")
-    )))
-}
-
-fn parsed(bytes: &[u8]) -> Result<Value, String> {
-    if let Err(why) = json_error(bytes) {
-        return Err(match &*why {
-            "unexpected end of JSON input" if bytes.trim_ascii().is_empty() => "EOF".to_owned(),
-            "unexpected end of JSON input" => "unexpected EOF".to_owned(),
-            _ => why,
-        });
-    }
-    if depth(bytes) > super::value::DEPTH_HERE {
-        return Err("exceeded max depth".to_owned());
-    }
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    reader.disable_recursion_limit();
-    let value = <serde_json::Value as serde::Deserialize>::deserialize(&mut reader);
-    Ok(of_json(&value.map_err(|error| error.to_string())?, None))
-}
-
-/// How deeply a JSON text is nested.
-fn depth(bytes: &[u8]) -> usize {
-    let (mut open, mut most, mut in_text, mut escaped) = (0_usize, 0, false, false);
-    for byte in bytes {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b'{' | b'[' if !in_text => {
-                open += 1;
-                most = most.max(open);
-            }
-            b'}' | b']' if !in_text => open = open.saturating_sub(1),
-            _ => {}
-        }
-    }
-    most
 }
 
 /// Notes the values that are refused, and where they were written.

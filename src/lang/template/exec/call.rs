@@ -4,8 +4,9 @@ use super::{At, Execution, Frame, Parsed, Set, Template, without_no_value};
 use crate::lang::template::ast::{Term, Tree};
 use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::flow;
-use crate::lang::template::function::{Call, Flow, Function, Run, Ty};
-use crate::lang::template::one_of;
+use crate::lang::template::function::{Call, Flow, Function, Purity, Run, Ty};
+use crate::lang::template::limits::Cx;
+use crate::lang::template::one_of::is_same;
 use crate::lang::template::rope::Text;
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Kind, Val};
@@ -104,11 +105,56 @@ impl Execution {
             _ => result.from,
         };
         if self.cx.trace.is_unknown(from)
-            && let Some(told) = one_of::result(&mut self.cx, function, run, values, under, &result)
+            && let Some(told) = self.of_alternatives(function, run, values, under, &result)
         {
             return Ok(told);
         }
         Ok(result.with(from))
+    }
+
+    /// The result of a pure function some of whose arguments are one of a few: known where
+    /// all of them give it, else one of a few itself. Nothing where it can't be told.
+    fn of_alternatives(
+        &mut self,
+        function: &Function,
+        run: fn(&mut Call<'_>) -> Result<Val>,
+        args: &[Val],
+        under: SetId,
+        likely: &Val,
+    ) -> Option<Val> {
+        let can_be_told = function.purity == Purity::Pure && function.flow == Flow::Unites;
+        let cx = &mut self.cx;
+        if cx.alternatives.count == 0 || !can_be_told {
+            return None;
+        }
+        let mut from = SetId::NONE;
+        let mut why: Option<String> = None;
+        let mut calls = vec![Vec::with_capacity(args.len()); cx.alternatives.count];
+        for arg in args {
+            let set = flow::deep(&mut cx.trace, arg);
+            if !cx.trace.is_assumed(set) {
+                from = cx.trace.union(from, set);
+                calls.iter_mut().for_each(|call| call.push(arg.clone()));
+                continue;
+            }
+            let one = cx.alternatives.of(&cx.trace, arg, set)?;
+            why = Some(one.why.clone());
+            calls.iter_mut().zip(&one.others).for_each(|(call, other)| call.push(other.clone()));
+            let known = cx.trace.known(set);
+            from = cx.trace.union(from, known);
+        }
+        let why = why?;
+        let mut others = Vec::with_capacity(calls.len());
+        for args in &calls {
+            cx.step(1).ok()?;
+            others.push(run(&mut Call { cx, args, under }).ok()?);
+        }
+        let likely = likely.clone().with(from);
+        if others.iter().all(|other| is_same(other, &likely)) {
+            return Some(likely);
+        }
+        let Cx { trace, alternatives, .. } = cx;
+        Some(alternatives.add(trace, likely, others, &why))
     }
 
     /// `and` and `or` evaluate no further than they have to.

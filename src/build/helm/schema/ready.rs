@@ -1,0 +1,141 @@
+//! A schema made ready once for all values that are checked against it.
+
+use super::compile::{Compiled, Compiler, Draft, Id, OWN, Remote};
+use super::text;
+use super::validate::{Fault, Validator};
+use crate::build::helm::error::RenderError;
+use crate::build::helm::line::HelmLine;
+use crate::build::helm::strvals::of_json;
+use crate::build::helm::value::{DEPTH_HERE, Value};
+use crate::lang::template::json_error;
+
+/// A schema that is ready to be checked against, or why it is not.
+pub(in crate::build::helm) struct Schema {
+    compiled: Compiled,
+    start: Result<Id, Unready>,
+}
+
+enum Unready {
+    /// Helm refuses the schema itself.
+    Broken(String),
+    /// A bound was met.
+    Over,
+}
+
+/// What a schema says of values.
+pub(super) enum Outcome {
+    Fits,
+    Broken(String),
+    Refused(Vec<Fault>),
+}
+
+impl Schema {
+    pub(super) fn of(bytes: &[u8], line: HelmLine, files: &dyn Remote) -> Schema {
+        let mut compiler = Compiler::new(files, line == HelmLine::V3_17);
+        let start = start(&mut compiler, bytes, line);
+        Schema { compiled: compiler.done(), start }
+    }
+
+    /// What its references were taken for.
+    pub(super) fn assumed(&self) -> &[String] {
+        &self.compiled.assumed
+    }
+
+    /// What Helm warns of while it reads it.
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.compiled.warnings
+    }
+
+    pub(super) fn judge(&self, values: &Value) -> Result<Outcome, RenderError> {
+        let start = match &self.start {
+            Ok(start) => *start,
+            Err(Unready::Broken(why)) => return Ok(Outcome::Broken(why.clone())),
+            Err(Unready::Over) => return Err(over()),
+        };
+        let mut validator = Validator::new(&self.compiled);
+        let faults = validator.check(start, values);
+        if validator.is_over {
+            return Err(over());
+        }
+        Ok(if faults.is_empty() { Outcome::Fits } else { Outcome::Refused(faults) })
+    }
+}
+
+/// Compiles a schema, which its metaschema must take.
+fn start(compiler: &mut Compiler<'_>, bytes: &[u8], line: HelmLine) -> Result<Id, Unready> {
+    let schema = parsed(bytes).map_err(Unready::Broken)?;
+    let draft = compiler.draft(&schema).map_err(Unready::Broken)?;
+    if line != HelmLine::V3_17 {
+        meta(&schema, draft)?;
+    }
+    compiler.compile(OWN, &schema, draft).map_err(Unready::Broken)
+}
+
+fn over() -> RenderError {
+    RenderError::Unable("more than forebay's bound: the steps and faults of a schema".to_owned())
+}
+
+/// What the metaschema of a draft says of a schema.
+fn meta(schema: &Value, draft: Draft) -> Result<(), Unready> {
+    /// Nothing lies elsewhere.
+    struct Nowhere;
+    impl Remote for Nowhere {
+        fn document(&self, _: &str) -> Option<Value> {
+            None
+        }
+    }
+    let mut compiler = Compiler::new(&Nowhere, false);
+    let Ok(id) = compiler.metaschema(draft) else { return Ok(()) };
+    let compiled = compiler.done();
+    let mut validator = Validator::new(&compiled);
+    let faults = validator.check(id, schema);
+    if validator.is_over {
+        return Err(Unready::Over);
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let mut told = String::new();
+    text::told(&faults, 0, &mut told);
+    let url = draft.url();
+    Err(Unready::Broken(format!(
+        "{:?} is not valid against metaschema: jsonschema validation failed with '{url}#'\n{told}",
+        format!("{OWN}#")
+    )))
+}
+
+pub(super) fn parsed(bytes: &[u8]) -> Result<Value, String> {
+    if let Err(why) = json_error(bytes) {
+        return Err(match &*why {
+            "unexpected end of JSON input" if bytes.trim_ascii().is_empty() => "EOF".to_owned(),
+            "unexpected end of JSON input" => "unexpected EOF".to_owned(),
+            _ => why,
+        });
+    }
+    if depth(bytes) > DEPTH_HERE {
+        return Err("exceeded max depth".to_owned());
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    reader.disable_recursion_limit();
+    let value = <serde_json::Value as serde::Deserialize>::deserialize(&mut reader);
+    Ok(of_json(&value.map_err(|error| error.to_string())?, None))
+}
+
+/// How deeply a JSON text is nested.
+fn depth(bytes: &[u8]) -> usize {
+    let (mut open, mut most, mut in_text, mut escaped) = (0_usize, 0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                open += 1;
+                most = most.max(open);
+            }
+            b'}' | b']' if !in_text => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
