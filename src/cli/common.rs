@@ -214,11 +214,15 @@ impl Common {
         self.show.unwrap_or(Level::Warning)
     }
 
+    /// The lowest level of findings that makes the exit code 1.
+    pub(crate) fn fails_at(&self) -> Option<Level> {
+        self.fail_on.map_or(Some(Level::Error), |FailOn(level)| level)
+    }
+
     /// The answer for findings of these levels, when `complete` tells whether
     /// everything was checked.
     pub(crate) fn status(&self, mut levels: impl Iterator<Item = Level>, complete: bool) -> Status {
-        let FailOn(threshold) = self.fail_on.unwrap_or(FailOn(Some(Level::Error)));
-        let failed = threshold.is_some_and(|threshold| levels.any(|level| level >= threshold));
+        let failed = self.fails_at().is_some_and(|threshold| levels.any(|level| level >= threshold));
         if failed || (self.complete && !complete) { Status::Findings } else { Status::Clean }
     }
 

@@ -7,6 +7,7 @@ use crate::lint::Group;
 use crate::lint::rules::RULES;
 use crate::model::ObjectId;
 use crate::model::kinds::{KINDS, kind_of_word};
+use crate::model::short_names::is_called;
 use crate::simulate::cluster_api::hooks::Hook;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
@@ -233,7 +234,7 @@ fn of_kind(kind: &str, typed: &str) -> Vec<Word> {
 }
 
 fn names(session: &Session, kind: &str, typed: &str) -> BTreeSet<String> {
-    let ids = written(session).filter(|id| id.kind.eq_ignore_ascii_case(kind));
+    let ids = written(session).filter(|id| is_called(&id.kind, kind));
     ids.flat_map(|id| {
         let namespace = id.namespace.as_deref().filter(|namespace| !namespace.contains('$'));
         match (typed.split_once('/'), namespace) {

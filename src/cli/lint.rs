@@ -7,7 +7,7 @@ use super::output;
 use super::revisions;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
-use crate::config::{Config, Level, Written};
+use crate::config::{Config, FILE_NAME, Level, Written};
 use crate::files::git;
 use crate::lang::text::clean;
 use crate::lang::yaml::{FilePath, Location};
@@ -20,7 +20,7 @@ use crate::report::{self, Lint};
 use crate::world::{Cluster, World};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 output::formats!(
@@ -33,6 +33,9 @@ output::formats!(
     Junit = "junit": "for test reports",
     Markdown = "markdown": "for a comment or a job summary"
 );
+
+/// The baseline that is written where nothing names another.
+const BASELINE: &str = ".forebay-baseline.json";
 
 /// Flags of `lint`.
 #[derive(clap::Args)]
@@ -76,7 +79,7 @@ pub(crate) struct Arguments {
     /// Accept the findings that this file holds [default: `baseline` of the configuration]
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write the findings of this run to the baseline
+    /// Write the findings of this run to the baseline [default: .forebay-baseline.json]
     #[arg(long, conflicts_with = "prune_baseline")]
     update_baseline: bool,
     /// Remove from the baseline what is not found any more
@@ -89,6 +92,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let at = common.at(&TimeZone::UTC)?;
     let mut session = open(common, arguments)?;
+    let is_stated = session.config.baseline.is_some();
     let baseline = baseline(arguments, &mut session)?;
     let options = Options {
         select: arguments.select.clone(),
@@ -130,6 +134,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Some(file) => apply_baseline(common, arguments, file, &mut outcome)?,
         None => 0,
     };
+    if let Some(file) = baseline.as_ref().filter(|_| arguments.update_baseline && !is_stated) {
+        to_be_stated(common, &session, file);
+    }
     let mut lint = Lint {
         world: &world,
         outcome: &outcome,
@@ -140,6 +147,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         list_unchecked: arguments.list_unchecked,
         stale_baseline: stale,
         begins: baseline.is_none() && arguments.since.is_none() && session.focus.is_empty(),
+        is_configured: session.root.join(FILE_NAME).exists(),
+        fails_at: common.fails_at(),
         prefix: session.prefix(common),
         secrets: common.secrets(),
     };
@@ -183,12 +192,13 @@ fn keep_clusters<'w>(outcome: &mut Outcome, wanted: impl Iterator<Item = &'w Clu
 fn baseline(arguments: &Arguments, session: &mut Session) -> Result<Option<PathBuf>, Failure> {
     let Some(file) = &arguments.baseline else {
         let stated = session.config.baseline.as_ref().map(|file| session.root.join(&file.value));
-        if stated.is_none() && (arguments.update_baseline || arguments.prune_baseline) {
+        if stated.is_none() && arguments.prune_baseline {
             let message =
                 "which baseline? name it by --baseline FILE, or by `baseline: FILE` in .forebay.yaml";
             return Err(Failure::Usage(message.to_owned()));
         }
-        return Ok(stated);
+        let new = || session.root.join(BASELINE);
+        return Ok(stated.or_else(|| arguments.update_baseline.then(new)));
     };
     // One outside of the root is no file of the repository anyway.
     if let Ok(value) = session.inside(file) {
@@ -196,6 +206,15 @@ fn baseline(arguments: &Arguments, session: &mut Session) -> Result<Option<PathB
         session.config.baseline = Some(Written { value, location });
     }
     Ok(Some(file.clone()))
+}
+
+/// Says the line of the configuration that lets every run read a new baseline.
+fn to_be_stated(common: &Common, session: &Session, file: &Path) {
+    let Ok(path) = session.inside(file) else { return };
+    let path = clean(&path).into_owned();
+    let line =
+        format!("{path} is written; add `baseline: {path}` to {FILE_NAME}, so that every run reads it");
+    let _ = writeln!(output::stderr(common), "{line}");
 }
 
 /// Accept what the baseline holds, after bringing it up to date where that was

@@ -23,6 +23,7 @@ mod map;
 mod mcp;
 mod migrate;
 mod output;
+mod places;
 mod plan;
 mod progress;
 mod refactoring;
@@ -42,6 +43,7 @@ mod simulate_propagation;
 mod simulate_suspend;
 mod stores;
 mod suspend;
+mod tips;
 mod why;
 
 use crate::lang::text::{clean, suggest};
@@ -56,7 +58,7 @@ use std::process::ExitCode;
 /// Offline linter, simulator, planner and in-place rewriter for GitOps
 /// repositories of Flux and Cluster API manifests.
 #[derive(Parser)]
-#[command(name = "forebay", version, about, max_term_width = 100)]
+#[command(name = "forebay", version, about, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {
     #[command(flatten)]
     common: Common,
@@ -67,6 +69,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Report what is wrong, at file:line:column
+    #[command(alias = "check")]
     Lint(lint::Arguments),
     /// Print what a directory builds to, as kustomize does
     #[command(alias = "render")]
@@ -75,9 +78,10 @@ enum Command {
     #[command(subcommand)]
     Chart(Chart),
     /// Say what the controllers will make of it
-    #[command(subcommand)]
+    #[command(subcommand, arg_required_else_help = true)]
     Simulate(Simulate),
     /// Say what a change will do in the clusters
+    #[command(alias = "diff")]
     Plan(plan::Arguments),
     /// Ask a Gate to open or to close, in its manifest
     #[command(subcommand)]
@@ -239,7 +243,10 @@ fn run() -> ExitCode {
     let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => {
-            if let Some(message) = wrong_value(&error) {
+            let words: Vec<String> =
+                std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+            let message = wrong_value(&error).or_else(|| tips::tip(&error, &words));
+            if let Some(message) = message.map(|message| clean(&message).into_owned()) {
                 return complain(&Common::default(), 2, &message);
             }
             let _ = error.print();

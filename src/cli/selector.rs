@@ -5,12 +5,15 @@ use super::common::Common;
 use crate::lang::text::{clean, suggest};
 use crate::model::ObjectId;
 use crate::model::kinds::kind_of_word;
+use crate::model::short_names::is_called;
 use crate::report::objects;
 use crate::world::World;
 use globset::{Glob, GlobMatcher};
+use std::collections::BTreeSet;
 
-/// `KIND/[NAMESPACE/]NAME`: the kind in any case, short or with its group
-/// (`Kustomization.kustomize.toolkit.fluxcd.io`), globs in names.
+/// `KIND/[NAMESPACE/]NAME`: the kind in any case, short, in the plural or with its group
+/// (`Kustomization.kustomize.toolkit.fluxcd.io`), globs in names. `${…}` in a name is the
+/// variable of a template, and no glob.
 pub(crate) struct Selector {
     text: String,
     kind: String,
@@ -26,7 +29,8 @@ impl Selector {
     /// When it is none.
     pub(crate) fn parse(text: &str) -> Result<Selector, Failure> {
         let usage = || Failure::Usage(format!("`{text}` names no object; write KIND/NAMESPACE/NAME"));
-        let glob = |part: &str| Glob::new(part).map(|glob| glob.compile_matcher()).map_err(|_| usage());
+        let glob =
+            |part: &str| Glob::new(&literal(part)).map(|glob| glob.compile_matcher()).map_err(|_| usage());
         let parts: Vec<&str> = text.split('/').collect();
         let (kind, namespace, name) = match *parts {
             [kind, name] => (kind, None, name),
@@ -57,6 +61,42 @@ impl Selector {
         Selector::in_namespace(text, common.namespace.as_deref())
     }
 
+    /// As [`Selector::of`], of words that may be `KIND NAME`, as kubectl takes them.
+    ///
+    /// # Errors
+    /// When they are none, or several.
+    pub(crate) fn of_words(common: &Common, words: &[String]) -> Result<Selector, Failure> {
+        match joined(words).as_slice() {
+            [one] => Selector::of(common, one),
+            _ => Err(Failure::Usage(format!(
+                "name one object, as KIND/NAMESPACE/NAME, not {}",
+                words.join(" ")
+            ))),
+        }
+    }
+
+    /// What a simulator is asked about: words, or the flag that says the same; `None`
+    /// where it is asked about all.
+    ///
+    /// # Errors
+    /// When it names no object.
+    pub(crate) fn asked(
+        common: &Common,
+        words: &[String],
+        flag: Option<&str>,
+    ) -> Result<Option<Selector>, Failure> {
+        match (words, flag) {
+            (_, Some(text)) => Selector::of(common, text).map(Some),
+            ([], None) => Ok(None),
+            (words, None) => Selector::of_words(common, words).map(Some),
+        }
+    }
+
+    /// As it was written.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     fn in_namespace(text: &str, namespace: Option<&str>) -> Result<Selector, Failure> {
         let mut selector = Selector::parse(text)?;
         let Some(wanted) = namespace else { return Ok(selector) };
@@ -74,7 +114,7 @@ impl Selector {
 
     /// Whether it names this object.
     pub(crate) fn matches(&self, id: &ObjectId) -> bool {
-        self.kind.eq_ignore_ascii_case(&id.kind)
+        is_called(&id.kind, &self.kind)
             && self.group.as_deref().is_none_or(|group| group == id.group())
             && self.name.is_match(&*id.name)
             && self
@@ -100,19 +140,98 @@ impl Selector {
 
     /// The failure when nothing of `ids` matches, with a did-you-mean.
     pub(crate) fn not_found<'i>(&self, ids: impl IntoIterator<Item = &'i ObjectId>) -> Failure {
-        let names: Vec<String> = ids
-            .into_iter()
-            .filter(|id| self.kind.eq_ignore_ascii_case(&id.kind))
-            .map(|id| match (&id.namespace, &self.namespace) {
-                (Some(namespace), Some(_)) => format!("{}/{namespace}/{}", id.kind, id.name),
-                _ => format!("{}/{}", id.kind, id.name),
-            })
-            .collect();
+        let ids: Vec<&ObjectId> = ids.into_iter().collect();
+        let of_kind: Vec<&&ObjectId> = ids.iter().filter(|id| is_called(&id.kind, &self.kind)).collect();
+        let shown = |id: &ObjectId| match (&id.namespace, &self.namespace) {
+            (Some(namespace), Some(_)) => format!("{}/{namespace}/{}", id.kind, id.name),
+            _ => format!("{}/{}", id.kind, id.name),
+        };
+        let names: Vec<String> = of_kind.iter().map(|id| shown(id)).collect();
         let rest = self.text.split_once('/').map_or("", |(_, rest)| rest);
-        let near = suggest(&format!("{}/{rest}", self.kind), names.iter().map(String::as_str));
-        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-        Failure::Usage(format!("no object is called {}{hint}", self.text))
+        let kind = of_kind.first().map_or(&*self.kind, |id| &*id.kind);
+        let near = suggest(&format!("{kind}/{rest}"), names.iter().map(String::as_str)).map(str::to_owned);
+        // The name in another namespace, or of another kind.
+        let elsewhere = || {
+            let same = |id: &&&ObjectId| self.name.is_match(&*id.name);
+            let found = of_kind.iter().copied().find(same).or_else(|| ids.iter().find(same))?;
+            Some(selector_of(found))
+        };
+        let hint = match near.or_else(elsewhere) {
+            Some(near) => format!("; did you mean {near}?"),
+            None if of_kind.is_empty() => format!("; there is no {} here", self.kind),
+            None => {
+                let all: BTreeSet<String> = of_kind.iter().map(|id| selector_of(id)).collect();
+                let more = if all.len() > SOME { " …" } else { "" };
+                let some = all.into_iter().take(SOME).collect::<Vec<String>>().join(", ");
+                format!("; there are {some}{more}")
+            }
+        };
+        Failure::Usage(clean(&format!("no object is called {}{hint}", self.text)).into_owned())
     }
+}
+
+/// Objects of a kind that are named where none is meant for sure.
+const SOME: usize = 5;
+
+/// The objects that a simulator is asked about.
+#[derive(clap::Args)]
+pub(crate) struct Asked {
+    /// Only these objects: KIND/[NAMESPACE/]NAME, or KIND NAME, with globs
+    #[arg(value_name = "OBJECT", num_args = 0..=2)]
+    objects: Vec<String>,
+    /// The same
+    #[arg(long, value_name = "OBJECT", conflicts_with = "objects")]
+    object: Option<String>,
+}
+
+impl Asked {
+    /// What was asked about; `None` for all.
+    ///
+    /// # Errors
+    /// When it names no object.
+    pub(crate) fn selector(&self, common: &Common) -> Result<Option<Selector>, Failure> {
+        Selector::asked(common, &self.objects, self.object.as_deref())
+    }
+
+    /// Whether it is about some objects only.
+    pub(crate) fn is_given(&self) -> bool {
+        self.object.is_some() || !self.objects.is_empty()
+    }
+}
+
+/// An object as a selector that names it alone among those of its kind's name.
+pub(crate) fn selector_of(id: &ObjectId) -> String {
+    match &id.namespace {
+        Some(namespace) => format!("{}/{namespace}/{}", id.kind, id.name),
+        None => format!("{}/{}", id.kind, id.name),
+    }
+}
+
+/// Words of the command line as selectors: of `KIND NAME…` each name with the kind.
+pub(crate) fn joined(words: &[String]) -> Vec<String> {
+    match words {
+        [kind, names @ ..] if !names.is_empty() && !kind.contains('/') => {
+            names.iter().map(|name| format!("{kind}/{name}")).collect()
+        }
+        words => words.to_vec(),
+    }
+}
+
+/// A glob in which the braces of `${…}` are letters.
+fn literal(part: &str) -> String {
+    let mut out = String::new();
+    let mut rest = part;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (inner, behind) =
+            after.split_once('}').map_or((after, None), |(inner, rest)| (inner, Some(rest)));
+        out.push_str(before);
+        out.push_str(&globset::escape(&format!("${{{inner}")));
+        if behind.is_some() {
+            out.push_str("[}]");
+        }
+        rest = behind.unwrap_or_default();
+    }
+    out + rest
 }
 
 #[cfg(test)]
@@ -156,6 +275,11 @@ mod tests {
             let selector = Selector::parse(text).unwrap_or_else(|_| panic!("{text}"));
             assert_eq!(selector.matches(&apps), expected, "{text}");
         }
+        let parsed = |text: &str| Selector::parse(text).unwrap_or_else(|_| panic!("{text}"));
+        let templated = id("MachineDeployment", None, "${NAME}-md-0");
+        assert!(parsed("md/${NAME}-md-0").matches(&templated));
+        assert!(parsed("machinedeployments/${NAME}-*").matches(&templated));
+        assert!(!parsed("md/NAME-md-0").matches(&templated));
         for text in ["", "apps", "ks/", "a/b/c/d", "ks/[", "/x"] {
             assert!(Selector::parse(text).is_err(), "{text}");
         }

@@ -3,12 +3,17 @@
 use super::Failure;
 use super::common::{Common, ConfigFile};
 use super::root::root_and_focus;
-use super::selector::Selector;
+use super::selector::{Selector, selector_of};
 use super::stores::stores;
 use crate::config::{self, Config};
 use crate::files::{Snapshot, Store, git};
-use crate::lang::text::{clean, suggest};
+use crate::lang::text::{clean, shorten, suggest};
+use crate::lang::yaml::emit::DEPTH_LIMIT;
+use crate::lang::yaml::{Node, NodeRef, pointer_join};
 use crate::model::ObjectId;
+use crate::report::objects::{Masks, masked, place};
+use crate::report::references::dotted;
+use crate::rewrite::subject::home;
 use crate::world::{Cluster, Effective, Member, World};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -159,45 +164,148 @@ pub(crate) fn one_object<'w>(
     if found.iter().all(|other| std::ptr::eq(other.object, first.object)) {
         return Ok(found);
     }
-    Err(Failure::Usage(several(&found)))
+    Err(Failure::Usage(several(world, &found)))
 }
 
+/// Names that a refusal lists.
+const LISTED: usize = 10;
+
 /// What to say of several objects that a selector names, or of one in several forms.
-fn several(found: &[Found<'_>]) -> String {
-    const SHOWN: usize = 10;
+fn several(world: &World, found: &[Found<'_>]) -> String {
     let ids: BTreeSet<_> = found.iter().map(|found| &found.object.id).collect();
     let names: BTreeSet<_> = found.iter().filter_map(|found| found.cluster.name.as_deref()).collect();
-    fn applied<'w>(found: &Found<'w>) -> Option<&'w ObjectId> {
-        Some(&found.cluster.applied[found.member.maker.kustomization()? as usize].id)
-    }
     let help = match (ids.len(), names.len()) {
-        (2.., _) => "several objects are called so; name one of them, with its namespace".to_owned(),
-        (_, 2..) => "its clusters hold it in different forms; choose one with --cluster".to_owned(),
+        (2.., _) => {
+            return format!("several objects are called so; name one of them:\n{}", listed(names_of(&ids)));
+        }
+        (_, 2..) => "its clusters hold it in different forms; choose one with --cluster",
         // A form each of one cluster, so that no --cluster parts them.
-        (_, 1) if found.iter().all(|found| applied(found).is_some()) => {
+        (_, 1) if found.iter().all(|found| applier(found).is_some()) => {
             "several Kustomizations of this cluster apply it, each in its own form, and overwrite each \
              other's; look at one with `forebay build --kustomization NAMESPACE/NAME --origin`"
-                .to_owned()
         }
-        _ => "several directories hold it, and no cluster applies them; look at one with \
-              `forebay build DIR --origin`, or name the clusters in .forebay.yaml"
-            .to_owned(),
-    };
-    let line = |found: &Found<'_>| {
-        let id = &found.object.id;
-        match (&found.cluster.name, applied(found)) {
-            (Some(name), Some(applied)) => format!("{id} in cluster {name}, by {applied}"),
-            (Some(name), None) => format!("{id} in cluster {name}"),
-            (None, _) if found.cluster.root.is_empty() => format!("{id} in the root"),
-            (None, _) => format!("{id} in {}", found.cluster.root),
+        _ => {
+            "several files state it, and no cluster applies them; look at one with \
+             `forebay why FILE:LINE`, or name the clusters in .forebay.yaml"
         }
     };
-    let mut lines: Vec<String> = found.iter().map(|found| clean(&line(found)).into_owned()).collect();
-    lines.dedup();
-    let more = lines.len().saturating_sub(SHOWN);
-    lines.truncate(SHOWN);
+    format!("{help}:\n{}", listed(forms(world, found)))
+}
+
+fn applier<'w>(found: &Found<'w>) -> Option<&'w ObjectId> {
+    Some(&found.cluster.applied[found.member.maker.kustomization()? as usize].id)
+}
+
+fn listed(mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(LISTED);
+    lines.truncate(LISTED);
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
-    format!("{help}:\n  {}", lines.join("\n  "))
+    lines.iter().map(|line| format!("  {}", clean(line))).collect::<Vec<_>>().join("\n")
+}
+
+/// Objects as selectors that name each of them alone.
+fn names_of(ids: &BTreeSet<&ObjectId>) -> Vec<String> {
+    let alike = |one: &ObjectId, other: &ObjectId| selector_of(one) == selector_of(other);
+    let name = |id: &&ObjectId| match ids.iter().filter(|other| alike(id, other)).count() {
+        0 | 1 => selector_of(id),
+        _ => selector_of(id).replacen(&*id.kind, &format!("{}.{}", id.kind, id.group()), 1),
+    };
+    ids.iter().map(name).collect()
+}
+
+/// The forms of an object: where each is held, and a value that tells them apart.
+fn forms(world: &World, found: &[Found<'_>]) -> Vec<String> {
+    let mask = |object: &Effective| masked(object.node.get_ref(), &world.snapshot, &mut Masks::default());
+    let mut forms: Vec<(Node, Vec<String>)> = Vec::new();
+    for one in found {
+        let place = place_of(world, found, one);
+        let node = mask(one.object);
+        let same =
+            |form: &&mut (Node, Vec<String>)| differences(&[form.0.get_ref(), node.get_ref()]).is_empty();
+        match forms.iter_mut().find(same) {
+            Some((_, places)) => places.push(place),
+            None => forms.push((node, vec![place])),
+        }
+    }
+    let nodes: Vec<NodeRef<'_>> = forms.iter().map(|(node, _)| node.get_ref()).collect();
+    let values = |pointer: &String| nodes.iter().map(|node| shown(node.at(pointer))).collect::<Vec<String>>();
+    let distinct = |pointer: &String| values(pointer).into_iter().collect::<BTreeSet<String>>().len();
+    let all = differences(&nodes);
+    // The first of those that part the most.
+    let best = all.iter().rev().max_by_key(|pointer| distinct(pointer));
+    let told = best.map_or_else(
+        || vec![String::new(); nodes.len()],
+        |pointer| {
+            values(pointer).into_iter().map(|value| format!(": {} = {value}", dotted(pointer))).collect()
+        },
+    );
+    forms.iter().zip(told).map(|((_, places), value)| format!("{}{value}", places.join(", "))).collect()
+}
+
+/// Where a form is held, as the reader tells it from the others.
+fn place_of(world: &World, all: &[Found<'_>], one: &Found<'_>) -> String {
+    let names: BTreeSet<_> = all.iter().filter_map(|found| found.cluster.name.as_deref()).collect();
+    match (&one.cluster.name, applier(one), home(one.object)) {
+        (Some(name), ..) if names.len() > 1 => name.to_string(),
+        (_, Some(applied), _) => applied.to_string(),
+        (Some(name), None, _) => format!("cluster {name}"),
+        (None, None, Some(home)) => place(&world.snapshot, home),
+        (None, None, None) => one.cluster.root.clone(),
+    }
+}
+
+/// Whether a value is a map or a list, and of how many items.
+fn shape(node: &NodeRef<'_>) -> (bool, Option<usize>) {
+    (node.is_map(), node.is_seq().then(|| node.items().count()))
+}
+
+/// A value in a word.
+fn shown(value: Option<NodeRef<'_>>) -> String {
+    match value {
+        None => "not there".to_owned(),
+        Some(value) if value.is_map() => "a map".to_owned(),
+        Some(value) if value.is_seq() => format!("a list of {}", value.items().count()),
+        Some(value) => value.text().map_or_else(|| "null".to_owned(), |text| shorten(&clean(&text), 40)),
+    }
+}
+
+/// Differing values that are looked at.
+const DIFFERENCES: usize = 50;
+
+/// JSON Pointers of the values in which some of these differ, each as deep as it goes.
+fn differences(nodes: &[NodeRef<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
+    compare(nodes, String::new(), 0, &mut found);
+    found
+}
+
+fn compare(nodes: &[NodeRef<'_>], pointer: String, depth: usize, found: &mut Vec<String>) {
+    let Some((first, rest)) = nodes.split_first() else { return };
+    if depth > DEPTH_LIMIT || found.len() >= DIFFERENCES {
+        return;
+    }
+    let all_maps = nodes.iter().all(|node| node.is_map());
+    let count = first.items().count();
+    let all_lists = first.is_seq() && nodes.iter().all(|node| node.is_seq() && node.items().count() == count);
+    if !all_maps && !all_lists {
+        if rest.iter().any(|node| shape(node) != shape(first) || node.text() != first.text()) {
+            found.push(pointer);
+        }
+        return;
+    }
+    let keys: BTreeSet<String> = match all_maps {
+        true => nodes.iter().flat_map(|node| node.entries()).map(|entry| entry.key.into_owned()).collect(),
+        false => (0..count).map(|index| index.to_string()).collect(),
+    };
+    for key in keys {
+        let inner = pointer_join("", &key);
+        let children: Vec<Option<NodeRef<'_>>> = nodes.iter().map(|node| node.at(&inner)).collect();
+        let deeper = format!("{pointer}{inner}");
+        match children.iter().copied().collect::<Option<Vec<_>>>() {
+            Some(children) => compare(&children, deeper, depth + 1, found),
+            None => found.push(deeper),
+        }
+    }
 }

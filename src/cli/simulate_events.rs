@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::output;
-use super::selector::Selector;
+use super::selector::Asked;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
 use crate::files::SIZE_LIMIT;
@@ -29,15 +29,14 @@ output::formats!(Text = "text": "for people", Json = "json": "for programs: stab
 #[derive(clap::Args)]
 #[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
-    /// Only events about these objects: KIND/[NAMESPACE/]NAME, with globs
-    #[arg(long, value_name = "OBJECT")]
-    object: Option<String>,
+    #[command(flatten)]
+    asked: Asked,
     /// Only this alert: [NAMESPACE/]NAME
     #[arg(long, value_name = "ALERT")]
     alert: Option<String>,
-    /// Severity of the events
-    #[arg(long, value_name = "SEVERITY", default_value = "info", value_parser = ["info", "error"])]
-    severity: String,
+    /// Severity of the events [default: info, and error for alerts that ask for errors only]
+    #[arg(long, value_name = "SEVERITY", value_parser = ["info", "error"])]
+    severity: Option<String>,
     /// Message of the events, for the inclusion and exclusion lists
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
@@ -49,7 +48,7 @@ pub(crate) struct Arguments {
     explain: bool,
     /// An event as a controller posts it, in JSON; `-` reads standard input
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["object", "severity", "message", "controller_metadata"])]
+          conflicts_with_all = ["objects", "object", "severity", "message", "controller_metadata"])]
     event: Option<PathBuf>,
 }
 
@@ -106,7 +105,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Some(event) => emissions_of(event, &places),
         None => emissions(common, arguments, &world, &places)?,
     };
-    let lists_alerts = arguments.explain || arguments.object.is_some() || posted.is_some();
+    let lists_alerts = arguments.explain || arguments.asked.is_given() || posted.is_some();
     // With the nearest of them where there is one object alone.
     let is_lonely = emissions.iter().map(Vec::len).sum::<usize>() <= 1;
     let listed = if lists_alerts || is_lonely { usize::MAX } else { events::text::NAMED_ALERTS };
@@ -114,12 +113,16 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let mut last = None;
     for (place, emissions) in places.iter().zip(&emissions) {
         let answers = emissions.iter().map(|emission| answer(place, emission, listed));
-        let alerts = place.notifier.alerts.iter().map(|(item, _)| item.id).filter(|_| !emissions.is_empty());
+        let all = || place.notifier.alerts.iter().filter(|_| !emissions.is_empty());
+        let alerts = all().map(|(item, _)| item.id);
+        let errors_only = all().filter(|(_, alert)| alert.severity.known() == Some("error"));
+        let errors_only = errors_only.map(|(item, _)| item.id);
         let cluster = std::ptr::from_ref(place.notifier.cluster);
         match clusters.last_mut().filter(|_| last == Some(cluster)) {
             Some(cluster) => {
                 cluster.answers.extend(answers);
                 cluster.alerts.extend(alerts);
+                cluster.errors_only.extend(errors_only);
             }
             None => clusters.push(events::Cluster {
                 name: place.notifier.cluster.name.as_deref(),
@@ -131,6 +134,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 note: behaviour::OBJECT_EVENT_METADATA.note(&place.notifier.cluster.settings),
                 answers: answers.collect(),
                 alerts: alerts.collect(),
+                errors_only: errors_only.collect(),
             }),
         }
         last = Some(cluster);
@@ -148,6 +152,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         explain: arguments.explain,
         lists_alerts,
         cuts: io::stdout().is_terminal(),
+        is_info: arguments.severity.as_deref() == Some("info"),
     };
     output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
@@ -236,7 +241,7 @@ fn emissions<'a>(
     world: &World,
     places: &[Place<'_>],
 ) -> Result<Vec<Vec<Emission<'a>>>, Failure> {
-    let selector = arguments.object.as_deref().map(|text| Selector::of(common, text)).transpose()?;
+    let selector = arguments.asked.selector(common)?;
     let is_chosen = |item: &&Item<'_>| match &selector {
         Some(selector) => selector.matches(item.id),
         None => emitter_of(item.id.group(), &item.id.kind).is_some(),
@@ -262,7 +267,11 @@ fn emissions<'a>(
     let of_place = |place: &Place<'_>| {
         let mut chosen: Vec<&Item<'_>> = place.items.iter().filter(is_chosen).collect();
         chosen.sort_by(|a, b| a.id.cmp(b.id));
-        let about = |item: &Item<'_>| Emission::about(*item, &arguments.severity, message, &controller);
+        let severity = arguments.severity.as_deref();
+        let about = |item: &Item<'_>| Emission {
+            as_asked: severity.is_none(),
+            ..Emission::about(*item, severity.unwrap_or("info"), message, &controller)
+        };
         chosen.into_iter().map(about).collect()
     };
     Ok(places.iter().map(of_place).collect())
@@ -325,6 +334,7 @@ fn emission_of<'a>(
     Emission {
         object: object.clone(),
         severity: text(&event.severity),
+        as_asked: false,
         message: Known::Value(text(&event.message)),
         reason: text(&event.reason),
         reporting_controller: text(&event.reporting_controller),

@@ -41,8 +41,11 @@ pub(crate) struct Arguments {
     /// Draw with ASCII characters only
     #[arg(long)]
     ascii: bool,
-    /// Explain what objects wait for: KIND/[NAMESPACE/]NAME, with globs
-    #[arg(long, value_name = "OBJECT")]
+    /// Explain what these objects wait for: KIND/[NAMESPACE/]NAME, with globs
+    #[arg(value_name = "OBJECT", num_args = 0..=2)]
+    objects: Vec<String>,
+    /// The same
+    #[arg(long, value_name = "OBJECT", conflicts_with = "objects")]
     why: Option<String>,
 }
 
@@ -53,6 +56,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         .get(&arguments.time_zone)
         .map_err(|_| Failure::Usage(format!("--time-zone: no zone is called `{}`", arguments.time_zone)))?;
     let range = range(common, arguments, &zone)?;
+    let selector = Selector::asked(common, &arguments.objects, arguments.why.as_deref())?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
@@ -71,8 +75,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         is_range: arguments.from.is_some(),
         ascii: arguments.ascii,
     };
-    if let Some(object) = &arguments.why {
-        let sentences = explain(common, &view, &world, &chosen, object)?;
+    if let Some(selector) = &selector {
+        let sentences = explain(&view, &world, &chosen, selector)?;
         output::emit(common, |_: output::TextOnly, out, _| out.write_all(sentences.as_bytes()))?;
         return Ok(Status::Clean);
     }
@@ -157,13 +161,11 @@ fn range(common: &Common, arguments: &Arguments, zone: &TimeZone) -> Result<Rang
 
 /// The sentences for every object of the clusters that the selector names.
 fn explain(
-    common: &Common,
     view: &View<'_>,
     world: &World,
     clusters: &[&cluster::Cluster],
-    object: &str,
+    selector: &Selector,
 ) -> Result<String, Failure> {
-    let selector = Selector::of(common, object)?;
     let mut wanted = Vec::new();
     for (index, cluster) in clusters.iter().enumerate() {
         let mut ids: Vec<&ObjectId> = local(world, cluster).map(|object| &object.id).collect();

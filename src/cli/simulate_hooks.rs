@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::output;
-use super::selector::Selector;
+use super::selector::{Asked, Selector};
 use super::session::Session;
 use super::simulate_propagation::wanted;
 use super::{Answer, Failure, Status};
@@ -29,9 +29,8 @@ output::formats!(Text = "text": "for people", Json = "json": "for programs: stab
 #[derive(clap::Args)]
 #[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
-    /// The Cluster: Cluster/NAMESPACE/NAME
-    #[arg(value_name = "OBJECT", required_unless_present = "input")]
-    object: Option<String>,
+    #[command(flatten)]
+    asked: Asked,
     /// What happens to it
     #[arg(long, value_name = "EVENT", required_unless_present = "input")]
     on: Option<On>,
@@ -46,7 +45,7 @@ pub(crate) struct Arguments {
     respond: Vec<(Hook, Response)>,
     /// An observed state in JSON, in the terms of cluster-api's own tests; `-`
     /// reads standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["object", "on", "from", "to", "respond"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["objects", "object", "on", "from", "to", "respond"])]
     input: Option<PathBuf>,
 }
 
@@ -97,11 +96,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     }
     let session = Session::open(common, &[])?;
     let world = session.world();
-    let (Some(selector), Some(on)) = (&arguments.object, arguments.on) else {
+    let selector = arguments.asked.selector(common)?;
+    let (Some(selector), Some(on)) = (&selector, arguments.on) else {
         return Err(Failure::Usage("name a Cluster and an event, or an --input".to_owned()));
     };
     let scopes: Vec<Scope<'_>> = scopes(&world).into_iter().filter(|scope| wanted(common, scope)).collect();
-    let (scope, cluster) = find(common, &scopes, selector)?;
+    let (scope, cluster) = find(&scopes, selector)?;
     let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
     let request = request(arguments, on, scope, &session.config.target_of(name));
     let simulation = simulate(&cluster, &scope.objects, &request).map_err(Failure::Usage)?;
@@ -166,11 +166,9 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) ->
 
 /// The one Cluster of Cluster API that is meant, and the scope that holds it.
 fn find<'s, 'w>(
-    common: &Common,
     scopes: &'s [Scope<'w>],
-    text: &str,
+    selector: &Selector,
 ) -> Result<(&'s Scope<'w>, Cluster<'w>), Failure> {
-    let selector = Selector::of(common, text)?;
     let clusters: Vec<(&Scope<'w>, Cluster<'w>)> =
         scopes.iter().flat_map(|scope| Cluster::all(&scope.objects).map(move |c| (scope, c))).collect();
     let mut found: Vec<_> = clusters.iter().filter(|(_, c)| selector.matches(c.object.id)).collect();
@@ -184,7 +182,8 @@ fn find<'s, 'w>(
     if found.is_empty() {
         return Ok(*last);
     }
-    let mut message = format!("{} objects are called {text}; name one, or a --cluster", found.len() + 1);
+    let mut message =
+        format!("{} objects are called {}; name one, or a --cluster", found.len() + 1, selector.text());
     for (scope, cluster) in found.into_iter().chain([last]) {
         let path = cluster.object.node.location().map_or_else(String::new, |at| at.file.to_string());
         let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());

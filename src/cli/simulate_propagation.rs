@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::output;
-use super::selector::Selector;
+use super::selector::Asked;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::{Config, Feature};
@@ -24,15 +24,14 @@ output::formats!(Text = "text": "for people", Json = "json": "for programs: stab
 #[derive(clap::Args)]
 #[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
-    /// Only what is made of these objects: KIND/[NAMESPACE/]NAME, with globs
-    #[arg(value_name = "OBJECT")]
-    object: Option<String>,
+    #[command(flatten)]
+    asked: Asked,
 }
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
-    let selector = arguments.object.as_deref().map(Selector::parse).transpose()?;
+    let selector = arguments.asked.selector(common)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let mut not_checked = NotChecked::default();

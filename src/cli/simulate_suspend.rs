@@ -3,6 +3,7 @@
 use super::common::Common;
 use super::output;
 use super::revisions;
+use super::selector::Asked;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Status};
 use crate::files::git;
@@ -16,6 +17,8 @@ output::formats!(Text = "text": "for people", Json = "json": "for programs: stab
 #[derive(clap::Args)]
 #[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    asked: Asked,
     /// Revision or directory (./DIR) from when the suspension began: says what resuming applies and prunes of
     /// what changed since
     #[arg(long, value_name = "REV|./DIR")]
@@ -26,6 +29,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let at = common.at(&jiff::tz::TimeZone::UTC)?;
+    let selector = arguments.asked.selector(common)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
@@ -34,7 +38,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let earlier =
         earlier.map(|revision| (world.like(&revision.snapshot, &session.config, &remotes), revision.label));
     let earlier = earlier.as_ref().map(|(earlier, label)| (earlier, label.as_str()));
-    let states = suspend::states(&world, earlier, at, wanted);
+    let mut states = suspend::states(&world, earlier, at, wanted);
+    if let Some(selector) = &selector {
+        let ids: Vec<_> = states.ids().collect();
+        if !ids.iter().any(|id| selector.matches(id)) {
+            return Err(selector.not_found(ids));
+        }
+        states.keep(|id| selector.matches(id));
+    }
     let mut not_checked = NotChecked::default();
     for (job, command) in &states.unread {
         not_checked.add(Unchecked::CronJobCommand, format!("{job}: {command}"));

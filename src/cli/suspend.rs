@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::rewriting::{Flags, Task, subjects, told};
-use super::selector::Selector;
+use super::selector::{Selector, joined};
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
@@ -281,7 +281,7 @@ fn named<'w>(
     objects: &[String],
 ) -> Result<Vec<Subject<'w>>, Failure> {
     let selectors: Vec<Selector> =
-        objects.iter().map(|text| Selector::of(common, text)).collect::<Result<_, _>>()?;
+        joined(objects).iter().map(|text| Selector::of(common, text)).collect::<Result<_, _>>()?;
     let matches = |id: &ObjectId| selectors.iter().any(|selector| selector.matches(id));
     let found = subjects(common, flags.all_clusters, session, world, |object| {
         is_suspendable(&object.id) && matches(&object.id)

@@ -2,19 +2,23 @@
 
 use super::common::Common;
 use super::output;
-use super::selector::Selector;
-use super::session::{Found, Session, one_object};
-use super::{Answer, Status};
+use super::places::Places;
+use super::selector::{Selector, selector_of};
+use super::session::{Found, Session, cluster_filter, one_object};
+use super::{Answer, Failure, Status};
 use crate::build::kustomize::FileRole;
 use crate::files::{Snapshot, join};
 use crate::lang::text::clean;
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Via, ViaKind};
 use crate::lint::engine::NotChecked;
 use crate::model::Maker;
-use crate::report::{self, objects, parts};
-use crate::world::{Applied, ApplyTarget, Effective};
+use crate::report::references::References;
+use crate::report::{self, parts};
+use crate::rewrite::subject::home;
+use crate::world::{Applied, ApplyTarget, Effective, World};
 use serde_json::json;
 use std::fmt::Write as _;
+use std::path::Path;
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
@@ -22,39 +26,147 @@ output::formats!(Text = "text": "for people", Json = "json": "for programs: stab
 #[derive(clap::Args)]
 #[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
-    /// The object: KIND/[NAMESPACE/]NAME
-    object: String,
+    /// The object: KIND/[NAMESPACE/]NAME, KIND NAME, or the FILE[:LINE] that states it
+    #[arg(value_name = "OBJECT|FILE[:LINE]", required = true, num_args = 1..=2)]
+    object: Vec<String>,
+    /// Say what it refers to and what refers to it
+    #[arg(long)]
+    references: bool,
 }
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
-    let selector = Selector::of(common, &arguments.object)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
-    let found = one_object(common, &world, &selector)?;
-    let Some(first) = found.first() else {
-        return Err(selector.missing(&world, []));
+    let all = match stated_in(common, &session, &world, &arguments.object)? {
+        Some(all) => all,
+        None => {
+            let selector = Selector::of_words(common, &arguments.object)?;
+            vec![one_object(common, &world, &selector)?]
+        }
     };
+    let is_json = matches!(output::chosen::<Format>(common)?.0, Format::Json);
+    let [first, ..] = all.as_slice() else { return Ok(Status::Clean) };
+    if is_json && all.len() > 1 {
+        let names: Vec<String> = all.iter().flatten().map(|found| selector_of(&found.object.id)).collect();
+        return Err(Failure::Usage(format!(
+            "json is about one object; name one, or its LINE:\n  {}",
+            clean(&names.join("\n  "))
+        )));
+    }
+    let Some(first) = first.first() else { return Ok(Status::Clean) };
     let files = files(first.object, &session.snapshot);
+    let places = Places::of(common, &session);
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("why", None, Some(&world), &NotChecked::default());
             let listed = files.iter().map(|(role, location)| {
                 json!({"role": role.name(), "location": parts::location(&session.snapshot, Some(location))})
             });
-            let body = json!({
+            let mut body = json!({
                 "object": parts::object(&first.object.id),
                 "cluster": first.cluster.name.as_deref(),
                 "appliedBy": appliers(first).map(|applied| parts::object(&applied.id)).collect::<Vec<_>>(),
                 "madeBy": makers(first).map(|maker| made_by(first, maker, &session.snapshot)).collect::<Vec<_>>(),
                 "files": listed.collect::<Vec<_>>(),
             });
+            if arguments.references {
+                (body["references"], body["referencedBy"]) = references(&world, first).json();
+            }
             report::json::write(out, &report::json::answer(header, body))
         }
-        Format::Text => out.write_all(text(&found, &files, &session.snapshot).as_bytes()),
+        Format::Text => {
+            for (index, found) in all.iter().enumerate() {
+                let gap = if index == 0 { "" } else { "\n" };
+                let Some(first) = found.first() else { continue };
+                let text = match arguments.references {
+                    true => referring(found, &references(&world, first).text(&|at| places.text(at))),
+                    false => text(found, &session.snapshot, &places),
+                };
+                write!(out, "{gap}{text}")?;
+            }
+            Ok(())
+        }
     })?;
     Ok(Status::Clean)
+}
+
+/// What an object refers to, in the cluster in which it was found.
+fn references<'w>(world: &'w World, found: &Found<'w>) -> References<'w> {
+    References::of(world, found.cluster, found.object)
+}
+
+/// Objects of a file that are shown; more are named by their LINE.
+const OF_A_FILE: usize = 20;
+
+/// The effective objects that a file states, or the document at a line of it; else those
+/// that it patches or feeds. `None` where the words name no file.
+fn stated_in<'w>(
+    common: &Common,
+    session: &Session,
+    world: &'w World,
+    words: &[String],
+) -> Result<Option<Vec<Vec<Found<'w>>>>, Failure> {
+    let [word] = words else { return Ok(None) };
+    let number = |text: &str| text.parse::<u32>().ok();
+    // An editor adds a column.
+    let (file, line) = match word.rsplitn(3, ':').collect::<Vec<_>>()[..] {
+        [column, line, file] if number(column).is_some() && number(line).is_some() => (file, number(line)),
+        [line, ..] if number(line).is_some() => (&word[..word.len() - line.len() - 1], number(line)),
+        _ => (word.as_str(), None),
+    };
+    let of_root = session.root.join(file);
+    let path = match (Path::new(file).is_file(), of_root.is_file()) {
+        (true, _) => session.inside(Path::new(file))?,
+        (false, true) => session.inside(&of_root)?,
+        (false, false) if [".yaml", ".yml", ".json"].iter().any(|end| file.ends_with(end)) => {
+            return Err(Failure::Usage(format!("{}: there is no such file", clean(file))));
+        }
+        (false, false) => return Ok(None),
+    };
+    let is_at = |location: &Location| {
+        let ((from, _), (to, _)) = session.snapshot.positions(location);
+        location.file.is_at(&path) && line.is_none_or(|line| from <= line && line <= to)
+    };
+    let mut all = found_by(common, world, &|object| home(object).is_some_and(&is_at))?;
+    if all.is_empty() {
+        all = found_by(common, world, &|object| object.files.iter().any(|(_, place)| is_at(place)))?;
+    }
+    if all.is_empty() {
+        let orphan =
+            world.orphans().find(|orphan| orphan.node.get_ref().location().is_some_and(|at| is_at(&at)));
+        let why = match orphan {
+            Some(orphan) => format!("no cluster applies {}, which stands there", orphan.id),
+            None => "no object of a cluster is made of it".to_owned(),
+        };
+        return Err(Failure::Usage(clean(&format!("{word}: {why}")).into_owned()));
+    }
+    if all.len() > OF_A_FILE {
+        let message = format!("{word} states {} objects; name the LINE of one", all.len());
+        return Err(Failure::Usage(clean(&message).into_owned()));
+    }
+    Ok(Some(all))
+}
+
+/// Effective objects, each with the clusters that hold it in this form.
+fn found_by<'w>(
+    common: &Common,
+    world: &'w World,
+    wanted: &dyn Fn(&Effective) -> bool,
+) -> Result<Vec<Vec<Found<'w>>>, Failure> {
+    let in_cluster = cluster_filter(common, world)?;
+    let mut all: Vec<Vec<Found<'w>>> = Vec::new();
+    for cluster in world.applied_clusters().filter(|cluster| in_cluster(cluster)) {
+        for (member, object) in world.members(cluster).filter(|(_, object)| wanted(object)) {
+            let found = Found { cluster, member, object };
+            match all.iter_mut().find(|known| known.iter().all(|one| std::ptr::eq(one.object, object))) {
+                Some(known) => known.push(found),
+                None => all.push(vec![found]),
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// The Kustomizations among its makers.
@@ -155,9 +267,20 @@ fn visit<'a>(node: NodeRef<'a>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>)
     }
 }
 
-fn text(found: &[Found<'_>], files: &[(FileRole, Location)], snapshot: &Snapshot) -> String {
+/// What an object refers to in one cluster, which is named where there are several.
+fn referring(found: &[Found<'_>], references: &str) -> String {
+    let Some(first) = found.first() else { return String::new() };
+    let cluster = match (&first.cluster.name, found.len()) {
+        (Some(name), 2..) => format!(" in cluster {name}"),
+        _ => String::new(),
+    };
+    format!("{}\n{references}", clean(&format!("{}{cluster}", first.object.id)))
+}
+
+fn text(found: &[Found<'_>], snapshot: &Snapshot, places: &Places<'_>) -> String {
     let mut out = String::new();
     let Some(first) = found.first() else { return out };
+    let files = files(first.object, snapshot);
     let _ = writeln!(out, "{}", clean(&first.object.id.to_string()));
     for found in found {
         let cluster = match &found.cluster.name {
@@ -181,7 +304,7 @@ fn text(found: &[Found<'_>], files: &[(FileRole, Location)], snapshot: &Snapshot
             let path = match (maker.kustomization(), path) {
                 (None, _) => String::new(),
                 (Some(_), "") => " (.)".to_owned(),
-                (Some(_), path) => format!(" ({})", clean(path)),
+                (Some(_), path) => format!(" ({})", places.path(path)),
             };
             let chart = match maker {
                 Maker::HelmRelease(release) => found.cluster.releases[release as usize].label(),
@@ -194,7 +317,9 @@ fn text(found: &[Found<'_>], files: &[(FileRole, Location)], snapshot: &Snapshot
         }
     }
     for (role, location) in files {
-        let _ = writeln!(out, "  {:<12} {}", role.name(), objects::place(snapshot, location));
+        let variable = places.variable(&location).filter(|_| role == FileRole::Substitution);
+        let variable = variable.map_or_else(String::new, |variable| format!("  {variable}"));
+        let _ = writeln!(out, "  {:<12} {}{variable}", role.name(), places.text(&location));
     }
     out
 }

@@ -26,4 +26,4 @@ pub(crate) use open::{Allowed, Place, place, read_bytes, read_named};
 pub(crate) use snapshot::Unreadable;
 pub use snapshot::{File, Snapshot};
 pub(crate) use source_ignore::SourceIgnore;
-pub(crate) use tree::{FileKind, is_manifest_path, join, resolve_link};
+pub(crate) use tree::{FileKind, is_manifest_path, join, relative, resolve_link};

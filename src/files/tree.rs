@@ -339,6 +339,18 @@ pub(crate) fn resolve_link(link: &str, target: &str) -> Option<String> {
     join(directory, target)
 }
 
+/// A path seen from a directory.
+pub(crate) fn relative(directory: &str, path: &str) -> String {
+    let segments = |text: &str| -> Vec<String> {
+        text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    let (from, to) = (segments(directory), segments(path));
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = std::iter::repeat_n("..".to_owned(), from.len() - common);
+    let parts: Vec<String> = up.chain(to[common..].iter().cloned()).collect();
+    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+}
+
 /// Join and clean two slash-separated paths; `None` when the result leaves the
 /// root.
 pub(crate) fn join(directory: &str, path: &str) -> Option<String> {

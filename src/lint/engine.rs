@@ -5,13 +5,13 @@ use super::patches::{Applier, Loose};
 use super::rules::RULES;
 use super::{
     ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Rule, RunView,
-    Suppressions, fingerprint, patches, rendered, shared,
+    Skipped, Suppressions, fingerprint, patches, rendered, shared,
 };
 use crate::config::{Config, RuleLevel};
 use crate::files::secrets::shown_path;
 use crate::files::{Content, File, Snapshot, Unreadable};
 use crate::lang::text::suggest;
-use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
+use crate::lang::yaml::{FilePath, Location, Node, Via, ViaKind};
 use crate::model::kinds;
 use crate::model::{Certainty, ObjectId, Unchecked};
 use crate::sources::resolve::Missing;
@@ -69,10 +69,16 @@ pub struct Suppressed {
     pub by_baseline: bool,
 }
 
+/// What to do about objects beside clusters whose entry points are known.
+const UNAPPLIED: &str = "no cluster applies these objects: list their files in a kustomization.yaml, or \
+                         `exclude` them in .forebay.yaml";
+
 /// What was skipped, by reason, and the places.
 #[derive(Clone, Debug, Default)]
 pub struct NotChecked {
     reasons: BTreeMap<Unchecked, Vec<String>>,
+    /// Whether a cluster states its entry point: then none is missing in the configuration.
+    pub(crate) states_entry: bool,
 }
 
 impl NotChecked {
@@ -84,6 +90,14 @@ impl NotChecked {
     /// Reasons in order with their places.
     pub fn iter(&self) -> impl Iterator<Item = (Unchecked, &[String])> {
         self.reasons.iter().map(|(reason, places)| (*reason, places.as_slice()))
+    }
+
+    /// What would let a reason go away here.
+    pub(crate) fn remedy(&self, reason: Unchecked) -> &'static str {
+        match reason {
+            Unchecked::ReferenceWithoutEntryPoint if self.states_entry => UNAPPLIED,
+            reason => reason.remedy(),
+        }
     }
 
     /// Whether everything was checked.
@@ -158,7 +172,9 @@ fn run_all(
         .filter(|cluster| world.counts(cluster))
         .filter_map(|cluster| Some(cluster.name.as_deref()?.to_owned()))
         .collect();
-    not_built(world, &mut outcome.not_checked);
+    outcome.not_checked.states_entry =
+        world.clusters.iter().any(|cluster| cluster.name.is_some() && cluster.certainty == Certainty::Stated);
+    not_built_in(world, &|file| scope.asks_about(file), &mut outcome.not_checked);
 
     let rules: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| scope.runs(rule)).collect();
     let manifests = manifests(world, &files);
@@ -206,7 +222,10 @@ fn run_all(
     }
     // Kinds are counted, not their objects.
     let mut kinds = FxHashSet::default();
-    for (reason, what) in checked.not_checked {
+    for Skipped { reason, file, what } in checked.not_checked {
+        if !scope.asks_about(file.as_ref()) {
+            continue;
+        }
         if reason == Unchecked::KindWithoutSchema && !kinds.insert(what.clone()) {
             continue;
         }
@@ -493,7 +512,11 @@ fn judge_absences(world: &World, checked: &mut Checked) {
             Some(Certainty::Stated) => {}
             Some(Certainty::Assumed) => finding.level = Level::Warning,
             Some(Certainty::Guessed) | None => {
-                not_checked.push((Unchecked::AbsenceInGuessedCluster, finding.title.clone()));
+                not_checked.push(Skipped {
+                    reason: Unchecked::AbsenceInGuessedCluster,
+                    file: Some(finding.location.file.clone()),
+                    what: finding.title.clone(),
+                });
                 return false;
             }
         }
@@ -545,39 +568,48 @@ fn keep_first<T: Clone + Eq + Hash>(list: &mut Vec<T>) {
 
 /// Kustomizations whose files are not here, and what builds left out.
 pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
+    not_built_in(world, &|_| true, not_checked);
+}
+
+/// As [`not_built`], of the files that are asked about.
+fn not_built_in(world: &World, asks: &dyn Fn(Option<&FilePath>) -> bool, not_checked: &mut NotChecked) {
+    let states = |node: &Node| asks(node.get_ref().location().map(|at| at.file).as_ref());
     let mut seen = FxHashSet::default();
     let mut charts: BTreeSet<&Missing> = BTreeSet::new();
     let mut unable: BTreeSet<String> = BTreeSet::new();
     for cluster in &world.clusters {
         for applied in &cluster.applied {
             match &applied.outcome {
-                BuildOutcome::External(why) => {
+                BuildOutcome::External(why) if states(&applied.node) => {
                     not_checked.add(Unchecked::ExternalSource, format!("{}: {why}", applied.id));
                 }
-                BuildOutcome::Unknown(why) => {
+                BuildOutcome::Unknown(why) if states(&applied.node) => {
                     not_checked.add(Unchecked::UnknownField, format!("{}: {why}", applied.id));
                 }
                 BuildOutcome::Built { partial, .. } => {
                     for (reason, what, location) in partial {
                         let place = location.as_ref().map(|location| (location.file.clone(), location.start));
-                        if seen.insert((*reason, what.clone(), place)) {
+                        let file = place.as_ref().map(|(file, _)| file);
+                        if asks(file) && seen.insert((*reason, what.clone(), place)) {
                             not_checked.add(*reason, what.clone());
                         }
                     }
                 }
-                BuildOutcome::Failed(_) | BuildOutcome::MissingPath => {}
+                _ => {}
             }
         }
         for (_, object) in world.written(cluster) {
             if object.id.is(kinds::OPERATOR, "ResourceSet")
                 && !cluster.sets.iter().any(|set| set.is_complete && set.id == object.id)
+                && states(&object.node)
             {
                 not_checked.add(Unchecked::ResourceSet, object.id.to_string());
             }
         }
-        let missing = cluster.releases.iter().filter_map(|release| release.chart.as_ref().err());
+        let asked: Vec<_> = cluster.releases.iter().filter(|release| states(&release.node)).collect();
+        let missing = asked.iter().filter_map(|release| release.chart.as_ref().err());
         charts.extend(missing.filter(|missing| !missing.name.is_empty()));
-        for release in &cluster.releases {
+        for release in asked {
             if let Some(why) = release.unable() {
                 unable.insert(format!("{}: {why}", release.id));
             }
@@ -665,6 +697,12 @@ pub(crate) fn unknown_rules(config: &Config, options: &Options) -> Vec<UnknownRu
 }
 
 /// What configuration and options say together.
+/// Whether a path is another one, or lies below it; all lie below the empty one.
+fn is_below(path: &str, wanted: &str) -> bool {
+    wanted.is_empty()
+        || path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 struct Scope<'a> {
     config: &'a Config,
     options: &'a Options,
@@ -676,14 +714,15 @@ impl Scope<'_> {
         self.options.focus.iter().all(String::is_empty)
     }
 
+    /// Whether a text is among those that were asked for; what belongs to no text is.
+    fn asks_about(&self, file: Option<&FilePath>) -> bool {
+        let Some(file) = file.filter(|_| !self.is_whole()) else { return true };
+        file.of_root().is_some_and(|path| self.options.focus.iter().any(|wanted| is_below(path, wanted)))
+    }
+
     fn excluded(&self, path: &str) -> bool {
         let focus = &self.options.focus;
-        let below = |wanted: &String| {
-            wanted.is_empty()
-                || path
-                    .strip_prefix(wanted.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+        let below = |wanted: &String| is_below(path, wanted);
         let in_config = |path: &str| self.config.exclude.matches(path);
         if focus.iter().any(|wanted| wanted == path) {
             return false;

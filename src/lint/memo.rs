@@ -22,10 +22,10 @@
 //! is all that merges, suppresses and ranks findings.
 
 use super::view::Looks;
-use super::{Context, Finding, Reporter, Rule};
+use super::{Context, Finding, Reporter, Rule, Skipped};
 use crate::config::Config;
 use crate::files::{File, join};
-use crate::model::{Maker, ObjectId, Unchecked};
+use crate::model::{Maker, ObjectId};
 use crate::world::same::is_same_applied;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use rustc_hash::FxHashMap;
@@ -35,7 +35,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(super) struct Checked {
     pub(super) findings: Vec<Finding>,
-    pub(super) not_checked: Vec<(Unchecked, String)>,
+    pub(super) not_checked: Vec<Skipped>,
 }
 
 impl Checked {

@@ -30,7 +30,7 @@ pub(crate) use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView
 
 pub(crate) use crate::config::Level;
 
-use crate::lang::yaml::Location;
+use crate::lang::yaml::{FilePath, Location};
 use crate::model::{ObjectId, Unchecked};
 
 /// A family of rules.
@@ -184,7 +184,17 @@ pub struct Rule {
 pub struct Reporter<'f> {
     rule: &'static Rule,
     findings: &'f mut Vec<Finding>,
-    not_checked: Vec<(Unchecked, String)>,
+    not_checked: Vec<Skipped>,
+}
+
+/// Something that a rule could not judge.
+#[derive(Clone, Debug)]
+pub(crate) struct Skipped {
+    reason: Unchecked,
+    /// The file of the text that it is about, where that is known: a run over some PATHs
+    /// leaves out what lies elsewhere.
+    file: Option<FilePath>,
+    what: String,
 }
 
 /// A title about an object.
@@ -198,9 +208,9 @@ impl<'f> Reporter<'f> {
         Reporter { rule, findings, not_checked: Vec::new() }
     }
 
-    /// Count something that this rule could not judge.
-    pub fn not_checked(&mut self, reason: Unchecked, what: impl Into<String>) {
-        self.not_checked.push((reason, what.into()));
+    /// Count something that this rule could not judge, with the text that it is about.
+    pub fn not_checked(&mut self, reason: Unchecked, at: Option<Location>, what: impl Into<String>) {
+        self.not_checked.push(Skipped { reason, file: at.map(|at| at.file), what: what.into() });
     }
 
     /// Report a finding at the bytes that the user must change. The title is

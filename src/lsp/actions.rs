@@ -7,8 +7,8 @@ use super::place::{Spot, memberships};
 use super::position::Mapping;
 use super::state::{Found, State};
 use crate::files::Snapshot;
-use crate::lang::text::clean;
-use crate::lint::Applicability;
+use crate::lang::text::{clean, suggest};
+use crate::lint::{Applicability, Fix};
 use crate::rewrite::ignore::{self, Ignore};
 use crate::rewrite::subject::{Subject, Via, prove};
 use crate::rewrite::suspend::{Aim, default_via, is_suspendable, is_suspended_by_field};
@@ -83,6 +83,7 @@ pub(super) fn actions(state: &State<'_>, parameters: &CodeActionParams, later: b
             same && touches(one.range, parameters.range)
         });
         actions.extend(fixes(state, found, diagnostic));
+        actions.extend(meant(state, found, diagnostic));
         actions.extend(everywhere(state, found, diagnostic));
         actions.extend(silence(state, found, diagnostic));
     }
@@ -113,6 +114,38 @@ fn fixes(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> V
         action
     })
     .collect()
+}
+
+/// The word that a finding says may have been meant, in the place of the one that is
+/// written; nothing where the rule has a fix, which says it better.
+fn meant(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
+    let finding = &found.finding;
+    let is_fix = |fix: &Fix| fix.applicability > Applicability::DisplayOnly;
+    let (_, rest) = finding.help.split_once("did you mean ").filter(|_| !finding.fixes.iter().any(is_fix))?;
+    let near = rest.split_once('?')?.0.trim_matches('`');
+    let mut place = finding.location.clone();
+    let path = place.file.of_root()?.to_owned();
+    let stream = found.snapshot.stream(found.snapshot.file(&path)?)?;
+    let written = stream.text.get(place.start as usize..place.end as usize)?;
+    let word = written.trim_matches(['"', '\'']);
+    // A place may be more than the word: what is not like it is not replaced.
+    let is_word = |text: &str| !text.is_empty() && !text.contains([' ', '\n', '`', '"', '\'']);
+    if !is_word(near) || !is_word(word) || suggest(word, [near]).is_none() {
+        return None;
+    }
+    place.start += written.find(word)? as u32;
+    place.end = place.start + word.len() as u32;
+    let range = state.range(&found.snapshot, &place)?;
+    let edits = vec![TextEdit { range, new_text: near.to_owned() }];
+    #[expect(clippy::mutable_key_type, reason = "the protocol's type keys its map so")]
+    let changes = HashMap::from([(state.uri(&path)?, edits)]);
+    Some(CodeAction {
+        title: format!("Change `{}` to `{}` (a guess)", clean(word), clean(near)),
+        kind: Some(CodeActionKind::QUICKFIX),
+        diagnostics: diagnostic.map(|one| vec![one.clone()]),
+        edit: Some(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }),
+        ..CodeAction::default()
+    })
 }
 
 /// The same safe fix for all findings of the rule: what `forebay migrate` does.

@@ -1,13 +1,13 @@
 //! The named parts of a ClusterClass, its variables and its classes of workers: where
 //! they are defined, who uses them, and what may stand where one is wanted.
 
-use super::naming::named_by;
 use super::place::{Spot, memberships, seen};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::model::cluster_api_kinds::CORE;
 use crate::rewrite::refactor::class::Part;
 use crate::rewrite::refactor::{parts, template};
 use crate::simulate::cluster_api::propagation::WorkerKind;
+use crate::world::named::named_by;
 use crate::world::{Cluster, Effective, World};
 
 /// A part of a class that a text names.

@@ -4,13 +4,12 @@
 
 use super::class;
 use super::links::variables_at;
-use super::naming::named_by;
 use super::place::{directory, memberships};
 use super::position::Ruler;
 use super::state::State;
 use crate::build::kustomize::FILE_NAMES;
 use crate::config::Feature;
-use crate::files::join;
+use crate::files::{join, relative};
 use crate::lang::text::clean;
 use crate::lang::yaml::edit::pointer_of;
 use crate::lang::yaml::{FilePath, NodeRef, Source, Stream, pointer_segments};
@@ -24,6 +23,7 @@ use crate::rewrite::refactor::class::Part;
 use crate::rewrite::subject::home;
 use crate::schema::explain::{at, fields, type_of};
 use crate::schema::{Schema, table};
+use crate::world::named::named_by;
 use crate::world::schemas::Found;
 use crate::world::{ApplyTarget, Cluster, Effective};
 use lsp_types::{
@@ -452,17 +452,6 @@ fn paths_of_kustomization(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer
             Offer::new(&path, if folder { CompletionItemKind::FOLDER } else { CompletionItemKind::FILE })
         })
         .collect()
-}
-
-/// A path as one directory names it.
-fn relative(from: &str, to: &str) -> String {
-    let split =
-        |path: &str| path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
-    let (from, to) = (split(from), split(to));
-    let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
-    let mut parts = vec!["..".to_owned(); from.len() - shared];
-    parts.extend(to[shared..].iter().cloned());
-    parts.join("/")
 }
 
 /// Keys of labels and annotations that controllers read on this kind.

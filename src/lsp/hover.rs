@@ -1,7 +1,7 @@
 //! What a place means: the effective value in each cluster and through what it came,
 //! the field's type, the object that a name stands for, a variable's value, next times.
 
-use super::links::{definitions, meant_at, named_at, variable_at};
+use super::links::{definitions, makers_at, meant_at, named_at, variable_at};
 use super::place::{Seen, Spot, memberships, objects_of, seen};
 use super::state::State;
 use crate::lang::go::cron::CronSchedule;
@@ -29,6 +29,11 @@ const LISTED: usize = 8;
 
 /// The answer at a place.
 pub(super) fn hover(state: &State<'_>, spot: &Spot<'_>) -> Option<Hover> {
+    // A comment is about what the author says, not about the value before it.
+    let comments = &spot.source.document().comments;
+    if comments.iter().any(|comment| comment.start <= spot.offset && spot.offset <= comment.end) {
+        return None;
+    }
     let mut parts: Vec<String> = Vec::new();
     if let Some(name) = variable_at(spot) {
         parts.push(variable(state, spot, &name));
@@ -40,7 +45,17 @@ pub(super) fn hover(state: &State<'_>, spot: &Spot<'_>) -> Option<Hover> {
         for (_, named) in named_at(state.world(), spot).into_iter().take(1) {
             let namespace = named.namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
             let name = code(&format!("{namespace}{}", named.name));
-            parts.push(format!("{} {name} is in no file that a cluster applies", plain(&named.kind)));
+            let makers = makers_at(state.world(), spot);
+            parts.push(match makers.first() {
+                Some(maker) => format!(
+                    "{} {name} is made in the cluster, of {}{}",
+                    plain(&named.kind),
+                    plain(&maker.id.to_string()),
+                    crate::rewrite::subject::home(maker)
+                        .map_or_else(String::new, |home| format!(" in {}", at_place(state, home))),
+                ),
+                None => format!("{} {name} is in no file that a cluster applies", plain(&named.kind)),
+            });
         }
     }
     parts.extend(times(state, spot));

@@ -2,7 +2,6 @@
 //! back.
 
 use super::class;
-use super::naming::{Named, named_by};
 use super::place::{
     Spot, directory, is_kustomization_file, kustomization_in, memberships, objects_of, seen, visit,
 };
@@ -14,6 +13,7 @@ use crate::lang::yaml::{FilePath, Location, NodeRef};
 use crate::model::ObjectId;
 use crate::model::kinds::is_kustomization;
 use crate::rewrite::subject::home;
+use crate::world::named::{Named, named_by};
 use crate::world::{Cluster, Effective, World};
 use std::ops::Range;
 use std::sync::Arc;
@@ -60,6 +60,19 @@ pub(super) fn meant_at<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<&'w Effecti
         }
     }
     if meant.is_empty() { own_at(world, spot) } else { meant }
+}
+
+/// The objects of which controllers make what a place names, where it stands in no file:
+/// of a Secret its ExternalSecret.
+pub(super) fn makers_at<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<&'w Effective> {
+    let mut makers: Vec<&Effective> = Vec::new();
+    for (from, named) in named_at(world, spot) {
+        for (cluster, _) in memberships(world, from) {
+            let maker = named.maker(world, cluster);
+            makers.extend(maker.filter(|maker| !makers.iter().any(|one| std::ptr::eq(*one, *maker))));
+        }
+    }
+    makers
 }
 
 /// A path that a text holds: what it leads to in the repository, as a file.
@@ -208,6 +221,9 @@ pub(super) fn definition(state: &State<'_>, spot: &Spot<'_>) -> Vec<Location> {
         found.extend(meant_at(world, spot).into_iter().filter_map(home).map(|home| name_of(world, home)));
     }
     if found.is_empty() {
+        found.extend(makers_at(world, spot).into_iter().filter_map(home).map(|home| name_of(world, home)));
+    }
+    if found.is_empty() {
         // The value that a patch decides.
         let decided = seen(world, spot).into_iter().filter_map(|seen| seen.node?.location());
         found.extend(decided.filter(|at| !at.file.is_at(spot.path())));
@@ -298,6 +314,25 @@ fn is_settings(world: &World, spot: &Spot<'_>) -> bool {
         && objects_of(world, spot)
             .iter()
             .any(|object| object.id.is("", "ConfigMap") || object.id.is("", "Secret"))
+}
+
+/// Whether a place is the key of a ConfigMap or Secret that defines a variable of some
+/// Kustomization.
+pub(super) fn is_definition(world: &World, spot: &Spot<'_>) -> bool {
+    if spot.key.is_none() || !is_settings(world, spot) {
+        return false;
+    }
+    let (name, place) = (spot.name(), spot.node().location());
+    let same = |one: &Location| {
+        place.as_ref().is_some_and(|place| place.file == one.file && place.start == one.start)
+    };
+    world.clusters.iter().flat_map(|cluster| cluster.applied.iter().map(move |one| (cluster, one))).any(
+        |(cluster, applied)| {
+            let variables = world.variables(cluster, &applied.id, applied.node.get_ref());
+            let definition = variables.as_ref().and_then(|all| all.definition(&name));
+            definition.and_then(|one| one.location.as_ref()).is_some_and(same)
+        },
+    )
 }
 
 /// The `${NAME}` of the objects that get the same definition.

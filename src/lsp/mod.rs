@@ -14,7 +14,6 @@ mod effective;
 mod hints;
 mod hover;
 mod links;
-mod naming;
 mod place;
 mod planned;
 mod position;

@@ -3,7 +3,7 @@
 
 use super::actions::edit;
 use super::class;
-use super::links::{meant_at, variable_at};
+use super::links::{is_definition, meant_at, variable_at};
 use super::place::{Spot, memberships};
 use super::state::State;
 use crate::files::Snapshot;
@@ -34,7 +34,7 @@ fn meant(state: &State<'_>, spot: &Spot<'_>) -> Result<Meant, String> {
         return Ok(Meant::Variable(name));
     }
     let is_variable = spot.key.is_some() && spot.pointer.contains("/postBuild/substitute/");
-    if is_variable {
+    if is_variable || is_definition(state.world(), spot) {
         return Ok(Meant::Variable(spot.name()));
     }
     let mut parts: Vec<(Part, &ObjectId, String)> = Vec::new();

@@ -4,7 +4,7 @@
 //! kustomize-controller 1.7/1.8, helm-controller 1.4/1.5, source-controller
 //! 1.7/1.8, notification-controller 1.7/1.9, image-reflector-controller 1.0/1.2.
 
-use crate::model::ObjectId;
+use crate::model::{ObjectId, short_names};
 
 /// How an object of a kind is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,10 +248,10 @@ pub(crate) fn is_helm_release(id: &ObjectId) -> bool {
     id.is(HELM, "HelmRelease")
 }
 
-/// The kind (of any API) that a user means by `ks`, `hr` or a kind's name in
-/// any case; the word itself where it is no Flux kind.
+/// The kind (of any API) that a user means by `ks`, `hr`, `deploy` or the name of one of
+/// Flux's kinds in any case; the word itself where no table has it.
 pub(crate) fn kind_of_word(word: &str) -> &str {
     let known =
         KINDS.iter().find(|known| known.kind.eq_ignore_ascii_case(word) || known.short.contains(&word));
-    known.map_or(word, |known| known.kind)
+    known.map(|known| known.kind).or_else(|| short_names::kind_of(word)).unwrap_or(word)
 }

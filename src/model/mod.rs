@@ -16,6 +16,7 @@ pub(crate) mod namespaces;
 mod object;
 pub(crate) mod references;
 pub(crate) mod removed_apis;
+pub(crate) mod short_names;
 pub(crate) mod text;
 mod unchecked;
 pub(crate) mod value;

@@ -112,7 +112,7 @@ const CLUSTERS: &str =
     "say in .forebay.yaml what Flux applies first: `clusters: [{name: NAME, path: DIRECTORY}]`";
 const BUILD: &str = "`forebay build --kustomization NAMESPACE/NAME` says what the build left out";
 const INTO_GIT: &str = "write the object into this repository; what makes it elsewhere is not seen";
-const CHARTS: &str = "commit what `helm template` makes of the chart; charts are not rendered here";
+const CHARTS: &str = "commit what `kustomize build --enable-helm` makes; Flux's kustomize renders no charts";
 const PULL: &str =
     "`forebay chart pull` fetches charts with your helm; `--charts DIR` names a directory that has them";
 const INPUTS: &str = "write its inputs into `spec.inputs`; those of a provider are not known";
@@ -149,7 +149,7 @@ impl Unchecked {
             Unchecked::GeneratedResource => ("generated resource", ""),
             Unchecked::GitCrypt => ("git-crypt file", ""),
             Unchecked::GitLfs => ("Git LFS pointer", ""),
-            Unchecked::HelmChart => ("Helm chart", ""),
+            Unchecked::HelmChart => ("chart", " of a kustomization.yaml"),
             Unchecked::KindWithoutSchema => ("kind", " without schema"),
             Unchecked::KustomizePlugin => ("kustomize plugin", ""),
             Unchecked::MissingGitObject => ("missing Git object", ""),
@@ -158,7 +158,7 @@ impl Unchecked {
             Unchecked::PartialBuild => ("partial build", ""),
             Unchecked::PathNotUtf8 => ("path", " outside UTF-8"),
             Unchecked::Placeholder => ("placeholder", ""),
-            Unchecked::ReferenceIntoChart => ("reference", " into chart"),
+            Unchecked::ReferenceIntoChart => ("reference", " into charts"),
             Unchecked::ReferenceIntoPartialBuild => ("reference", " into partial build"),
             Unchecked::ReferenceIntoResourceSet => ("reference", " into resource set"),
             Unchecked::ReferenceToConfig => ("reference", " to config"),
@@ -166,8 +166,8 @@ impl Unchecked {
             Unchecked::ReferenceToGeneratedObject => ("reference", " to generated object"),
             Unchecked::ReferenceToOtherRoot => ("reference", " to other root"),
             Unchecked::ReferenceToUnappliedObject => ("reference", " to unapplied object"),
-            Unchecked::ReferenceWithoutEntryPoint => ("reference", " without entry point"),
-            Unchecked::RemoteBase => ("remote base", ""),
+            Unchecked::ReferenceWithoutEntryPoint => ("reference", " outside clusters"),
+            Unchecked::RemoteBase => ("remote resource", " (URL in kustomization.yaml)"),
             Unchecked::ResourceSet => ("resource set", ""),
             Unchecked::SourceOfMost => ("source", " of most Kustomizations"),
             Unchecked::SpecialFile => ("special file", ""),
@@ -185,6 +185,17 @@ impl Unchecked {
         }
     }
 
+    /// The command that lets most of them go away at once, where there is one.
+    pub(crate) fn step(self) -> Option<&'static str> {
+        match self {
+            Unchecked::Chart => Some("`forebay chart pull`"),
+            Unchecked::GitCrypt => Some("`git-crypt unlock`"),
+            Unchecked::GitLfs => Some("`git lfs pull`"),
+            Unchecked::MissingGitObject => Some("`git fetch --refetch`"),
+            _ => None,
+        }
+    }
+
     /// What would let it go away: an option, a line of the configuration, or a change
     /// of the repository.
     pub fn remedy(self) -> &'static str {
@@ -199,7 +210,7 @@ impl Unchecked {
             Unchecked::AbsenceInGuessedCluster
             | Unchecked::ChangedFileOutsideClusters
             | Unchecked::ReferenceWithoutEntryPoint => CLUSTERS,
-            Unchecked::Chart => PULL,
+            Unchecked::Chart | Unchecked::ReferenceIntoChart => PULL,
             Unchecked::ClassNotHere | Unchecked::TemplateNotHere | Unchecked::ClusterApiReference => {
                 ELSEWHERE
             }
@@ -214,7 +225,7 @@ impl Unchecked {
             }
             Unchecked::GitCrypt => "unlock the repository: `git-crypt unlock`",
             Unchecked::GitLfs => "fetch the content: `git lfs pull`",
-            Unchecked::HelmChart | Unchecked::ReferenceIntoChart => CHARTS,
+            Unchecked::HelmChart => CHARTS,
             Unchecked::KindWithoutSchema => {
                 "name a directory of CRDs, or a catalogue, in .forebay.yaml: `schemas: [DIRECTORY]`"
             }
@@ -241,7 +252,7 @@ impl Unchecked {
             | Unchecked::UnseenGateUsers => INTO_GIT,
             Unchecked::ReferenceToOtherRoot => CLUSTERS,
             Unchecked::ReferenceToUnappliedObject => "let a Kustomization of the cluster apply the file",
-            Unchecked::RemoteBase => "commit a copy of the base; no network is used here",
+            Unchecked::RemoteBase => "commit a copy of what the URL gives; no network is used here",
             Unchecked::SourceOfMost => {
                 "write that source into this repository, or say under `sources` in .forebay.yaml what it holds"
             }
@@ -271,14 +282,15 @@ mod tests {
     fn reasons_are_in_order_and_in_words() {
         assert!(Unchecked::ALL.is_sorted_by_key(|reason| reason.name()));
         for (count, reason, expected) in [
-            (1, Unchecked::HelmChart, "1 Helm chart"),
+            (1, Unchecked::HelmChart, "1 chart of a kustomization.yaml"),
             (2, Unchecked::ReferenceToConfig, "2 references to config"),
-            (2, Unchecked::ReferenceWithoutEntryPoint, "2 references without entry point"),
+            (2, Unchecked::ReferenceWithoutEntryPoint, "2 references outside clusters"),
             (2, Unchecked::PathNotUtf8, "2 paths outside UTF-8"),
             (3, Unchecked::Template, "3 templates"),
             (2, Unchecked::TemplateNotHere, "2 templates not here"),
             (2, Unchecked::ChangedFileInPartialBuild, "2 changed files in partial build"),
             (2, Unchecked::ResourceSet, "2 resource sets"),
+            (2, Unchecked::RemoteBase, "2 remote resources (URL in kustomization.yaml)"),
         ] {
             assert_eq!(reason.counted(count), expected);
         }

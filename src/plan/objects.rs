@@ -286,7 +286,7 @@ fn pruning(changes: &[FieldChange], effect: &mut Effect) {
     let text = if change.after == json!(true) {
         "what left it before is forgotten, and is not deleted now"
     } else {
-        "what leaves it from now on is forgotten: prune: true later deletes nothing of it"
+        "objects that you remove from Git from now on stay in the cluster, even if prune is set to true again"
     };
     effect.consequences.push(text.to_owned());
 }

@@ -3,14 +3,16 @@
 use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected};
 use super::fields::{compare, fields};
 use super::{Effect, Key, Pair, Placed, Side};
+use crate::build::kustomize::FileRole;
 use crate::lang::yaml::{Known, NodeRef};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
-use crate::world::{Applied, ApplyTarget};
+use crate::world::{Applied, ApplyTarget, Effective};
 use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Added objects that are removed ones under another name: a generated name
 /// with another hash, or equal content.
@@ -147,6 +149,14 @@ pub(super) fn by_applier<'p, 'w>(removed: &[(&Key<'w>, &'p Placed<'w>)]) -> ByAp
     found
 }
 
+/// Whether the file that stated an object is there as it was, and only nothing takes it in.
+fn is_still_stated(pair: &Pair<'_>, object: &Effective) -> bool {
+    let holds = |role: FileRole| matches!(role, FileRole::Resource | FileRole::Base | FileRole::Component);
+    let Some((_, home)) = object.files.iter().find(|(role, _)| holds(*role)) else { return false };
+    let files = [pair.base_world, pair.head_world].map(|world| world.snapshot.find(&home.file));
+    matches!(files, [Some(before), Some(after)] if Arc::ptr_eq(before, after))
+}
+
 pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<'_, '_>) -> Effect {
     let id = &before.object.id;
     let fate = fate(pair, before);
@@ -156,7 +166,10 @@ pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<
         effect.severity = Severity::Routine;
     }
     effect.target = before.target.clone();
-    effect.reason = "removed from Git".to_owned();
+    effect.reason = match is_still_stated(pair, before.object) {
+        true => "no longer listed, its file is still there".to_owned(),
+        false => "removed from Git".to_owned(),
+    };
     match &fate {
         Fate::Deleted => effect.consequences.extend(what_goes(before)),
         Fate::Orphaned(why) | Fate::Kept(why) => {

@@ -47,6 +47,16 @@ pub(super) fn named(reached: &BTreeSet<ObjectId>) -> Option<String> {
     }
 }
 
+/// What becomes of those that wait at the same revision.
+fn not_updated(reached: &BTreeSet<ObjectId>) -> String {
+    let names: Vec<&str> = reached.iter().map(|id| &*id.name).collect();
+    match names.len() {
+        1 => format!("{} is not updated", names[0]),
+        count if count <= 4 => format!("{} are not updated", names.join(", ")),
+        count => format!("{count} dependants are not updated"),
+    }
+}
+
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let Some(cluster) = pair.head.filter(|_| pair.base.is_some()) else {
         return Vec::new();
@@ -61,9 +71,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         let mut effect = Effect::new(pair, EffectKind::Waits, &id);
         effect.reason = format!("{waiting} while it rolls out");
         if reach.same_source {
-            effect
-                .consequences
-                .push("if it fails, they stay blocked at the new revision (same source)".to_owned());
+            effect.consequences.push(format!("if it does not become ready, {}", not_updated(&reach.reached)));
         }
         let names: Vec<&str> = reach.reached.iter().map(|id| &*id.name).collect();
         effect.details.insert("dependants".to_owned(), json!(names));

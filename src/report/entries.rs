@@ -114,6 +114,27 @@ pub(crate) fn clusters(lint: &Lint<'_>, finding: &Finding) -> Option<String> {
     }
 }
 
+/// Further sentences of an entry that are shown before the rest is counted.
+const ALSO: usize = 3;
+
+/// Places of the same sentence that are listed before the rest is counted.
+pub(crate) const PLACES: usize = 10;
+
+/// The further sentences of an entry, each once, and how many more there are.
+pub(crate) fn also<'e, 'a>(entry: &'e Entry<'a>) -> (Vec<&'e &'a Finding>, usize) {
+    let mut distinct: Vec<&&Finding> = Vec::new();
+    for other in &entry.here {
+        if other.title != entry.first.title && !distinct.iter().any(|known| known.title == other.title) {
+            distinct.push(other);
+        }
+    }
+    // A single one is as short as its count.
+    let shown = if distinct.len() <= ALSO + 1 { distinct.len() } else { ALSO };
+    let more = distinct.len() - shown;
+    distinct.truncate(shown);
+    (distinct, more)
+}
+
 /// The objects that a finding is about besides the one in its title.
 pub(crate) fn more_objects(finding: &Finding) -> Option<String> {
     let more = finding.objects.len().saturating_sub(1);

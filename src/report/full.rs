@@ -111,19 +111,24 @@ fn others(out: &mut dyn Write, lint: &Lint<'_>, entry: &Entry<'_>, width: usize)
     };
     names("    in: ", entries::clusters(lint, entry.first))?;
     names("   and: ", entries::more_objects(entry.first))?;
-    for other in &entry.here {
+    let (also, more) = entries::also(entry);
+    for other in also {
         let clusters = entries::clusters(lint, other).map_or(String::new(), |text| format!(" (in {text})"));
         names("  also: ", Some(format!("{}{clusters}", other.title)))?;
     }
+    names("  also: ", (more > 0).then(|| format!("{more} more of this rule at this place")))?;
     if entry.elsewhere.is_empty() {
         return Ok(());
     }
     writeln!(out, "  also: {}", counted(entry.elsewhere.len(), "other place"))?;
-    for other in &entry.elsewhere {
+    for other in entry.elsewhere.iter().take(entries::PLACES) {
         let at = line_start(&entries::at(lint, other));
         writeln!(out, "        {at}  {}", clean(entries::subject(other)))?;
     }
-    Ok(())
+    match entry.elsewhere.len().saturating_sub(entries::PLACES) {
+        0 => Ok(()),
+        more => writeln!(out, "        and {more} more (--format concise lists all)"),
+    }
 }
 
 /// A finding or mistake as the renderer wants it.

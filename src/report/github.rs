@@ -58,8 +58,12 @@ fn annotation(out: &mut dyn Write, lint: &Lint<'_>, entry: &Entry<'_>, command: 
             message.push_str(&clean(&text));
         }
     }
-    for other in &entry.here {
+    let (also, more) = entries::also(entry);
+    for other in also {
         message.push_str(&format!("\nalso: {}", clean(&other.title)));
+    }
+    if more > 0 {
+        message.push_str(&format!("\nalso: {more} more of this rule at this place"));
     }
     for other in &entry.elsewhere {
         let at = lint.in_repository(&entries::at(lint, other));

@@ -1,4 +1,5 @@
-//! `junit`: a suite for each file, a failed case for each finding.
+//! `junit`: a suite for each file, a case for each finding. Those fail that make the exit
+//! code 1; others pass, with what was found as their output.
 
 use super::{Lint, place};
 use crate::lang::text::clean;
@@ -10,8 +11,9 @@ use std::io::{self, Write};
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     let findings: Vec<&Finding> = lint.shown().collect();
     let tests = findings.len().max(1);
+    let failed = |findings: &[&Finding]| findings.iter().filter(|finding| fails(lint, finding)).count();
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    writeln!(out, r#"<testsuites name="forebay" tests="{tests}" failures="{}">"#, findings.len())?;
+    writeln!(out, r#"<testsuites name="forebay" tests="{tests}" failures="{}">"#, failed(&findings))?;
     if findings.is_empty() {
         writeln!(out, r#"  <testsuite name="forebay" tests="1" failures="0">"#)?;
         writeln!(out, r#"    <testcase classname="forebay" name="lint"/>"#)?;
@@ -20,7 +22,7 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     for file in findings.chunk_by(|a, b| a.location.file == b.location.file) {
         let path = escape(file[0].location.file.shown());
         let count = file.len();
-        writeln!(out, r#"  <testsuite name="{path}" tests="{count}" failures="{count}">"#)?;
+        writeln!(out, r#"  <testsuite name="{path}" tests="{count}" failures="{}">"#, failed(file))?;
         for finding in file {
             case(out, lint, finding, &path)?;
         }
@@ -36,13 +38,23 @@ fn case(out: &mut dyn Write, lint: &Lint<'_>, finding: &Finding, path: &str) -> 
         out,
         r#"    <testcase classname="{path}" name="{rule}:{line}:{column}" file="{path}" line="{line}">"#
     )?;
-    writeln!(out, r#"      <failure type="{level}" message="{title}">{path}:{line}:{column}"#)?;
+    let failure = format!(r#"<failure type="{level}" message="{title}">"#);
+    let (open, close) = match fails(lint, finding) {
+        true => (failure, "</failure>"),
+        false => (format!("<system-out>{level}: {title}\n"), "</system-out>"),
+    };
+    writeln!(out, "      {open}{path}:{line}:{column}")?;
     for text in [&finding.why, &finding.help] {
         if !text.is_empty() {
             writeln!(out, "{}", escape(text))?;
         }
     }
-    writeln!(out, "</failure>\n    </testcase>")
+    writeln!(out, "{close}\n    </testcase>")
+}
+
+/// Whether a finding makes the exit code 1.
+fn fails(lint: &Lint<'_>, finding: &Finding) -> bool {
+    lint.fails_at.is_some_and(|threshold| finding.level >= threshold)
 }
 
 /// Text for XML 1.0, which has no way to write control characters.

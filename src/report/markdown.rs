@@ -59,7 +59,11 @@ pub(super) fn unchecked(out: &mut String, not_checked: &NotChecked) {
     out.push_str(&format!("Not checked: {}.\n", super::unchecked::counts(not_checked)));
     out.push_str("\n<details><summary>What would let it be checked</summary>\n\n");
     for (reason, _) in not_checked.iter() {
-        out.push_str(&format!("- {}: {}\n", reason.name().replace('-', " "), prose(reason.remedy())));
+        out.push_str(&format!(
+            "- {}: {}\n",
+            reason.name().replace('-', " "),
+            prose(not_checked.remedy(reason))
+        ));
     }
     out.push_str("\n</details>\n");
 }
@@ -111,8 +115,12 @@ fn row(lint: &Lint<'_>, entry: &Entry<'_>) -> String {
         names.dedup();
         what.push_str(&format!("<br>the same of {}", prose(&names.join(", "))));
     }
-    for other in &entry.here {
+    let (also, more) = entries::also(entry);
+    for other in also {
         what.push_str(&format!("<br>also: {}", prose(&other.title)));
+    }
+    if more > 0 {
+        what.push_str(&format!("<br>also: {more} more of this rule at this place"));
     }
     format!("| {mark} | [`{}`]({}) | {place} | {what} |\n", finding.rule.id, rule_url(finding.rule))
 }

@@ -27,6 +27,7 @@ pub(crate) mod objects;
 pub(crate) mod parts;
 pub(crate) mod plan;
 pub(crate) mod propagation;
+pub(crate) mod references;
 pub(crate) mod sarif;
 pub(crate) mod schema;
 pub(crate) mod secrets;
@@ -87,6 +88,10 @@ pub struct Lint<'a> {
     /// Whether nothing yet chooses among the findings: no baseline, no revision, no
     /// PATH.
     pub begins: bool,
+    /// Whether the root has a configuration.
+    pub is_configured: bool,
+    /// The lowest level that makes the exit code 1; nothing where none does.
+    pub fails_at: Option<Level>,
     /// How many findings of the baseline are not found any more.
     pub stale_baseline: usize,
     /// Where the root lies in its git repository: empty, or a path that ends

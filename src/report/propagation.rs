@@ -87,7 +87,9 @@ fn keys(snapshot: &Snapshot, keys: &Keys) -> Value {
 /// The answer for a person: an object of several clusters once, with their names.
 pub fn text(snapshot: &Snapshot, clusters: &[Cluster]) -> String {
     let mut out = String::new();
-    let versions = clusters.iter().map(|cluster| (cluster.name.clone(), cluster.version.clone()));
+    // Where nothing is derived, no version of Cluster API was simulated.
+    let simulated = clusters.iter().filter(|cluster| !cluster.derived.is_empty());
+    let versions = simulated.map(|cluster| (cluster.name.clone(), cluster.version.clone()));
     let all = heads(&mut out, versions, "");
     let answers = clusters.iter().map(|cluster| (cluster.name.clone(), objects(snapshot, cluster)));
     let mut last = all.unwrap_or_default();

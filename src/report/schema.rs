@@ -1,7 +1,7 @@
 //! Fields of kinds: text and JSON.
 
 use crate::lang::text::clean;
-use crate::report::parts::paragraph;
+use crate::report::parts::{of_clusters, paragraph};
 use crate::schema::Schema;
 use crate::schema::explain::{self, Versioned};
 use serde_json::{Value, json};
@@ -39,14 +39,23 @@ pub(crate) fn text(field: &Field<'_>) -> String {
     if !field.clusters.is_empty() {
         let _ = writeln!(out);
     }
+    let mut alike: Vec<(&Option<String>, &Option<bool>, Vec<String>)> = Vec::new();
     for (name, version, has) in field.clusters {
+        match alike.iter_mut().find(|(known, same, _)| (*known, *same) == (version, has)) {
+            Some((.., names)) => names.push(name.clone()),
+            None => alike.push((version, has, vec![name.clone()])),
+        }
+    }
+    for (version, has, names) in alike {
         let version = version.as_deref().unwrap_or("version unknown");
-        let has = match has {
-            Some(true) => "has it",
-            Some(false) => "does not have it",
-            None => "may have it",
+        let has = match (has, names.len()) {
+            (Some(true), 1) => "has it",
+            (Some(true), _) => "have it",
+            (Some(false), 1) => "does not have it",
+            (Some(false), _) => "do not have it",
+            (None, _) => "may have it",
         };
-        let _ = writeln!(out, "cluster {} ({}): {has}", clean(name), clean(version));
+        paragraph(&mut out, &format!("{} ({}): {has}", of_clusters(&names, ""), clean(version)), "  ");
     }
     out
 }

@@ -4,10 +4,11 @@ use super::Lint;
 use crate::config::Level;
 use crate::lang::text::{clean, counted};
 use crate::lint::{Applicability, Finding};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-/// Write what was looked at, what was found and what was not checked.
+/// Write what was looked at, what was not checked, and last the verdict: what a terminal
+/// still shows.
 pub(crate) fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     let outcome = lint.outcome;
     let mut looked = format!(
@@ -20,12 +21,15 @@ pub(crate) fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
         looked.push_str(&format!(" in {}", counted(outcome.clusters.len(), "cluster")));
     }
     writeln!(out, "{looked}")?;
-    writeln!(out, "{}", found(lint))?;
     super::unchecked::write(out, &outcome.not_checked, lint.list_unchecked, lint.width)?;
     if let Some(line) = super::coverage::line(lint.world) {
         super::unchecked::paragraph(out, &line, "  ", lint.width)?;
     }
-    first_steps(out, lint)
+    first_steps(out, lint)?;
+    if let Some(line) = besides(lint) {
+        super::unchecked::paragraph(out, &line, "  ", lint.width)?;
+    }
+    writeln!(out, "{}", verdict(lint))
 }
 
 /// Findings above which a first run ends with ways to begin.
@@ -39,26 +43,40 @@ fn first_steps(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     out.write_all(
         b"many at once? these help to begin:\n\
           \x20 forebay lint --since main                                             what a branch adds\n\
-          \x20 forebay lint --baseline .forebay-baseline.json --update-baseline      accept those of today\n\
-          \x20 forebay config init                                                   choose rules and paths\n",
+          \x20 forebay lint --update-baseline                                        accept those of today\n",
+    )?;
+    if lint.is_configured {
+        return Ok(());
+    }
+    out.write_all(
+        b"\x20 forebay config init                                                   choose rules and paths\n",
     )
 }
 
-fn found(lint: &Lint<'_>) -> String {
-    let mut counts = Vec::new();
-    for level in [Level::Error, Level::Warning, Level::Info] {
-        match lint.count(level) {
-            0 => {}
-            count if level < lint.show => {
-                counts.push(format!("{} (--show {})", counted(count, level.name()), level.name()));
-            }
-            count => counts.push(counted(count, level.name())),
-        }
+/// `Found 1 error, 2 warnings in 3 files`, the last line.
+fn verdict(lint: &Lint<'_>) -> String {
+    let levels = [Level::Error, Level::Warning, Level::Info].into_iter();
+    let counts = levels.filter(|level| *level >= lint.show).map(|level| (level, lint.count(level)));
+    let shown: Vec<String> =
+        counts.filter(|(_, count)| *count > 0).map(|(level, count)| counted(count, level.name())).collect();
+    let files: BTreeSet<_> = lint.shown().map(|finding| &finding.location.file).collect();
+    let hides = lint.outcome.findings.len() > lint.shown().count();
+    match lint.show {
+        _ if !shown.is_empty() => format!("Found {} in {}", shown.join(", "), counted(files.len(), "file")),
+        Level::Error if hides => "No errors".to_owned(),
+        Level::Warning if hides => "No errors or warnings".to_owned(),
+        _ => "No findings".to_owned(),
     }
-    if counts.is_empty() {
-        counts.push("no findings".to_owned());
-    }
-    let mut parts = vec![counts.join(", ")];
+}
+
+/// `4 infos (--show info); 1 fixable with --fix; 2 suppressed`; nothing where there is
+/// nothing of that.
+fn besides(lint: &Lint<'_>) -> Option<String> {
+    let hidden = [Level::Error, Level::Warning, Level::Info].into_iter();
+    let hidden = hidden.filter(|level| *level < lint.show && lint.count(*level) > 0);
+    let hidden =
+        hidden.map(|level| format!("{} (--show {})", counted(lint.count(level), level.name()), level.name()));
+    let mut parts: Vec<String> = hidden.collect();
     parts.extend(fixable(&lint.outcome.findings));
     let accepted = lint.outcome.suppressed.iter().filter(|suppressed| suppressed.by_baseline).count();
     for (count, what) in [
@@ -70,7 +88,7 @@ fn found(lint: &Lint<'_>) -> String {
             parts.push(format!("{count} {what}"));
         }
     }
-    parts.join("; ")
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// How many findings can be fixed, and at what risk; nothing where none can.

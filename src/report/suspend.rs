@@ -33,6 +33,18 @@ pub struct States<'w> {
     pub unread: Vec<(ObjectId, String)>,
 }
 
+impl States<'_> {
+    /// The objects that can be suspended.
+    pub fn ids(&self) -> impl Iterator<Item = &ObjectId> {
+        self.states.iter().map(|state| &state.object.id)
+    }
+
+    /// Leaves out other objects than these.
+    pub fn keep(&mut self, wanted: impl Fn(&ObjectId) -> bool) {
+        self.states.retain(|state| wanted(&state.object.id));
+    }
+}
+
 /// Days after the moment asked about in which the next change is looked for.
 const AHEAD: i64 = 7;
 

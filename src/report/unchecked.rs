@@ -10,8 +10,9 @@ pub(crate) fn counts(not_checked: &NotChecked) -> String {
     reasons.collect::<Vec<_>>().join(", ")
 }
 
-/// Write what was not checked, and below it for each reason what would let it be; all
-/// places where they are `listed`.
+/// Write what was not checked; where it is `listed`, all places, and what would let each
+/// reason go away. Without that, one line: most of it is nobody's fault, and the step that
+/// helps most stands beside its count.
 pub(crate) fn write(
     out: &mut dyn Write,
     not_checked: &NotChecked,
@@ -21,9 +22,19 @@ pub(crate) fn write(
     if not_checked.is_empty() {
         return Ok(());
     }
-    let more = if listed { "" } else { " (--list-unchecked)" };
-    paragraph(out, &format!("not checked: {}{more}", counts(not_checked)), "  ", width)?;
-    for (reason, places) in not_checked.iter().filter(|_| listed) {
+    if !listed {
+        let reasons = not_checked.iter().map(|(reason, places)| {
+            let step = reason.step().map_or_else(String::new, |step| format!(" ({step})"));
+            reason.counted(places.len()) + &step
+        });
+        let line = format!(
+            "not checked: {}; --list-unchecked says which, and what helps",
+            reasons.collect::<Vec<_>>().join(", ")
+        );
+        return paragraph(out, &line, "  ", width);
+    }
+    paragraph(out, &format!("not checked: {}", counts(not_checked)), "  ", width)?;
+    for (reason, places) in not_checked.iter() {
         for place in places {
             writeln!(out, "  {reason}: {}", clean(place))?;
         }
@@ -44,7 +55,7 @@ pub(crate) fn text(not_checked: &NotChecked, width: usize) -> String {
 fn to_do(out: &mut dyn Write, not_checked: &NotChecked, width: usize) -> io::Result<()> {
     let mut remedies: Vec<(&str, Vec<String>)> = Vec::new();
     for (reason, _) in not_checked.iter() {
-        let remedy = reason.remedy();
+        let remedy = not_checked.remedy(reason);
         match remedies.iter_mut().find(|(known, _)| *known == remedy) {
             Some((_, names)) => names.push(reason.plural()),
             None => remedies.push((remedy, vec![reason.plural()])),

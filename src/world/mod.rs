@@ -19,6 +19,7 @@ pub(crate) mod graph;
 mod index;
 mod instance;
 mod inventory;
+pub(crate) mod named;
 mod overlays;
 mod pushes;
 pub(crate) mod releases;

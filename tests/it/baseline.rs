@@ -110,7 +110,7 @@ fn wrong_uses_are_told() {
     let scratch = with_baseline();
     scratch.write("other.json", b"{}");
     for (arguments, part) in [
-        (&["lint", "--update-baseline"][..], "--baseline FILE"),
+        (&["lint", "--prune-baseline"][..], "--baseline FILE"),
         (&["lint", "--baseline", "missing.json"], "--update-baseline writes it"),
         (&["lint", "--baseline", "other.json"], "no baseline"),
         (&["lint", "apps", "--baseline", "b.json", "--update-baseline"], "without PATHs"),

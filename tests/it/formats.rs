@@ -85,7 +85,14 @@ fn junit_has_a_case_for_each_finding_and_one_without() {
     let scratch = Scratch::new(&[("a.yaml", FAULTY)]);
     let out = scratch.forebay(&["lint", "--format", "junit"]).out;
     assert_eq!(out.matches("<testcase ").count(), 2, "{out}");
-    assert!(out.contains(r#"tests="2" failures="2""#) && out.contains(r#"<failure type="error""#), "{out}");
+    assert!(out.contains(r#"tests="2" failures="1""#) && out.contains(r#"<failure type="error""#), "{out}");
+    // What leaves the exit code 0 is no failure.
+    let only = ["lint", "--format", "junit", "--select", "misspelled-annotation-prefix"];
+    let run = scratch.forebay(&only);
+    assert!(run.code == 0 && run.out.contains(r#"tests="1" failures="0""#), "{}", run.out);
+    assert!(run.out.contains("<system-out>warning: ") && !run.out.contains("<failure"), "{}", run.out);
+    let run = scratch.forebay(&[&only[..], &["--fail-on", "warning"]].concat());
+    assert!(run.code == 1 && run.out.contains(r#"failures="1""#), "{}", run.out);
     let clean =
         Scratch::new(&[("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n")]);
     let out = clean.forebay(&["lint", "--format", "junit"]).out;

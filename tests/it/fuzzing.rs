@@ -58,6 +58,8 @@ fn every_format(world: &World, outcome: &Outcome) -> Vec<u8> {
         summary: true,
         list_unchecked: true,
         begins: true,
+        is_configured: false,
+        fails_at: Some(Level::Error),
         stale_baseline: 0,
         prefix: String::new(),
         secrets: None,

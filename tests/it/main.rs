@@ -65,6 +65,7 @@ mod lsp;
 mod lsp_class;
 mod lsp_plan;
 mod lsp_random;
+mod lsp_references;
 mod lsp_views;
 mod makers;
 mod map;
@@ -82,6 +83,7 @@ mod plan_properties;
 mod projects;
 #[cfg(unix)]
 mod promises;
+mod reading;
 mod refactoring_classes;
 mod refactoring_commands;
 mod refactorings;

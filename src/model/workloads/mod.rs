@@ -10,7 +10,7 @@ mod references;
 mod scope;
 mod values;
 
-pub(crate) use derived::{Form, Unseen, derived, unseen};
+pub(crate) use derived::{Derived, Form, Unseen, derived, unseen};
 pub(crate) use pods::{pod_spec, pod_template};
 pub(crate) use reference::Reference;
 pub(crate) use references::{is_judged, references};

@@ -32,6 +32,8 @@ pub(crate) struct Cluster<'a> {
     pub answers: Vec<Answer<'a>>,
     /// Its alerts.
     pub alerts: Vec<&'a ObjectId>,
+    /// Those of them that ask for errors only.
+    pub errors_only: Vec<&'a ObjectId>,
 }
 
 /// What to show, and how.
@@ -46,4 +48,6 @@ pub(crate) struct View<'a> {
     pub lists_alerts: bool,
     /// Whether long values are cut, as on a terminal.
     pub cuts: bool,
+    /// Whether events of severity `info` were asked for, whatever alerts ask for.
+    pub is_info: bool,
 }

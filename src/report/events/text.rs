@@ -64,12 +64,20 @@ enum Said {
     Object(String, String, bool),
     /// Alerts that don't want the events of an object.
     Unmatched(String, Vec<String>),
+    /// An alert that asks for errors only, where only others were asked about.
+    Deaf(String),
     /// How many are not shown.
     Count(String),
 }
 
 fn said(view: &View<'_>, cluster: &Cluster<'_>) -> Vec<Said> {
     let mut said = alerts(cluster);
+    for alert in cluster.errors_only.iter().filter(|_| view.is_info) {
+        said.push(Said::Deaf(format!(
+            "{} sends nothing at severity info; it asks for error: `--severity error`",
+            clean(&alert.to_string())
+        )));
+    }
     let is_shown = |answer: &&Answer<'_>| view.explain || !answer.simulation.notifications.is_empty();
     let single = cluster.answers.len() == 1;
     let mut silent = cluster.answers.len();
@@ -105,6 +113,11 @@ fn section(of: &str, said: &[Said], out: &mut String) {
         columns(&rows, out);
         if at_run_time {
             out.push_str("  (in brackets: known at run time)\n");
+        }
+        for one in said {
+            if let Said::Deaf(text) = one {
+                paragraph(out, text, "  ");
+            }
         }
         out.push('\n');
     }
@@ -142,7 +155,7 @@ fn section(of: &str, said: &[Said], out: &mut String) {
                 let of = if counts && !of.is_empty() { format!("{of}: ") } else { String::new() };
                 paragraph(out, &format!("{of}{text}"), "  ");
             }
-            Said::Alert(..) => {}
+            Said::Alert(..) | Said::Deaf(_) => {}
         }
     }
 }

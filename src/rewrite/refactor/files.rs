@@ -5,7 +5,7 @@ use super::rename::is_root;
 use super::same::{Difference, same_moved};
 use super::{Proof, Rebuild, Refused, Series, apply, changed, ignores};
 use crate::build::kustomize::FILE_NAMES;
-use crate::files::{FileKind, Snapshot, join};
+use crate::files::{FileKind, Snapshot, join, relative};
 use crate::lang::yaml::edit::{Content, Operation, pointer_of};
 use crate::lang::yaml::{Location, NodeRef, pointer_join};
 use crate::model::{ObjectId, kinds};
@@ -15,18 +15,6 @@ use crate::rewrite::subject::text_of;
 use crate::world::{Applied, ApplyTarget, Cluster, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A path seen from a directory.
-fn relative(directory: &str, path: &str) -> String {
-    let segments = |text: &str| -> Vec<String> {
-        text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
-    };
-    let (from, to) = (segments(directory), segments(path));
-    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
-    let up = std::iter::repeat_n("..".to_owned(), from.len() - common);
-    let parts: Vec<String> = up.chain(to[common..].iter().cloned()).collect();
-    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
-}
 
 /// A path written as another one was: with `./` before it, with `/` behind it.
 fn styled(path: &str, like: &str) -> String {

@@ -1,7 +1,8 @@
 //! Which fields of an object name another one.
 //!
-//! Three tables, none of its own: the reference fields of the Flux APIs
-//! ([`references`]), kustomize's built-in name references ([`name_fields`]), and
+//! Four tables, none of its own: the reference fields of the Flux APIs
+//! ([`references`]), those of workloads, routes and operators' kinds
+//! ([`workloads::references`]), kustomize's built-in name references ([`name_fields`]), and
 //! what says of itself that it is a reference: a map with a kind and a name. Beside
 //! them stand the fields that hold a bare name in kinds of Flux, of the gating
 //! proposal and of Cluster API.
@@ -12,6 +13,7 @@ use crate::model::ObjectId;
 use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::kinds::NOTIFICATION;
 use crate::model::references::{Role, group_of, references};
+use crate::model::workloads;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::Cluster;
 use std::collections::BTreeMap;
@@ -43,6 +45,15 @@ pub(crate) fn mentions<'a>(
             found.insert(pointer, reference.name_node);
         }
     }
+    for reference in workloads::references(id, node) {
+        let same = reference.group == target.group()
+            && reference.kind == *target.kind
+            && reference.name.as_deref() == Some(&*target.name)
+            && (reference.namespace.as_deref() == target.namespace.as_deref() || target.namespace.is_none());
+        if same {
+            found.insert(name_pointer(node, &reference), reference.name_node);
+        }
+    }
     let here = target.namespace.is_none() || own == target.namespace.as_deref();
     for steps in name_fields(id.group(), &id.kind, (target.group(), &target.kind)) {
         by_steps(node, "", &steps, &mut |pointer, at| {
@@ -72,6 +83,15 @@ pub(crate) fn mentions<'a>(
         bare(class.pointer);
     }
     found
+}
+
+/// JSON Pointer of the name of a reference, which stands in a field of its map or is the
+/// field itself.
+fn name_pointer(node: NodeRef<'_>, reference: &workloads::Reference<'_>) -> String {
+    let name = reference.name_node.location();
+    let mut entries = node.entries_at(&reference.pointer);
+    let key = entries.find(|entry| entry.value.location() == name).map(|entry| entry.key);
+    key.map_or_else(|| reference.pointer.clone(), |key| pointer_join(&reference.pointer, &key))
 }
 
 /// Calls `each` for the nodes that steps lead to.

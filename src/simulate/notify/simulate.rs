@@ -253,8 +253,12 @@ impl<'a> Notifier<'a> {
         };
         let mut notifications = Vec::new();
         let mut considered: BTreeMap<usize, Match> = BTreeMap::new();
+        let failing = event.as_asked.then(|| Emission { severity: "error", ..event.clone() });
         for (at, sources) in selecting {
             let (item, alert) = &self.alerts[*at];
+            let failing = failing.as_ref().filter(|_| alert.severity.known() == Some("error"));
+            let event = failing.unwrap_or(event);
+            let subject = alerts::Event { severity: event.severity, ..subject.clone() };
             let sources = sources.iter().map(|at| &alert.sources[*at]);
             let answer = alerts::matches_among(alert, &subject, sources);
             if answer.matched != Known::Value(false) {
@@ -400,6 +404,8 @@ pub struct Emission<'a> {
     pub object: InvolvedObject,
     /// `info` or `error`.
     pub severity: &'a str,
+    /// Whether an alert that asks for errors only is shown one instead.
+    pub as_asked: bool,
     /// Its message, if given.
     pub message: Known<&'a str>,
     /// Its reason; empty if not given.
@@ -436,6 +442,7 @@ impl<'a> Emission<'a> {
             .collect();
         Emission {
             severity,
+            as_asked: false,
             message,
             reason: "",
             reporting_controller: emitter_of(object.group(), &object.kind)

@@ -70,6 +70,12 @@ impl Scratch {
         self.forebay_with(arguments, &[], b"")
     }
 
+    /// Run forebay in a directory below.
+    pub(crate) fn forebay_in(&self, directory: &str, arguments: &[&str]) -> Run {
+        let output = forebay().current_dir(self.path().join(directory)).args(arguments).output();
+        Run::of(output.expect("forebay runs"))
+    }
+
     /// Run forebay here with environment variables and standard input.
     pub(crate) fn forebay_with(&self, arguments: &[&str], environment: &[(&str, &str)], input: &[u8]) -> Run {
         let mut child = forebay()

@@ -68,10 +68,9 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
                 }
             };
             if is_placeholder(body) {
-                report.not_checked(
-                    Unchecked::Placeholder,
-                    format!("image policy marker {}", clipped(body, 80)),
-                );
+                let what = format!("image policy marker {}", clipped(body, 80));
+                let place = source.location(comment.start..comment.end);
+                report.not_checked(Unchecked::Placeholder, Some(place), what);
                 continue;
             }
             report

@@ -51,8 +51,10 @@ fn of_root(context: &Context<'_>, one: &Unsettled, report: &mut Reporter<'_>) {
         .iter()
         .find(|object| object.id == one.id && object.source.file == written.file);
     let place = root.and_then(|root| root.node.get_ref().location_at("/spec/path"));
-    let finding = report
-        .report(place.unwrap_or_else(|| written.clone()), title(&one.id, &format!("no directory {path}")));
+    let finding = report.report(
+        place.unwrap_or_else(|| written.clone()),
+        title(&one.id, &format!("path ./{path} does not exist")),
+    );
     finding
         .level(if near.is_some() { Level::Error } else { Level::Warning })
         .why(
@@ -76,7 +78,8 @@ fn in_cluster(cluster: &Cluster, report: &mut Reporter<'_>) {
             continue;
         }
         if applied.assumed || applied.later {
-            report.not_checked(Unchecked::ExternalSource, applied.id.to_string());
+            let place = applied.node.get_ref().location();
+            report.not_checked(Unchecked::ExternalSource, place, applied.id.to_string());
             continue;
         }
         let Some(location) = applied.node.get_ref().location_at("/spec/path") else { continue };
@@ -94,7 +97,7 @@ fn in_cluster(cluster: &Cluster, report: &mut Reporter<'_>) {
         };
         let fails = "kustomize-controller reports `kustomization path not found` and applies nothing";
         report
-            .report(location, title(&applied.id, &format!("no directory {}", applied.path)))
+            .report(location, title(&applied.id, &format!("path ./{} does not exist", applied.path)))
             .claims_absence()
             .level(if made { Level::Warning } else { Level::Error })
             .why(match left_out {

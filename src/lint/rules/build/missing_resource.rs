@@ -26,23 +26,23 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for failed in failures(view, Matter::MissingResource) {
         let snapshot = view.beyond().snapshot;
         let path = entry_path(snapshot, failed.failure);
+        let here = || Some(failed.location.clone());
         if let Some((path, why)) = path.as_deref().and_then(|path| Some((path, made_later(snapshot, path)?)))
         {
-            report.not_checked(Unchecked::GeneratedResource, format!("{path} ({why})"));
+            report.not_checked(Unchecked::GeneratedResource, here(), format!("{path} ({why})"));
             continue;
         }
         if !applies
             && failed.location.file.shown().split('/').any(|segment| TEST_DIRECTORIES.contains(&segment))
         {
-            report.not_checked(
-                Unchecked::GeneratedResource,
-                format!("{} (a test may make it)", failed.failure.message),
-            );
+            let what = format!("{} (a test may make it)", failed.failure.message);
+            report.not_checked(Unchecked::GeneratedResource, here(), what);
             continue;
         }
         let maker = path.as_deref().filter(|_| !applies).and_then(|path| scripts::that_names(snapshot, path));
         if let Some((path, maker)) = path.as_deref().zip(maker) {
-            report.not_checked(Unchecked::GeneratedResource, format!("{path} ({maker} may make it)"));
+            let what = format!("{path} ({maker} may make it)");
+            report.not_checked(Unchecked::GeneratedResource, here(), what);
             continue;
         }
         let left_out = path.as_deref().and_then(|path| failed.applied.tree.as_ref()?.left_out(path));

@@ -49,10 +49,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 (Some(absence), _) => (absence.level, absence.near),
                 (None, Some(_)) => (Level::Warning, None),
                 (None, None) => {
-                    report.not_checked(
-                        Unchecked::ClusterApiReference,
-                        format!("{id}: ClusterClass {namespace}/{name}"),
-                    );
+                    let what = format!("{id}: ClusterClass {namespace}/{name}");
+                    let place = place(cluster.object, class.pointer);
+                    report.not_checked(Unchecked::ClusterApiReference, place, what);
                     continue;
                 }
             };

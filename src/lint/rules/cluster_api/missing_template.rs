@@ -54,10 +54,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     Some(absence) => (absence.level, absence.near),
                     None if elsewhere.is_some() || (has_others && only_no_entry) => (Level::Warning, None),
                     None => {
-                        report.not_checked(
-                            Unchecked::ClusterApiReference,
-                            format!("{id}: {kind} {namespace}/{name}"),
-                        );
+                        let what = format!("{id}: {kind} {namespace}/{name}");
+                        let place = place(class.object, &reference.pointer);
+                        report.not_checked(Unchecked::ClusterApiReference, place, what);
                         continue;
                     }
                 };

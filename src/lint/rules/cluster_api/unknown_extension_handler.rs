@@ -70,10 +70,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     config,
                     suggest(config, configs.iter().copied()),
                 ) else {
-                    report.not_checked(
-                        Unchecked::ClusterApiReference,
-                        format!("{id}: ExtensionConfig {config}"),
-                    );
+                    let what = format!("{id}: ExtensionConfig {config}");
+                    report.not_checked(Unchecked::ClusterApiReference, Some(location), what);
                     continue;
                 };
                 report

@@ -56,11 +56,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let Some(location) = node.get("kind").and_then(|kind| kind.location()) else { continue };
             let ids: Vec<&ObjectId> = selected.iter().map(|object| object.id).collect();
             let since = if gate == Known::Unknown { " since Flux 2.8" } else { "" };
-            let failures = match kind {
-                "HelmRelease" => {
-                    "its failures carry the chart's version, which is no commit, and fail to be sent"
-                }
-                _ => "its failures carry no revision, and fail to be sent",
+            let has = match kind {
+                "HelmRelease" => "a HelmRelease's chart version is none".to_owned(),
+                kind => format!("the events of {} name none", with_article(kind)),
             };
             report
                 .report(
@@ -68,8 +66,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     title(item.id, &format!("its provider drops events of {}", with_article(kind))),
                 )
                 .why(format!(
-                    "a provider of type {provider} needs the commit that a status is for{since}: events of a \
-                     {kind} name none and are dropped silently, and {failures} ({})",
+                    "a commit status ({provider}) needs a git commit, and {has}: its events are dropped \
+                     without a word{since}, and its failures can't be sent ({})",
                     listed(&ids)
                 ))
                 .help(format!(

@@ -45,7 +45,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let names = names.or_insert_with(|| beside().map(|(_, provider)| provider.name.as_str()).collect());
         let near = names.nearest(name);
         if unseen && elsewhere.is_none() && near.is_none() {
-            report.not_checked(Unchecked::UnseenReference, format!("{}: Provider {name}", item.id));
+            let what = format!("{}: Provider {name}", item.id);
+            report.not_checked(Unchecked::UnseenReference, node.location(), what);
             continue;
         }
         let Some(location) = node.location() else { continue };

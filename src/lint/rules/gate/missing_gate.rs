@@ -48,7 +48,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 None => wait.name.clone(),
             };
             if !openers.is_empty() && elsewhere.is_none() && near.is_none() {
-                report.not_checked(openers[0].cause.unchecked(), format!("{id}: Gate {wanted}"));
+                let what = format!("{id}: Gate {wanted}");
+                report.not_checked(openers[0].cause.unchecked(), wait.node.location(), what);
                 continue;
             }
             let Some(location) = wait.node.location() else { continue };

@@ -36,7 +36,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let complete = |(group, kind): &(&str, &str)| view.cluster.is_complete(group, kind, namespace);
         if unknown.contains(&namespace) || !GATED_KINDS.iter().all(complete) {
-            report.not_checked(Unchecked::UnseenGateUsers, gate.id.to_string());
+            let place = gate.node.get_ref().location();
+            report.not_checked(Unchecked::UnseenGateUsers, place, gate.id.to_string());
             continue;
         }
         let Some(location) = gate.node.get_ref().location_at("/metadata/name") else { continue };

@@ -30,7 +30,8 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             };
             // What a script is to fill in, as long as nothing applies it as it is.
             if is_placeholder(&value) && !view.memberships().any(|(cluster, _)| cluster.name.is_some()) {
-                report.not_checked(Unchecked::Placeholder, format!("{}: label {}", view.id, entry.key));
+                let what = format!("{}: label {}", view.id, entry.key);
+                report.not_checked(Unchecked::Placeholder, Some(location), what);
                 continue;
             }
             report

@@ -60,7 +60,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let level = level.or(own.filter(|_| !is_elsewhere(&openers)).map(|_| Level::Warning));
         let Some(level) = level else {
             let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
-            report.not_checked(reason(&openers, reference), what);
+            report.not_checked(reason(&openers, reference), reference.name_node.location(), what);
             continue;
         };
         let Some(location) = reference.name_node.location() else { continue };
@@ -68,7 +68,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         // One source that most Kustomizations name is there, or nothing would run.
         let most = common.as_ref().filter(|common| common.is_named_by(&object.id, reference, name));
         if most.is_some_and(|common| common.first != object.id) {
-            report.not_checked(Unchecked::SourceOfMost, format!("{}: {kind} {wanted}", object.id));
+            let what = format!("{}: {kind} {wanted}", object.id);
+            report.not_checked(Unchecked::SourceOfMost, Some(location), what);
             continue;
         }
         let level = if most.is_some() { level.min(Level::Warning) } else { level };

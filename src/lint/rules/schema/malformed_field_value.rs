@@ -33,7 +33,8 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         }
         let is_text = matches!(what, Malformed::Pattern | Malformed::Format);
         if is_text && node.text().is_some_and(|text| is_placeholder(&text)) {
-            report.not_checked(Unchecked::Placeholder, format!("{}: {pointer}", view.id));
+            let what = format!("{}: {pointer}", view.id);
+            report.not_checked(Unchecked::Placeholder, node.location(), what);
             continue;
         }
         let Some(location) = place(view, node, pointer) else { continue };

@@ -22,7 +22,8 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let verdict = view.verdict();
     for rule in &verdict.unknown_rules {
-        report.not_checked(Unchecked::ValidationRule, format!("{}: {rule}", view.id));
+        let what = format!("{}: {rule}", view.id);
+        report.not_checked(Unchecked::ValidationRule, view.node.location(), what);
     }
     for fault in faults(view, verdict) {
         let Fault::Rejected { rule } = &fault.violation.fault else { continue };

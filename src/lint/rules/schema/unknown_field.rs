@@ -30,7 +30,8 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let verdict = view.verdict();
     if verdict.unknown_kind && is_manifest(view) {
-        report.not_checked(Unchecked::KindWithoutSchema, format!("{} {}", view.id.api_version, view.id.kind));
+        let kind = format!("{} {}", view.id.api_version, view.id.kind);
+        report.not_checked(Unchecked::KindWithoutSchema, view.node.location(), kind);
     }
     for fault in faults(view, verdict) {
         let Fault::UnknownField { entry, parent } = &fault.violation.fault else { continue };
@@ -80,7 +81,7 @@ fn unknown<'a>(
     let is_gateway = matches!(fault.basis, Basis::Any(Product::Kubernetes)) && !fault.native;
     if is_gateway && near.is_none() {
         let what = format!("{} {}: {pointer}", view.id.api_version, view.id.kind);
-        report.not_checked(Unchecked::KindWithoutSchema, what);
+        report.not_checked(Unchecked::KindWithoutSchema, Some(location), what);
         return;
     }
     let siblings = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);

@@ -43,7 +43,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         if !workloads.is_complete(GROUP, "ReferenceGrant", Some(namespace)) {
             let what = format!("{}: ReferenceGrant in {namespace}", object.id);
-            report.not_checked(crate::model::Unchecked::ReferenceIntoChart, what);
+            let place = reference.name_node.location();
+            report.not_checked(crate::model::Unchecked::ReferenceIntoChart, place, what);
             continue;
         }
         let Some(location) = reference.name_node.location() else { continue };

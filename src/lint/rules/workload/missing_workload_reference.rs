@@ -36,7 +36,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             Some(level) => missing(view, object, reference, name, level, near.as_ref(), report),
             None => {
                 let cause = cause.unwrap_or(Cause::Anybody);
-                report.not_checked(unchecked(cause), format!("{}: {}", object.id, target(reference, name)));
+                let what = format!("{}: {}", object.id, target(reference, name));
+                report.not_checked(unchecked(cause), reference.name_node.location(), what);
             }
         }
     }

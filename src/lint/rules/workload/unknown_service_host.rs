@@ -165,7 +165,8 @@ fn judge(
     let is_open = cause.is_some() || workloads.has_releases();
     if near.is_none() && is_open {
         let cause = cause.unwrap_or(Cause::Opener(OpenerCause::Chart));
-        report.not_checked(super::unchecked(cause), format!("{}: {service}", object.id));
+        let what = format!("{}: {service}", object.id);
+        report.not_checked(super::unchecked(cause), Some(location), what);
         return;
     }
     let finding = report.report(location, format!("{}: `{field}` names no known {service}", object.id));

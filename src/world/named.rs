@@ -1,27 +1,36 @@
-//! The objects that an object names.
+//! The objects that an object names: one answer for `why --references`, for the editor's
+//! definitions and references, and for renames.
+//!
+//! Three tables, none of its own: the references of the Flux kinds
+//! ([`crate::model::references`]), those of workloads, routes and operators' kinds
+//! ([`crate::model::workloads`]), and whatever else is a map of a kind and a name.
 
-use super::place::visit;
-use crate::lang::yaml::{Location, NodeRef};
-use crate::model::ObjectId;
+use super::{ApplyTarget, Cluster, Effective, World};
+use crate::lang::yaml::emit::DEPTH_LIMIT;
+use crate::lang::yaml::{Location, NodeRef, pointer_join};
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::references::{group_of, references};
-use crate::world::{ApplyTarget, Cluster, Effective, World};
+use crate::model::{ObjectId, workloads};
 
 /// An object that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) group: String,
-    pub(super) kind: String,
-    pub(super) namespace: Option<String>,
-    pub(super) name: String,
+pub(crate) struct Named {
+    pub(crate) group: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: String,
     /// JSON Pointer of the map that names it.
-    pub(super) pointer: String,
+    pub(crate) pointer: String,
     /// Where the name is written.
-    pub(super) location: Option<Location>,
+    pub(crate) location: Option<Location>,
+    /// Whether its absence is fine.
+    pub(crate) optional: bool,
+    /// Whether only the words of a release's values say that it is a reference.
+    pub(crate) is_guess: bool,
 }
 
 impl Named {
-    pub(super) fn is(&self, id: &ObjectId) -> bool {
+    pub(crate) fn is(&self, id: &ObjectId) -> bool {
         *self.name == *id.name
             && *self.kind == *id.kind
             && (self.group == id.group() || self.group.is_empty() && self.namespace.is_none())
@@ -29,18 +38,40 @@ impl Named {
     }
 
     /// The object in a cluster.
-    pub(super) fn find<'w>(&self, world: &'w World, cluster: &'w Cluster) -> Option<&'w Effective> {
+    pub(crate) fn find<'w>(&self, world: &'w World, cluster: &'w Cluster) -> Option<&'w Effective> {
         let found =
             cluster.find(&ApplyTarget::Local, &self.group, &self.kind, self.namespace.as_deref(), &self.name);
         let by_index = found.map(|member| world.object(member.object));
         by_index
             .or_else(|| world.written(cluster).map(|(_, object)| object).find(|object| self.is(&object.id)))
     }
+
+    /// The object of a cluster of which a controller makes it: the ExternalSecret of a
+    /// Secret, the Cluster of a database's Service.
+    pub(crate) fn maker<'w>(&self, world: &'w World, cluster: &'w Cluster) -> Option<&'w Effective> {
+        let makes = |object: &&Effective| {
+            let made = workloads::derived(&object.id, object.node.get_ref());
+            made.iter().any(|made| self.is_made(made))
+        };
+        world.members(cluster).map(|(_, object)| object).find(makes)
+    }
+
+    /// Whether it is what a controller makes.
+    pub(crate) fn is_made(&self, made: &workloads::Derived<'_>) -> bool {
+        let name = match made.form {
+            workloads::Form::Whole => *made.name == *self.name,
+            workloads::Form::Beginning => {
+                self.name.strip_prefix(&made.name).is_some_and(|rest| rest.starts_with('-'))
+            }
+        };
+        name && made.kind == self.kind
+            && (made.namespace.is_none() || made.namespace.as_deref() == self.namespace.as_deref())
+    }
 }
 
 /// The objects that an effective object names: Flux's references, gates, classes and
 /// templates, and whatever else is a map of a kind and a name.
-pub(super) fn named_by(id: &ObjectId, node: NodeRef<'_>) -> Vec<Named> {
+pub(crate) fn named_by(id: &ObjectId, node: NodeRef<'_>) -> Vec<Named> {
     let mut all: Vec<Named> = Vec::new();
     for reference in references(id, node) {
         let Some(name) = reference.name else { continue };
@@ -54,6 +85,25 @@ pub(super) fn named_by(id: &ObjectId, node: NodeRef<'_>) -> Vec<Named> {
             name,
             location: reference.name_node.location(),
             pointer: reference.pointer,
+            optional: reference.optional,
+            is_guess: false,
+        });
+    }
+    for reference in workloads::references(id, node) {
+        let Some(name) = reference.name.filter(|_| !reference.kind.is_empty()) else { continue };
+        // The chart fills it in.
+        if reference.is_guess && name.contains("{{") {
+            continue;
+        }
+        all.push(Named {
+            group: reference.group.into_owned(),
+            kind: reference.kind.into_owned(),
+            namespace: reference.namespace.map(|namespace| namespace.into_owned()),
+            name: name.into_owned(),
+            location: reference.name_node.location(),
+            pointer: reference.pointer,
+            optional: reference.optional,
+            is_guess: reference.is_guess,
         });
     }
     let own = id.namespace.as_deref().map(str::to_owned);
@@ -70,6 +120,8 @@ pub(super) fn named_by(id: &ObjectId, node: NodeRef<'_>) -> Vec<Named> {
             name: text.into_owned(),
             pointer,
             location,
+            optional: false,
+            is_guess: false,
         });
     };
     for (index, gate) in node.items_at("/spec/gates").enumerate() {
@@ -88,7 +140,7 @@ pub(super) fn named_by(id: &ObjectId, node: NodeRef<'_>) -> Vec<Named> {
             add(field.to_owned(), CORE, "ClusterClass", namespace, class);
         }
     }
-    visit(node, &mut String::new(), 0, &mut |pointer, value| {
+    visit(node, "", 0, &mut |pointer, value| {
         if pointer.is_empty() || !value.is_map() || pointer.starts_with("/metadata") {
             return;
         }
@@ -103,4 +155,18 @@ pub(super) fn named_by(id: &ObjectId, node: NodeRef<'_>) -> Vec<Named> {
         add(pointer.to_owned(), group, &kind, namespace, name);
     });
     all
+}
+
+/// Calls for every node with its pointer.
+fn visit<'a>(node: NodeRef<'a>, pointer: &str, depth: usize, found: &mut dyn FnMut(&str, NodeRef<'a>)) {
+    if depth > DEPTH_LIMIT {
+        return;
+    }
+    found(pointer, node);
+    for entry in node.entries().filter(|entry| entry.value.is_map() || entry.value.is_seq()) {
+        visit(entry.value, &pointer_join(pointer, &entry.key), depth + 1, found);
+    }
+    for (index, item) in node.items().enumerate().filter(|(_, item)| item.is_map() || item.is_seq()) {
+        visit(item, &format!("{pointer}/{index}"), depth + 1, found);
+    }
 }
