@@ -7,6 +7,7 @@ use super::links::variables_at;
 use super::place::{directory, memberships};
 use super::position::Ruler;
 use super::state::State;
+use super::values::{Defaults, below_values};
 use crate::build::kustomize::FILE_NAMES;
 use crate::config::Feature;
 use crate::files::{join, relative};
@@ -27,7 +28,7 @@ use crate::world::named::named_by;
 use crate::world::schemas::Found;
 use crate::world::{ApplyTarget, Cluster, Effective};
 use lsp_types::{
-    CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, Range,
+    CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, Documentation, Range,
     TextDocumentPositionParams, TextEdit,
 };
 use std::borrow::Cow;
@@ -142,12 +143,13 @@ struct Offer {
     label: String,
     insert: String,
     detail: Option<String>,
+    documentation: Option<String>,
     kind: CompletionItemKind,
 }
 
 impl Offer {
     fn new(label: &str, kind: CompletionItemKind) -> Offer {
-        Offer { label: label.to_owned(), insert: label.to_owned(), detail: None, kind }
+        Offer { label: label.to_owned(), insert: label.to_owned(), detail: None, documentation: None, kind }
     }
 
     fn detail(mut self, detail: impl Into<String>) -> Offer {
@@ -196,6 +198,7 @@ fn item(offer: Offer, at: usize, range: Range, has_colon: bool) -> CompletionIte
         label: clean(&offer.label).into_owned(),
         kind: Some(offer.kind),
         detail: offer.detail.map(|detail| clean(&detail).into_owned()),
+        documentation: offer.documentation.map(Documentation::String),
         sort_text: Some(format!("{at:04}")),
         filter_text: Some(offer.label),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit { range, new_text: insert })),
@@ -262,6 +265,7 @@ fn offers(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer> {
     if gap.is_key || gap.is_item {
         all.extend(metadata_keys(gap, id.as_ref()));
         all.extend(schema_fields(state, gap, id.as_ref(), &own));
+        all.extend(chart_keys(state, gap, &own));
     }
     if !gap.is_key {
         all.extend(parts_of_class(state, gap, id.as_ref(), &own));
@@ -270,6 +274,7 @@ fn offers(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer> {
         all.extend(metadata_values(gap));
         all.extend(schema_values(state, gap, id.as_ref(), &own));
         all.extend(identities(gap));
+        all.extend(chart_words(state, gap, &own));
     }
     all
 }
@@ -592,6 +597,31 @@ fn schema_values(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Ef
             .collect()
     });
     found.unwrap_or_default()
+}
+
+/// Keys of values that the chart of a release knows and that the map does not hold yet.
+fn chart_keys(state: &State<'_>, gap: &Gap, own: &[&Effective]) -> Vec<Offer> {
+    let Some(pointer) = below_values(&gap.pointer) else { return Vec::new() };
+    let Some(chart) = Defaults::of(state.world(), own) else { return Vec::new() };
+    let here = gap.root().at(&gap.pointer);
+    let known = chart.keys(pointer).into_iter();
+    let missing = known.filter(|known| here.is_none_or(|map| map.get(&known.key).is_none()));
+    missing
+        .map(|known| Offer {
+            insert: format!("{}{}", known.key, if known.is_nested { ":" } else { ": " }),
+            detail: Some(known.detail),
+            documentation: Some(known.comment).filter(|text| !text.is_empty()),
+            ..Offer::new(&known.key, CompletionItemKind::FIELD)
+        })
+        .collect()
+}
+
+/// Words that a value of a release may be, by its chart.
+fn chart_words(state: &State<'_>, gap: &Gap, own: &[&Effective]) -> Vec<Offer> {
+    let pointer = below_values(&gap.pointer).filter(|pointer| !pointer.is_empty());
+    let words = pointer.and_then(|pointer| Some(Defaults::of(state.world(), own)?.words(pointer)));
+    let words = words.unwrap_or_default();
+    words.iter().map(|word| Offer::new(word, CompletionItemKind::ENUM_MEMBER)).collect()
 }
 
 /// `apiVersion` and `kind` of a document.

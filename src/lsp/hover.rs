@@ -4,6 +4,7 @@
 use super::links::{definitions, makers_at, meant_at, named_at, variable_at};
 use super::place::{Seen, Spot, memberships, objects_of, seen};
 use super::state::State;
+use super::values;
 use crate::lang::go::cron::CronSchedule;
 use crate::lang::go::duration::GoDuration;
 use crate::lang::text::markdown::{self, Reader};
@@ -63,6 +64,7 @@ pub(super) fn hover(state: &State<'_>, spot: &Spot<'_>) -> Option<Hover> {
     parts.extend(
         effective(state, spot).filter(|(count, _)| meant.is_empty() || *count > 1).map(|(_, text)| text),
     );
+    parts.extend(values::hover(state, spot));
     parts.extend(field(spot));
     if parts.is_empty() {
         return None;

@@ -6,6 +6,7 @@ use super::place::{
     Spot, directory, is_kustomization_file, kustomization_in, memberships, objects_of, seen, visit,
 };
 use super::state::State;
+use super::values;
 use crate::build::kustomize::FileRole;
 use crate::build::substitute::{Definition, Variables, parse};
 use crate::files::{Snapshot, join};
@@ -227,6 +228,9 @@ pub(super) fn definition(state: &State<'_>, spot: &Spot<'_>) -> Vec<Location> {
         // The value that a patch decides.
         let decided = seen(world, spot).into_iter().filter_map(|seen| seen.node?.location());
         found.extend(decided.filter(|at| !at.file.is_at(spot.path())));
+    }
+    if found.is_empty() {
+        found.extend(values::definition(world, spot));
     }
     unique(found)
 }

@@ -7,6 +7,7 @@
 //! editor.
 
 mod actions;
+mod charts;
 mod class;
 mod completion;
 mod diagnostics;
@@ -22,6 +23,7 @@ mod settings;
 mod sink;
 mod state;
 mod symbols;
+mod values;
 
 use crate::config::{self, Config, Level};
 use jiff::Timestamp;
@@ -93,6 +95,9 @@ pub(crate) fn serve(connection: &Connection, host: &Host<'_>) -> Result<(), Fail
     let (mut settings, complaint) =
         Settings::read(parameters.initialization_options.clone().unwrap_or_default());
     settings.resolves = resolves_actions(&parameters);
+    let experimental = parameters.capabilities.experimental.as_ref();
+    settings.shows_charts =
+        experimental.and_then(|value| value.get("forebayCharts")) == Some(&Value::Bool(true));
     let folder = folder(&parameters);
     let mut state = match State::open(host, &folder, encoding, settings) {
         Ok(state) => state,
@@ -337,8 +342,8 @@ impl Session<'_> {
                     let own = changed.settings.get("forebay").cloned();
                     let (settings, complaint) = Settings::read(own.unwrap_or_default());
                     // How diagnostics are delivered was agreed at the start.
-                    let Settings { diagnostics, resolves, .. } = state.settings;
-                    state.settings = Settings { diagnostics, resolves, ..settings };
+                    let Settings { diagnostics, resolves, shows_charts, .. } = state.settings;
+                    state.settings = Settings { diagnostics, resolves, shows_charts, ..settings };
                     if let Some(complaint) = complaint {
                         self.log(MessageType::WARNING, complaint)?;
                     }
@@ -418,14 +423,14 @@ fn respond(state: &mut State<'_>, request: Request) -> Response {
             state.refresh_view();
             let spot = Spot::of(state, &parameters.text_document_position_params)?;
             let found = links::definition(state, &spot);
-            let found = found.iter().filter_map(|place| state.location(place)).collect();
+            let found = found.iter().filter_map(|place| charts::shown(state, place)).collect();
             Some(GotoDefinitionResponse::Array(found))
         }),
         requests::References::METHOD => with::<requests::References>(request, |parameters| {
             state.refresh_view();
             let spot = Spot::of(state, &parameters.text_document_position)?;
             let found = links::references_to(state, &spot, parameters.context.include_declaration);
-            Some(found.iter().filter_map(|place| state.location(place)).collect())
+            Some(found.iter().filter_map(|place| charts::shown(state, place)).collect())
         }),
         requests::PrepareRenameRequest::METHOD => {
             or_why::<requests::PrepareRenameRequest, _>(request, |parameters| {
@@ -479,8 +484,18 @@ fn respond(state: &mut State<'_>, request: Request) -> Response {
             state.refresh_view();
             effective::effective(state, &parameters)
         }),
+        ChartFile::METHOD => with::<ChartFile>(request, |parameters| charts::text(state, &parameters)),
         _ => unknown(request),
     }
+}
+
+/// `forebay/chart`: a file of a packed chart.
+enum ChartFile {}
+
+impl requests::Request for ChartFile {
+    type Params = charts::Parameters;
+    type Result = Option<charts::Answer>;
+    const METHOD: &'static str = "forebay/chart";
 }
 
 /// `forebay/effective`: the objects that Flux makes of the text at a place.

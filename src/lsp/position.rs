@@ -158,11 +158,14 @@ impl Mapping {
 /// The URI of a file.
 pub(super) fn uri_of(path: &Path) -> Option<Uri> {
     let text = path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
-    let mut uri = String::from("file://");
-    if !text.starts_with('/') {
-        uri.push('/');
-    }
-    for byte in text.bytes() {
+    let gap = if text.starts_with('/') { "" } else { "/" };
+    uri_in("file://", &format!("{gap}{text}"))
+}
+
+/// The URI of a path below a scheme.
+pub(super) fn uri_in(scheme: &str, path: &str) -> Option<Uri> {
+    let mut uri = scheme.to_owned();
+    for byte in path.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
                 uri.push(char::from(byte));
@@ -173,12 +176,14 @@ pub(super) fn uri_of(path: &Path) -> Option<Uri> {
     Uri::from_str(&uri).ok()
 }
 
-/// The file of a URI; `None` for other schemes and hosts.
-pub(super) fn path_of(uri: &Uri) -> Option<PathBuf> {
-    let rest = uri.as_str().strip_prefix("file://")?;
-    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
-    let mut bytes = Vec::with_capacity(rest.len());
-    let mut left = rest.bytes();
+/// The path of a URI of a scheme; `None` for others, and for what is no text.
+pub(super) fn path_in(scheme: &str, uri: &Uri) -> Option<String> {
+    decoded(uri.as_str().strip_prefix(scheme)?)
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut left = text.bytes();
     while let Some(byte) = left.next() {
         if byte != b'%' {
             bytes.push(byte);
@@ -187,7 +192,14 @@ pub(super) fn path_of(uri: &Uri) -> Option<PathBuf> {
         let digits = [left.next()?, left.next()?];
         bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
     }
-    let text = String::from_utf8(bytes).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// The file of a URI; `None` for other schemes and hosts.
+pub(super) fn path_of(uri: &Uri) -> Option<PathBuf> {
+    let rest = uri.as_str().strip_prefix("file://")?;
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    let text = decoded(rest)?;
     if !text.starts_with('/') {
         return None;
     }

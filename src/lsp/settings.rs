@@ -18,6 +18,10 @@ pub(super) struct Settings {
     /// setting.
     #[serde(skip)]
     pub(super) resolves: bool,
+    /// Whether the editor opens files of packed charts by their address; its capability,
+    /// no setting.
+    #[serde(skip)]
+    pub(super) shows_charts: bool,
 }
 
 /// How diagnostics reach the editor.

@@ -512,6 +512,10 @@ impl<'h> State<'h> {
 
     /// A place of the view, for the editor.
     pub(super) fn location(&self, location: &Location) -> Option<lsp_types::Location> {
+        // An address of its own scheme, which not every editor opens: see `charts`.
+        if location.file.in_chart().is_some() {
+            return None;
+        }
         let range = self.range(self.snapshot(), location).unwrap_or_default();
         Some(lsp_types::Location { uri: self.uri(location.file.shown())?, range })
     }

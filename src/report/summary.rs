@@ -27,7 +27,7 @@ pub(crate) fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     }
     first_steps(out, lint)?;
     if let Some(line) = besides(lint) {
-        super::unchecked::paragraph(out, &line, "  ", lint.width)?;
+        writeln!(out, "{line}")?;
     }
     writeln!(out, "{}", verdict(lint))
 }

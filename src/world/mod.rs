@@ -10,6 +10,7 @@ mod artifact;
 mod assemble;
 pub(crate) mod build;
 mod capabilities;
+mod chart_texts;
 mod coverage;
 mod earlier;
 pub(crate) mod entry;

@@ -66,6 +66,7 @@ mod lsp_class;
 mod lsp_plan;
 mod lsp_random;
 mod lsp_references;
+mod lsp_values;
 mod lsp_views;
 mod makers;
 mod map;

@@ -3,8 +3,9 @@
 
 import * as vscode from 'vscode';
 import {LanguageClient, ServerOptions} from 'vscode-languageclient/node';
-import {Place, effective, fromQuery, plan, settings, toQuery} from './requests';
+import {Place, chart, effective, fromQuery, plan, settings, toQuery} from './requests';
 
+const CHART = 'forebay-chart';
 const EFFECTIVE = 'forebay-effective';
 const PLAN = 'forebay-plan';
 
@@ -21,7 +22,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   });
   started.registerFeature({
     fillClientCapabilities: (capabilities) => {
-      capabilities.experimental = {...(capabilities.experimental as object), forebayChanged: true};
+      capabilities.experimental = {
+        ...(capabilities.experimental as object),
+        forebayChanged: true,
+        forebayCharts: true,
+      };
     },
     initialize: () => undefined,
     getState: () => ({kind: 'static'}),
@@ -44,6 +49,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       changed.fire(vscode.Uri.parse(uri));
     }
   });
+
+  const charts: vscode.TextDocumentContentProvider = {
+    provideTextDocumentContent: (uri) => chart(started, uri.toString()),
+  };
 
   const plans: vscode.TextDocumentContentProvider = {
     provideTextDocumentContent: (uri) =>
@@ -94,6 +103,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   context.subscriptions.push(
     changed,
     vscode.workspace.registerTextDocumentContentProvider(EFFECTIVE, provider),
+    vscode.workspace.registerTextDocumentContentProvider(CHART, charts),
     vscode.workspace.registerTextDocumentContentProvider(PLAN, plans),
     vscode.workspace.onDidCloseTextDocument((document) => open.delete(document.uri.toString())),
     vscode.commands.registerCommand('forebay.show', show),

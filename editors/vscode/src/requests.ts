@@ -28,6 +28,12 @@ export async function effective(server: Server, place: Place): Promise<string> {
   return answer?.text ?? '# forebay: this is no part of an object that a cluster applies\n';
 }
 
+/** A file of a packed chart, by its address. */
+export async function chart(server: Server, uri: string): Promise<string> {
+  const answer = (await server.sendRequest('forebay/chart', {uri})) as {text: string} | null;
+  return answer?.text ?? '# forebay: this chart is not here any more\n';
+}
+
 /** The settings that the server reads, from those of the editor. */
 export function settings(read: (name: string) => boolean): object {
   return {

@@ -76,7 +76,7 @@ impl Editor {
                 "capabilities": {
                     "general": {"positionEncodings": encodings},
                     "workspace": {"didChangeWatchedFiles": {"dynamicRegistration": true}},
-                    "experimental": {"forebayChanged": true},
+                    "experimental": {"forebayChanged": true, "forebayCharts": true},
                 },
             }),
         );

@@ -1,0 +1,51 @@
+//! Files of packed charts as documents that an editor shows and nobody writes: it asks for
+//! their text by an address of a scheme of its own, where it says that it does.
+
+use super::position::{Ruler, path_in, uri_in};
+use super::state::State;
+use crate::lang::yaml::{FilePath, Location, Tree};
+use lsp_types::Uri;
+use serde::{Deserialize, Serialize};
+
+/// The scheme of such an address: `forebay-chart:/NAME@VERSION/PATH`.
+const SCHEME: &str = "forebay-chart:";
+
+/// What the editor sends.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Parameters {
+    /// The address.
+    uri: Uri,
+}
+
+/// What it gets.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Answer {
+    /// The file as it is in the chart.
+    text: String,
+}
+
+/// The text behind an address.
+pub(super) fn text(state: &State<'_>, parameters: &Parameters) -> Option<Answer> {
+    let path = path_in(SCHEME, &parameters.uri)?;
+    text_at(state, &FilePath::new(Tree::Chart, path.trim_start_matches('/'))).map(|text| Answer { text })
+}
+
+fn text_at(state: &State<'_>, file: &FilePath) -> Option<String> {
+    let snapshot = state.snapshot();
+    let blob = snapshot.blob(snapshot.find(file)?).ok()?;
+    Some(String::from_utf8_lossy(blob.bytes()).into_owned())
+}
+
+/// A place for the editor, those of packed charts where it opens them.
+pub(super) fn shown(state: &State<'_>, place: &Location) -> Option<lsp_types::Location> {
+    match place.file.in_chart() {
+        Some(_) => location(state, place),
+        None => state.location(place),
+    }
+}
+
+fn location(state: &State<'_>, location: &Location) -> Option<lsp_types::Location> {
+    let text = text_at(state, &location.file).filter(|_| state.settings.shows_charts)?;
+    let range = Ruler::new(&text, state.encoding).range(location.start as usize, location.end as usize);
+    Some(lsp_types::Location { uri: uri_in(SCHEME, &format!("/{}", location.file.shown()))?, range })
+}
