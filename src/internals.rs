@@ -71,7 +71,7 @@ pub mod files {
     pub use crate::files::{File, FileTree, Snapshot, Store};
 }
 pub mod config {
-    pub use crate::config::{Config, FILE_NAME, Level, SCHEMA, read};
+    pub use crate::config::{Assumed, Config, FILE_NAME, Level, SCHEMA, read};
 }
 pub mod schema {
     pub use crate::schema::{Options, Schema, json, json_schema, validate};
@@ -231,7 +231,9 @@ pub mod lint {
     }
 }
 pub mod plan {
-    pub use crate::plan::{Effect, only_in, plan, reach};
+    pub use crate::plan::{
+        ClusterChange, Effect, Note, Planned, Upgrade, behaviours, only_in, plan, planned, reach,
+    };
 }
 pub mod rewrite {
     pub use crate::rewrite::{FileChange, plan};

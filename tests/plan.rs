@@ -161,6 +161,8 @@ fn check(project: &Path) -> Result<(), Failed> {
         base_world: &before,
         head_world: &head_world,
         effects: &effects,
+        changes: &[],
+        assumed: None,
         new_findings: Vec::new(),
         fixed_findings: Vec::new(),
         not_checked: &NotChecked::default(),

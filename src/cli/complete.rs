@@ -95,6 +95,7 @@ fn values(arg: Arg) -> Arg {
         "rule" => rules,
         "respond" => answers,
         "cluster" => clusters,
+        "assume" => |_| super::assume::keys().map(|key| Word::plain(format!("{key}="))).collect(),
         "namespace" => namespaces,
         "object" | "objects" | "why" | "what" => objects,
         "alert" => |typed| of_kind("Alert", typed),

@@ -1,6 +1,7 @@
 //! One file per command: flags to a library call to a report.
 
 mod add_ignores;
+mod assume;
 mod build;
 mod chart_list;
 mod chart_prune;

@@ -4,15 +4,17 @@ use super::common::Common;
 use super::output;
 use super::revisions::{self, Revision};
 use super::session::{self, Session};
-use super::{Answer, Status};
+use super::{Answer, Failure, Status, assume};
+use crate::config::Assumed;
 use crate::files::git;
 use crate::lang::text::wrap;
 use crate::lint::engine::{self, NotChecked, Options};
 use crate::model::{Category, EffectKind, Severity, Unchecked};
-use crate::plan::{self, Effect};
+use crate::plan::{self, ClusterChange, Effect, Planned};
 use crate::report::plan::{Plan, github, json, markdown, text};
 use crate::world::World;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema", Markdown = "markdown": "for a comment or a job summary", Github = "github": "annotations of a workflow");
@@ -27,7 +29,11 @@ pub(crate) struct Arguments {
     /// Revision or directory (./DIR) after the change [default: the working tree]
     #[arg(long, value_name = "REV|./DIR")]
     head: Option<String>,
-    /// Exit 1 when there are effects
+    /// Versions to rehearse in place of those that are stated: flux=2.9,kubernetes=1.34,clusterApi=1.12,
+    /// and proposals: gates=enabled,suspendAnnotation=enabled
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    assume: Vec<String>,
+    /// Exit 1 when there are effects, or a cluster changes in a way that concerns what is here
     #[arg(long)]
     exit_code: bool,
     /// Exit 1 on these effects or severities (disruptive, notable, routine)
@@ -51,6 +57,33 @@ impl Fatal {
             Fatal::AtLeast(severity) => effect.severity >= severity,
         }
     }
+
+    /// Whether what concerns a whole cluster is as bad; it has no name among effects.
+    fn is_reached(self, change: &ClusterChange) -> bool {
+        match self {
+            Fatal::Named(_) => false,
+            Fatal::AtLeast(severity) => change.notes.iter().any(|note| note.severity >= severity),
+        }
+    }
+}
+
+/// What `--assume` says; `None` without it.
+///
+/// # Errors
+/// It is no such list, or stands beside `--base`.
+fn assumed(arguments: &Arguments) -> Result<Option<Assumed>, Failure> {
+    if arguments.assume.is_empty() {
+        return Ok(None);
+    }
+    let assumed = assume::parse(&arguments.assume)?;
+    if arguments.base.is_some() {
+        return Err(Failure::Usage(
+            "--assume looks at the same files under other versions, so it takes no --base; \
+             `--head REV` says which files"
+                .to_owned(),
+        ));
+    }
+    Ok(Some(assumed))
 }
 
 fn fatal() -> impl TypedValueParser<Value = Fatal> {
@@ -103,15 +136,18 @@ const HELP_WIDTH: usize = 80;
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let at = common.at(&jiff::tz::TimeZone::UTC)?;
+    let assumed = assumed(arguments)?;
     let session = Session::open(common, &[])?;
     let head = match &arguments.head {
         Some(name) => revisions::read(&session, name)?,
         None => Revision { snapshot: session.snapshot.clone(), label: "working tree".to_owned() },
     };
     let (base, remotes) = rayon::join(
-        || match &arguments.base {
-            Some(name) => revisions::read(&session, name),
-            None => revisions::read_default_base(&session),
+        || match (&arguments.base, &assumed) {
+            (Some(name), _) => revisions::read(&session, name),
+            // The same files under other controllers.
+            (None, Some(_)) => Ok(Revision { snapshot: head.snapshot.clone(), label: head.label.clone() }),
+            (None, None) => revisions::read_default_base(&session),
         },
         || git::remotes(&session.root),
     );
@@ -119,26 +155,32 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     common.keeps_secret(&base.snapshot);
     common.keeps_secret(&head.snapshot);
     let base_world = Arc::new(World::new(&base.snapshot, &session.config, &remotes));
-    let head_world = Arc::new(base_world.like(&head.snapshot, &session.config, &remotes));
+    let head_config = match &assumed {
+        Some(assumed) => Cow::Owned(session.config.assuming(assumed.clone())),
+        None => Cow::Borrowed(&session.config),
+    };
+    let head_world = Arc::new(base_world.like(&head.snapshot, &head_config, &remotes));
     output::warn_if_nothing_followed(&head_world);
-    let wanted = |effect: &Effect| {
-        common.cluster.is_empty()
-            || effect
-                .cluster
-                .as_deref()
-                .is_some_and(|name| common.cluster.iter().any(|wanted| wanted == name))
+    let wanted = |cluster: &Option<Arc<str>>| {
+        let is = |name: &str| common.cluster.iter().any(|wanted| wanted == name);
+        common.cluster.is_empty() || cluster.as_deref().is_some_and(is)
     };
     session::check_clusters(common, &[&base_world, &head_world])?;
     let options = Options::default();
-    let (mut effects, (before, after)) = rayon::join(
-        || plan::plan(&base_world, &head_world),
+    let (planned, (before, after)) = rayon::join(
+        || plan::planned(&base_world, &head_world),
         || engine::run_both(&base_world, &head_world, &session.config, &options),
     );
-    effects.retain(wanted);
+    let Planned { mut effects, mut changes } = planned;
+    effects.retain(|effect| wanted(&effect.cluster));
+    changes.retain(|change| wanted(&change.cluster));
     let mut not_checked = NotChecked::default();
     engine::not_built(&head_world, &mut not_checked);
     for failing in plan::failing_on_both_sides(&base_world, &head_world) {
         not_checked.add(Unchecked::BuildFailsOnBothSides, failing);
+    }
+    for change in changes.iter().filter(|change| change.what == "kubernetes") {
+        not_checked.add(Unchecked::KubernetesFields, change.cluster.as_deref().unwrap_or("the repository"));
     }
     for directory in trees_beside(&head_world) {
         not_checked.add(Unchecked::OtherTree, directory);
@@ -161,6 +203,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         base_world: &base_world,
         head_world: &head_world,
         effects: &effects,
+        changes: &changes,
+        assumed: assumed.as_ref(),
         new_findings,
         fixed_findings,
         not_checked: &not_checked,
@@ -177,13 +221,17 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     })?;
     let failing = |effect: &Effect| arguments.fail_on_effect.iter().any(|fatal| fatal.matches(effect));
     let mut counted = effects.iter().filter(|effect| effect.when.is_none());
-    let failed = (arguments.exit_code && counted.clone().next().is_some())
+    let concerns = changes.iter().any(|change| !change.notes.is_empty());
+    let as_bad =
+        |change: &ClusterChange| arguments.fail_on_effect.iter().any(|fatal| fatal.is_reached(change));
+    let failed = (arguments.exit_code && (concerns || counted.clone().next().is_some()))
         || counted.any(failing)
+        || changes.iter().any(as_bad)
         || (common.complete && !not_checked.is_empty());
     let status = if failed { Status::Findings } else { Status::Clean };
     // As a lint ends.
     if common.taken.is_none() {
-        std::mem::forget((effects, session, base_world, head_world));
+        std::mem::forget((effects, changes, session, base_world, head_world));
     }
     Ok(status)
 }

@@ -4,9 +4,11 @@
 //! Only the root's file is read; there is no merging of files. `read` is pure
 //! text to [`Config`]; [`load`] finds and reads the file.
 
+mod assumed;
 mod pattern;
 mod read;
 
+pub use assumed::Assumed;
 pub(crate) use pattern::{Pattern, Patterns};
 pub(crate) use read::Mistake;
 pub use read::read;
@@ -103,6 +105,8 @@ pub struct Config {
     pub plan_base: Option<Written<String>>,
     /// Directories outside of the root that may be read; no setting of the file.
     pub allowed: Allowed,
+    /// What a rehearsal assumes, above all that is stated; no setting of the file.
+    pub assumed: Assumed,
     /// Where charts are looked for: what the flags and `charts` come to; no setting of the
     /// file.
     pub(crate) stores: Arc<ChartStores>,
@@ -123,6 +127,13 @@ impl Config {
     /// Which variables something in the cluster adds, where the file says so.
     pub fn injected(&self) -> Option<&Injected> {
         self.injected_variables.as_ref().map(|injected| &injected.value)
+    }
+
+    /// The same, with versions that a rehearsal assumes.
+    pub fn assuming(&self, assumed: Assumed) -> Config {
+        let mut config = self.clone();
+        config.assumed = assumed;
+        config
     }
 
     /// The level that `rules` gives a rule: its own entry, else its group's.

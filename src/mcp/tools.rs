@@ -104,6 +104,12 @@ pub(crate) static TOOLS: [Tool; 11] = [
                 Kind::Revision,
                 "Git revision after the change; the working tree if not said",
             ),
+            flag(
+                "assume",
+                "--assume",
+                Kind::Texts,
+                "Instead of a base, versions to rehearse: flux=2.9, kubernetes=1.34, clusterApi=1.12",
+            ),
             SHOW,
             CLUSTER,
             AT,

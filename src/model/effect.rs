@@ -78,8 +78,6 @@ named! {
         BuildFails = "build-fails",
         /// What a Kustomization applies is out of sight.
         Unseen = "unknown",
-        /// The controllers' version changes.
-        VersionChanged = "version-changed",
         /// Stays because it says so.
         Kept = "kept",
         /// No more reconciliation.
@@ -244,12 +242,6 @@ impl EffectKind {
                 "",
                 "what a Kustomization applied before may be in a repository, or a remote base, that is \
                  not here, or is too much to build",
-            ),
-            Self::VersionChanged => (
-                Object,
-                Notable,
-                "routine where nothing that is known to change concerns these objects",
-                "another minor version of Flux or Cluster API: what changes for these objects, in `details.changes`",
             ),
             Self::Kept => (
                 Object,

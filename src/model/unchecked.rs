@@ -41,6 +41,8 @@ named! {
         HelmChart = "helm-chart",
         /// A kind that no schema describes.
         KindWithoutSchema = "kind-without-schema",
+        /// Fields of Kubernetes' kinds under another version than the one that is stated.
+        KubernetesFields = "kubernetes-fields",
         /// A plugin of kustomize that is not built in.
         KustomizePlugin = "kustomize-plugin",
         /// A file whose content a partial clone left out.
@@ -151,6 +153,7 @@ impl Unchecked {
             Unchecked::GitLfs => ("Git LFS pointer", ""),
             Unchecked::HelmChart => ("chart", " of a kustomization.yaml"),
             Unchecked::KindWithoutSchema => ("kind", " without schema"),
+            Unchecked::KubernetesFields => ("version", " of Kubernetes whose fields are not compared"),
             Unchecked::KustomizePlugin => ("kustomize plugin", ""),
             Unchecked::MissingGitObject => ("missing Git object", ""),
             Unchecked::OrphanObject => ("orphan object", ""),
@@ -228,6 +231,10 @@ impl Unchecked {
             Unchecked::HelmChart => CHARTS,
             Unchecked::KindWithoutSchema => {
                 "name a directory of CRDs, or a catalogue, in .forebay.yaml: `schemas: [DIRECTORY]`"
+            }
+            Unchecked::KubernetesFields => {
+                "only API versions that are gone are told; which fields its kinds have at each version is \
+                 not known here: read its release notes"
             }
             Unchecked::KustomizePlugin => "commit what the plugin makes; plugins are not run here",
             Unchecked::MissingGitObject => "fetch what the clone left out: `git fetch --refetch`",

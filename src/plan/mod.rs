@@ -23,8 +23,8 @@ mod refused;
 mod removal;
 mod suspend;
 mod unknowns;
+mod upgrade;
 mod validity;
-mod versions;
 mod waits;
 
 pub(crate) use builds::failing_on_both_sides;
@@ -33,6 +33,7 @@ pub(crate) use moves::{replacements, takeovers};
 pub(crate) use reach::Reach;
 pub use reach::reach;
 pub(crate) use removal::counted_kinds;
+pub use upgrade::{ClusterChange, Note, Upgrade, behaviours};
 
 use crate::lang::yaml::{Known, Location};
 use crate::lint::Finding;
@@ -312,7 +313,21 @@ pub(crate) fn comparable(here: &World, there: &World) -> impl Fn(&&Finding) -> b
 
 /// All effects, the worst first within each cluster, clusters by name.
 pub fn plan(base: &World, head: &World) -> Vec<Effect> {
-    let mut effects = Vec::new();
+    planned(base, head).effects
+}
+
+/// What a change does.
+#[derive(Clone, Debug, Default)]
+pub struct Planned {
+    /// The effects on objects, the worst first within each cluster, clusters by name.
+    pub effects: Vec<Effect>,
+    /// What concerns whole clusters, by name.
+    pub changes: Vec<ClusterChange>,
+}
+
+/// What a change does to objects, and to whole clusters.
+pub fn planned(base: &World, head: &World) -> Planned {
+    let (mut effects, mut cluster_changes) = (Vec::new(), Vec::new());
     let changes = causes::Changes::between(base, head);
     for pair in pairs(base, head) {
         let machines = machines::effects(&pair);
@@ -322,7 +337,8 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
         own.extend(events::effects(&pair));
         own.extend(waits::effects(&pair));
         own.extend(unknowns::effects(&pair));
-        own.extend(versions::effects(&pair));
+        own.extend(upgrade::effects(&pair));
+        cluster_changes.extend(upgrade::changes(&pair));
         own.extend(machines);
         own.retain(|effect| !pair.stays(effect));
         operator::root_deleted(&pair, &mut own);
@@ -343,7 +359,7 @@ pub fn plan(base: &World, head: &World) -> Vec<Effect> {
         });
         effects.append(&mut own);
     }
-    effects
+    Planned { effects, changes: cluster_changes }
 }
 
 fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {

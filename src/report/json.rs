@@ -78,7 +78,7 @@ pub(crate) fn header(
 
 /// By cluster: versions and features, and where each was read. A cluster
 /// without an entry point has no name and is left out.
-fn target(world: &World) -> Value {
+pub(crate) fn target(world: &World) -> Value {
     let mut target = Map::new();
     for cluster in &world.clusters {
         let Some(name) = &cluster.name else { continue };

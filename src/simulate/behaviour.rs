@@ -135,12 +135,86 @@ pub(crate) const NEWER_SOURCE_KINDS: Behaviour = flux(
     "the API server refuses an Alert that names ArtifactGenerator or ExternalArtifact",
 );
 
-/// Helm 4 in helm-controller 1.5: `upgrade.force` replaces objects, which a
-/// server-side apply does not do.
+/// Health checks end when a rollout has stalled: kustomize-controller 1.1.
+pub(crate) const FAIL_FAST: Behaviour = flux(
+    1,
+    "a health check fails as soon as a rollout has stalled",
+    "a health check waits until its timeout, also for a rollout that has stalled",
+);
+
+/// The default of `spec.maxHistory`: helm-controller 0.37.
+pub(crate) const SHORT_HISTORY: Behaviour = flux(
+    2,
+    "Helm keeps 5 revisions of a release that sets no spec.maxHistory",
+    "Helm keeps 10 revisions of a release that sets no spec.maxHistory",
+);
+
+/// The digest of post-renderers in the status: helm-controller 1.0.
+pub(crate) const POST_RENDERERS_UPGRADE: Behaviour = flux(
+    3,
+    "a change of spec.postRenderers alone upgrades the release",
+    "a change of spec.postRenderers alone waits for the next upgrade",
+);
+
+/// `valuesFrom` with a `targetPath`: helm-controller 1.1.
+pub(crate) const TARGET_PATH_WINS: Behaviour = flux(
+    4,
+    "what valuesFrom puts at a targetPath may win over spec.values",
+    "spec.values win over what valuesFrom puts at a targetPath",
+);
+
+/// The template data of commit messages: image-automation-controller 1.0.
+pub(crate) const UPDATED_IS_GONE: Behaviour =
+    flux(7, "a commit message with `.Updated` fails the automation", "a commit message may use `.Updated`");
+
+/// The status of helm-controller before 0.37: helm-controller 1.5.
+pub(crate) const NO_LEGACY_ADOPTION: Behaviour = flux(
+    8,
+    "helm-controller knows no release by the status that Flux before 2.2 wrote",
+    "helm-controller adopts a release by the status that Flux before 2.2 wrote",
+);
+
+/// How helm-controller waits for what a release installs: helm-controller 1.5.
+pub(crate) const KSTATUS_OF_RELEASES: Behaviour = flux(
+    8,
+    "Helm waits until everything that a release applies is ready by kstatus, custom resources too",
+    "Helm waits for workloads, Services, claims and Jobs of a release alone",
+);
+
+/// Helm 4 in helm-controller 1.5. A release keeps the way that its last revision was
+/// applied in, unless `spec.upgrade.serverSideApply` says otherwise.
 pub(crate) const SERVER_SIDE_RELEASES: Behaviour = flux(
     8,
-    "releases are installed by server-side apply, with which upgrade.force does nothing",
-    "releases are installed by client-side apply, and upgrade.force replaces objects",
+    "a release that is installed from then on is applied server-side; one that is there stays client-side",
+    "a release that is installed is applied client-side",
+);
+
+/// `upgrade.force` replaces objects, which server-side apply does not do.
+pub(crate) const FORCE_WITHOUT_EFFECT: Behaviour = flux(
+    8,
+    "upgrade.force does nothing for a release that is installed from then on, as it is applied server-side",
+    "upgrade.force replaces objects",
+);
+
+/// What `ssa: Ignore` spares when Git lets go: kustomize-controller 1.8.5 (`deleteObjects`).
+pub(crate) const IGNORED_IS_SPARED: Behaviour = flux(
+    8,
+    "an object with ssa: Ignore that leaves Git stays in the cluster",
+    "an object with ssa: Ignore that leaves Git is pruned",
+);
+
+/// What post-renderers get: helm-controller 1.6.
+pub(crate) const COMBINED_HOOKS: Behaviour = flux(
+    9,
+    "hooks of a chart pass through spec.postRenderers as its other objects do",
+    "hooks of a chart don't pass through spec.postRenderers",
+);
+
+/// CVE-2026-40109: notification-controller 1.9.
+pub(crate) const GCR_CLAIMS: Behaviour = flux(
+    9,
+    "a Receiver of type gcr refuses every request unless its Secret has `email` and `audience`",
+    "a Receiver of type gcr checks the email and audience of a token where its Secret has them",
 );
 
 /// Upgrades over several minors, and the three hooks that came with them.
@@ -171,6 +245,13 @@ pub(crate) const NODE_ANNOTATIONS: Behaviour = cluster_api(
     "no annotation of a Machine reaches its Node",
 );
 
+/// `v1beta2` of Cluster API's own kinds came with 1.11.
+pub(crate) const OLD_VERSION_DEPRECATED: Behaviour = cluster_api(
+    11,
+    "v1beta1 is deprecated for v1beta2, and v1.16 is to serve it no more",
+    "v1beta1 is the current version",
+);
+
 /// Patches of a ClusterClass may change a template's metadata.
 pub(crate) const PATCHED_TEMPLATE_METADATA: Behaviour = cluster_api(
     14,
@@ -185,7 +266,19 @@ pub(crate) const ALL: &[Behaviour] = &[
     COMMIT_STATUS_GATE,
     ERRORS_REACH_COMMIT_STATUS,
     NEWER_SOURCE_KINDS,
+    FAIL_FAST,
+    SHORT_HISTORY,
+    POST_RENDERERS_UPGRADE,
+    TARGET_PATH_WINS,
+    UPDATED_IS_GONE,
+    NO_LEGACY_ADOPTION,
+    KSTATUS_OF_RELEASES,
     SERVER_SIDE_RELEASES,
+    FORCE_WITHOUT_EFFECT,
+    IGNORED_IS_SPARED,
+    COMBINED_HOOKS,
+    GCR_CLAIMS,
+    OLD_VERSION_DEPRECATED,
     CHAINED_UPGRADES,
     AFTER_CLUSTER_UPGRADE_BLOCKS,
     UPGRADE_HOOK_ANNOTATION,

@@ -175,7 +175,7 @@ impl Joined<'_> {
                 snapshot,
                 &repository.installs,
                 &one.root,
-                &config.target_of(one.name.as_deref()),
+                (&config.target_of(one.name.as_deref()), &config.assumed),
             )
         };
         let settings = settings.clone().unwrap_or_else(read);

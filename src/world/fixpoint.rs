@@ -187,7 +187,8 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
     // Most often what lies below its root is what a cluster applies.
     let guessed = snapshot.objects_below(&entry.root).iter();
     let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
-    let settings = Settings::read(guessed, snapshot, &repository.installs, &entry.root, &target);
+    let settings =
+        Settings::read(guessed, snapshot, &repository.installs, &entry.root, (&target, &config.assumed));
     let injects = injects_variables(config, &[]);
     let mut start = Start {
         repository,
@@ -254,7 +255,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
                     snapshot,
                     &repository.installs,
                     &entry.root,
-                    &target,
+                    (&target, &config.assumed),
                 )
             };
             (start.objects, start.settings) = rayon::join(objects, settings);

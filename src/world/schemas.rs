@@ -2,6 +2,7 @@
 //! the repository holds, or the built-in table for the version that the cluster
 //! states.
 
+use super::versions::Settings;
 use super::{Applied, ApplyTarget, Cluster, Member, Outcome, World};
 use crate::config::Config;
 use crate::files::{Allowed, FileTree, Snapshot, join};
@@ -147,7 +148,8 @@ impl Schemas {
         let definitions = self.clusters[cluster].get_or_init(|| definitions(world, place));
         let key = || (target.clone(), Arc::<str>::from(id.group()), id.kind.clone());
         let has_own = !definitions.is_empty() && !by_hand;
-        let own = if has_own { definitions.get(&key()) } else { None };
+        let judges = has_own && !is_assumed_anew(&place.settings, id);
+        let own = if judges { definitions.get(&key()) } else { None };
         if let Some(found) = own.and_then(|own| version_in(own, id.version())) {
             return judge(found, Basis::Cluster);
         }
@@ -276,6 +278,21 @@ fn add_directory(catalogue: &mut Catalogue, snapshot: &Arc<Snapshot>, directory:
 /// Whether a kind is one of Kubernetes' own, and not a custom resource.
 fn is_native(kind: &TableKind) -> bool {
     kind.product == Product::Kubernetes && kind.group() != "gateway.networking.k8s.io"
+}
+
+/// Whether a rehearsal assumes another version of the product that a kind is of: the
+/// definition that the repository holds is of the version that is to go.
+fn is_assumed_anew(settings: &Settings, id: &ObjectId) -> bool {
+    let assumed = &settings.assumed;
+    let product = || table::find(id.group(), id.version(), &id.kind).map(|kind| kind.product);
+    match (assumed.flux, assumed.cluster_api) {
+        (None, None) => false,
+        (flux, cluster_api) => match product() {
+            Some(Product::Flux) => flux.is_some(),
+            Some(Product::ClusterApi) => cluster_api.is_some(),
+            Some(Product::Kubernetes | Product::Neighbours) | None => false,
+        },
+    }
 }
 
 fn version_in<'d>(defined: &'d [Defined], version: &str) -> Option<&'d Defined> {

@@ -391,6 +391,8 @@ fn run(before: &Tree, after: &Tree, random: &mut Random) -> usize {
         base_world: &base,
         head_world: &head,
         effects: &effects,
+        changes: &[],
+        assumed: None,
         new_findings: plan::only_in(&new.findings, &old.findings),
         fixed_findings: plan::only_in(&old.findings, &new.findings),
         not_checked: &NotChecked::default(),

@@ -88,6 +88,7 @@ mod reading;
 mod refactoring_classes;
 mod refactoring_commands;
 mod refactorings;
+mod rehearsals;
 mod resource_sets;
 mod rewrite_properties;
 mod rewrites;

@@ -103,7 +103,7 @@ fn plan(root: &Path, (base, head): (&str, &str), format: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn words(text: &str) -> String {
+pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

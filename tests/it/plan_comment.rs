@@ -96,6 +96,8 @@ fn comment(base: &World, head: &World) -> (String, usize) {
         base_world: base,
         head_world: head,
         effects: &effects,
+        changes: &[],
+        assumed: None,
         new_findings: found.findings.iter().collect(),
         fixed_findings: before.findings.iter().collect(),
         not_checked: &not_checked,

@@ -15,6 +15,7 @@ pub fn render(plan: &Plan<'_>) -> String {
     if let Some(text) = super::not_followed(plan) {
         let _ = writeln!(out, "::warning title=forebay plan::{}", data(&text));
     }
+    super::changes::github(&mut out, plan);
     let mut left_out = 0;
     for (severity, word) in [(Severity::Disruptive, "warning"), (Severity::Notable, "notice")] {
         for (index, effect) in plan.counted().filter(|effect| effect.severity == severity).enumerate() {

@@ -2,8 +2,8 @@
 
 use super::Plan;
 use crate::model::Severity;
-use crate::plan::{Effect, Side};
-use crate::report::json::{answer, finding, header};
+use crate::plan::{ClusterChange, Effect, Side};
+use crate::report::json::{answer, finding, header, target};
 use crate::report::parts::{location, object};
 use serde_json::{Map, Value, json};
 
@@ -21,15 +21,46 @@ pub fn render(plan: &Plan<'_>) -> Value {
     summary["byCluster"] = Value::Object(by_cluster);
     let head = plan.shown(&plan.new_findings).map(|found| finding(&plan.head_world.snapshot, found));
     let base = plan.shown(&plan.fixed_findings).map(|found| finding(&plan.base_world.snapshot, found));
-    let body = json!({
+    let mut body = json!({
         "base": plan.base,
         "head": plan.head,
         "summary": summary,
         "effects": plan.effects.iter().map(|effect| one(plan, effect)).collect::<Vec<_>>(),
+        "clusterChanges": plan.changes.iter().map(|change| cluster_change(plan, change)).collect::<Vec<_>>(),
         "newFindings": head.collect::<Vec<_>>(),
         "fixedFindings": base.collect::<Vec<_>>(),
     });
+    if let Some(assumed) = plan.assumed {
+        let words = assumed.words().into_iter().map(|(key, value)| (key.to_owned(), json!(value)));
+        body["assumed"] = Value::Object(words.collect());
+        body["baseTarget"] = target(plan.base_world);
+    }
     answer(header("plan", plan.at, Some(plan.head_world), plan.not_checked), body)
+}
+
+/// The last three are more than the sentences of `consequences` say.
+fn cluster_change(plan: &Plan<'_>, change: &ClusterChange) -> Value {
+    let notes = change.notes.iter().map(|note| {
+        json!({
+            "id": note.id,
+            "severity": note.severity.name(),
+            "what": note.what,
+            "concerns": note.concerns,
+            "before": note.before,
+            "after": note.after,
+            "source": note.source,
+        })
+    });
+    json!({
+        "cluster": change.cluster.as_deref(),
+        "what": change.what,
+        "before": change.before,
+        "after": change.after,
+        "consequences": change.consequences(),
+        "severity": change.severity().name(),
+        "notes": notes.collect::<Vec<_>>(),
+        "location": location(&plan.head_world.snapshot, change.from.as_ref()),
+    })
 }
 
 fn counts(effects: &[&Effect]) -> Value {

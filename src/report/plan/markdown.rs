@@ -2,7 +2,7 @@
 //! comment, a headline, one table, details folded, a graph when it is small.
 
 use super::groups::{Entry, sections};
-use super::{Plan, consequences, not_followed, phrases, places, tally};
+use super::{Plan, changes, consequences, not_followed, phrases, places, tally};
 use crate::model::{EffectKind, Severity};
 use crate::plan::Effect;
 use crate::report::markdown::{code, literal as escape};
@@ -24,12 +24,12 @@ pub fn render(plan: &Plan<'_>) -> String {
         let _ = writeln!(out, "⚠️ {}\n", escape(&text));
     }
     let _ = writeln!(out, "### forebay: {}\n", escape(&tally(plan)));
-    let ends = format!("{} → {}", code(plan.base), code(plan.head));
+    let ends = format!("{} → {}", code(plan.base), code(&changes::head(plan)));
     match plan.headline() {
         Some(headline) => drop(writeln!(out, "**{headline}.** {ends}\n")),
         None => drop(writeln!(out, "{ends}\n")),
     }
-    let mut left_out = 0;
+    let mut left_out = changes::markdown(&mut out, plan, LIMIT);
     let all = sections(plan);
     let several = plan.cluster_names().len() > 1;
     let entries: Vec<(&[&str], &Entry<'_>)> = all

@@ -1,6 +1,7 @@
 //! The answer of `plan`: text for a terminal, JSON, Markdown for a pull request,
 //! annotations.
 
+mod changes;
 mod github;
 mod groups;
 mod json;
@@ -15,12 +16,12 @@ pub use text::render as text;
 
 use values::Told;
 
-use crate::config::Level;
+use crate::config::{Assumed, Level};
 use crate::lang::yaml::ViaKind;
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::{Category, EffectKind};
-use crate::plan::{Cause, Effect, Reach, Side};
+use crate::plan::{Cause, ClusterChange, Effect, Reach, Side};
 use crate::world::{ApplyTarget, World};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -38,6 +39,10 @@ pub struct Plan<'a> {
     pub head_world: &'a World,
     /// The effects, by cluster, the worst first.
     pub effects: &'a [Effect],
+    /// What concerns whole clusters.
+    pub changes: &'a [ClusterChange],
+    /// What a rehearsal assumes; nothing in a plan of a change.
+    pub assumed: Option<&'a Assumed>,
     /// Findings that are new.
     pub new_findings: Vec<&'a Finding>,
     /// Findings that are gone.
@@ -197,6 +202,9 @@ fn tally(plan: &Plan<'_>) -> String {
         *by_cluster.entry(effect.cluster.as_deref().unwrap_or("")).or_default() += 1;
     }
     if by_cluster.is_empty() {
+        if plan.assumed.is_some() {
+            return "no effect on an object".to_owned();
+        }
         return match plan.reach.is_whole() {
             true => "no effect".to_owned(),
             false => "no effect in what was followed".to_owned(),
@@ -246,7 +254,6 @@ fn verb(effect: &Effect) -> &'static str {
         EffectKind::Emptied => "empties",
         EffectKind::TakenOver => "takes over",
         EffectKind::BuildsAgain => "repairs",
-        EffectKind::VersionChanged => "upgrades",
         EffectKind::BuildFails => "breaks",
         EffectKind::WorkloadRollout => "rolls",
         EffectKind::ReleaseUpgrade => "upgrades",

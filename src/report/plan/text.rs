@@ -2,14 +2,14 @@
 //! first, one line per effect, consequences indented, the cause at the end.
 
 use super::groups::{Entry, sections};
-use super::{Plan, consequences, not_followed, phrases, places, tally, verb};
+use super::{Plan, changes, consequences, not_followed, phrases, places, tally, verb};
 use crate::lang::text::clean;
 use crate::model::{Severity, Unchecked};
 use crate::report::parts::{paragraph, width};
 use std::fmt::Write as _;
 
 /// Column at which the text of an effect begins.
-const INDENT: usize = 12;
+pub(super) const INDENT: usize = 12;
 
 /// The whole answer.
 pub fn render(plan: &Plan<'_>) -> String {
@@ -17,22 +17,32 @@ pub fn render(plan: &Plan<'_>) -> String {
     if let Some(text) = not_followed(plan) {
         paragraph(&mut out, &text, "");
     }
-    let _ = writeln!(out, "{} -> {}: {}", clean(plan.base), clean(plan.head), tally(plan));
+    let _ = writeln!(out, "{} -> {}: {}", clean(plan.base), clean(&changes::head(plan)), tally(plan));
     if let Some(headline) = plan.headline() {
         let _ = writeln!(out, "{headline}");
     }
-    for section in sections(plan) {
-        out.push('\n');
-        match &section.clusters[..] {
-            [] => {}
-            [name] => drop(writeln!(out, "{}", clean(name))),
-            names if names.len() <= 4 => drop(writeln!(out, "in {}", clean(&names.join(", ")))),
-            names => {
-                let text = format!("in {} clusters: {}", names.len(), names.join(", "));
-                wrapped(&mut out, &clean(&text), 2);
-            }
+    let mut changed = changes::groups(plan);
+    let sections = sections(plan);
+    // Those of clusters with other effects than each other come first.
+    let is_alone = |(names, _): &(Vec<&str>, _)| sections.iter().all(|section| section.clusters != *names);
+    for (names, group) in changed.extract_if(.., |one| is_alone(one)) {
+        heading(&mut out, &names);
+        changes::text(&mut out, plan, &group);
+    }
+    for section in &sections {
+        heading(&mut out, &section.clusters);
+        // What breaks comes first, then why and what to do.
+        let is_bad = |entry: &&Entry<'_>| {
+            entry.effects[0].severity == Severity::Disruptive && entry.effects[0].when.is_none()
+        };
+        let bad = section.entries.iter().take_while(is_bad).count();
+        for entry in &section.entries[..bad] {
+            one(&mut out, plan, entry);
         }
-        for entry in &section.entries {
+        for (_, group) in changed.iter().filter(|(names, _)| *names == section.clusters) {
+            changes::text(&mut out, plan, group);
+        }
+        for entry in &section.entries[bad..] {
             one(&mut out, plan, entry);
         }
     }
@@ -53,7 +63,8 @@ pub fn render(plan: &Plan<'_>) -> String {
     }
     // What builds on neither side may have changed all the same.
     let is_blind = plan.not_checked.iter().any(|(reason, _)| reason == Unchecked::BuildFailsOnBothSides);
-    if !plan.not_checked.is_empty() && (is_blind || !plan.effects.is_empty()) {
+    let is_told = !plan.effects.is_empty() || plan.assumed.is_some();
+    if !plan.not_checked.is_empty() && (is_blind || is_told) {
         out.push('\n');
         out.push_str(&crate::report::unchecked::text(plan.not_checked, width()));
     }
@@ -62,6 +73,20 @@ pub fn render(plan: &Plan<'_>) -> String {
         paragraph(&mut out, &line, "  ");
     }
     out
+}
+
+/// The clusters of what follows.
+fn heading(out: &mut String, clusters: &[&str]) {
+    out.push('\n');
+    match clusters {
+        [] => {}
+        [name] => drop(writeln!(out, "{}", clean(name))),
+        names if names.len() <= 4 => drop(writeln!(out, "in {}", clean(&names.join(", ")))),
+        names => {
+            let text = format!("in {} clusters: {}", names.len(), names.join(", "));
+            wrapped(out, &clean(&text), 2);
+        }
+    }
 }
 
 /// Objects of an entry that are named: of what is routine, a few.
@@ -101,7 +126,7 @@ fn one(out: &mut String, plan: &Plan<'_>, entry: &Entry<'_>) {
 }
 
 /// Words up to the width, further lines indented.
-fn wrapped(out: &mut String, text: &str, indent: usize) {
+pub(super) fn wrapped(out: &mut String, text: &str, indent: usize) {
     let mut column = indent;
     for (index, word) in text.split(' ').enumerate() {
         let length = word.chars().count();

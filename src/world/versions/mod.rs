@@ -4,11 +4,12 @@
 //! gotk-components.yaml), flux-operator `internal/builder`, each controller's
 //! `main.go` and `internal/features`.
 
+mod assumed;
 mod distribution;
 
 use crate::build::helm::{Helm, HelmLine, Nulls};
 use crate::build::kustomize::FILE_NAMES;
-use crate::config::{Extension, Feature, Target, Written};
+use crate::config::{Assumed, Extension, Feature, Target, Written};
 use crate::files::Snapshot;
 use crate::lang::template;
 use crate::lang::yaml::{Location, Node, NodeRef};
@@ -60,6 +61,8 @@ pub struct Settings {
     pub operator: bool,
     /// Runtime extensions that the configuration states.
     pub extensions: Vec<Extension>,
+    /// What of this a rehearsal assumes.
+    pub assumed: Assumed,
 }
 
 impl Default for Settings {
@@ -74,6 +77,7 @@ impl Default for Settings {
             unsupported: Vec::new(),
             operator: false,
             extensions: Vec::new(),
+            assumed: Assumed::default(),
         }
     }
 }
@@ -129,6 +133,7 @@ impl Settings {
             unsupported: Vec::new(),
             operator: all.iter().any(|one| one.operator),
             extensions: first.extensions.clone(),
+            assumed: first.assumed.clone(),
         }
     }
 
@@ -162,13 +167,13 @@ impl Settings {
 
     /// Read the settings of a cluster from its objects, and from the patches for
     /// objects that `flux bootstrap` has yet to write below its root directory;
-    /// what `target` of the configuration says wins.
+    /// what `target` of the configuration says wins, and what a rehearsal assumes above all.
     pub(crate) fn read<'o>(
         objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
         snapshot: &Snapshot,
         installs: &Installs,
         root: &str,
-        target: &Target,
+        (target, assumed): (&Target, &Assumed),
     ) -> Settings {
         let mut settings = Settings::default();
         for (id, node) in objects.clone() {
@@ -189,6 +194,7 @@ impl Settings {
             settings.arguments(id, node);
         }
         settings.configured(target);
+        settings.assume(assumed);
         settings.defaults();
         settings
     }
