@@ -194,7 +194,7 @@ fn of_product<'w>(
     notes.extend(served::notes(&look, product));
     notes.extend(keys::notes(&look, product));
     if product == Product::Flux {
-        notes.extend(strict::note(&look));
+        notes.extend(strict::notes(&look));
         notes.extend(releases::note(&look));
     }
     let (what, from) = match product {
@@ -232,12 +232,13 @@ fn of_flag<'w>(
     let feature = Feature::StrictSubstitution;
     let (was, is) = (base.settings.feature(feature), head.settings.feature(feature));
     let look = Look { pair, base, head, old: Some(new), new, flags: gates::Flags::of(pair) };
-    Some(ClusterChange {
+    let notes = strict::notes(&look);
+    (!notes.is_empty()).then(|| ClusterChange {
         cluster: pair.name.clone(),
         what: feature.name(),
         before: json!(was.value),
         after: json!(is.value),
-        notes: vec![strict::note(&look)?],
+        notes,
         from: is.from.clone(),
     })
 }

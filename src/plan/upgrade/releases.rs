@@ -39,10 +39,10 @@ pub(super) fn note(look: &Look<'_, '_>) -> Option<Note> {
         true => format!("Helm {} does otherwise with null in values", name(new.line)),
     };
     if differ.is_empty() && same > 0 {
-        what.push_str(&format!("; {} whose charts are here come out the same", counted(same, "release")));
+        what.push_str(&format!(" ({} whose charts are here come out the same)", counted(same, "release")));
     }
     if absent > 0 {
-        what.push_str(&format!("; of {} the chart is not here", counted(absent, "release")));
+        what.push_str(&format!(" (of {} the chart is not here)", counted(absent, "release")));
     }
     let mut concerns: Vec<String> = differ.iter().map(|id| format!("{id} (comes out otherwise)")).collect();
     if old.nulls != new.nulls {

@@ -67,7 +67,7 @@ fn gone(
 ) -> Note {
     let newest = kind.versions[0];
     let target = format!("{}/{}", kind.group, newest.version);
-    let mut before = Vec::new();
+    let (mut before, mut place) = (Vec::new(), "");
     if look.old.is_some_and(|old| !old.at_least(2, newest.since)) {
         // Nothing can be written that both sides take.
         before.push(format!(
@@ -76,10 +76,11 @@ fn gone(
             newest.since,
             removed.saturating_sub(1).max(newest.since)
         ));
+        place = "there ";
     }
     if !by_forebay.is_empty() {
         before.push(format!(
-            "`forebay migrate api-versions --to {}.{}` writes {} as {target}",
+            "{place}`forebay migrate api-versions --to {}.{}` writes {} as {target}",
             look.new.major,
             look.new.minor,
             counted(by_forebay.len(), "object")
@@ -113,10 +114,13 @@ fn stored(look: &Look<'_, '_>) -> Option<Note> {
         .filter_map(|placed| kinds::of(&placed.object.id))
         .map(|kind| (kind.group, kind.kind))
         .collect();
+    let oldest = look.old.map_or(0, |old| old.minor_in(2));
     let mut concerns = Vec::new();
     for kind in kinds::KINDS.iter().filter(|kind| used.contains(&(kind.group, kind.kind))) {
-        let gone =
-            kind.versions.iter().filter(|known| known.removed.is_some_and(|removed| goes(look, removed)));
+        // In what is not served yet nothing is stored.
+        let gone = kind.versions.iter().filter(|known| {
+            known.since <= oldest && known.removed.is_some_and(|removed| goes(look, removed))
+        });
         let names: Vec<&str> = gone.map(|known| known.version).collect();
         if !names.is_empty() {
             concerns.push(format!("{} ({})", kind.kind, names.join(", ")));

@@ -1,7 +1,7 @@
 //! What concerns whole clusters, in each format.
 
-use super::Plan;
-use super::text::{INDENT, wrapped};
+use super::groups::plural;
+use super::{INDENT, Plan, wrapped};
 use crate::lang::text::{clean, counted};
 use crate::model::Severity;
 use crate::plan::{ClusterChange, Note};
@@ -82,11 +82,25 @@ fn is_newer(old: &str, new: &str) -> bool {
     minor(old) > minor(new)
 }
 
+/// What a note concerns: `3 HelmReleases (a/b, a/c, a/d)` where all are of a kind.
 fn named(note: &Note) -> String {
-    let first = note.concerns.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match note.concerns.len().saturating_sub(NAMED) {
-        0 => first,
-        more => format!("{first}, and {more} more"),
+    let parts = || note.concerns.iter().map(|text| text.split_once(' ').unwrap_or(("", text)));
+    let kinds: BTreeSet<&str> = parts().map(|(kind, _)| kind).collect();
+    let count = note.concerns.len();
+    let is_plain =
+        |(kind, name): (&str, &str)| !kind.is_empty() && !name.contains(' ') && !kind.starts_with('$');
+    let one_kind = kinds.first().filter(|_| kinds.len() == 1 && count > 1 && parts().all(is_plain));
+    let names: Vec<&str> = match one_kind {
+        Some(_) => parts().take(NAMED).map(|(_, name)| name).collect(),
+        None => note.concerns.iter().take(NAMED).map(String::as_str).collect(),
+    };
+    let mut list = names.join(", ");
+    if count > NAMED {
+        let _ = write!(list, ", and {} more", count - NAMED);
+    }
+    match one_kind {
+        Some(kind) => format!("{count} {} ({list})", plural(kind)),
+        None => list,
     }
 }
 

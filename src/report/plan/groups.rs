@@ -117,7 +117,7 @@ impl Entry<'_> {
 }
 
 /// `HelmReleases`, `Ingresses`, `HelmRepositories`.
-fn plural(kind: &str) -> String {
+pub(super) fn plural(kind: &str) -> String {
     match kind {
         kind if kind.ends_with('s') || kind.ends_with('x') => format!("{kind}es"),
         kind if kind.ends_with('y') && !kind.ends_with("ay") && !kind.ends_with("ey") => {

@@ -22,10 +22,12 @@ use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::{Category, EffectKind};
 use crate::plan::{Cause, ClusterChange, Effect, Reach, Side};
+use crate::report::parts::width;
 use crate::world::{ApplyTarget, World};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// What to render.
 pub struct Plan<'a> {
@@ -192,6 +194,9 @@ fn not_followed(plan: &Plan<'_>) -> Option<String> {
         parts.push(format!("only builds that are known in part read {}", files(in_part)));
     }
     let text = parts.join("; ");
+    if plan.assumed.is_some() {
+        return Some(format!("{text}: what they apply is not rehearsed"));
+    }
     Some(if plan.reach.is_whole() { format!("{text}, and no changed file lies there") } else { text })
 }
 
@@ -289,6 +294,27 @@ fn verb(effect: &Effect) -> &'static str {
             "changes"
         }
     }
+}
+
+/// Column at which the text of an effect begins, for a terminal.
+const INDENT: usize = 12;
+
+/// Words up to the width, further lines indented.
+fn wrapped(out: &mut String, text: &str, indent: usize) {
+    let mut column = indent;
+    for (index, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > width() {
+            let _ = write!(out, "\n{}", " ".repeat(indent));
+            column = indent;
+        } else if index > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
 }
 
 /// Fields of one effect that are shown; the rest is counted.

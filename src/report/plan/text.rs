@@ -2,14 +2,11 @@
 //! first, one line per effect, consequences indented, the cause at the end.
 
 use super::groups::{Entry, sections};
-use super::{Plan, changes, consequences, not_followed, phrases, places, tally, verb};
+use super::{INDENT, Plan, changes, consequences, not_followed, phrases, places, tally, verb, wrapped};
 use crate::lang::text::clean;
 use crate::model::{Severity, Unchecked};
 use crate::report::parts::{paragraph, width};
 use std::fmt::Write as _;
-
-/// Column at which the text of an effect begins.
-pub(super) const INDENT: usize = 12;
 
 /// The whole answer.
 pub fn render(plan: &Plan<'_>) -> String {
@@ -23,11 +20,16 @@ pub fn render(plan: &Plan<'_>) -> String {
     }
     let mut changed = changes::groups(plan);
     let sections = sections(plan);
-    // Those of clusters with other effects than each other come first.
+    // Those that stand for themselves: before the rest where something stops, else behind.
     let is_alone = |(names, _): &(Vec<&str>, _)| sections.iter().all(|section| section.clusters != *names);
-    for (names, group) in changed.extract_if(.., |one| is_alone(one)) {
-        heading(&mut out, &names);
-        changes::text(&mut out, plan, &group);
+    let mut alone: Vec<_> = changed.extract_if(.., |one| is_alone(one)).collect();
+    let is_bad = |(_, group): &changes::Group<'_>| {
+        group.iter().any(|change| change.severity() == Severity::Disruptive)
+    };
+    let first: Vec<_> = alone.extract_if(.., |one| is_bad(one)).collect();
+    for (names, group) in &first {
+        heading(&mut out, names);
+        changes::text(&mut out, plan, group);
     }
     for section in &sections {
         heading(&mut out, &section.clusters);
@@ -45,6 +47,10 @@ pub fn render(plan: &Plan<'_>) -> String {
         for entry in &section.entries[bad..] {
             one(&mut out, plan, entry);
         }
+    }
+    for (names, group) in &alone {
+        heading(&mut out, names);
+        changes::text(&mut out, plan, group);
     }
     let new: Vec<&str> = plan.shown(&plan.new_findings).map(|finding| finding.rule.id).collect();
     let fixed = plan.shown(&plan.fixed_findings).count();
@@ -123,22 +129,4 @@ fn one(out: &mut String, plan: &Plan<'_>, entry: &Entry<'_>) {
     for place in places(plan, entry, 3) {
         let _ = writeln!(out, "{}{}", " ".repeat(INDENT), clean(&place));
     }
-}
-
-/// Words up to the width, further lines indented.
-pub(super) fn wrapped(out: &mut String, text: &str, indent: usize) {
-    let mut column = indent;
-    for (index, word) in text.split(' ').enumerate() {
-        let length = word.chars().count();
-        if index > 0 && column + 1 + length > width() {
-            let _ = write!(out, "\n{}", " ".repeat(indent));
-            column = indent;
-        } else if index > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
-    }
-    out.push('\n');
 }

@@ -6,8 +6,8 @@
 
 mod assumed;
 mod distribution;
+mod helm;
 
-use crate::build::helm::{Helm, HelmLine, Nulls};
 use crate::build::kustomize::FILE_NAMES;
 use crate::config::{Assumed, Extension, Feature, Target, Written};
 use crate::files::Snapshot;
@@ -134,22 +134,6 @@ impl Settings {
             operator: all.iter().any(|one| one.operator),
             extensions: first.extensions.clone(),
             assumed: first.assumed.clone(),
-        }
-    }
-
-    /// The Helm of the helm-controller: by the version of its image, else of the newest
-    /// patch of the stated Flux; where nothing is stated the newest.
-    /// Source: go.mod of each tag of helm-controller; helm/helm `pkg/chart/common/util`.
-    pub(crate) fn helm(&self) -> Helm {
-        let helm = |line, nulls| Helm { line, nulls };
-        match (self.helm_controller, self.flux.value) {
-            (Some((0, ..) | (1, 0..=4, _)), _) => helm(HelmLine::V3_17, Nulls::Original),
-            (Some((1, 5, 0..=1)), _) => helm(HelmLine::V4_1, Nulls::Deleting),
-            (Some((1, 5, 2..=4)), _) => helm(HelmLine::V4_1, Nulls::Keeping),
-            (None, Some(flux)) if flux.major < 2 || (flux.major == 2 && flux.minor < 8) => {
-                helm(HelmLine::V3_17, Nulls::Original)
-            }
-            _ => helm(HelmLine::V4_2, Nulls::Cleaning),
         }
     }
 
