@@ -13,7 +13,7 @@ use crate::simulate::gating::objects::Gating;
 use crate::simulate::gating::timeline::{Range, simulate};
 use crate::world::{ApplyTarget, World};
 use jiff::{SignedDuration, Timestamp};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 /// Flags of `map`.
@@ -36,6 +36,7 @@ const AHEAD: i64 = 7;
 
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
+    to_a_page(arguments)?;
     let at = common.at(&jiff::tz::TimeZone::UTC)?;
     let session = Session::open(common, &[])?;
     let remotes = git::remotes(&session.root);
@@ -91,6 +92,26 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     };
     written.map_err(Failure::Work)?;
     Ok(Status::Clean)
+}
+
+/// Refuses to write the page where nobody can look at it: on a terminal, or in a file whose
+/// name says that it is something else.
+fn to_a_page(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.output {
+        None if std::io::stdout().is_terminal() => Err(Failure::Usage(
+            "the map is a page of HTML: `--output map.html` writes it to a file".to_owned(),
+        )),
+        Some(file) => match file.extension().and_then(|extension| extension.to_str()) {
+            Some(other) if !["html", "htm"].iter().any(|known| known.eq_ignore_ascii_case(other)) => {
+                Err(Failure::Usage(format!(
+                    "the map is a page of HTML, not .{other}: `--output {}` writes it",
+                    file.with_extension("html").display()
+                )))
+            }
+            _ => Ok(()),
+        },
+        None => Ok(()),
+    }
 }
 
 /// Gates know whole seconds.

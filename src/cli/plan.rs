@@ -11,7 +11,8 @@ use crate::lang::text::wrap;
 use crate::lint::engine::{self, NotChecked, Options};
 use crate::model::{Category, EffectKind, Severity, Unchecked};
 use crate::plan::{self, ClusterChange, Effect, Planned};
-use crate::report::plan::{Plan, github, json, markdown, text};
+use crate::report::paint;
+use crate::report::plan::{Plan, github, json, markdown, text, verb_of};
 use crate::world::World;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::borrow::Cow;
@@ -37,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     exit_code: bool,
     /// Exit 1 on these effects or severities (disruptive, notable, routine)
-    #[arg(long, value_name = "EFFECT|SEVERITY", value_delimiter = ',', value_parser = fatal(), hide_possible_values = true)]
+    #[arg(long, value_name = "EFFECT|SEVERITY", value_delimiter = ',', value_parser = FatalParser, hide_possible_values = true)]
     fail_on_effect: Vec<Fatal>,
 }
 
@@ -86,6 +87,37 @@ fn assumed(arguments: &Arguments) -> Result<Option<Assumed>, Failure> {
     Ok(Some(assumed))
 }
 
+/// Reads an effect's id, and answers a verb of the text with the ids that have it.
+#[derive(Clone)]
+struct FatalParser;
+
+impl TypedValueParser for FatalParser {
+    type Value = Fatal;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Fatal, clap::Error> {
+        let word = value.to_string_lossy().to_lowercase();
+        let ids: Vec<&str> =
+            EffectKind::ALL.iter().filter(|kind| verb_of(**kind) == word).map(|kind| kind.name()).collect();
+        let parser = fatal();
+        if ids.is_empty() || ids.contains(&&*word) {
+            return parser.parse_ref(command, argument, value);
+        }
+        let is_are = if ids.len() == 1 { "its effect is" } else { "its effects are" };
+        let text = format!("`{word}` is a verb of the text; {is_are} {}", ids.join(", "));
+        Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{text}\n")).with_cmd(command))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = clap::builder::PossibleValue> + '_>> {
+        let words: Vec<_> = fatal().possible_values().into_iter().flatten().collect();
+        Some(Box::new(words.into_iter()))
+    }
+}
+
 fn fatal() -> impl TypedValueParser<Value = Fatal> {
     let severities = Severity::ALL.iter().map(|severity| severity.name());
     let mut words = Vec::new();
@@ -111,13 +143,15 @@ pub(crate) fn with_effects(plan: clap::Command) -> clap::Command {
 /// Every effect by family.
 fn effects_help() -> String {
     let mut help = output::help::<Format>();
-    help.push_str("\n\nEffects, with how bad they are:");
+    help.push_str("\n\nEffects: the id, for --fail-on-effect and JSON; the verb of the text; how bad it is:");
     let width = EffectKind::ALL.iter().map(|kind| kind.name().len()).max().unwrap_or(0);
+    let verbs = EffectKind::ALL.iter().map(|kind| verb_of(*kind).len()).max().unwrap_or(0);
     for category in Category::ALL {
         help.push_str(&format!("\n\n  {category}"));
         for kind in EffectKind::ALL.iter().filter(|kind| kind.category() == *category) {
             let severity = kind.severity();
-            let lead = format!("    {kind:width$}  {severity:10}  ");
+            let verb = verb_of(*kind);
+            let lead = format!("  {kind:width$}  {verb:verbs$}  {severity:10}  ");
             let mut text = kind.meaning().replace('`', "");
             if !kind.unless().is_empty() {
                 text.push_str(&format!(" ({})", kind.unless()));
@@ -176,6 +210,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     changes.retain(|change| wanted(&change.cluster));
     let mut not_checked = NotChecked::default();
     engine::not_built(&head_world, &mut not_checked);
+    charts_before(&base_world, &mut not_checked);
     for failing in plan::failing_on_both_sides(&base_world, &head_world) {
         not_checked.add(Unchecked::BuildFailsOnBothSides, failing);
     }
@@ -213,11 +248,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         show: common.show(),
         at,
     };
-    output::emit(common, |format, out, _| match format {
+    output::emit(common, |format, out, terminal| match format {
         Format::Json => crate::report::json::write(out, &json(&view)),
         Format::Markdown => out.write_all(markdown(&view).as_bytes()),
         Format::Github => out.write_all(github(&view).as_bytes()),
-        Format::Text => out.write_all(text(&view).as_bytes()),
+        Format::Text => paint::write(out, &text(&view), terminal.color),
     })?;
     let failing = |effect: &Effect| arguments.fail_on_effect.iter().any(|fatal| fatal.matches(effect));
     let mut counted = effects.iter().filter(|effect| effect.when.is_none());
@@ -234,6 +269,20 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         std::mem::forget((effects, changes, session, base_world, head_world));
     }
     Ok(status)
+}
+
+/// Counts the charts that only the base lacks.
+fn charts_before(base: &World, not_checked: &mut NotChecked) {
+    let mut of_base = NotChecked::default();
+    engine::not_built(base, &mut of_base);
+    let missing = |list: &NotChecked| -> Vec<String> {
+        let charts = list.iter().filter(|(reason, _)| *reason == Unchecked::Chart);
+        charts.flat_map(|(_, places)| places.iter().map(ToString::to_string)).collect()
+    };
+    let known = missing(not_checked);
+    for chart in missing(&of_base).into_iter().filter(|chart| !known.contains(chart)) {
+        not_checked.add(Unchecked::Chart, format!("{chart} (before the change)"));
+    }
 }
 
 /// The trees beside the root's that clusters take objects from, as seen from the root.

@@ -52,7 +52,7 @@ impl Changes {
     }
 
     /// Whether a place is on a line that changed.
-    fn holds(&self, side: Side, location: &Location) -> bool {
+    pub(super) fn holds(&self, side: Side, location: &Location) -> bool {
         let end = location.end.max(location.start + 1);
         self.of(side, &location.file).iter().any(|range| range.start < end && location.start < range.end)
     }
@@ -141,7 +141,7 @@ pub(super) fn settle(pair: &Pair<'_>, changes: &Changes, effects: &mut [Effect])
 }
 
 /// All steps of a value, the outermost first.
-fn steps(location: &Location) -> Vec<&Via> {
+pub(super) fn steps(location: &Location) -> Vec<&Via> {
     let mut found: Vec<&Via> = Vec::new();
     for via in location.via.iter().rev() {
         found.push(via);

@@ -16,14 +16,18 @@ pub(super) fn conceal(pair: &Pair<'_>, effects: &mut [Effect]) {
             of_secret(effect);
         }
         let key = super::key_of(effect);
-        let before = pair.before.get(&key).map(|placed| (placed.object, pair.base_world));
-        let after = pair.after.get(&key).map(|placed| (placed.object, pair.head_world));
+        let made_before = pair.rendered.before.get(&key).map(|(placed, _)| placed);
+        let made_after = pair.rendered.after.get(&key).map(|(placed, _)| placed);
+        let before = pair.before.get(&key).or(made_before).map(|placed| (placed.object, pair.base_world));
+        let after = pair.after.get(&key).or(made_after).map(|placed| (placed.object, pair.head_world));
         for (object, world) in before.into_iter().chain(after) {
             let of = || Concealed::of(object.node.get_ref(), &world.snapshot);
             let concealed = known.entry(std::ptr::from_ref(object)).or_insert_with(of);
             concealed.conceal_json(&mut effect.before);
             concealed.conceal_json(&mut effect.after);
-            effect.details.values_mut().for_each(|value| concealed.conceal_json(value));
+            // The name of the release is none of its Secrets' values.
+            let told = effect.details.iter_mut().filter(|(key, _)| *key != "release");
+            told.for_each(|(_, value)| concealed.conceal_json(value));
             concealed.conceal(&mut effect.reason);
             effect.consequences.iter_mut().for_each(|text| concealed.conceal(text));
         }

@@ -20,7 +20,12 @@ mod objects;
 mod operator;
 mod reach;
 mod refused;
+mod release_words;
+mod released;
+mod releases;
 mod removal;
+mod rendered;
+mod restarts;
 mod suspend;
 mod unknowns;
 mod upgrade;
@@ -32,6 +37,7 @@ pub(crate) use fields::{FieldChange, compare};
 pub(crate) use moves::{replacements, takeovers};
 pub(crate) use reach::Reach;
 pub use reach::reach;
+pub(crate) use release_words::{image_step, image_words, is_by_label_only, is_version_label, step};
 pub(crate) use removal::counted_kinds;
 pub use upgrade::{ClusterChange, Note, Upgrade, behaviours};
 
@@ -194,6 +200,8 @@ pub struct Pair<'w> {
     pub(crate) after: Objects<'w>,
     /// Both, in the order of their identities.
     sides: Vec<TwoSides<'w>>,
+    /// What charts make on both sides.
+    rendered: rendered::Rendered<'w>,
     /// Kustomizations after the change that leave their objects alone.
     standstills: Vec<builds::Standstill<'w>>,
     /// Kustomizations whose builds failed before the change.
@@ -348,6 +356,9 @@ pub fn planned(base: &World, head: &World) -> Planned {
         for effect in &mut own {
             effect.when = pair.when(effect);
         }
+        let inside = rendered::effects(&pair, &changes, &mut own);
+        own.extend(inside);
+        restarts::tell(&pair, &mut own);
         hidden::conceal(&pair, &mut own);
         own.sort_by(|a, b| {
             (a.when.is_some(), b.severity)
@@ -403,6 +414,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
             let standstills = builds::keep(base, head_world, head, &before, &mut after);
             let failed_before = base.map(|base| builds::failing(base_world, base)).unwrap_or_default();
             let repaired = builds::repaired_ones(&failed_before, &standstills, head);
+            let rendered = rendered::Rendered::of((base_world, base), (head_world, head), [&before, &after]);
             Pair {
                 name,
                 base_world,
@@ -412,6 +424,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
                 sides: both(&before, &after),
                 before,
                 after,
+                rendered,
                 standstills,
                 failed_before,
                 repaired,

@@ -359,7 +359,7 @@ fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Opti
     None
 }
 
-fn fill(effect: &mut Effect, decisive: &FieldChange, changes: &[FieldChange], reason: &str) {
+pub(super) fn fill(effect: &mut Effect, decisive: &FieldChange, changes: &[FieldChange], reason: &str) {
     effect.field.clone_from(&decisive.path);
     effect.before.clone_from(&decisive.before);
     effect.after.clone_from(&decisive.after);
@@ -387,19 +387,19 @@ fn told_elsewhere(id: &ObjectId, change: &FieldChange) -> bool {
 }
 
 /// What the controllers make of a change.
-struct Class {
-    kind: EffectKind,
-    reason: &'static str,
-    prefixes: &'static [&'static str],
+pub(super) struct Class {
+    pub(super) kind: EffectKind,
+    pub(super) reason: &'static str,
+    pub(super) prefixes: &'static [&'static str],
 }
 
 impl Class {
-    fn decides(&self, path: &str) -> bool {
+    pub(super) fn decides(&self, path: &str) -> bool {
         self.prefixes.iter().any(|prefix| path.starts_with(prefix))
     }
 }
 
-fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
+pub(super) fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
     const TEMPLATE: &[&str] = &["/spec/template", "/spec/jobTemplate"];
     const RELEASE: &[&str] =
         &["/spec/chart", "/spec/chartRef", "/spec/values", "/spec/valuesFrom", "/spec/postRenderers"];
@@ -459,8 +459,9 @@ fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
     Class { kind: EffectKind::Changed, reason: "applied with new values", prefixes: &[] }
 }
 
-fn rollout_words(id: &ObjectId, node: NodeRef<'_>) -> String {
+pub(super) fn rollout_words(id: &ObjectId, node: NodeRef<'_>) -> String {
     match node.at("/spec/replicas").and_then(NodeRef::as_int) {
+        Some(1) if &*id.kind != "DaemonSet" => "1 Pod is replaced".to_owned(),
         Some(count) if &*id.kind != "DaemonSet" => format!("{count} Pods are replaced"),
         _ => "its Pods are replaced".to_owned(),
     }

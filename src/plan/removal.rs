@@ -171,7 +171,10 @@ pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<
         false => "removed from Git".to_owned(),
     };
     match &fate {
-        Fate::Deleted => effect.consequences.extend(what_goes(before)),
+        Fate::Deleted => {
+            effect.consequences.extend(what_goes(before));
+            effect.consequences.extend(in_namespace(pair, before));
+        }
         Fate::Orphaned(why) | Fate::Kept(why) => {
             effect.consequences.push(format!("it stays in the cluster: {why}"))
         }
@@ -261,40 +264,19 @@ pub(crate) fn counted_kinds(kinds: &BTreeMap<String, u64>) -> String {
 
 /// The objects of a removed Kustomization, by fate and kind.
 pub(super) fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fate, effect: &mut Effect) {
-    let mut deleted: BTreeMap<String, u64> = BTreeMap::new();
-    let mut stay = 0;
-    let mut machines = 0;
-    for placed in inside {
-        if *fate_of_it == Fate::Deleted && fate(pair, placed) == Fate::Deleted {
-            *deleted.entry(placed.object.id.kind.to_string()).or_default() += 1;
-            machines += own_machines(placed).unwrap_or(0);
-        } else {
-            stay += 1;
-        }
-    }
-    let total: u64 = deleted.values().sum();
-    if total > 0 {
-        let kinds = counted_kinds(&deleted);
-        let list = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
-        effect.consequences.push(match (effect.effect, stay) {
-            (EffectKind::Emptied, 0) => format!("all {total} objects that it applied are pruned{list}"),
-            (EffectKind::Emptied, _) => format!("{total} objects that it applied are pruned{list}"),
-            _ if total == 1 => format!("1 object goes with it{list}"),
-            _ => format!("{total} objects go with it{list}"),
-        });
-        let mut words: BTreeSet<String> = BTreeSet::new();
-        for placed in inside {
-            let namespaced = matches!(&*placed.object.id.kind, "Namespace" | "CustomResourceDefinition");
-            if namespaced && fate(pair, placed) == Fate::Deleted {
-                words.extend(what_goes(placed).map(|what| format!("{}: {what}", placed.object.id)));
-            }
-        }
-        let more = words.len().saturating_sub(3);
-        effect.consequences.extend(words.into_iter().take(3));
-        if more > 0 {
-            effect.consequences.push(format!("and {more} more like these"));
-        }
-    }
+    let goes = |placed: &Placed<'_>| *fate_of_it == Fate::Deleted && fate(pair, placed) == Fate::Deleted;
+    let mut gone: Vec<&Placed<'_>> = inside.iter().copied().filter(|placed| goes(placed)).collect();
+    let stay = inside.len() - gone.len();
+    let releases: Vec<&ObjectId> = gone
+        .iter()
+        .filter(|placed| kinds::is_helm_release(&placed.object.id))
+        .filter(|placed| !is_suspended(pair.base, &placed.object.id, placed.object.node.get_ref()))
+        .map(|placed| &placed.object.id)
+        .collect();
+    let direct = gone.len();
+    gone.extend(releases.into_iter().flat_map(|id| pair.rendered.uninstalled(id)));
+    let machines: u64 = gone.iter().filter_map(|placed| own_machines(placed)).sum();
+    with_it(&gone, direct, stay, effect);
     if machines > 0 {
         effect.details.insert("machinesDeleted".to_owned(), json!(machines));
         effect.consequences.push(format!("{machines} Machines go with it"));
@@ -302,11 +284,90 @@ pub(super) fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fa
     if stay > 0 {
         effect.consequences.push(format!("{stay} of its objects stay in the cluster"));
     }
+    effect.details.insert("remainingObjects".to_owned(), json!(stay));
+    if gone.is_empty() && effect.severity == Severity::Disruptive && stay > 0 {
+        effect.severity = Severity::Notable;
+    }
+}
+
+/// What Git knows of that stands in a Namespace, what holds data first.
+fn in_namespace(pair: &Pair<'_>, before: &Placed<'_>) -> Vec<String> {
+    let id = &before.object.id;
+    let (true, Some(base)) = (id.is("", "Namespace"), pair.base) else { return Vec::new() };
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    let mut claims: BTreeSet<String> = BTreeSet::new();
+    for (member, object) in pair.base_world.members(base) {
+        if member.target != *before.target || object.id.namespace.as_deref() != Some(&*id.name) {
+            continue;
+        }
+        *kinds.entry(object.id.kind.to_string()).or_default() += 1;
+        if object.id.is("", "PersistentVolumeClaim") {
+            claims.insert(object.id.to_string());
+        }
+    }
+    let total: u64 = kinds.values().sum();
+    if total == 0 {
+        return Vec::new();
+    }
+    let list = counted_kinds(&kinds);
+    let list = if list.is_empty() { list } else { format!(": {list}") };
+    let mut words = vec![match total {
+        1 => format!("1 object that Git knows is in it{list}"),
+        _ => format!("{total} objects that Git knows are in it{list}"),
+    }];
+    let more = claims.len().saturating_sub(CLAIMS);
+    let name =
+        |claim: String| format!("{claim}: its volume and data go with it where the reclaim policy is Delete");
+    words.extend(claims.into_iter().take(CLAIMS).map(name));
+    if more > 0 {
+        words.push(format!("and {more} more like these"));
+    }
+    words
+}
+
+/// Objects that are named of those that hold data; the rest is counted.
+const CLAIMS: usize = 5;
+
+/// What goes with something that is deleted, what holds data first; the first `direct` of it
+/// by itself, the rest because releases are uninstalled.
+pub(super) fn with_it(gone: &[&Placed<'_>], direct: usize, stay: usize, effect: &mut Effect) {
+    let mut deleted: BTreeMap<String, u64> = BTreeMap::new();
+    for placed in gone {
+        *deleted.entry(placed.object.id.kind.to_string()).or_default() += 1;
+    }
+    let total = gone.len();
     effect.details.insert("deleted".to_owned(), json!(deleted));
     effect.details.insert("deletedObjects".to_owned(), json!(total));
-    effect.details.insert("remainingObjects".to_owned(), json!(stay));
-    if total == 0 && effect.severity == Severity::Disruptive && stay > 0 {
-        effect.severity = Severity::Notable;
+    if total == 0 {
+        return;
+    }
+    let kinds = counted_kinds(&deleted);
+    let list = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
+    let by_charts = match total - direct {
+        0 => String::new(),
+        count if direct == 0 => format!(" (its chart made {})", if count == 1 { "it" } else { "them" }),
+        count => format!(" ({count} of them made by charts)"),
+    };
+    effect.consequences.push(match (effect.effect, stay) {
+        (EffectKind::Emptied, 0) => {
+            format!("all {total} objects that it applied are pruned{list}{by_charts}")
+        }
+        (EffectKind::Emptied, _) => format!("{total} objects that it applied are pruned{list}{by_charts}"),
+        _ if total == 1 => format!("1 object goes with it{list}{by_charts}"),
+        _ => format!("{total} objects go with it{list}{by_charts}"),
+    });
+    for kind in ["PersistentVolumeClaim", "Namespace", "CustomResourceDefinition"] {
+        let of: Vec<&&Placed<'_>> = gone.iter().filter(|placed| &*placed.object.id.kind == kind).collect();
+        let names: BTreeSet<String> = of.iter().map(|placed| placed.object.id.to_string()).collect();
+        let what = of.iter().find_map(|placed| what_goes(placed));
+        let (Some(what), most) = (what, if kind == "PersistentVolumeClaim" { CLAIMS } else { 3 }) else {
+            continue;
+        };
+        let more = names.len().saturating_sub(most);
+        effect.consequences.extend(names.into_iter().take(most).map(|name| format!("{name}: {what}")));
+        if more > 0 {
+            effect.consequences.push(format!("and {more} more like these"));
+        }
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) mod map;
 pub(crate) mod markdown;
 mod mask;
 pub(crate) mod objects;
+pub(crate) mod paint;
 pub(crate) mod parts;
 pub(crate) mod plan;
 pub(crate) mod propagation;

@@ -99,27 +99,37 @@ pub fn unresolved(object: NodeRef<'_>) -> Vec<(String, String)> {
     found
 }
 
+/// What stands for a part that is not known.
+const HOLE: &str = "${…}";
+
+/// The text of a value as its file has it, before anything is substituted.
+fn written(node: NodeRef<'_>, snapshot: &Snapshot) -> Option<String> {
+    let location = node.location()?;
+    let file = snapshot.find(&location.file)?;
+    let is_it =
+        |token: &&crate::lang::yaml::tape::Token| token.start == location.start && token.end == location.end;
+    snapshot.sources(file).iter().find_map(|source| {
+        let tokens = &source.document().tokens;
+        let at = tokens.iter().rposition(|token| is_it(&token))?;
+        NodeRef::Source(source, u32::try_from(at).ok()?).text().map(|text| text.into_owned())
+    })
+}
+
+/// What a file has in the place of each part of a value that is not known, in order.
+pub(super) fn hole_words(node: NodeRef<'_>, snapshot: &Snapshot) -> Vec<String> {
+    let Some(holes) = node.holes() else { return Vec::new() };
+    let text = written(node, snapshot);
+    text.as_deref().and_then(|text| expressions_of(text, holes)).unwrap_or_default()
+}
+
 /// A value that is not known, as its file has it: known parts as they are, the
 /// others as the expressions that stand for them.
 fn as_written(node: NodeRef<'_>, snapshot: &Snapshot) -> String {
-    const HOLE: &str = "${…}";
-    let written = node.location().and_then(|location| {
-        let file = snapshot.find(&location.file)?;
-        let is_it = |token: &&crate::lang::yaml::tape::Token| {
-            token.start == location.start && token.end == location.end
-        };
-        snapshot.sources(file).iter().find_map(|source| {
-            let tokens = &source.document().tokens;
-            let at = tokens.iter().rposition(|token| is_it(&token))?;
-            NodeRef::Source(source, u32::try_from(at).ok()?).text().map(|text| text.into_owned())
-        })
-    });
-    let Some(holes) = node.holes() else { return written.unwrap_or_else(|| HOLE.to_owned()) };
-    let mut expressions = written.as_deref().and_then(|text| expressions_of(text, holes)).unwrap_or_default();
-    expressions.reverse();
+    let Some(holes) = node.holes() else { return written(node, snapshot).unwrap_or_else(|| HOLE.to_owned()) };
+    let mut expressions = hole_words(node, snapshot).into_iter();
     let part = |part: &Option<std::sync::Arc<str>>| match part {
         Some(known) => known.to_string(),
-        None => expressions.pop().unwrap_or_else(|| HOLE.to_owned()),
+        None => expressions.next().unwrap_or_else(|| HOLE.to_owned()),
     };
     holes.parts.iter().map(part).collect()
 }

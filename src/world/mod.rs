@@ -419,6 +419,14 @@ impl Cluster {
         std::iter::successors(Some(member.maker), above).take(MAKERS).collect()
     }
 
+    /// The release whose chart makes an object, by itself or through a ResourceSet.
+    pub(crate) fn release_of(&self, member: &Member) -> Option<&releases::Release> {
+        self.makers(member).into_iter().find_map(|maker| match maker {
+            Maker::HelmRelease(index) => self.releases.get(index as usize),
+            Maker::Entry | Maker::Kustomization(_) | Maker::ResourceSet(_) => None,
+        })
+    }
+
     /// The object of a maker; `None` for the entry point.
     pub fn made_by(&self, maker: Maker) -> Option<(&ObjectId, &Node)> {
         match maker {

@@ -7,12 +7,12 @@ use super::{ApplyTarget, Placed, target_of};
 use crate::build::helm::{self, Helm};
 use crate::build::kustomize::{self, FileRole};
 use crate::files::{ChartStores, FileTree, Snapshot};
-use crate::lang::yaml::{Location, Node, NodeRef};
+use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
 use crate::model::{Maker, ObjectId, kinds};
 use crate::sources::release::{name, namespace};
 use crate::sources::render::{Charts, Made, Once, Outcome, Refusal, Wish};
 use crate::sources::request::{self, Lookup, Request, Unclear};
-use crate::sources::resolve::{Found, Missing, Trees, resolve};
+use crate::sources::resolve::{ChartPlace, Found, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
 use crate::world::build::{BuiltObject, set_common_metadata};
 use rayon::prelude::*;
@@ -118,7 +118,7 @@ impl Release {
     }
 
     /// Whether it is the same object, of the same chart, as in another world.
-    pub(super) fn is_same(&self, other: &Release) -> bool {
+    pub(crate) fn is_same(&self, other: &Release) -> bool {
         let same_outcome = match (&self.outcome, &other.outcome) {
             (Some(one), Some(two)) => Arc::ptr_eq(one, two),
             (None, None) => self.chart.as_ref().err() == other.chart.as_ref().err(),
@@ -154,6 +154,51 @@ impl Release {
             && self.assumed.is_empty()
             && self.unfollowed.is_empty()
             && self.objects.iter().all(|object| object.id.as_ref().is_some_and(|id| !id.is_unknown()))
+    }
+
+    /// What its chart makes of it, where it makes something.
+    pub(crate) fn made(&self) -> Option<&Made> {
+        match self.outcome.as_deref()? {
+            Outcome::Rendered(made) => Some(made),
+            Outcome::Refused(_) | Outcome::Unable(_) => None,
+        }
+    }
+
+    /// Whether an object is a definition of its chart's `crds/`, which Helm installs and
+    /// neither upgrades nor deletes.
+    pub(crate) fn brings(&self, id: &ObjectId) -> bool {
+        id.is("apiextensions.k8s.io", "CustomResourceDefinition")
+            && self.made().is_some_and(|made| {
+                let named = |node: &Node| {
+                    node.get_ref().str_at("/metadata/name").is_some_and(|name| *name == *id.name)
+                };
+                made.definitions.iter().any(named)
+            })
+    }
+
+    /// Whether only files of a chart in a tree differ from another world's: neither its
+    /// version, nor the release, nor its values.
+    pub(crate) fn differs_by_files(&self, other: &Release) -> bool {
+        let of_tree = |release: &Release| {
+            let found = release.chart.as_ref();
+            found.is_ok_and(|found| matches!(found.place, ChartPlace::Tree(..)))
+                && release.request.as_ref().is_ok_and(|request| !request.has_suffix)
+        };
+        let values = |release: &Release| {
+            release.values.as_ref().ok().map(|values| format!("{:?}", values.value.without_origins()))
+        };
+        of_tree(self)
+            && of_tree(other)
+            && self.label() == other.label()
+            && self.node.get_ref().same_value(other.node.get_ref()) == Certain::Value(true)
+            && values(self) == values(other)
+    }
+
+    /// The chart's name and version: those of the chart that is here, else those that are
+    /// asked for.
+    pub(crate) fn chart_named(&self) -> Option<(&str, &str)> {
+        let asked = || self.request.as_ref().ok().map(|request| request.named());
+        self.label().or_else(|| asked().map(|(name, version, _)| (name, version)))
     }
 
     /// Where it names its chart.

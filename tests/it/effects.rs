@@ -33,6 +33,9 @@ fn words_that_are_no_effect_are_refused() {
         ("deleted,roll-out", 2, "did you mean `rollout`?"),
         ("catastrophe", 2, "it takes routine"),
         ("", 2, "needs a value"),
+        ("deletes", 2, "`deletes` is a verb of the text; its effect is deleted"),
+        ("ROLLS", 2, "its effect is workload-rollout"),
+        ("replaces", 2, "its effects are replaced, rollout"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
             .args(["plan", "--root", "fixtures/demo", "--base", "./fixtures/demo", "--fail-on-effect", word])
@@ -46,6 +49,9 @@ fn words_that_are_no_effect_are_refused() {
     let help = Command::new(env!("CARGO_BIN_EXE_forebay")).args(["plan", "--help"]).output();
     let help = String::from_utf8(help.expect("the program starts").stdout).expect("UTF-8");
     for kind in EffectKind::ALL {
-        assert!(help.contains(&format!("\n    {kind} ")), "{kind} is not in the help");
+        let line = help.lines().find(|line| line.split_whitespace().next() == Some(kind.name()));
+        let verb =
+            line.and_then(|line| line.split("  ").map(str::trim).filter(|part| !part.is_empty()).nth(1));
+        assert!(verb.is_some_and(|verb| !verb.is_empty()), "{kind} is not in the help with its verb");
     }
 }

@@ -92,11 +92,14 @@ fn plan(root: &Path, (base, head): (&str, &str), format: &str) -> String {
     let stated = Path::new("head/.forebay.yaml");
     let config =
         if root.join(stated).exists() { vec!["--config", "head/.forebay.yaml"] } else { vec!["--no-config"] };
+    let charts =
+        if root.join("store").exists() { vec!["--charts", "store", "--no-user-stores"] } else { Vec::new() };
     let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
         .current_dir(root)
         .env_remove("GITHUB_REF")
         .args(["plan", "--base", base, "--head", head, "--root", ".", "--format", format])
         .args(config)
+        .args(charts)
         .output()
         .expect("the binary was built");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -131,9 +134,15 @@ fn what_was_not_followed_and_where_a_change_is_written() {
     assert!(count >= 15, "{count} pairs");
 }
 
+#[test]
+fn releases_whose_charts_are_here() {
+    let count = told("charts.md");
+    assert!(count >= 15, "{count} pairs");
+}
+
 /// Letters and digits, for a comparison of formats.
 fn bare(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).collect()
+    text.replace("&gt;", ">").chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// Plans every pair of a file of `tests/plan`, and counts them.
@@ -146,6 +155,10 @@ fn told(file: &str) -> usize {
         .iter()
         .filter_map(|block| Some((block.argument.strip_prefix("file=")?.to_owned(), joined(&block.lines))))
         .collect();
+    let store: Files = shared
+        .iter()
+        .filter_map(|block| Some((block.argument.strip_prefix("store=")?.to_owned(), joined(&block.lines))))
+        .collect();
     let mut problems = Vec::new();
     let mut count = 0;
     for part in parts {
@@ -155,18 +168,24 @@ fn told(file: &str) -> usize {
         let directory = tempfile::tempdir().expect("temporary directory");
         write(&directory.path().join("base"), &base);
         write(&directory.path().join("head"), &head);
+        write(&directory.path().join("store"), &store);
         let there = ("./base", "./head");
         let answer = plan(directory.path(), there, "text");
         let markdown = plan(directory.path(), there, "markdown");
         let back = plan(directory.path(), ("./head", "./base"), "text");
-        // What was not followed comes first in every format.
-        let first = answer.split("./base").next().expect("a text has a beginning");
+        // The verdict comes first, the total last.
         let github = plan(directory.path(), there, "github");
-        let starts = [("<!-- forebay:plan -->", &markdown), ("::warning title=forebay plan::", &github)];
-        for (lead, text) in starts.into_iter().filter(|_| !first.is_empty()) {
-            let rest = text.strip_prefix(lead).unwrap_or_default();
-            if !bare(rest).starts_with(&bare(first)) {
-                problems.push(format!("{title}: `{lead}` is not followed by: {first}\n{text}"));
+        let verdict = answer.split("./base").next().unwrap_or_default();
+        if verdict.trim().is_empty() || !bare(&markdown).contains(&bare(verdict)) {
+            problems.push(format!("{title}: the comment has no verdict: {verdict}\n{markdown}"));
+        }
+        let last = answer.lines().last().unwrap_or_default();
+        if !last.starts_with("Plan: ") || !bare(&markdown).ends_with(&bare(last)) {
+            problems.push(format!("{title}: the total does not stand last: {last}"));
+        }
+        for format in [&answer, &markdown, &github] {
+            if format.contains("$holes") || format.contains("$unknown") {
+                problems.push(format!("{title}: an inner form is shown:\n{format}"));
             }
         }
         let found = words(&answer);

@@ -106,6 +106,12 @@ fn world(files: &Files, store: &Arc<Store>) -> World {
     World::new(&Arc::new(snapshot), &Config::default(), &[])
 }
 
+/// Whether a file is one of a chart: those have their names and their texts for a reason.
+fn in_chart(files: &Files, path: &str) -> bool {
+    let mut charts = files.keys().filter_map(|chart| chart.strip_suffix("Chart.yaml"));
+    charts.any(|directory| path.starts_with(directory))
+}
+
 struct Rewriter {
     random: Random,
     documents: usize,
@@ -118,7 +124,7 @@ impl Rewriter {
         let mut head = Files::new();
         for (path, bytes) in files {
             let name = path.rsplit('/').next().unwrap();
-            let manifest = name.ends_with(".yaml") || name.ends_with(".yml");
+            let manifest = (name.ends_with(".yaml") || name.ends_with(".yml")) && !in_chart(files, path);
             let text = std::str::from_utf8(bytes).ok().filter(|_| manifest && !mentioned.contains(name));
             let written = text.and_then(|text| self.file(path, text)).map(String::into_bytes);
             head.insert(path.clone(), written.unwrap_or_else(|| bytes.clone()));
@@ -301,8 +307,8 @@ impl Rewriter {
             let Some(stem) = name.strip_suffix(".yaml").filter(|stem| !stem.starts_with('.')) else {
                 continue;
             };
-            if is_kustomization(path) || is_entry_point(path) || data.contains(name) || !self.random.one_in(3)
-            {
+            let stays = is_kustomization(path) || is_entry_point(path) || data.contains(name);
+            if stays || in_chart(&files, path) || !self.random.one_in(3) {
                 continue;
             }
             let mentions: Vec<&String> =

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Helm's annotation that makes a hook of a document.
-const HOOK: &str = "helm.sh/hook";
+pub(crate) const HOOK: &str = "helm.sh/hook";
 
 /// What Helm reads of a document.
 #[derive(Clone, Debug, Default)]

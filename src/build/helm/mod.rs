@@ -54,6 +54,7 @@ pub use error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 pub use given::Given;
 pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};
 pub use load::values_of;
+pub(crate) use manifest::HOOK;
 pub use manifest::{Document, Head, Hook};
 pub use metadata::{Dependency, Maintainer, Metadata};
 pub use print::Printed;

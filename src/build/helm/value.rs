@@ -103,7 +103,7 @@ impl Value {
     }
 
     /// The same, with no place.
-    pub(super) fn without_origins(&self) -> Value {
+    pub(crate) fn without_origins(&self) -> Value {
         let kind = match &self.kind {
             Kind::List(items) => Kind::List(Arc::new(items.iter().map(Value::without_origins).collect())),
             Kind::Map(map) => {

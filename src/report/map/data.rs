@@ -8,6 +8,7 @@ use crate::lang::text::clean;
 use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::lint::Finding;
 use crate::model::Severity;
+use crate::model::kinds;
 use crate::model::kinds::NOTIFICATION;
 use crate::model::{ObjectId, cluster_api_kinds};
 use crate::plan::{Effect, Side};
@@ -432,6 +433,12 @@ impl<'a> Drawing<'_, 'a> {
     fn effects(&mut self) -> Vec<&'a Effect> {
         let Some(change) = &self.map.change else { return Vec::new() };
         let mut shown: Vec<&'a Effect> = Vec::new();
+        let mut by_name: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+        for (index, item) in
+            self.items.iter().enumerate().filter(|(_, item)| kinds::is_helm_release(&item.id))
+        {
+            by_name.entry(item.id.name.to_string()).or_default().push(index);
+        }
         for effect in change.effects {
             let number = self
                 .map
@@ -440,6 +447,15 @@ impl<'a> Drawing<'_, 'a> {
                 .position(|index| self.map.world.clusters[*index].name == effect.cluster);
             let Some(number) = number else { continue };
             let key = (number, effect.object.clone());
+            if let Some(release) = effect.details.get("release").and_then(Value::as_str) {
+                // What a chart makes is no item: its release is.
+                let host = self.release(&by_name, number, release);
+                if let Some(index) = host {
+                    self.items[index].effects.push(shown.len());
+                    shown.push(effect);
+                }
+                continue;
+            }
             let index = match self.places.get(&key) {
                 Some(index) => *index,
                 None => {
@@ -460,6 +476,18 @@ impl<'a> Drawing<'_, 'a> {
             shown.push(effect);
         }
         shown
+    }
+
+    /// The item of a release, by namespace and name.
+    fn release(&self, by_name: &FxHashMap<String, Vec<usize>>, number: usize, named: &str) -> Option<usize> {
+        let (namespace, name) = named.split_once('/')?;
+        let own = by_name.get(name)?.iter();
+        own.copied().find(|index| {
+            let item = &self.items[*index];
+            item.cluster == number
+                && kinds::is_helm_release(&item.id)
+                && item.id.namespace.as_deref().unwrap_or_default() == namespace
+        })
     }
 
     /// The box of what applied an object before the change, if it still stands.
@@ -645,7 +673,7 @@ impl<'a> Drawing<'_, 'a> {
         let plural = |count: usize, one: &str| crate::lang::text::counted(count, one);
         let mut text = format!(
             "{}, {}; {}, {}",
-            plural(self.clusters.len(), "cluster"),
+            plural(self.map.outcome.clusters.len(), "cluster"),
             plural(self.items.iter().filter(|item| !item.id.kind.is_empty()).count(), "object"),
             plural(count(Level::Error), "error"),
             plural(count(Level::Warning), "warning"),

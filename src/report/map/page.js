@@ -27,7 +27,7 @@
   const counted = (count, word) => count + " " + word + (count === 1 ? "" : "s");
 
   // What each item is marked with, the worst first.
-  const RANK = ["error", "missing", "disruptive", "warning", "notable", "suspended", "unfollowed", "shock", "guessed"];
+  const RANK = ["disruptive", "error", "missing", "warning", "notable", "suspended", "unfollowed", "shock", "guessed"];
   const SIGN = { error: "✕", missing: "✕", disruptive: "▲", warning: "!", notable: "△", suspended: "Ⅱ", unfollowed: "?", shock: "~" };
   items.forEach((item, index) => {
     item.i = index;
@@ -36,6 +36,7 @@
     for (const effect of item.p || []) if (effects[effect].s !== "routine") marks.add(effects[effect].s);
     item.marks = RANK.filter((mark) => marks.has(mark));
     item.text = [label(item), clusters[item.c].n, item.d || "", ...(item.f || []).map((file) => file[0])].join(" ").toLowerCase();
+    item.all = new Set(item.marks);
     item.out = [];
     item.in = [];
   });
@@ -101,6 +102,13 @@
     return text.slice(0, head) + "…" + text.slice(text.length - (room - 1 - head));
   };
   const mark = (item) => item.marks.find((name) => SIGN[name]);
+  // What stands in a box that shows no rows is marked on the box, and what stands in a
+  // cluster further away on the cluster.
+  for (const item of items) if (item.b >= 0) item.marks.forEach((name) => items[item.b].all.add(name));
+  for (const item of items) item.all = RANK.filter((name) => item.all.has(name));
+  const marked = (item) => item.all.find((name) => SIGN[name]);
+  const worst = clusters.map((_, index) =>
+    RANK.slice(0, 3).find((name) => SIGN[name] && items.some((item) => item.c === index && item.marks.includes(name))));
   const anchor = (item, right) => {
     const box = boxOf(item);
     const at = item.b < 0 ? undefined : rowPlace.get(item.i);
@@ -126,10 +134,11 @@
       const dim = state.cluster && state.cluster !== cluster.n ? " dim" : "";
       parts.push(make("rect", { class: "cluster " + cluster.c + dim, x: cluster.x, y: cluster.y, width: cluster.w, height: cluster.h, rx: 10 }));
       // Further away the frame alone says that a cluster is guessed.
-      const title = cluster.n + (near ? (cluster.c === "stated" ? "" : " (" + cluster.c + ")") + "  " + cluster.t : "");
+      const sign = near ? "" : worst[index] || "";
+      const title = (sign ? SIGN[sign] + " " : "") + cluster.n + (near ? (cluster.c === "stated" ? "" : " (" + cluster.c + ")") + "  " + cluster.t : "");
       const whole = (cluster.w - 24) / (title.length * 0.68);
       const size = Math.max(18, Math.min(15 / state.z, 90, Math.max(whole, 9 / state.z, 18)));
-      const text = make("text", { class: "title" + dim, x: cluster.x + 12, y: cluster.y + 12 + Math.min(size, 30), "data-cluster": index }, clip(title, cluster.w - 24, size, true));
+      const text = make("text", { class: "title " + sign + dim, x: cluster.x + 12, y: cluster.y + 12 + Math.min(size, 30), "data-cluster": index }, clip(title, cluster.w - 24, size, true));
       text.style.fontSize = size + "px";
       parts.push(text);
     });
@@ -162,19 +171,20 @@
     for (const box of seen) {
       const dim = filtered() && !shownBoxes.has(box.i) ? " dim" : "";
       const picked = state.item >= 0 && boxOf(items[state.item]) === box && (items[state.item] === box || !rows) ? " picked" : "";
-      const looks = "node " + box.marks.join(" ") + picked + dim;
+      const looks = "node " + (rows ? box.marks : box.all).join(" ") + picked + dim;
       if (!near) {
         const d = `M${box.x} ${box.y}h${box.w}v${box.h}h${-box.w}z`;
         far.set(looks, (far.get(looks) || "") + d);
         if (names) {
-          const text = make("text", { class: "title" + dim, x: box.x + MARGIN, y: box.y + Math.min(box.h * 0.8, large * 1.1) }, clip(box.n, box.w - 2 * MARGIN, large, true));
+          const sign = marked(box);
+          const text = make("text", { class: "title " + (sign || "") + dim, x: box.x + MARGIN, y: box.y + Math.min(box.h * 0.8, large * 1.1) }, clip((sign ? SIGN[sign] + " " : "") + box.n, box.w - 2 * MARGIN, large, true));
           text.style.fontSize = large + "px";
           named.push(text);
         }
         continue;
       }
       parts.push(make("rect", { class: looks, x: box.x, y: box.y, width: box.w, height: box.h, rx: 6, "data-item": box.i }));
-      const sign = mark(box);
+      const sign = rows ? mark(box) : marked(box);
       if (sign) parts.push(make("text", { class: "mark " + sign, x: box.x + MARGIN, y: box.y + 17 }, SIGN[sign]));
       if (!rows) {
         const size = Math.min(large, 22);

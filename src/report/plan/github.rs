@@ -11,6 +11,8 @@ const SHOWN: usize = 10;
 
 /// The whole answer.
 pub fn render(plan: &Plan<'_>) -> String {
+    let effects = super::readable::effects(plan);
+    let plan = &Plan { effects: &effects, ..plan.clone() };
     let mut out = String::new();
     if let Some(text) = super::not_followed(plan) {
         let _ = writeln!(out, "::warning title=forebay plan::{}", data(&text));

@@ -1,14 +1,57 @@
-//! Equal effects over clusters and objects are one entry.
+//! Equal effects over clusters and objects are one entry; what happens to the objects of a
+//! release stands below it, and what one line of a file causes stands together.
 
-use super::{Plan, consequences, phrases};
-use crate::model::Severity;
-use crate::plan::Effect;
+use super::values::Told;
+use super::{Plan, consequences, phrases, verb};
+use crate::lang::text::counted;
+use crate::model::{EffectKind, Severity};
+use crate::plan::{Cause, Effect, Side, is_by_label_only, is_version_label};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Entries of one cause from which on they stand together.
+const BUNDLE: usize = 4;
+
+/// Lines that are told of what happens inside of a release, but for what is disruptive.
+const INSIDE: usize = 12;
+
+/// Fields that are told of an object inside of a release.
+const FIELDS_INSIDE: usize = 3;
 
 /// Effects that say the same.
 pub(super) struct Entry<'p> {
     /// One of each object, in order.
     pub effects: Vec<&'p Effect>,
+    /// What happens to the objects of a release.
+    pub inside: Vec<Line>,
+}
+
+/// What happens to some objects of a release, as it is printed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Line {
+    pub verb: String,
+    pub severity: std::cmp::Reverse<Severity>,
+    pub subject: String,
+    pub told: Vec<Told>,
+    pub notes: Vec<String>,
+}
+
+/// An entry, or several that one line of a file causes.
+pub(super) enum Item<'s, 'p> {
+    One(&'s Entry<'p>),
+    Bundle(Bundle<'s, 'p>),
+}
+
+impl Item<'_, '_> {
+    /// Whether something stops, or is lost, by this change.
+    pub(super) fn is_bad(&self) -> bool {
+        matches!(self, Item::One(entry) if rank(entry) == (false, std::cmp::Reverse(Severity::Disruptive)))
+    }
+}
+
+/// Entries that one line of a file causes.
+pub(super) struct Bundle<'s, 'p> {
+    pub cause: &'p Cause,
+    pub entries: Vec<&'s Entry<'p>>,
 }
 
 /// Entries of the same clusters.
@@ -25,24 +68,58 @@ struct Shape {
     later: bool,
     severity: std::cmp::Reverse<Severity>,
     effect: &'static str,
-    phrases: Vec<super::values::Told>,
+    phrases: Vec<Told>,
     consequences: Vec<String>,
+    inside: Vec<Line>,
+}
+
+/// The release, with its cluster, that an object belongs to.
+type Host<'p> = (Option<&'p str>, String);
+
+fn host_of(effect: &Effect) -> Option<Host<'_>> {
+    let release = effect.details.get("release")?.as_str()?;
+    Some((effect.cluster.as_deref(), release.to_owned()))
+}
+
+/// Effects on objects of releases by the release.
+fn inside_of<'p>(plan: &'p Plan<'_>) -> BTreeMap<Host<'p>, Vec<&'p Effect>> {
+    let mut inside: BTreeMap<Host<'p>, Vec<&'p Effect>> = BTreeMap::new();
+    for effect in plan.effects {
+        if let Some(host) = host_of(effect) {
+            inside.entry(host).or_default().push(effect);
+        }
+    }
+    inside
+}
+
+/// What tells of a release that its chart makes something of.
+fn as_host(effect: &Effect) -> Option<Host<'_>> {
+    effect.details.get("summary")?;
+    let namespace = effect.object.namespace.as_deref().unwrap_or_default();
+    Some((effect.cluster.as_deref(), format!("{namespace}/{}", effect.object.name)))
 }
 
 /// The plan as sections, those with the worst effects first.
 pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
+    let inside = inside_of(plan);
+    let hosts: BTreeSet<Host<'_>> = plan.effects.iter().filter_map(as_host).collect();
     // The same effect on the same object, over clusters.
     let mut alike: BTreeMap<(Shape, String), Vec<&Effect>> = BTreeMap::new();
     for effect in plan.effects {
+        if host_of(effect).is_some_and(|host| hosts.contains(&host)) {
+            continue;
+        }
+        let own_inside = as_host(effect).and_then(|host| inside.get(&host));
         let shape = Shape {
             later: effect.when.is_some(),
             severity: std::cmp::Reverse(effect.severity),
             effect: effect.effect.name(),
             phrases: phrases(effect),
             consequences: consequences(effect),
+            inside: own_inside.map(|effects| lines(effects)).unwrap_or_default(),
         };
         let object = format!("{:?} {} {}", effect.target, effect.object.api_version, effect.object);
-        let own = own_entry(effect);
+        let own = own_entry(effect) || !shape.inside.is_empty();
         alike
             .entry((shape, if own { format!("{object} {}", effect.field) } else { object }))
             .or_default()
@@ -54,9 +131,11 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
         let clusters: BTreeSet<&str> =
             effects.iter().filter_map(|effect| effect.cluster.as_deref()).collect();
         let Some(first) = effects.first().copied() else { continue };
-        let kind = if own_entry(first) { object } else { String::new() };
+        let own = own_entry(first) || !shape.inside.is_empty();
+        let kind = if own { object } else { String::new() };
         let entries = sections.entry(clusters.into_iter().collect()).or_default();
-        let entry = entries.entry((shape, kind)).or_insert_with(|| Entry { effects: Vec::new() });
+        let inside = shape.inside.clone();
+        let entry = entries.entry((shape, kind)).or_insert_with(|| Entry { effects: Vec::new(), inside });
         entry.effects.push(first);
     }
     let mut sections: Vec<Section<'p>> = sections
@@ -75,7 +154,8 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
 
 fn rank(entry: &Entry<'_>) -> (bool, std::cmp::Reverse<Severity>) {
     let first = entry.effects[0];
-    (first.when.is_some(), std::cmp::Reverse(first.severity))
+    let severity = first.severity.max(entry.inside.first().map_or(Severity::Routine, |line| line.severity.0));
+    (first.when.is_some(), std::cmp::Reverse(severity))
 }
 
 /// Whether an effect says so much of its object that it stands for itself.
@@ -84,36 +164,200 @@ fn own_entry(effect: &Effect) -> bool {
         || effect.category() == crate::model::Category::Machines
 }
 
+/// Entries, those that one line of a file causes together where they are many; what is
+/// disruptive stands for itself.
+pub(super) fn items<'s, 'p>(section: &'s Section<'p>) -> Vec<Item<'s, 'p>> {
+    let cause = |entry: &Entry<'p>| -> Option<&'p Cause> {
+        let first = entry.effects[0];
+        let plain = first.severity < Severity::Disruptive && entry.inside.is_empty() && first.when.is_none();
+        let [cause] = &first.causes[..] else { return None };
+        let same = |effect: &&Effect| matches!(&effect.causes[..], [own] if place(own) == place(cause));
+        (plain && entry.effects.iter().all(same)).then_some(cause)
+    };
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for cause in section.entries.iter().filter_map(cause) {
+        *counts.entry(place(cause)).or_default() += 1;
+    }
+    let mut items: Vec<Item<'s, 'p>> = Vec::new();
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    for entry in &section.entries {
+        match cause(entry).filter(|cause| counts[&place(cause)] >= BUNDLE) {
+            None => items.push(Item::One(entry)),
+            Some(cause) => match known.get(&place(cause)) {
+                Some(at) => {
+                    if let Some(Item::Bundle(bundle)) = items.get_mut(*at) {
+                        bundle.entries.push(entry);
+                    }
+                }
+                None => {
+                    known.insert(place(cause), items.len());
+                    items.push(Item::Bundle(Bundle { cause, entries: vec![entry] }));
+                }
+            },
+        }
+    }
+    items
+}
+
+/// The file and the bytes of a cause, without what it goes through.
+fn place(cause: &Cause) -> (Side, String, u32) {
+    (cause.side, cause.location.file.shown().to_string(), cause.location.start)
+}
+
+impl Bundle<'_, '_> {
+    /// Entries of a verb and a kind in one line each.
+    pub(super) fn lines(&self) -> Vec<Line> {
+        let mut alike: BTreeMap<(std::cmp::Reverse<Severity>, &str, &str), Vec<&Entry<'_>>> = BTreeMap::new();
+        for entry in &self.entries {
+            let first = entry.effects[0];
+            let key = (std::cmp::Reverse(first.severity), verb(first), &*first.object.kind);
+            alike.entry(key).or_default().push(entry);
+        }
+        let told = alike.into_iter().map(|((severity, verb, _), entries)| {
+            let effects: Vec<&Effect> =
+                entries.iter().flat_map(|entry| entry.effects.iter().copied()).collect();
+            let mut told: Vec<Told> = phrases(entries[0].effects[0]).into_iter().take(1).collect();
+            let fields: usize = effects.iter().map(|effect| fields_of(effect)).sum();
+            if let Some(first) = told.first_mut().filter(|_| fields > 1) {
+                first.line.push_str(&format!(" ({} in all)", counted(fields, "field")));
+            }
+            Line { verb: verb.to_owned(), severity, subject: subject(&effects, 6), told, notes: Vec::new() }
+        });
+        told.collect()
+    }
+
+    /// How many effects these are.
+    pub(super) fn count(&self) -> usize {
+        self.entries.iter().map(|entry| entry.effects.len()).sum()
+    }
+}
+
+fn fields_of(effect: &Effect) -> usize {
+    effect.details.get("fields").and_then(|fields| fields.as_array()).map_or(1, Vec::len)
+}
+
+/// What happens to the objects of a release, equal ones in one line, the worst first.
+fn lines(effects: &[&Effect]) -> Vec<Line> {
+    let (labels, others): (Vec<&Effect>, Vec<&Effect>) =
+        effects.iter().copied().partition(|effect| is_by_label_only(effect));
+    type Key = (std::cmp::Reverse<Severity>, &'static str, bool, Vec<Told>, Vec<String>);
+    let mut alike: BTreeMap<Key, Vec<&Effect>> = BTreeMap::new();
+    for effect in others {
+        let told = inner_phrases(effect);
+        let known = |text: &String| {
+            !text.starts_with("the upgrade of ") && told.iter().all(|told| told.line != *text)
+        };
+        let notes: Vec<String> = consequences(effect).into_iter().filter(known).collect();
+        // New and deleted objects stand together by kind where nothing more is said of them.
+        let key = (
+            std::cmp::Reverse(effect.severity),
+            verb(effect),
+            effect.effect == EffectKind::Added,
+            told,
+            notes,
+        );
+        alike.entry(key).or_default().push(effect);
+    }
+    let mut lines: Vec<Line> = alike
+        .into_iter()
+        .map(|((severity, verb, _, told, notes), effects)| Line {
+            verb: verb.to_owned(),
+            severity,
+            subject: subject(&effects, 8),
+            told,
+            notes,
+        })
+        .collect();
+    let grave = lines.iter().filter(|line| line.severity.0 == Severity::Disruptive).count();
+    let most = grave + INSIDE;
+    let more = lines.len().saturating_sub(most);
+    lines.truncate(most);
+    let plain = |verb: &str, subject: String, line: String| Line {
+        verb: verb.to_owned(),
+        severity: std::cmp::Reverse(Severity::Routine),
+        subject,
+        told: vec![Told { line, sides: Vec::new() }],
+        notes: Vec::new(),
+    };
+    if more > 0 {
+        lines.push(plain("changes", format!("and {more} more"), "`--format json` has each".to_owned()));
+    }
+    if !labels.is_empty() {
+        lines.push(plain(
+            "labels",
+            subject(&labels, 3),
+            "only the version in helm.sh/chart or app.kubernetes.io/version".to_owned(),
+        ));
+    }
+    lines
+}
+
+/// The fields of an object of a release: those that name versions only where there are no
+/// others.
+fn inner_phrases(effect: &Effect) -> Vec<Told> {
+    let listed = effect.details.get("fields").and_then(|fields| fields.as_array());
+    let Some(fields) = listed.filter(|_| effect.effect != EffectKind::Refused) else {
+        return match effect.effect {
+            EffectKind::Added | EffectKind::Deleted => Vec::new(),
+            _ => phrases(effect),
+        };
+    };
+    if &*effect.object.kind == "CustomResourceDefinition" {
+        return vec![Told {
+            line: format!("{} of its definition", counted(fields.len(), "field")),
+            sides: Vec::new(),
+        }];
+    }
+    let path = |field: &serde_json::Value| field["path"].as_str().unwrap_or_default().to_owned();
+    let content: Vec<_> = fields.iter().filter(|field| !is_version_label(&path(field))).collect();
+    if content.is_empty() {
+        return vec![Told { line: "labels of versions in its pod template".to_owned(), sides: Vec::new() }];
+    }
+    let mut told: Vec<Told> = super::paired(&content)
+        .into_iter()
+        .take(FIELDS_INSIDE)
+        .map(|(path, before, after)| super::values::told(&path, &before, &after))
+        .collect();
+    let more = content.len().saturating_sub(FIELDS_INSIDE);
+    if more > 0 {
+        told.push(Told { line: format!("and {}", counted(more, "more field")), sides: Vec::new() });
+    }
+    told
+}
+
 impl Entry<'_> {
     /// `Deployment shop/web`; `3 ConfigMaps: a/x, a/y, a/z`.
     pub(super) fn subject(&self, at_most: usize) -> String {
-        let effects = &self.effects;
-        let [first] = &effects[..] else {
-            let kinds: BTreeSet<&str> = effects.iter().map(|effect| &*effect.object.kind).collect();
-            let several = kinds.len() > 1;
-            let names: Vec<String> = effects
-                .iter()
-                .take(at_most)
-                .map(|effect| {
-                    let name = match &effect.object.namespace {
-                        Some(namespace) => format!("{namespace}/{}", effect.object.name),
-                        None => effect.object.name.to_string(),
-                    };
-                    if several { format!("{} {name}", effect.object.kind) } else { name }
-                })
-                .collect();
-            let more = match effects.len().saturating_sub(at_most) {
-                0 => String::new(),
-                count => format!(", and {count} more"),
-            };
-            let what = match kinds.first() {
-                Some(kind) if !several => format!("{} {}", effects.len(), plural(kind)),
-                _ => format!("{} objects", effects.len()),
-            };
-            return format!("{what} ({}{more})", names.join(", "));
-        };
-        first.object.to_string()
+        subject(&self.effects, at_most)
     }
+}
+
+fn subject(effects: &[&Effect], at_most: usize) -> String {
+    if let [first] = effects {
+        return first.object.to_string();
+    }
+    let kinds: BTreeSet<&str> = effects.iter().map(|effect| &*effect.object.kind).collect();
+    let several = kinds.len() > 1;
+    let names: Vec<String> = effects
+        .iter()
+        .take(at_most)
+        .map(|effect| {
+            let name = match &effect.object.namespace {
+                Some(namespace) => format!("{namespace}/{}", effect.object.name),
+                None => effect.object.name.to_string(),
+            };
+            if several { format!("{} {name}", effect.object.kind) } else { name }
+        })
+        .collect();
+    let more = match effects.len().saturating_sub(at_most) {
+        0 => String::new(),
+        count => format!(", and {count} more"),
+    };
+    let what = match kinds.first() {
+        Some(kind) if !several => format!("{} {}", effects.len(), plural(kind)),
+        _ => format!("{} objects", effects.len()),
+    };
+    format!("{what} ({}{more})", names.join(", "))
 }
 
 /// `HelmReleases`, `Ingresses`, `HelmRepositories`.

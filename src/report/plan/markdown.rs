@@ -1,7 +1,7 @@
 //! The plan for a pull-request comment or a job summary: a marker for the sticky
 //! comment, a headline, one table, details folded, a graph when it is small.
 
-use super::groups::{Entry, sections};
+use super::groups::{Entry, Section, sections};
 use super::{Plan, changes, consequences, not_followed, phrases, places, tally};
 use crate::model::{EffectKind, Severity};
 use crate::plan::Effect;
@@ -19,15 +19,15 @@ const EDGES: usize = 20;
 
 /// The whole answer.
 pub fn render(plan: &Plan<'_>) -> String {
+    let effects = super::readable::effects(plan);
+    let plan = &Plan { effects: &effects, ..plan.clone() };
     let mut out = String::from("<!-- forebay:plan -->\n");
-    if let Some(text) = not_followed(plan) {
-        let _ = writeln!(out, "⚠️ {}\n", escape(&text));
-    }
     let _ = writeln!(out, "### forebay: {}\n", escape(&tally(plan)));
     let ends = format!("{} → {}", code(plan.base), code(&changes::head(plan)));
-    match plan.headline() {
-        Some(headline) => drop(writeln!(out, "**{headline}.** {ends}\n")),
-        None => drop(writeln!(out, "{ends}\n")),
+    let _ = writeln!(out, "**{}.** {ends}\n", escape(&plan.verdict()));
+    let left_out_of_it = not_followed(plan);
+    if let Some(text) = left_out_of_it.as_ref().filter(|_| !plan.reach.is_whole()) {
+        let _ = writeln!(out, "⚠️ {}\n", escape(text));
     }
     let mut left_out = changes::markdown(&mut out, plan, LIMIT);
     let all = sections(plan);
@@ -95,6 +95,7 @@ pub fn render(plan: &Plan<'_>) -> String {
         }
         out.push_str("</details>\n\n");
     }
+    left_out += releases(&mut out, &all);
     graph(&mut out, plan);
     for (title, world, findings) in [
         ("New finding", plan.head_world, &plan.new_findings),
@@ -126,6 +127,10 @@ pub fn render(plan: &Plan<'_>) -> String {
         out.push('\n');
         crate::report::markdown::unchecked(&mut out, plan.not_checked);
     }
+    if let Some(text) = left_out_of_it.filter(|_| plan.reach.is_whole()) {
+        let _ = writeln!(out, "\n{}", escape(&text));
+    }
+    let _ = writeln!(out, "\n{}", escape(&plan.total()));
     out
 }
 
@@ -135,6 +140,47 @@ fn where_to(clusters: &[&str]) -> String {
         0..=4 => clusters.join(", "),
         count => format!("{count} clusters: {}", clusters.join(", ")),
     }
+}
+
+/// What happens to the objects of each release, and its images, folded; how many were left
+/// out.
+fn releases(out: &mut String, all: &[Section<'_>]) -> usize {
+    let mut left_out = 0;
+    for entry in all.iter().flat_map(|section| &section.entries).filter(|entry| !entry.inside.is_empty()) {
+        let effect = entry.effects[0];
+        let mut text = format!("<details><summary>{}</summary>\n\n", escape(&effect.object.to_string()));
+        let images = effect.details.get("images").and_then(|images| images.as_array());
+        if let Some(images) = images {
+            text.push_str("| Image before | Image after | |\n|---|---|---|\n");
+            for image in images {
+                let side = |name: &str| code(image[name].as_str().unwrap_or_default());
+                let change = image["change"].as_str().unwrap_or_default();
+                let _ = writeln!(text, "| {} | {} | {change} |", side("before"), side("after"));
+            }
+            text.push('\n');
+        }
+        for line in &entry.inside {
+            let mark = if line.severity.0 == Severity::Disruptive { "🔴 " } else { "" };
+            let _ = write!(text, "- {mark}{} {}", line.verb, escape(&line.subject));
+            for (index, told) in line.told.iter().enumerate().filter(|(_, told)| !told.line.is_empty()) {
+                let _ = write!(text, "{}{}", if index == 0 { ": " } else { "<br>" }, escape(&told.line));
+                for side in &told.sides {
+                    let _ = write!(text, "<br>{}", code(side));
+                }
+            }
+            for note in &line.notes {
+                let _ = write!(text, "; {}", escape(note));
+            }
+            text.push('\n');
+        }
+        text.push_str("</details>\n\n");
+        if out.len() + text.len() > LIMIT {
+            left_out += entry.inside.len();
+        } else {
+            out.push_str(&text);
+        }
+    }
+    left_out
 }
 
 /// Effect, fields and consequences in one table cell.

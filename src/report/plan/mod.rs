@@ -6,7 +6,9 @@ mod github;
 mod groups;
 mod json;
 mod markdown;
+mod readable;
 mod text;
+mod totals;
 mod values;
 
 pub use github::render as github;
@@ -17,7 +19,7 @@ pub use text::render as text;
 use values::Told;
 
 use crate::config::{Assumed, Level};
-use crate::lang::yaml::ViaKind;
+use crate::lang::yaml::{Location, ViaKind};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::{Category, EffectKind};
@@ -25,11 +27,12 @@ use crate::plan::{Cause, ClusterChange, Effect, Reach, Side};
 use crate::report::parts::width;
 use crate::world::{ApplyTarget, World};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// What to render.
+#[derive(Clone)]
 pub struct Plan<'a> {
     /// What the base is called.
     pub base: &'a str,
@@ -93,6 +96,24 @@ impl Plan<'_> {
         findings.iter().copied().filter(|finding| finding.level >= self.show)
     }
 
+    /// The key of the line of a cause: what a reader knows it by.
+    fn cause_key(&self, cause: &Cause) -> Option<String> {
+        let world = if cause.side == Side::Base { self.base_world } else { self.head_world };
+        let file = world.snapshot.find(&cause.location.file)?;
+        let text = &world.snapshot.stream(file)?.text;
+        let start = text[..cause.location.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let line = text[start..].lines().next()?.trim_start_matches([' ', '-']);
+        let (key, _) = line.split_once(':')?;
+        let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
+        is_key.then(|| key.to_owned())
+    }
+
+    /// `path:line` of a cause, without what it goes through.
+    fn place_alone(&self, cause: &Cause) -> String {
+        let location = Location { via: Vec::new(), ..cause.location.clone() };
+        self.place(&Cause { location, side: cause.side })
+    }
+
     /// `path:line` of a cause, with its side where it is the base.
     fn place(&self, cause: &Cause) -> String {
         let world = if cause.side == Side::Base { self.base_world } else { self.head_world };
@@ -103,68 +124,6 @@ impl Plan<'_> {
             format!(", through {}:{line}", via.location.file)
         });
         format!("{}:{line}{side}{}", cause.location.file, through.unwrap_or_default())
-    }
-
-    /// The counts that matter: Machines replaced, objects deleted and what is lost
-    /// with them. What waits behind a refused object is not counted.
-    fn headline(&self) -> Option<String> {
-        let number =
-            |effect: &Effect, key: &str| effect.details.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let now = || self.counted().filter(|effect| !effect.details.contains_key("heldBy"));
-        let replaced: u64 = now()
-            .filter(|effect| effect.effect == EffectKind::Rollout)
-            .map(|effect| number(effect, "machines"))
-            .sum();
-        let mut machines: u64 = now().map(|effect| number(effect, "machinesDeleted")).sum();
-        let gone = |effect: &&Effect| effect.details.get("deleted") == Some(&Value::Bool(true));
-        machines += now().filter(gone).map(|effect| number(effect, "machines")).sum::<u64>();
-        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-        for effect in now() {
-            if effect.effect == EffectKind::Deleted {
-                *kinds.entry(effect.object.kind.to_string()).or_default() += 1;
-            }
-            let listed = effect.details.get("deleted").and_then(Value::as_object);
-            for (kind, count) in listed.into_iter().flatten() {
-                *kinds.entry(kind.clone()).or_default() += count.as_u64().unwrap_or(0);
-            }
-        }
-        let deleted: u64 = kinds.values().sum();
-        let reinstalled = now().filter(|effect| effect.effect == EffectKind::Reinstalled).count() as u64;
-        let plural = |count: u64, one: &str, many: &str| {
-            if count == 1 { one.to_owned() } else { format!("{count} {many}") }
-        };
-        let mut parts = Vec::new();
-        if replaced > 0 {
-            parts.push(plural(replaced, "1 Machine is replaced", "Machines are replaced"));
-        }
-        if machines > 0 {
-            parts.push(plural(machines, "1 Machine is deleted", "Machines are deleted"));
-        }
-        if deleted > 0 {
-            let list = crate::plan::counted_kinds(&kinds);
-            let list = if list.is_empty() { list } else { format!(" ({list})") };
-            parts.push(format!("{}{list}", plural(deleted, "1 object is deleted", "objects are deleted")));
-        }
-        let mut maybe: BTreeMap<String, u64> = BTreeMap::new();
-        for effect in now() {
-            let listed = effect.details.get("mayBeDeleted").and_then(Value::as_object);
-            for (kind, count) in listed.into_iter().flatten() {
-                *maybe.entry(kind.clone()).or_default() += count.as_u64().unwrap_or(0);
-            }
-        }
-        let in_doubt: u64 = maybe.values().sum();
-        if in_doubt > 0 {
-            let list = crate::plan::counted_kinds(&maybe);
-            let list = if list.is_empty() { list } else { format!(" ({list})") };
-            parts.push(format!(
-                "{}{list}",
-                plural(in_doubt, "1 object may be deleted", "objects may be deleted")
-            ));
-        }
-        if reinstalled > 0 {
-            parts.push(plural(reinstalled, "1 HelmRelease is reinstalled", "HelmReleases are reinstalled"));
-        }
-        (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
 
@@ -246,7 +205,12 @@ fn tally(plan: &Plan<'_>) -> String {
 
 /// The verb that a line begins with.
 fn verb(effect: &Effect) -> &'static str {
-    match effect.effect {
+    verb_of(effect.effect)
+}
+
+/// The verb of text for an effect.
+pub(crate) fn verb_of(effect: EffectKind) -> &'static str {
+    match effect {
         EffectKind::Deleted => "deletes",
         EffectKind::Orphaned => "orphans",
         EffectKind::Kept => "keeps",
@@ -331,22 +295,122 @@ fn phrases(effect: &Effect) -> Vec<Told> {
         && !effect.field.is_empty()
         && effect.before != effect.after;
     if !told_by_field {
+        let own = Told { line: format!("{}{target}", effect.reason), sides: Vec::new() };
+        if let Some(told) = summary(effect) {
+            return if effect.effect == EffectKind::ReleaseUpgrade { vec![told] } else { vec![own, told] };
+        }
         return vec![Told { line: format!("{}{target}", effect.reason), sides: Vec::new() }];
     }
-    let mut told = vec![values::told(&effect.field, &effect.before, &effect.after)];
-    told[0].line.push_str(&target);
     let listed = effect.details.get("fields").and_then(Value::as_array);
-    let others: Vec<&Value> =
-        listed.into_iter().flatten().filter(|field| field["path"] != effect.field).collect();
-    told.extend(others.iter().take(FIELDS - 1).map(|field| {
-        values::told(field["path"].as_str().unwrap_or_default(), &field["before"], &field["after"])
-    }));
-    match others.len().saturating_sub(FIELDS - 1) {
+    let first = json!({"path": effect.field, "before": effect.before, "after": effect.after});
+    let others = listed.into_iter().flatten().filter(|field| field["path"] != effect.field);
+    let all: Vec<&Value> = std::iter::once(&first).chain(others).collect();
+    let mut told: Vec<Told> = summary(effect).into_iter().collect();
+    let all = match told.is_empty() {
+        true => paired(&all),
+        // The line of the release says its chart's version.
+        false => paired(&all).into_iter().filter(|(path, ..)| !is_chart_version(path)).collect(),
+    };
+    told.extend(all.iter().take(FIELDS).map(|(path, before, after)| values::told(path, before, after)));
+    match all.len().saturating_sub(FIELDS) {
         0 => {}
         1 => told.push(Told { line: "and 1 more field".to_owned(), sides: Vec::new() }),
         count => told.push(Told { line: format!("and {count} more fields"), sides: Vec::new() }),
     }
+    if let Some(first) = told.first_mut() {
+        first.line.push_str(&target);
+    }
     told
+}
+
+/// Of a release, its chart and what becomes of its objects.
+fn summary(effect: &Effect) -> Option<Told> {
+    let summary = effect.details.get("summary")?;
+    let parts: Vec<&str> = summary["parts"].as_array()?.iter().filter_map(Value::as_str).collect();
+    let chart = summary["chart"].as_str()?;
+    let line = if parts.is_empty() { chart.to_owned() } else { format!("{chart}: {}", parts.join(", ")) };
+    Some(Told { line, sides: Vec::new() })
+}
+
+fn is_chart_version(path: &str) -> bool {
+    matches!(path, "/spec/chart/spec/version" | "/spec/chart/spec/chart")
+}
+
+/// A field that changed: its path, before, after.
+type Field = (String, Value, Value);
+
+/// Fields that changed; an item of a keyed list that left and one that came in its place are
+/// told by what differs between them, where that is little.
+fn paired(fields: &[&Value]) -> Vec<Field> {
+    let text = |field: &Value| field["path"].as_str().unwrap_or_default().to_owned();
+    let list = |path: &str| path.rsplit_once("/{").map(|(list, _)| list.to_owned());
+    let mut out: Vec<Field> = Vec::new();
+    let mut used = vec![false; fields.len()];
+    for (index, field) in fields.iter().enumerate() {
+        if std::mem::replace(&mut used[index], true) {
+            continue;
+        }
+        let path = text(field);
+        let is_gone = field["after"].is_null() && field["before"].is_object() && path.ends_with('}');
+        let place = list(&path).filter(|_| is_gone);
+        let come = place.and_then(|place| {
+            let fits = |at: usize| {
+                let other = text(fields[at]);
+                fields[at]["before"].is_null()
+                    && other.ends_with('}')
+                    && list(&other).as_ref() == Some(&place)
+            };
+            (0..fields.len()).filter(|at| !used[*at] && fits(*at)).find_map(|at| {
+                let mut inner = Vec::new();
+                leaves(&path, &field["before"], &fields[at]["after"], &mut inner, 0);
+                (inner.len() <= PAIRED).then_some((at, inner))
+            })
+        });
+        match come {
+            Some((at, inner)) => {
+                used[at] = true;
+                out.extend(inner);
+            }
+            None => {
+                let mut inner = Vec::new();
+                if field["before"].is_array() && field["after"].is_array() {
+                    leaves(&path, &field["before"], &field["after"], &mut inner, 0);
+                }
+                match (1..=PAIRED).contains(&inner.len()) {
+                    true => out.extend(inner),
+                    false => out.push((path, field["before"].clone(), field["after"].clone())),
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Differences up to which two items of a list are one that changed.
+const PAIRED: usize = 3;
+
+/// The values that differ between two of JSON, to a depth that no item of a list has.
+fn leaves(path: &str, before: &Value, after: &Value, out: &mut Vec<Field>, depth: usize) {
+    if before == after {
+        return;
+    }
+    match (before, after) {
+        (Value::Object(old), Value::Object(new)) if depth < 16 && values::is_plain_map(before, after) => {
+            for (key, value) in old {
+                let path = crate::lang::yaml::pointer_join(path, key);
+                leaves(&path, value, new.get(key).unwrap_or(&Value::Null), out, depth + 1);
+            }
+            for (key, value) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
+                out.push((crate::lang::yaml::pointer_join(path, key), Value::Null, value.clone()));
+            }
+        }
+        (Value::Array(old), Value::Array(new)) if depth < 16 && old.len() == new.len() => {
+            for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                leaves(&format!("{path}/{index}"), old, new, out, depth + 1);
+            }
+        }
+        _ => out.push((path.to_owned(), before.clone(), after.clone())),
+    }
 }
 
 /// What happens, on one line.

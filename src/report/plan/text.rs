@@ -1,7 +1,7 @@
 //! The plan for a terminal: the counts that matter, then per cluster the worst
 //! first, one line per effect, consequences indented, the cause at the end.
 
-use super::groups::{Entry, sections};
+use super::groups::{Bundle, Entry, Item, Line, items, sections};
 use super::{INDENT, Plan, changes, consequences, not_followed, phrases, places, tally, verb, wrapped};
 use crate::lang::text::clean;
 use crate::model::{Severity, Unchecked};
@@ -10,13 +10,15 @@ use std::fmt::Write as _;
 
 /// The whole answer.
 pub fn render(plan: &Plan<'_>) -> String {
+    let effects = super::readable::effects(plan);
+    let plan = &Plan { effects: &effects, ..plan.clone() };
     let mut out = String::new();
-    if let Some(text) = not_followed(plan) {
-        paragraph(&mut out, &text, "");
-    }
+    wrapped(&mut out, &clean(&plan.verdict()), 0);
     let _ = writeln!(out, "{} -> {}: {}", clean(plan.base), clean(&changes::head(plan)), tally(plan));
-    if let Some(headline) = plan.headline() {
-        let _ = writeln!(out, "{headline}");
+    // What was not followed stands first only where it is the change itself.
+    let left_out = not_followed(plan);
+    if let Some(text) = left_out.as_ref().filter(|_| !plan.reach.is_whole()) {
+        paragraph(&mut out, text, "");
     }
     let mut changed = changes::groups(plan);
     let sections = sections(plan);
@@ -34,18 +36,16 @@ pub fn render(plan: &Plan<'_>) -> String {
     for section in &sections {
         heading(&mut out, &section.clusters);
         // What breaks comes first, then why and what to do.
-        let is_bad = |entry: &&Entry<'_>| {
-            entry.effects[0].severity == Severity::Disruptive && entry.effects[0].when.is_none()
-        };
-        let bad = section.entries.iter().take_while(is_bad).count();
-        for entry in &section.entries[..bad] {
-            one(&mut out, plan, entry);
+        let items = items(section);
+        let bad = items.iter().take_while(|item| item.is_bad()).count();
+        for item in &items[..bad] {
+            any(&mut out, plan, item);
         }
         for (_, group) in changed.iter().filter(|(names, _)| *names == section.clusters) {
             changes::text(&mut out, plan, group);
         }
-        for entry in &section.entries[bad..] {
-            one(&mut out, plan, entry);
+        for item in &items[bad..] {
+            any(&mut out, plan, item);
         }
     }
     for (names, group) in &alone {
@@ -78,6 +78,10 @@ pub fn render(plan: &Plan<'_>) -> String {
         out.push('\n');
         paragraph(&mut out, &line, "  ");
     }
+    if let Some(text) = left_out.filter(|_| plan.reach.is_whole()) {
+        paragraph(&mut out, &text, "");
+    }
+    let _ = writeln!(out, "{}", plan.total());
     out
 }
 
@@ -92,6 +96,51 @@ fn heading(out: &mut String, clusters: &[&str]) {
             let text = format!("in {} clusters: {}", names.len(), names.join(", "));
             wrapped(out, &clean(&text), 2);
         }
+    }
+}
+
+fn any(out: &mut String, plan: &Plan<'_>, item: &Item<'_, '_>) {
+    match item {
+        Item::One(entry) => one(out, plan, entry),
+        Item::Bundle(bundle) => together(out, plan, bundle),
+    }
+}
+
+/// What one line of a file causes.
+fn together(out: &mut String, plan: &Plan<'_>, bundle: &Bundle<'_, '_>) {
+    let lead = match plan.cause_key(bundle.cause) {
+        Some(key) => format!("{} {key} -> {} effects", plan.place_alone(bundle.cause), bundle.count()),
+        None => format!("{} -> {} effects", plan.place_alone(bundle.cause), bundle.count()),
+    };
+    let _ = writeln!(out, "  {}", clean(&lead));
+    for line in bundle.lines() {
+        inner(out, &line, 4);
+    }
+}
+
+/// A line below another one.
+fn inner(out: &mut String, line: &Line, begin: usize) {
+    let verb = match line.severity.0 {
+        Severity::Disruptive => line.verb.to_uppercase(),
+        _ => line.verb.clone(),
+    };
+    let indent = begin + 10;
+    let first = line.told.first().map(|told| told.line.as_str()).filter(|text| !text.is_empty());
+    let head = first.map_or(line.subject.clone(), |text| format!("{}: {text}", line.subject));
+    let _ = write!(out, "{}{verb:9} ", " ".repeat(begin));
+    wrapped(out, &clean(&head), indent);
+    for (index, told) in line.told.iter().enumerate() {
+        if index > 0 {
+            out.push_str(&" ".repeat(indent));
+            wrapped(out, &clean(&told.line), indent);
+        }
+        for side in &told.sides {
+            let _ = writeln!(out, "{}{}", " ".repeat(indent), clean(side));
+        }
+    }
+    for note in &line.notes {
+        out.push_str(&" ".repeat(indent));
+        wrapped(out, &clean(note), indent);
     }
 }
 
@@ -125,6 +174,9 @@ fn one(out: &mut String, plan: &Plan<'_>, entry: &Entry<'_>) {
     for consequence in consequences(effect) {
         out.push_str(&" ".repeat(INDENT));
         wrapped(out, &clean(&consequence), INDENT);
+    }
+    for line in &entry.inside {
+        inner(out, line, INDENT);
     }
     for place in places(plan, entry, 3) {
         let _ = writeln!(out, "{}{}", " ".repeat(INDENT), clean(&place));
