@@ -38,6 +38,10 @@ pub(crate) struct Workloads<'a> {
     without_namespace: FxHashMap<&'a str, FxHashMap<&'a str, &'a Effective>>,
     /// Kind, namespace where one is written, and name of what no cluster applies.
     unapplied: FxHashSet<(&'a str, Option<&'a str>, &'a str)>,
+    /// What is there several times with different texts: which one counts is not known.
+    several: FxHashSet<&'a ObjectId>,
+    /// The namespaces of the objects.
+    namespaces: FxHashSet<&'a str>,
 }
 
 /// A name that a controller makes.
@@ -77,7 +81,8 @@ impl AsRef<str> for Named<'_> {
 pub(crate) enum Target<'n, 'a> {
     /// It is there.
     Here(&'a Effective),
-    /// A controller makes it of this object; the keys of its data where all are known.
+    /// A controller makes it of this object, or this is one of several with its name; the
+    /// keys of its data where all are known.
     Made(&'a Effective, Option<&'n [Cow<'a, str>]>),
     /// It is not here; `Some` where something may make it unseen.
     Absent(Option<Cause<'a>>),
@@ -114,12 +119,19 @@ impl<'a> Workloads<'a> {
             names: FxHashMap::default(),
             without_namespace: FxHashMap::default(),
             unapplied: FxHashSet::default(),
+            several: FxHashSet::default(),
+            namespaces: FxHashSet::default(),
         };
         let known = cluster.releases.iter().filter(|release| release.is_known());
         workloads.known = known.map(|release| (&release.id, release.creates())).collect();
         let mut named: FxHashMap<(&str, &str), Vec<Named<'_>>> = FxHashMap::default();
+        let mut seen: FxHashSet<&ObjectId> = FxHashSet::default();
         for (member, object) in world.members(cluster) {
             if member.target == ApplyTarget::Local {
+                if !seen.insert(&object.id) {
+                    workloads.several.insert(&object.id);
+                }
+                workloads.namespaces.extend(object.id.namespace.as_deref());
                 workloads.add(object, &mut named);
             }
         }
@@ -232,7 +244,13 @@ impl<'a> Workloads<'a> {
             return Target::Here(object);
         }
         let openers = match self.cluster.lookup(&ApplyTarget::Local, group, kind, namespace, name) {
-            Lookup::Found(member) => return Target::Here(self.object(member)),
+            Lookup::Found(member) => {
+                let object = self.object(member);
+                return match self.several.contains(&object.id) {
+                    true => Target::Made(object, None),
+                    false => Target::Here(object),
+                };
+            }
             Lookup::Generated(_) => return Target::Absent(Some(Cause::Opener(OpenerCause::Generator))),
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
@@ -294,6 +312,21 @@ impl<'a> Workloads<'a> {
     /// Whether every object of a kind and namespace is known.
     pub(crate) fn is_complete(&self, group: &str, kind: &str, namespace: Option<&str>) -> bool {
         self.cluster.is_complete(group, kind, namespace) && self.hidden_of(group, kind, namespace).is_none()
+    }
+
+    /// Whether a cluster that is stated has objects of a kind without a namespace, and no
+    /// manifest that it does not apply holds this one.
+    pub(crate) fn has_others(&self, kind: &str, name: &str) -> bool {
+        let is_unapplied = self.unapplied.iter().any(|(of, _, known)| *of == kind && *known == name);
+        self.cluster.name.is_some()
+            && !is_unapplied
+            && self.without_namespace.get(kind).is_some_and(|all| !all.is_empty())
+    }
+
+    /// Whether an object of the cluster lies in a namespace, or is it.
+    pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
+        self.namespaces.contains(namespace)
+            || self.without_namespace.get("Namespace").is_some_and(|all| all.contains_key(namespace))
     }
 
     /// Whether a release of the cluster may be an operator that makes objects anywhere.

@@ -154,6 +154,9 @@ impl Schemas {
             return judge(found, Basis::Cluster);
         }
         let settings = (*target == ApplyTarget::Local).then_some(&place.settings);
+        if settings.is_some_and(|settings| settings.redefines(id.group(), &id.kind)) {
+            return Found::Anything;
+        }
         let operator = settings.is_none_or(|settings| settings.operator || settings.flux.value.is_none());
         let version = |product: Product| match product {
             Product::Flux => settings.and_then(|settings| settings.flux.value),

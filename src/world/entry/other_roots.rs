@@ -1,6 +1,7 @@
 //! Which of two roots is live, where nothing that a cluster applies says it: an
 //! instance that a program is said to install, beside a Kustomization that was
-//! applied by hand and applies itself since.
+//! applied by hand and applies itself since. Where the instance is applied, the other root is
+//! left over, unless what runs needs it.
 
 use super::{Entry, Form, clean_path};
 use crate::files::{Snapshot, join};
@@ -21,17 +22,47 @@ pub(super) fn compare(entries: &mut [Entry], snapshot: &Arc<Snapshot>, overlays:
     let roots: FxHashSet<String> = entries.iter().map(|entry| entry.root.clone()).collect();
     for entry in entries.iter_mut().filter(|entry| by_operator(entry)) {
         let applied = closure(&entry.root, &entry.tree, &paths, snapshot, overlays);
-        if applied.contains(entry.file()) {
-            continue;
-        }
+        let is_own = applied.contains(entry.file());
         let others = others.get_or_insert_with(|| super::applied_itself::below(snapshot, overlays));
         for other in others.iter().filter(|other| !roots.contains(&other.root)) {
             let reached = closure(&other.root, &other.tree, &paths, snapshot, overlays);
             let Some((id, _)) = other.kustomizations.first() else { continue };
-            entry.certainty = entry.certainty.min(Certainty::Assumed);
+            if is_own && !is_needed(snapshot, &applied, &reached) {
+                continue;
+            }
+            if !is_own {
+                entry.certainty = entry.certainty.min(Certainty::Assumed);
+            }
             entry.other_roots.push((id.clone(), reached));
         }
     }
+}
+
+/// From how many releases on a majority says something.
+const MAJORITY: usize = 4;
+
+/// Whether most releases of a root take their chart from sources that only another root
+/// applies: without that one hardly anything would run, so that it is still there.
+fn is_needed(snapshot: &Snapshot, applied: &FxHashSet<Arc<str>>, reached: &FxHashSet<Arc<str>>) -> bool {
+    let objects = || snapshot.objects().iter();
+    let names = |files: &FxHashSet<Arc<str>>| -> FxHashSet<(Arc<str>, Arc<str>)> {
+        let of_files = objects().filter(|object| files.contains(object.path()));
+        let sources = of_files.filter(|object| object.id.group() == kinds::SOURCE);
+        sources.map(|object| (object.id.kind.clone(), object.id.name.clone())).collect()
+    };
+    let (own, others) = (names(applied), names(reached));
+    let releases =
+        objects().filter(|object| kinds::is_helm_release(&object.id) && applied.contains(object.path()));
+    let (mut all, mut needing) = (0, 0);
+    for release in releases {
+        let node = release.node.get_ref();
+        let reference = ["/spec/chart/spec/sourceRef", "/spec/chartRef"].iter().find_map(|at| node.at(at));
+        let text = |field| Some(Arc::from(&*reference?.get(field)?.text()?));
+        let Some(source) = text("kind").zip(text("name")) else { continue };
+        all += 1;
+        needing += usize::from(!own.contains(&source) && others.contains(&source));
+    }
+    needing >= MAJORITY && needing * 2 > all
 }
 
 /// `spec.path` of the Kustomizations of each file.

@@ -7,6 +7,7 @@
 mod assumed;
 mod distribution;
 mod helm;
+mod redefined;
 
 use crate::build::kustomize::FILE_NAMES;
 use crate::config::{Assumed, Extension, Feature, Target, Written};
@@ -18,6 +19,7 @@ use crate::model::Version;
 use crate::model::kinds;
 pub(crate) use distribution::Installs;
 use distribution::{Answer, Distribution};
+use redefined::Redefined;
 use std::ops::RangeInclusive;
 
 /// A value that the repository or the configuration states, and where.
@@ -63,6 +65,7 @@ pub struct Settings {
     pub extensions: Vec<Extension>,
     /// What of this a rehearsal assumes.
     pub assumed: Assumed,
+    redefined: Redefined,
 }
 
 impl Default for Settings {
@@ -78,6 +81,7 @@ impl Default for Settings {
             operator: false,
             extensions: Vec::new(),
             assumed: Assumed::default(),
+            redefined: Redefined::default(),
         }
     }
 }
@@ -107,6 +111,11 @@ impl Settings {
         }
     }
 
+    /// Whether an instance patches the definition of a kind.
+    pub(crate) fn redefines(&self, group: &str, kind: &str) -> bool {
+        self.redefined.holds(group, kind)
+    }
+
     /// What several clusters have in common: the rest is unknown.
     pub fn common<'s>(all: impl Iterator<Item = &'s Settings>) -> Settings {
         let all: Vec<&Settings> = all.collect();
@@ -134,6 +143,7 @@ impl Settings {
             operator: all.iter().any(|one| one.operator),
             extensions: first.extensions.clone(),
             assumed: first.assumed.clone(),
+            redefined: first.redefined.clone(),
         }
     }
 
@@ -344,6 +354,7 @@ impl Settings {
         }
         for patch in node.items_at("/spec/kustomize/patches") {
             self.patch(patch);
+            self.redefined.read(patch);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::files::Snapshot;
 use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::world::scripts;
+use crate::world::{scripts, vendors};
 
 pub(crate) static RULE: Rule = Rule {
     id: "missing-resource",
@@ -70,6 +70,9 @@ const TEST_DIRECTORIES: [&str; 5] = ["test", "tests", "testdata", "e2e", "fixtur
 fn made_later(snapshot: &Snapshot, path: &str) -> Option<String> {
     if let Some((pattern, file)) = snapshot.git_ignores(path) {
         return Some(format!("`{pattern}` in {file} covers it"));
+    }
+    if let Some(file) = vendors::that_fills(snapshot, path) {
+        return Some(format!("{file} says what fills its directory"));
     }
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     let inside =

@@ -77,8 +77,7 @@ pub(super) fn unlisted<'a>(context: &'a Context<'_>) -> Vec<Unlisted<'a>> {
         files.entry(object.path()).or_default().push(object);
     }
     files.retain(|path, objects| {
-        // A Job is run when somebody applies it.
-        !objects.iter().all(|object| object.id.is("batch", "Job"))
+        !objects.iter().all(|object| is_run_once(&object.id))
             && !is_archive(path)
             && !is_put_aside(path)
             && objects.iter().all(|object| is_manifest(object))
@@ -182,6 +181,23 @@ impl<'a> List<'a> {
 /// The name of a file without its ending.
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Whether an object is something that is done when somebody applies it: a run, a backup, or
+/// that it is restored.
+fn is_run_once(id: &ObjectId) -> bool {
+    matches!(
+        (id.group(), &*id.kind),
+        ("batch", "Job")
+            | ("", "Pod")
+            | ("volsync.backube", "ReplicationDestination")
+            | ("velero.io", "Backup" | "Restore")
+            | ("postgresql.cnpg.io", "Backup")
+            | ("k8up.io", "Restore" | "Backup")
+            | ("k8s.mariadb.com", "Restore")
+            | ("argoproj.io", "Workflow")
+            | ("tekton.dev", "PipelineRun" | "TaskRun")
+    )
 }
 
 /// Words in the name of a file that is not meant to be applied as it is.

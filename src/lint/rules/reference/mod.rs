@@ -37,7 +37,9 @@ pub(in crate::lint::rules) fn known_name<'r>(reference: &'r Reference<'_>) -> Op
     let unknown = reference.namespace_unknown
         || reference.namespace.as_deref().is_some_and(has_hole)
         || has_hole(&reference.kind);
-    reference.name.as_deref().filter(|name| !unknown && !has_hole(name))
+    // SOPS may have encrypted any value of a file.
+    let is_known = |name: &str| !unknown && !has_hole(name) && !name.starts_with("ENC[");
+    reference.name.as_deref().filter(|name| is_known(name))
 }
 
 /// `namespace/name`, as messages name the target of a reference.

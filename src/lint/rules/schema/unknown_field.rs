@@ -32,6 +32,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     if verdict.unknown_kind && is_manifest(view) {
         let kind = format!("{} {}", view.id.api_version, view.id.kind);
         report.not_checked(Unchecked::KindWithoutSchema, view.node.location(), kind);
+        spec_in_metadata(view, report);
     }
     for fault in faults(view, verdict) {
         let Fault::UnknownField { entry, parent } = &fault.violation.fault else { continue };
@@ -44,6 +45,20 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 /// Whether a field is that of the gating proposal.
 fn is_proposed(id: &ObjectId, pointer: &str) -> bool {
     is_taken(id, pointer, true)
+}
+
+/// A `spec` that was indented too far: what `metadata` holds is known whatever the kind.
+fn spec_in_metadata(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
+    let entries = view.node.entries_at("/metadata");
+    let Some(entry) = entries.into_iter().find(|entry| &*entry.key == "spec") else { return };
+    let Some(location) = entry.key_location().filter(|_| view.node.get("spec").is_none()) else { return };
+    report
+        .report(location, title(view.id, "unknown field ", "/metadata/spec", ""))
+        .level(Level::Warning)
+        .why("`metadata` has no `spec` in any kind, and the object has none of its own: the API server refuses it")
+        .help("write `spec` at the level of `metadata`")
+        .object(view.id)
+        .field("/metadata/spec", "spec");
 }
 
 /// Another version of the kind that has this field.

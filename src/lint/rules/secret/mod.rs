@@ -3,6 +3,7 @@
 mod creation_rules;
 pub(crate) mod missing_decryption;
 pub(crate) mod plaintext_secret;
+mod public;
 pub(crate) mod sealed_secret_scope;
 mod selection;
 pub(crate) mod sops_recipients_differ;

@@ -3,6 +3,7 @@
 //! (`Tree.shouldBeEncrypted`).
 
 use super::creation_rules::{Configuration, CreationRule, Fit, above, configurations};
+use super::public::is_public;
 use super::selection::leaves;
 use super::{is_encrypted, is_example, is_filled_in, sops};
 use crate::lang::yaml::{Node, NodeRef};
@@ -56,7 +57,10 @@ fn open_value<'a>(root: NodeRef<'a>) -> Option<(Vec<String>, NodeRef<'a>)> {
             if is_filled_in(&text) {
                 return None;
             }
-            let is_open = !text.is_empty() && !is_encrypted(&text) && !is_placeholder(&text);
+            let is_open = !text.is_empty()
+                && !is_encrypted(&text)
+                && !is_placeholder(&text)
+                && !is_public(&entry.key, &text, field == "data");
             if is_open && found.is_none() {
                 found = Some((vec![field.to_owned(), entry.key.to_string()], entry.value));
             }

@@ -11,6 +11,7 @@ use crate::lang::yaml::{Dialect, Node, NodeRef, Scalar, Source};
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
+use crate::world::scripts;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -84,9 +85,13 @@ fn reader(view: &DocumentView<'_>, source: &Arc<Source>) -> Reader {
     if let Some(broken) = super::yaml_syntax::broken_builds(view) {
         return Reader::Build(format!("kustomize refuses the document: {broken}"));
     }
-    match view.beyond().world.has_entry {
-        true => Reader::Nobody,
-        false => {
+    let beyond = view.beyond();
+    if beyond.world.has_entry {
+        return Reader::Nobody;
+    }
+    match scripts::that_names(beyond.snapshot, &view.file.path) {
+        Some(_) => Reader::Unknown,
+        None => {
             Reader::Build("kustomize refuses the document, and a build that takes it in fails".to_owned())
         }
     }

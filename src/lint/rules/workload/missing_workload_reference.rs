@@ -32,7 +32,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
         let Target::Absent(cause) = workloads.target(group, kind, namespace, name) else { continue };
         let near = workloads.near(group, kind, namespace, name).filter(|near| is_meant(reference, near));
-        match level(workloads, cause, reference, near.as_ref()) {
+        let level = level(workloads, cause, reference, near.as_ref());
+        match level.filter(|_| near.is_some() || !is_elsewhere(workloads, object, reference)) {
             Some(level) => missing(view, object, reference, name, level, near.as_ref(), report),
             None => {
                 let cause = cause.unwrap_or(Cause::Anybody);
@@ -75,6 +76,15 @@ fn is_meant(reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
     }
 }
 
+/// Whether a binding names an account of a namespace that nothing of the cluster is in:
+/// manifests that are published for several platforms name accounts of each.
+fn is_elsewhere(workloads: &Workloads<'_>, object: &Effective, reference: &Reference<'_>) -> bool {
+    let namespace = reference.namespace.as_deref();
+    reference.pointer.starts_with("/subjects/")
+        && namespace != object.id.namespace.as_deref()
+        && namespace.is_some_and(|namespace| !workloads.has_namespace(namespace))
+}
+
 /// Classes that come with the distribution of Kubernetes or of a cloud.
 fn is_of_the_platform(kind: &str) -> bool {
     matches!(
@@ -112,6 +122,16 @@ fn level(
         None if &*reference.kind == "ServiceAccount" && near.is_none() => Some(Level::Warning),
         None => Some(Level::Error),
         Some(Cause::Unapplied) => None,
+        // Charts bring issuers of a namespace; those of a cluster are written where it is.
+        Some(Cause::Maker(_))
+            if &*reference.kind == "ClusterIssuer"
+                && reference
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| workloads.has_others("ClusterIssuer", name)) =>
+        {
+            Some(Level::Warning)
+        }
         Some(_) => near.map(|_| Level::Warning),
     }
 }

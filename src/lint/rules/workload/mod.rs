@@ -39,9 +39,9 @@ fn known_name<'r>(reference: &'r Reference<'_>) -> Option<&'r str> {
     known.then_some(name)
 }
 
-/// Whether a text holds something that is filled in later.
+/// Whether a text holds something that is filled in later, or that SOPS encrypted.
 pub(super) fn is_open(text: &str) -> bool {
-    has_hole(text) || text.contains(['?', '$', '{'])
+    has_hole(text) || text.contains(['?', '$', '{']) || text.starts_with("ENC[")
 }
 
 /// What a reference to something that may exist is under "not checked".

@@ -3,6 +3,7 @@
 
 use super::{dotted, is_open};
 use crate::build::substitute::Parts;
+use crate::lang::text::{Word, Words};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::workloads::{Cause, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
@@ -34,7 +35,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             false => object.id.namespace.as_deref(),
         })
         .collect();
+    let meant = Meant::of_cluster(view, &namespaces);
     for (_, object) in local() {
+        let mut told = FxHashSet::default();
         for pointer in places(object) {
             let Some(node) = object.node.get_ref().at(pointer) else { continue };
             texts(node, pointer, &mut |pointer, node| {
@@ -44,14 +47,72 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 };
                 let mut parts = Parts::new(node, &text);
                 for host in hosts(&text) {
-                    if namespaces.contains(host.namespace) {
-                        let Some(place) = parts.location(host.part.clone()) else { continue };
-                        judge(workloads, object, pointer, place, &host, report);
+                    let is_here = namespaces.contains(host.namespace);
+                    let is_sure = !is_here && has_domain(&text[host.part.clone()]);
+                    let meant = is_sure.then(|| meant.of(host.namespace)).flatten();
+                    let place = parts.location(host.part.clone()).filter(|_| is_here || meant.is_some());
+                    // What an alias repeats is written once.
+                    let Some(place) = place.filter(|place| told.insert((place.file.clone(), place.start)))
+                    else {
+                        continue;
+                    };
+                    match meant {
+                        Some(meant) => misspelled_namespace(object, pointer, place, &host, meant, report),
+                        None => judge(workloads, object, pointer, place, &host, report),
                     }
                 }
             });
         }
     }
+}
+
+/// The namespaces that a misspelled one may mean.
+struct Meant<'a>(Option<Words<&'a str>>);
+
+impl<'a> Meant<'a> {
+    /// Of a cluster that is stated: of what nobody applies a part may be anywhere.
+    fn of_cluster(view: &ClusterView<'_>, namespaces: &FxHashSet<&'a str>) -> Meant<'a> {
+        Meant(view.cluster.name.is_some().then(|| namespaces.iter().copied().collect()))
+    }
+
+    /// The one that differs in a single letter; of short names and of those that count
+    /// (`team-1`) another one may as well be meant.
+    fn of(&self, namespace: &str) -> Option<&'a str> {
+        let words = self.0.as_ref().filter(|_| namespace.len() >= SHORTEST)?;
+        let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+        let word = Word::like(namespace);
+        let near = words.near(&word);
+        let near = near.filter(|(distance, known)| *distance == 1 && letters(known) != letters(namespace));
+        near.map(|(_, known)| *known).min()
+    }
+}
+
+/// Letters from which on a namespace that differs in one is a misspelled one.
+const SHORTEST: usize = 6;
+
+/// Whether a host is one of the cluster for sure: `.svc` may stand in other names.
+fn has_domain(host: &str) -> bool {
+    host.contains(".svc.cluster.local") || host.split(':').next().is_some_and(|host| host.ends_with(".svc"))
+}
+
+fn misspelled_namespace(
+    object: &Effective,
+    pointer: &str,
+    location: Location,
+    host: &Host<'_>,
+    meant: &str,
+    report: &mut Reporter<'_>,
+) {
+    let (name, namespace) = (host.name, host.namespace);
+    let title = format!(
+        "{}: `{}` names a Service of namespace {namespace}, which nothing is in",
+        object.id,
+        dotted(pointer)
+    );
+    let finding = report.report(location, title);
+    finding.claims_absence().why("the name does not resolve: connections fail").object(&object.id);
+    finding.field(pointer, format!("{name}.{namespace}")).label("no such namespace");
+    finding.help(format!("did you mean `{name}.{meant}`?"));
 }
 
 /// Where an object holds texts for programs that speak to Services.
@@ -60,6 +121,7 @@ fn places(object: &Effective) -> &'static [&'static str] {
         _ if kinds::is_helm_release(&object.id) => &["/spec/values"],
         ("", "ConfigMap") => &["/data"],
         ("external-secrets.io", "SecretStore" | "ClusterSecretStore") => &["/spec/provider"],
+        ("external-secrets.io", "ExternalSecret") => &["/spec/target/template/data"],
         ("", "Pod") => &["/spec"],
         ("apps", _) => &["/spec/template/spec"],
         ("batch", "Job") => &["/spec/template/spec"],

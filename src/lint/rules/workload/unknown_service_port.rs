@@ -5,6 +5,8 @@
 //! `staging/src/k8s.io/endpointslice/utils.go` (`FindPort`).
 
 use super::{dotted, judged, target, text};
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{Snapshot, join};
 use crate::lang::text::suggest;
 use crate::lang::yaml::NodeRef;
 use crate::lint::workloads::{Target, Workloads};
@@ -99,10 +101,26 @@ fn target_ports(view: &ClusterView<'_>, workloads: &Workloads<'_>, report: &mut 
             templates.entry(namespace).or_default().push((object, template));
         }
     }
+    // What is written, and built by none: the patches of a kustomization that lists it may
+    // add the port.
+    let is_loose = view.cluster.name.is_none() && view.cluster.applied.is_empty();
+    let snapshot = view.beyond().snapshot;
+    let is_whole = |object: &Effective| !is_loose || !is_listed(snapshot, object);
     for (_, object) in local().filter(|(_, object)| object.id.is("", "Service")) {
         let in_namespace = object.id.namespace.as_deref().and_then(|namespace| templates.get(namespace));
-        named_targets(object, in_namespace.map_or(&[], Vec::as_slice), workloads, report);
+        let all = in_namespace.map_or(&[][..], Vec::as_slice);
+        if all.iter().all(|(object, _)| is_whole(object)) {
+            named_targets(object, all, workloads, report);
+        }
     }
+}
+
+/// Whether a kustomization lies beside the file of an object.
+fn is_listed(snapshot: &Snapshot, object: &Effective) -> bool {
+    let Some(location) = object.node.get_ref().location() else { return false };
+    let path = location.file.shown();
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    FILE_NAMES.iter().filter_map(|name| join(directory, name)).any(|path| snapshot.file(&path).is_some())
 }
 
 fn named_targets(

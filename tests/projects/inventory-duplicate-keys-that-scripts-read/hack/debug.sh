@@ -1,0 +1,1 @@
+envsubst < hack/debug/service.yaml | kubectl apply -f -
