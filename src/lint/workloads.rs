@@ -1,7 +1,7 @@
 //! What the workloads of a cluster refer to, and what could be meant: the objects that it
 //! has, those that controllers make of them, and what may exist unseen.
 
-use crate::lang::text::{Word, Words};
+use crate::lang::text::{Word, Words, suggest};
 use crate::model::workloads::{Form, Reference, Unseen, derived, is_cluster_scoped, references, unseen};
 use crate::model::{ObjectId, kinds};
 use crate::world::releases::Creates;
@@ -323,10 +323,14 @@ impl<'a> Workloads<'a> {
             && self.without_namespace.get(kind).is_some_and(|all| !all.is_empty())
     }
 
-    /// Whether an object of the cluster lies in a namespace, or is it.
+    /// Whether a namespace is one of the cluster: an object lies in it or is it, or it is
+    /// the misspelled name of such a one.
     pub(crate) fn has_namespace(&self, namespace: &str) -> bool {
+        let made = self.without_namespace.get("Namespace");
+        let made = || made.into_iter().flat_map(|all| all.keys().copied());
         self.namespaces.contains(namespace)
-            || self.without_namespace.get("Namespace").is_some_and(|all| all.contains_key(namespace))
+            || made().any(|known| known == namespace)
+            || suggest(namespace, self.namespaces.iter().copied().chain(made())).is_some()
     }
 
     /// Whether a release of the cluster may be an operator that makes objects anywhere.
