@@ -13,8 +13,9 @@ use crate::model::cluster_api_kinds as kinds;
 use crate::report;
 use crate::simulate::behaviour::Product;
 use crate::simulate::cluster_api::hooks;
-use crate::simulate::cluster_api::hooks::simulate::{Event, Request, RuntimeSdk, simulate};
-use crate::simulate::cluster_api::hooks::{Hook, handlers, ignoring, input};
+use crate::simulate::cluster_api::hooks::selection::{Called, called};
+use crate::simulate::cluster_api::hooks::simulate::{Event, Request, RuntimeSdk, StepKind, simulate};
+use crate::simulate::cluster_api::hooks::{Hook, input};
 use crate::simulate::cluster_api::references::{Scope, scopes};
 use crate::simulate::cluster_api::topology::Cluster;
 use crate::world::versions::Settings;
@@ -103,8 +104,14 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let scopes: Vec<Scope<'_>> = scopes(&world).into_iter().filter(|scope| wanted(common, scope)).collect();
     let (scope, cluster) = find(&scopes, selector)?;
     let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
-    let request = request(arguments, on, scope, &session.config.target_of(name));
-    let simulation = simulate(&cluster, &scope.objects, &request).map_err(Failure::Usage)?;
+    let target = session.config.target_of(name);
+    let mut called = called(&target.extensions, &scope.objects, cluster.object.namespace());
+    let notes = std::mem::take(&mut called.notes);
+    let request = request(arguments, on, scope, &target, called);
+    let mut simulation = simulate(&cluster, &scope.objects, &request).map_err(Failure::Usage)?;
+    if simulation.steps.iter().any(|step| matches!(step.kind, StepKind::Hook(_))) {
+        simulation.notes.extend(notes);
+    }
     let id = cluster.object.id;
     output::warn_if_nothing_followed(&world);
     output::emit(common, |format, out, _| match format {
@@ -123,7 +130,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     Ok(Status::Clean)
 }
 
-fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) -> Request {
+fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target, called: Called) -> Request {
     let settings = scope.cluster.map(|cluster| &cluster.settings);
     let version = settings.and_then(|s| s.cluster_api.value).or(target.cluster_api.as_ref().map(|v| v.value));
     let gate = settings.and_then(|s| s.feature(Feature::RuntimeSdk).value);
@@ -152,8 +159,8 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target) ->
             .filter(|(_, response)| matches!(response, Response::Unreachable))
             .map(|(hook, _)| *hook)
             .collect(),
-        ignoring: ignoring(&target.extensions),
-        handlers: handlers(&target.extensions),
+        ignoring: called.ignoring,
+        handlers: called.handlers,
         minor: version.map(|version| u64::from(version.minor_in(1))),
         runtime_sdk: match gate {
             Some(true) => RuntimeSdk::On,

@@ -30,4 +30,4 @@ pub(crate) use maker::Maker;
 pub use object::ObjectId;
 pub(crate) use object::{Object, objects_of};
 pub use unchecked::Unchecked;
-pub(crate) use version::{CLUSTER_API, FLUX, Version};
+pub(crate) use version::{CLUSTER_API, CLUSTER_API_RELEASED, FLUX, Version};

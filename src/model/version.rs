@@ -21,6 +21,10 @@ pub(crate) const FLUX: (u32, RangeInclusive<u32>) = (2, 0..=9);
 /// Supported minors of Cluster API 1.
 pub(crate) const CLUSTER_API: (u32, RangeInclusive<u32>) = (1, 5..=15);
 
+/// The newest minor of Cluster API 1 that is released: what is simulated where nothing
+/// states a version. Later ones are known from its main branch.
+pub(crate) const CLUSTER_API_RELEASED: u32 = 14;
+
 impl Version {
     /// Read `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`, with or without a `v`. What
     /// follows a patch's digits (`-rc.1`, `+k3s1`) is left out.

@@ -58,6 +58,12 @@ pub fn text(cluster: Option<&str>, version: &Stated, id: &ObjectId, simulation: 
     let mut out = String::new();
     let cluster = cluster.map_or(String::new(), |cluster| format!("cluster {}, ", clean(cluster)));
     let _ = writeln!(out, "{cluster}{version}");
+    if simulation.is_there_already {
+        let to = simulation.to.as_deref().unwrap_or_default();
+        let why =
+            "hooks of an upgrade are called when spec.topology.version differs from the control plane's";
+        paragraph(&mut out, &clean(&format!("nothing happens: {id} is at {to} already, and {why}")), "  ");
+    }
     if simulation.steps.is_empty() {
         for note in &simulation.notes {
             paragraph(&mut out, &clean(note), "  ");

@@ -4,7 +4,7 @@ use super::json::from;
 use super::parts::{of_clusters, paragraph};
 use crate::files::Snapshot;
 use crate::lang::text::clean;
-use crate::model::{CLUSTER_API, FLUX};
+use crate::model::{CLUSTER_API, CLUSTER_API_RELEASED, FLUX};
 use crate::simulate::behaviour::Product;
 use crate::world::versions::Settings;
 use std::fmt;
@@ -28,16 +28,17 @@ impl fmt::Display for Stated {
 
 /// The version of a product in a cluster.
 pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings) -> Stated {
-    let (setting, (major, minors)) = match product {
-        Product::Flux => (&settings.flux, &FLUX),
-        Product::ClusterApi => (&settings.cluster_api, &CLUSTER_API),
+    let (setting, (major, minors), released) = match product {
+        Product::Flux => (&settings.flux, &FLUX, *FLUX.1.end()),
+        Product::ClusterApi => (&settings.cluster_api, &CLUSTER_API, CLUSTER_API_RELEASED),
     };
     let (name, newest) = (product.name(), minors.end());
     let Some(version) = setting.value else {
-        let what = format!("simulated as {name} {major}.{newest}, as nothing states its version");
+        let what = format!("simulated as {name} {major}.{released}, as nothing states its version");
         return Stated { what, place: None };
     };
     let judged = match version.within(&(*major, minors.clone())) {
+        true if version.minor_in(*major) > released => ", which is not released".to_owned(),
         true => String::new(),
         false => format!(", judged as {major}.{newest}, the newest known"),
     };

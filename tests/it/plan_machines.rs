@@ -990,3 +990,59 @@ fn moving_to_v1beta2_is_no_change() {
     let effects = plan(&[old], &[new]);
     assert!(effects.is_empty(), "{effects:#?}");
 }
+
+/// Strategy OnDelete in both API versions, standalone, in a topology and in its class.
+#[test]
+fn on_delete_replaces_nothing_by_itself() {
+    let says = "OnDelete: each Machine is replaced when you delete it";
+    let check = |effects: &[Value], name: &str| {
+        let found: Vec<&Value> = effects.iter().filter(|e| e["effect"] == "new-machines-only").collect();
+        assert_eq!(found.len(), 1, "{name}: {effects:#?}");
+        assert!(found[0]["reason"].as_str().unwrap_or_default().contains(says), "{name}: {}", found[0]);
+        assert!(!words(effects).contains(&"rollout"), "{name}: {effects:#?}");
+    };
+    let new = set(&machine_deployment(), "/spec/rollout", json!({"strategy": {"type": "OnDelete"}}));
+    let version = |object: &Value| set(object, "/spec/template/spec/version", json!("v1.35.0"));
+    check(&plan(&[new.clone()], &[version(&new)]), "v1beta2");
+    let old = set(&machine_deployment_v1beta1(), "/spec/strategy", json!({"type": "OnDelete"}));
+    check(&plan(&[old.clone()], &[version(&old)]), "v1beta1");
+
+    let strategy = json!({"strategy": {"type": "OnDelete"}});
+    let entry = "/spec/topology/workers/machineDeployments/0/rollout";
+    let with = |pointer: &str, index: usize, value: Value| {
+        let mut objects = topology();
+        objects[index] = set(&objects[index], pointer, value);
+        objects
+    };
+    let zoned = |mut objects: Vec<Value>| {
+        let pointer = "/spec/topology/workers/machineDeployments/0/failureDomain";
+        objects[CLUSTER] = set(&objects[CLUSTER], pointer, json!("zone-9"));
+        objects
+    };
+    let by_cluster = with(entry, CLUSTER, strategy.clone());
+    check(&plan(&by_cluster, &zoned(by_cluster.clone())), "topology");
+    let by_class = with("/spec/workers/machineDeployments/0/rollout", CLASS, strategy.clone());
+    check(&plan(&by_class, &zoned(by_class.clone())), "class");
+    let mut both = by_class;
+    both[CLUSTER] = set(&both[CLUSTER], entry, json!({"strategy": {"type": "RollingUpdate"}}));
+    assert!(words(&plan(&both, &zoned(both.clone()))).contains(&"rollout"), "the Cluster comes first");
+}
+
+/// An extension whose selector leaves the namespace out makes no hook of the Cluster sure.
+#[test]
+fn an_extension_of_other_namespaces_calls_no_hook() {
+    let extension = |name: &str| {
+        json!({"apiVersion": "runtime.cluster.x-k8s.io/v1beta2", "kind": "ExtensionConfig",
+               "metadata": {"name": "addons"},
+               "spec": {"clientConfig": {"url": "https://addons.example.com"},
+                        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}})
+    };
+    for (selected, is_called) in [("fleet", true), ("other", false)] {
+        let mut before = topology();
+        before.push(extension(selected));
+        let mut after = before.clone();
+        after.remove(CLUSTER);
+        let effects = plan(&before, &after);
+        assert_eq!(words(&effects).contains(&"hooks-called"), is_called, "{selected}: {effects:#?}");
+    }
+}

@@ -354,3 +354,118 @@ fn classes_of_other_namespaces() {
         .replace(named, "classRef: {name: quick-start, namespace: classes}");
     assert_eq!(states(&sequence(&elsewhere, &upgrade)), expected);
 }
+
+/// Namespace and ExtensionConfig of [`FLEET`]; the namespace has one label in the repository.
+fn selecting(selector: &str) -> String {
+    format!(
+        "{}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: fleet, labels: {{tier: gold}}}}
+---
+apiVersion: runtime.cluster.x-k8s.io/v1beta2
+kind: ExtensionConfig
+metadata: {{name: addons}}
+spec:
+  clientConfig: {{url: https://addons.example.com}}
+  namespaceSelector: {selector}
+",
+        fleet("", "")
+    )
+}
+
+/// `matchNamespace` of cluster-api `internal/runtime/client/client.go`.
+#[test]
+fn an_extension_is_called_where_its_selector_selects_the_namespace() {
+    let config = "version: 1
+target:
+  features: {runtimeSdk: enabled}
+  extensions: [{name: addons, handlers: [{name: before, hook: BeforeClusterUpgrade}]}]
+";
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.31.9"];
+    for (selector, called, known) in [
+        ("{}", true, true),
+        ("{matchLabels: {kubernetes.io/metadata.name: fleet}}", true, true),
+        ("{matchLabels: {kubernetes.io/metadata.name: other}}", false, true),
+        ("{matchLabels: {tier: gold}}", true, true),
+        ("{matchLabels: {tier: silver}}", false, true),
+        ("{matchExpressions: [{key: tier, operator: NotIn, values: [silver]}]}", true, true),
+        ("{matchExpressions: [{key: tier, operator: NotIn, values: [gold]}]}", false, true),
+        ("{matchExpressions: [{key: tier, operator: Exists}]}", true, true),
+        ("{matchExpressions: [{key: tier, operator: DoesNotExist}]}", false, true),
+        // Others may have given the Namespace labels that the repository does not state.
+        ("{matchLabels: {team: a}}", true, false),
+        ("{matchExpressions: [{key: team, operator: In, values: [a]}]}", true, false),
+        ("{matchExpressions: [{key: team, operator: NotIn, values: [a]}]}", true, false),
+        ("{matchExpressions: [{key: team, operator: Exists}]}", true, false),
+        ("{matchExpressions: [{key: team, operator: DoesNotExist}]}", true, false),
+        // What is surely false decides.
+        ("{matchLabels: {team: a, tier: silver}}", false, true),
+    ] {
+        let answer = sequence_under(config, &selecting(selector), &upgrade);
+        let step = &answer["steps"][0];
+        assert_eq!(step["hook"], "BeforeClusterUpgrade", "{selector}");
+        let handlers = if called { json!(["before.addons"]) } else { json!([]) };
+        assert_eq!(step["handlers"], handlers, "{selector}");
+        assert_eq!(step["state"], if called { "done" } else { "skipped" }, "{selector}");
+        let notes = answer["notes"].to_string();
+        assert_eq!(notes.contains("extension addons is not called"), !called, "{selector}: {notes}");
+        assert_eq!(notes.contains("whether extension addons is called is not known"), !known, "{selector}");
+    }
+}
+
+/// `planOnDelete` of cluster-api: the topology's MachineDeployment is upgrading until each of
+/// its Machines was deleted.
+#[test]
+fn workers_with_on_delete_wait_for_whoever_deletes_their_machines() {
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.31.9"];
+    let workers = |answer: &Value| {
+        let steps = answer["steps"].as_array().expect("steps");
+        steps.iter().find(|step| step["kind"] == "workers").expect("workers follow").clone()
+    };
+    let with = |worker: &str| fleet("", "").replace("replicas: 6", &format!("replicas: 6, {worker}"));
+    for worker in ["rollout: {strategy: {type: OnDelete}}", "strategy: {type: OnDelete}"] {
+        let step = workers(&sequence(&with(worker), &upgrade));
+        assert_eq!(step["state"], "blocked", "{worker}");
+        let reason = step["reason"].as_str().unwrap_or_default();
+        assert!(
+            reason.starts_with("md-0: OnDelete: each Machine is replaced when you delete it"),
+            "{reason}"
+        );
+    }
+    // Both entries are of the class.
+    let class = "  kubernetesVersions: [v1.30.4, v1.31.9, v1.32.8, v1.33.5, v1.34.1]
+  workers: {machineDeployments: [{class: w, rollout: {strategy: {type: OnDelete}}}]}
+";
+    let versions = "  kubernetesVersions: [v1.30.4, v1.31.9, v1.32.8, v1.33.5, v1.34.1]\n";
+    let by_class = fleet("", "").replace(versions, class);
+    assert_eq!(workers(&sequence(&by_class, &upgrade))["state"], "blocked", "by the class");
+    let own =
+        by_class.replace("{class: w, name", "{class: w, rollout: {strategy: {type: RollingUpdate}}, name");
+    assert_eq!(workers(&sequence(&own, &upgrade))["state"], "done", "the Cluster comes before the class");
+}
+
+#[test]
+fn nothing_is_called_for_the_version_that_is_there() {
+    let directory = TempDir::new().expect("a temporary directory");
+    std::fs::write(directory.path().join("fleet.yaml"), fleet("", "")).expect("a writable directory");
+    let output = forebay(Some(directory.path()), &["Cluster/prod", "--on", "upgrade", "--to", "v1.30.4"], "");
+    let text = String::from_utf8_lossy(&output.stdout).replace("\n  ", " ");
+    assert!(
+        text.contains("nothing happens: Cluster fleet/prod is at v1.30.4 already, and hooks of an upgrade"),
+        "{text}"
+    );
+}
+
+/// What a class that is not here lists decides on the steps between.
+#[test]
+fn an_unknown_class_leaves_the_steps_unknown() {
+    let (_, cluster) = FLEET.split_once("---\n").expect("two objects");
+    let cluster = cluster.replace("{ANNOTATIONS}", "{}");
+    let answer = sequence(&cluster, &["Cluster/prod", "--on", "upgrade", "--to", "v1.33.5"]);
+    assert_eq!(answer["upgradePlan"]["controlPlane"], json!(["v1.33.5"]), "{answer:#}");
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains("kubernetesVersions and extensions are unknown"), "{notes}");
+    assert!(!notes.contains("fails"), "{notes}");
+}

@@ -6,6 +6,7 @@
 
 pub(crate) mod extension_config;
 pub(crate) mod input;
+pub(crate) mod selection;
 pub(crate) mod sequence;
 pub(crate) mod simulate;
 pub(crate) mod upgrade_plan;

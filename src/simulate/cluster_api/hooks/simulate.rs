@@ -14,6 +14,7 @@ use crate::simulate::behaviour::{self, Behaviour};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::references::Objects;
 use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
+use crate::simulate::cluster_api::topology::fields::ON_DELETE;
 use crate::simulate::cluster_api::topology::{Cluster, text_at, version_rejection};
 
 /// What happens to the Cluster.
@@ -160,6 +161,8 @@ pub struct Simulation {
     pub withheld: Vec<String>,
     /// Why there are no steps, or what limits them.
     pub notes: Vec<String>,
+    /// Whether the versions before and after an upgrade are the same.
+    pub is_there_already: bool,
 }
 
 /// The workers of a topology as the sequence needs them.
@@ -167,15 +170,17 @@ struct Workers {
     kind: WorkerKind,
     entries: Vec<WorkerEntry>,
     replicas: Vec<Option<i64>>,
+    /// Entries whose Machines are replaced only as somebody deletes them.
+    on_delete: Vec<String>,
 }
 
 /// Simulates an event of a Cluster.
 ///
 /// # Errors
 /// A text for the user where versions are missing.
-pub fn simulate(
-    cluster: &Cluster<'_>,
-    objects: &Objects<'_>,
+pub fn simulate<'a>(
+    cluster: &Cluster<'a>,
+    objects: &Objects<'a>,
     request: &Request,
 ) -> Result<Simulation, String> {
     let class_ref = cluster.class_ref();
@@ -197,7 +202,7 @@ pub fn simulate(
         return Ok(simulation);
     }
     let workers: Vec<Workers> =
-        WorkerKind::BOTH.into_iter().map(|kind| read_workers(cluster, kind)).collect();
+        WorkerKind::BOTH.into_iter().map(|kind| read_workers(cluster, objects, kind)).collect();
     let runner = Runner { cluster, request, workers: &workers };
     match request.event {
         Event::Create => runner.create(objects, &mut simulation),
@@ -208,10 +213,13 @@ pub fn simulate(
     Ok(simulation)
 }
 
-fn read_workers(cluster: &Cluster<'_>, kind: WorkerKind) -> Workers {
+fn read_workers<'a>(cluster: &Cluster<'a>, objects: &Objects<'a>, kind: WorkerKind) -> Workers {
     let entries = cluster.workers(kind);
+    let class = cluster.class(objects);
+    let waits = entries.iter().filter(|entry| cluster.is_on_delete(entry, class.as_ref()));
     Workers {
         kind,
+        on_delete: waits.filter_map(|entry| entry.name.clone()).collect(),
         replicas: entries
             .iter()
             .map(|e| e.node.at("/replicas").and_then(crate::lang::yaml::NodeRef::as_int))
@@ -293,6 +301,12 @@ impl Runner<'_, '_> {
         let (Some(from), Some(to)) = (from, to) else {
             return Err("the Cluster's spec.topology.version is not known; state --from and --to".to_owned());
         };
+        let same = Version::parse(&from).zip(Version::parse(&to)).is_some_and(|(from, to)| from == to);
+        if same || from == to {
+            simulation.to = Some(to);
+            simulation.is_there_already = true;
+            return Ok(());
+        }
         simulation.from = Some(from.clone());
         simulation.to = Some(to.clone());
         let class = self.cluster.class(objects);
@@ -319,7 +333,15 @@ impl Runner<'_, '_> {
             simulation.notes.push(format!("the webhook rejects the change: {why}"));
             return Ok(());
         }
+        let skips = Version::parse(&from)
+            .zip(Version::parse(&to))
+            .is_some_and(|(from, to)| (to.major, to.minor) >= (from.major, from.minor + 2));
         let plan = match extension {
+            // One minor at a time would be refused, and the class may list others.
+            None if may_be_planned && skips => {
+                simulation.plan_source = "its class decides on the steps; the target only";
+                self.direct_plan(&from, &to)
+            }
             Some(extension) => {
                 simulation.plan_source = "the target only";
                 simulation.notes.push(format!(
@@ -353,6 +375,15 @@ impl Runner<'_, '_> {
         };
         self.walk(simulation, &from, &to, &plan);
         simulation.plan = Some(plan);
+        // cluster-api's contract of MachinePools leaves replacement to the provider.
+        let pools = self.workers.iter().filter(|w| w.kind == WorkerKind::MachinePool);
+        let pools: Vec<&str> = pools.flat_map(|w| &w.entries).map(|entry| entry.name.as_str()).collect();
+        if !pools.is_empty() {
+            let which = list(&pools);
+            simulation.notes.push(format!(
+                "MachinePool {which}: its infrastructure provider decides whether instances are replaced, and when"
+            ));
+        }
         Ok(())
     }
 
@@ -573,12 +604,25 @@ impl Runner<'_, '_> {
             .map(|e| e.name.as_str())
             .collect();
         if deferred.is_empty() {
+            self.judge_on_delete(step);
             return;
         }
         step.state = State::Blocked;
         step.reason = format!("{} deferred by annotation; {}", deferred.join(", "), step.reason);
         step.unblock =
             vec![format!("remove {DEFER_UPGRADE} or {HOLD_UPGRADE_SEQUENCE} from the entry's metadata")];
+    }
+
+    /// A MachineDeployment is upgrading while any Machine of it has another version
+    /// (`MachineDeploymentState.IsUpgrading`), and with OnDelete only a deletion changes that.
+    fn judge_on_delete(&self, step: &mut Step) {
+        let names: Vec<&str> = self.workers.iter().flat_map(|w| &w.on_delete).map(String::as_str).collect();
+        if names.is_empty() {
+            return;
+        }
+        step.state = State::Blocked;
+        step.reason = format!("{}: {}; {}", names.join(", "), ON_DELETE, step.reason);
+        step.unblock = vec![format!("delete the Machines of {}, one after the other", list(&names))];
     }
 
     /// What receives nothing while a step waits.

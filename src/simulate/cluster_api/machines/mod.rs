@@ -82,6 +82,8 @@ struct Conditions {
     template_metadata: bool,
     in_place: bool,
     runtime_sdk: bool,
+    /// Whether it is stated, not taken from an extension that is there.
+    runtime_sdk_stated: bool,
     extensions: Vec<crate::config::Extension>,
     minor: Option<u64>,
 }
@@ -100,6 +102,7 @@ fn conditions(scope: &Scope<'_>) -> Conditions {
             Some(setting) if setting.from.is_some() => setting.value == Some(true),
             _ => extension,
         },
+        runtime_sdk_stated: settings.is_some_and(|s| s.feature(Feature::RuntimeSdk).from.is_some()),
         extensions: settings.map(|s| s.extensions.clone()).unwrap_or_default(),
         minor: version.map(|version| u64::from(version.minor_in(1))),
     }
@@ -258,6 +261,7 @@ impl Comparison<'_, '_> {
         }
         let old = fields::of_object(Table::Worker, before.node);
         let new = fields::of_object(Table::Worker, after.node);
+        part.on_delete = kind == "MachineDeployment" && fields::is_on_delete(&new);
         part.fields(&old, &new, |name, _, value| field::worker(&kind, name, value));
         let template = "/spec/template/metadata";
         let metadata = |object: Object<'_>, at: &str| metadata_at(object.node, at);
@@ -340,6 +344,8 @@ struct Part<'p> {
     paused: Option<String>,
     /// Why replacement waits.
     rollout_waits: Option<String>,
+    /// Whether Machines are replaced as somebody deletes them (strategy OnDelete).
+    on_delete: bool,
     /// Said with everything that does not wait.
     note: Option<String>,
     rollout: Option<Change>,
@@ -365,6 +371,7 @@ impl<'p> Part<'p> {
             held: None,
             paused: None,
             rollout_waits: None,
+            on_delete: false,
             note: None,
             rollout: None,
             rolled: Vec::new(),
@@ -494,6 +501,7 @@ impl<'p> Part<'p> {
         // What the object itself is need not be said again.
         let part =
             if self.target == *self.object.kind { String::new() } else { format!("{}, ", self.target) };
+        let reason = if effect == EffectKind::Rollout && self.on_delete { fields::ON_DELETE } else { reason };
         let reason = format!("{part}{}: {reason}", phrase(&field, &before, &after));
         let mut change = Change {
             object: self.object.clone(),
@@ -530,7 +538,10 @@ impl<'p> Part<'p> {
     fn finish(self) {
         let Some(mut change) = self.rollout else { return };
         let effect = &mut change.effect;
-        if let Some(machines) = self.machines {
+        if self.on_delete {
+            // Nothing is replaced by itself, so no Machine counts.
+            effect.effect = EffectKind::NewMachinesOnly;
+        } else if let Some(machines) = self.machines {
             effect.details.insert("machines".to_owned(), json!(machines));
             effect.consequences.push(match machines {
                 1 => format!("{}: 1 Machine", self.target),
@@ -543,7 +554,7 @@ impl<'p> Part<'p> {
             effect.consequences.push(format!("for {} fields at once", self.rolled.len()));
         }
         effect.details.insert("fields".to_owned(), json!(self.rolled));
-        if self.in_place {
+        if self.in_place && !self.on_delete {
             effect.consequences.push("unless an update extension accepts it in place".to_owned());
         }
         if let Some(why) = self.paused.or(self.rollout_waits) {

@@ -7,6 +7,7 @@ use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Part, is_on_both_s
 use crate::lang::yaml::{Location, NodeRef};
 use crate::model::EffectKind;
 use crate::model::value::has_unknown;
+use crate::simulate::cluster_api::hooks::selection::called;
 use crate::simulate::cluster_api::hooks::sequence;
 use crate::simulate::cluster_api::hooks::sequence::{
     DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, WorkerEntry as Deferrable,
@@ -14,7 +15,6 @@ use crate::simulate::cluster_api::hooks::sequence::{
 use crate::simulate::cluster_api::hooks::simulate::{
     Event, Request, RuntimeSdk, State, StepKind, VersionUpdate, simulate,
 };
-use crate::simulate::cluster_api::hooks::{handlers, ignoring};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::rollout::field;
 use crate::simulate::cluster_api::rollout::template::{
@@ -23,6 +23,7 @@ use crate::simulate::cluster_api::rollout::template::{
 use crate::simulate::cluster_api::rollout::{Effect, kubeadm_config};
 use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
 use crate::simulate::cluster_api::topology::desired::{Desired, Part as Template, Worker, desired};
+use crate::simulate::cluster_api::topology::fields;
 use crate::simulate::cluster_api::topology::{Class, Cluster, TemplateRef, WorkerEntry};
 use std::collections::BTreeSet;
 
@@ -124,6 +125,10 @@ fn upgrade(
             consequences.push(format!("{kind} {name}: deferred by annotation, so it stays at its version"));
             continue;
         }
+        if after.is_on_delete(&entry, class.as_ref()) {
+            consequences.push(format!("{kind} {name}: {}", fields::ON_DELETE));
+            continue;
+        }
         match (entry.kind, replicas(entry.node.at("/replicas"))) {
             (WorkerKind::MachinePool, _) => {
                 consequences.push(format!(
@@ -222,15 +227,20 @@ pub(super) fn hooks(
         Event::Delete => &comparison.before.objects,
         _ => &comparison.after.objects,
     };
+    let called_for = called(&comparison.conditions.extensions, objects, after.object.namespace());
+    // What makes it sure that hooks are called at all is an extension that is.
+    if called_for.none_selects && !comparison.conditions.runtime_sdk_stated {
+        return;
+    }
     let request = Request {
         event,
         from: from.clone(),
         to: to.clone(),
         respond: Default::default(),
-        handlers: handlers(&comparison.conditions.extensions),
+        handlers: called_for.handlers,
         minor: comparison.conditions.minor,
         unreachable: Default::default(),
-        ignoring: ignoring(&comparison.conditions.extensions),
+        ignoring: called_for.ignoring,
         runtime_sdk: RuntimeSdk::On,
     };
     let Ok(simulation) = simulate(after, objects, &request) else { return };
@@ -270,6 +280,7 @@ pub(super) fn hooks(
         true => "extensions are unknown offline".to_owned(),
         false => format!("answered by {}", Vec::from_iter(answering).join(", ")),
     });
+    consequences.extend(called_for.notes);
     let (field, reason) = match event {
         Event::Create => ("/spec/topology", "lifecycle hooks of its creation are called in order"),
         Event::Upgrade => (VERSION, "lifecycle hooks of the upgrade are called in order"),
@@ -590,6 +601,7 @@ impl Pair<'_, '_, '_> {
         let mut part = self.part(format!("{kind} {name}"), replicas, changes);
         part.entry = Some(entry_of(new));
         self.hold(&mut part);
+        part.on_delete = new.entry.kind == WorkerKind::MachineDeployment && fields::is_on_delete(&new.fields);
         let (mut before, mut after) = (old.fields.clone(), new.fields.clone());
         before.remove("/spec/template/spec/version");
         after.remove("/spec/template/spec/version");

@@ -218,11 +218,7 @@ impl<'a> Maker<'a, '_> {
             &metadata_at(self.cluster.object.node, &format!("{}/metadata", entry.pointer)),
             &of_class(class.as_ref().map_or("/metadata", |c| c.metadata)),
         );
-        let class_fields = class
-            .map(|c| fields::of_entry(Table::Worker, self.class.object.node, &c.pointer))
-            .unwrap_or_default();
-        let own = fields::of_entry(Table::Worker, self.cluster.object.node, &entry.pointer);
-        let mut fields = fields::overlay(own, class_fields);
+        let mut fields = self.cluster.worker_fields(&entry, Some(&self.class));
         if let Some(field) = self.version() {
             fields.insert("/spec/template/spec/version", field);
         }

@@ -301,6 +301,17 @@ fn reference(value: Value) -> Value {
     serde_json::json!({"apiGroup": group, "kind": value.get("kind"), "name": value.get("name")})
 }
 
+/// `planOnDelete` of cluster-api
+/// `core/reconcilers/machinedeployment/machinedeployment_rollout_ondelete.go`: old
+/// MachineSets are scaled down by the Machines that somebody deleted.
+pub(crate) const ON_DELETE: &str = "OnDelete: each Machine is replaced when you delete it";
+
+/// Whether Machines of a MachineDeployment are replaced only as somebody deletes them.
+pub(crate) fn is_on_delete(fields: &Fields) -> bool {
+    let strategy = fields.get("/spec/rollout/strategy").map(|field| &field.value);
+    strategy.and_then(|strategy| strategy.get("type")).and_then(Value::as_str) == Some("OnDelete")
+}
+
 /// Puts the fields of a topology entry over those of its class. Each is taken
 /// whole, with one trap: an entry with any `rollout` drops the class's strategy.
 pub(crate) fn overlay(entry: Fields, class: Fields) -> Fields {

@@ -15,6 +15,7 @@ use crate::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source, W
 use crate::simulate::cluster_api::references::{Object, Objects};
 
 pub(crate) use class::{Class, TemplateRef};
+use fields::{Fields, Table};
 
 /// A text at the first of these pointers that is present.
 pub(crate) fn text_at(node: NodeRef<'_>, pointers: &[&str]) -> Option<String> {
@@ -165,6 +166,21 @@ impl<'a> Cluster<'a> {
     /// The entries of both lists, MachineDeployments first.
     pub fn all_workers(&self) -> Vec<WorkerEntry<'a>> {
         WorkerKind::BOTH.into_iter().flat_map(|kind| self.workers(kind)).collect()
+    }
+
+    /// The fields of an entry over those of its class.
+    pub(crate) fn worker_fields(&self, entry: &WorkerEntry<'_>, class: Option<&Class<'_>>) -> Fields {
+        let of_class = class.and_then(|class| {
+            let worker = class.worker(entry.kind, entry.class.as_deref()?)?;
+            Some(fields::of_entry(Table::Worker, class.object.node, &worker.pointer))
+        });
+        let own = fields::of_entry(Table::Worker, self.object.node, &entry.pointer);
+        fields::overlay(own, of_class.unwrap_or_default())
+    }
+
+    /// Whether Machines of an entry are replaced only as somebody deletes them.
+    pub(crate) fn is_on_delete(&self, entry: &WorkerEntry<'_>, class: Option<&Class<'_>>) -> bool {
+        entry.kind == WorkerKind::MachineDeployment && fields::is_on_delete(&self.worker_fields(entry, class))
     }
 
     /// Whether it is paused, by spec or by annotation.
