@@ -69,19 +69,18 @@ pub(crate) fn suspend(common: &Common, arguments: &SuspendArguments) -> Answer {
     let session = Session::open(common, &[])?;
     let world = session.world();
     let found = named(common, &arguments.flags, &session, &world, &arguments.objects)?;
+    if arguments.via == Some(Via::Annotation) {
+        refuse_annotation(&found)?;
+    }
     let aim = Aim::Suspended { via: arguments.via, message: arguments.message.as_deref() };
     let task = Task { common, flags: &arguments.flags, session: &session, world: &world, subjects: &found };
-    let answer = match run(&task, aim, "suspended") {
-        Ok((answer, _)) => answer,
+    match run(&task, aim, "suspended") {
+        Ok((answer, _)) => Ok(answer),
         // The manifest feeds others, or something overrides it: a patch in what the
         // cluster builds reaches the object alone.
-        Err(failure) if !arguments.flags.shared => patched(&task, aim, arguments).ok_or(failure)??,
-        Err(failure) => return Err(failure),
-    };
-    warn_of_annotation(common, &found, |subject| {
-        arguments.via.unwrap_or_else(|| suspend::default_via(subject.cluster))
-    });
-    Ok(answer)
+        Err(failure) if !arguments.flags.shared => patched(&task, aim, arguments).ok_or(failure)?,
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Run `resume`.
@@ -116,6 +115,9 @@ pub(crate) fn migrate(common: &Common, arguments: &MigrateArguments) -> Answer {
     let mut found = subjects(common, true, &session, &world, |object| is_suspended_by_field(&object.id))?;
     let needs_change = |subject: &Subject<'_>| !aim.is_reached(subject.cluster, subject.object);
     found.retain(needs_change);
+    if arguments.to == Via::Annotation {
+        refuse_annotation(&found)?;
+    }
     // What one object stands in the way of is no reason to leave the others.
     let mut left = Vec::new();
     found.retain(|subject| {
@@ -154,7 +156,6 @@ pub(crate) fn migrate(common: &Common, arguments: &MigrateArguments) -> Answer {
         let ids = Vec::from_iter(ids).join(", ");
         let _ = writeln!(super::output::stderr(common), "left: {ids}: {why}");
     }
-    warn_of_annotation(common, &found, |_| arguments.to);
     Ok(answer)
 }
 
@@ -247,30 +248,27 @@ fn run(task: &Task<'_, '_>, aim: Aim<'_>, word: &str) -> Result<(Status, bool), 
     Ok((told(task.common, task.flags, &changes, &done), sets && !changes.is_empty()))
 }
 
-/// An annotation that the controllers don't read suspends nothing: the objects
-/// reconcile on, and no one would notice before it matters.
-fn warn_of_annotation(common: &Common, found: &[Subject<'_>], via: impl Fn(&Subject<'_>) -> Via) {
-    let ignored: Vec<&Subject<'_>> = found
-        .iter()
-        .filter(|subject| {
-            let honoured = subject.cluster.settings.feature(Feature::SuspendAnnotation).value;
-            is_suspended_by_field(&subject.object.id)
-                && via(subject) == Via::Annotation
-                && honoured != Some(true)
-        })
-        .collect();
-    let Some(first) = ignored.first().filter(|_| !common.quiet) else { return };
+/// An annotation that the controllers of a cluster don't read suspends nothing: what it
+/// should hold would reconcile on, and what `spec.suspend` held would resume.
+fn refuse_annotation(found: &[Subject<'_>]) -> Result<(), Failure> {
+    let is_ignored = |subject: &&Subject<'_>| {
+        let honoured = subject.cluster.settings.feature(Feature::SuspendAnnotation).value;
+        is_suspended_by_field(&subject.object.id) && honoured != Some(true)
+    };
+    let ignored: Vec<&Subject<'_>> = found.iter().filter(is_ignored).collect();
+    let Some(first) = ignored.first() else { return Ok(()) };
     let more = match ignored.len() {
         1 => String::new(),
         many => format!(" and {} more", many - 1),
     };
-    let _ = writeln!(
-        super::output::stderr(common),
-        "warning: no released Flux reads {ANNOTATION}: {} in {}{more} is not suspended by it; write \
-         spec.suspend with `--via spec`, or `migrate suspend --to spec`",
+    let clusters: BTreeSet<String> = ignored.iter().map(|subject| subject.cluster.label()).collect();
+    let clusters = clean(&Vec::from_iter(clusters).join(", ")).into_owned();
+    Err(Failure::Usage(format!(
+        "{clusters}: no released Flux reads {ANNOTATION}, so {}{more} would not be suspended by it; nothing \
+         was written\nhelp: write spec.suspend; if the controllers there read the annotation, say so in \
+         .forebay.yaml for that cluster: `target: {{features: {{suspendAnnotation: enabled}}}}`",
         clean(&first.object.id.to_string()),
-        clean(&first.cluster.label()),
-    );
+    )))
 }
 
 fn named<'w>(

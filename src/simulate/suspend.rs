@@ -11,6 +11,7 @@ use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::kinds::SuspendBy;
 use crate::model::references::{Role, has_ready_expression, references};
+use crate::simulate::behaviour;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use rustc_hash::FxHashMap;
@@ -93,6 +94,16 @@ impl Suspension<'_> {
         let value = value.filter(|text| !text.is_empty() && *text != "true" && *text != "suspended");
         value.map(|text| text.into_owned()).or_else(|| comment_after(snapshot, &self.field?.location()?))
     }
+}
+
+/// Whether nothing reconciles a source, so that `spec.suspend` has no effect on it.
+///
+/// Source: source-controller 1.2 `internal/controller/helmrepository_controller.go`,
+/// `migrationToStatic`; its HelmCharts fetch from the registry whatever the repository says.
+pub(crate) fn is_static_repository(id: &ObjectId, node: NodeRef<'_>, settings: &Settings) -> bool {
+    id.is(kinds::SOURCE, "HelmRepository")
+        && node.str_at("/spec/type").as_deref() == Some("oci")
+        && behaviour::STATIC_OCI_REPOSITORIES.of(settings) != Known::Value(false)
 }
 
 /// The comment that stands on the line after a location.
@@ -296,8 +307,16 @@ pub(crate) fn consequences(
     let mut out = Vec::new();
     match &*id.kind {
         "Kustomization" => {
-            let children = children(world, cluster, id).len();
+            let runs = |child: &&Effective| {
+                let state = self::suspension(&child.id, child.node.get_ref(), &cluster.settings);
+                state.is_none_or(|state| state.suspended != Some(true))
+            };
+            let children = children(world, cluster, id);
+            let (all, children) = (children.len(), children.into_iter().filter(runs).count());
             out.push(match children {
+                0 if all > 0 => {
+                    "not applied, no drift correction; its children are suspended as well".to_owned()
+                }
                 0 => "not applied, no drift correction".to_owned(),
                 1 => "not applied, no drift correction; its child keeps reconciling".to_owned(),
                 count => format!("not applied, no drift correction; its {count} children keep reconciling"),
@@ -309,6 +328,14 @@ pub(crate) fn consequences(
         "HelmRelease" => {
             out.push("no upgrade, no rollback, no drift correction".to_owned());
             out.push("deleting it now uninstalls nothing and leaves its HelmChart behind".to_owned());
+        }
+        "HelmRepository" if object.node.get_ref().str_at("/spec/type").as_deref() == Some("oci") => {
+            let is_static = is_static_repository(id, object.node.get_ref(), &cluster.settings);
+            out.push(match is_static {
+                true => "nothing is held back: of type oci it is static, and its charts are pulled all the same",
+                false => "its conditions are not renewed; its charts are pulled all the same",
+            }
+            .to_owned());
         }
         "GitRepository" | "OCIRepository" | "Bucket" | "HelmRepository" | "HelmChart" => {
             let consumers = consumers(world, cluster, id).len();

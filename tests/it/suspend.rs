@@ -92,8 +92,19 @@ fn suspended_and_resumed_only_the_documented_line_remains() {
 
     // By annotation nothing remains.
     scratch.run_git(&["checkout", "-q", "."]);
-    let said = runs(&scratch, &["suspend", "ks/apps", "--via", "annotation", "--message", "INC-1: wait"], 0);
-    assert!(said.contains("no released Flux reads reconcile.fluxcd.io/suspended"), "{said}");
+    let by_annotation = ["suspend", "ks/apps", "--via", "annotation", "--message", "INC-1: wait"];
+    let said = runs(&scratch, &by_annotation, 2);
+    for part in [
+        "cluster production: no released Flux reads reconcile.fluxcd.io/suspended",
+        "nothing was written",
+        "suspendAnnotation: enabled",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(changed(&scratch), "");
+    scratch.write(".forebay.yaml", ENABLED);
+    scratch.commit("enabled");
+    runs(&scratch, &by_annotation, 0);
     assert_eq!(
         changed(&scratch),
         "clusters/production/apps.yaml\n+  annotations:\n+    reconcile.fluxcd.io/suspended: \"INC-1: wait\""
@@ -102,10 +113,12 @@ fn suspended_and_resumed_only_the_documented_line_remains() {
     assert_eq!(changed(&scratch), "");
 }
 
+const ENABLED: &[u8] = b"version: 1\ntarget: {features: {suspendAnnotation: enabled}}\n";
+
 #[test]
 fn the_default_follows_what_the_controllers_honour() {
     let scratch = fleet(&["production"]);
-    scratch.write(".forebay.yaml", b"version: 1\ntarget: {features: {suspendAnnotation: enabled}}\n");
+    scratch.write(".forebay.yaml", ENABLED);
     let said = runs(&scratch, &["suspend", "ks/apps"], 0);
     assert!(!said.contains("warning"), "{said}");
     assert!(changed(&scratch).contains("+    reconcile.fluxcd.io/suspended: suspended"));
@@ -319,8 +332,30 @@ fn moved_between_the_annotation_and_the_field() {
     runs(&scratch, &["migrate", "suspend", "--to", "spec"], 0);
     assert_eq!(changed(&scratch), files.map(|file| format!("{file}\n{removed}")).join("\n"));
     assert_eq!(scratch.forebay(&["migrate", "suspend", "--to", "spec", "--check"]).code, 0);
-    let said = runs(&scratch, &["migrate", "suspend", "--to", "annotation"], 0);
-    assert!(said.contains("Kustomization flux-system/apps in cluster production and 1 more"), "{said}");
+    let moved = changed(&scratch);
+    let back = ["migrate", "suspend", "--to", "annotation"];
+    let refused = |scratch: &Scratch| {
+        let run = scratch.forebay(&back);
+        assert_eq!(run.code, 2, "{}{}", run.out, run.err);
+        assert_eq!(changed(scratch), moved, "nothing was written");
+        run.err
+    };
+    let said = refused(&scratch);
+    assert!(said.contains("cluster production, cluster staging: no released Flux reads"), "{said}");
+    assert!(said.contains("so Kustomization flux-system/apps and 1 more would not be suspended"), "{said}");
+    let one = "version: 1
+target: {features: {suspendAnnotation: disabled}}
+clusters:
+  - {name: production, path: clusters/production, target: {features: {suspendAnnotation: enabled}}}
+  - {name: staging, path: clusters/staging}
+";
+    scratch.write(".forebay.yaml", one.as_bytes());
+    let said = refused(&scratch);
+    assert!(said.contains("cluster staging: no released Flux reads"), "{said}");
+    scratch.write(".forebay.yaml", ENABLED);
+    scratch.run_git(&["add", ".forebay.yaml"]);
+    scratch.run_git(&["commit", "-q", "-m", "enabled"]);
+    runs(&scratch, &back, 0);
     assert_eq!(changed(&scratch), "");
 }
 

@@ -1,11 +1,11 @@
 //! `suspended-source`: a suspended source that something still uses.
 //! Source: source-controller (the artifact stays served); kustomize-controller `getSource`,
-//! helm-controller `isReady`.
+//! helm-controller `isReady`; `migrationToStatic` of HelmRepositories.
 
 use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::SOURCE;
-use crate::simulate::suspend::consumers;
+use crate::simulate::suspend::{consumers, is_static_repository};
 
 pub(crate) static RULE: Rule = Rule {
     id: "suspended-source",
@@ -26,6 +26,17 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let consumers = consumers(view.world(), view.cluster, &object.id);
         let Some(location) = suspension.location().filter(|_| !consumers.is_empty()) else { continue };
+        if is_static_repository(&object.id, object.node.get_ref(), &view.cluster.settings) {
+            report
+                .report(location, format!("{}: `suspend` does nothing here", object.id))
+                .why(
+                    "of type oci it is static: nothing reconciles it, and its charts are pulled all the same",
+                )
+                .help("suspend the HelmReleases that use it, or remove the line")
+                .object(&object.id)
+                .field("/spec/suspend", "true");
+            continue;
+        }
         let finding = report.report(location, format!("{}: suspended, but still used", object.id));
         finding
             .why(format!(
