@@ -342,5 +342,6 @@ fn emission_of<'a>(
         own_group: Vec::new(),
         complete: true,
         labels,
+        emitting: Default::default(),
     }
 }

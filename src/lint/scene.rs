@@ -2,13 +2,14 @@
 //! get.
 
 use crate::lang::yaml::{EntryRef, Known, NodeRef};
-use crate::model::kinds::SOURCE;
 use crate::model::text::Text;
 use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::alerts::{Alert, EventSource, Subject, any, source_selects};
 use crate::simulate::notify::controllers::emitter_of;
 use crate::simulate::notify::objects::labels_of;
 use crate::simulate::notify::simulate::{Item, Notifier, items};
+use crate::simulate::suspend::is_static_repository;
+use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, World};
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
@@ -38,8 +39,9 @@ impl<'a> Scene<'a> {
         if notifier.alerts.is_empty() {
             return None;
         }
-        let emitters: Vec<Item<'a>> =
-            items(world, cluster, &ApplyTarget::Local).filter(|item| emits(*item)).collect();
+        let emitters: Vec<Item<'a>> = items(world, cluster, &ApplyTarget::Local)
+            .filter(|item| emits(*item, &cluster.settings))
+            .collect();
         let mut kinds: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         let mut names: FxHashMap<(&str, &str), Vec<usize>> = FxHashMap::default();
         let mut annotated: FxHashMap<String, Vec<usize>> = FxHashMap::default();
@@ -120,13 +122,13 @@ pub(super) fn subject_of<'i>(item: &Item<'i>) -> Subject<'i> {
 }
 
 /// Whether events about an object are posted: a HelmRepository of type `oci` is
-/// never reconciled.
-pub(super) fn emits(item: Item<'_>) -> bool {
-    emitter_of(item.id.group(), &item.id.kind).is_some() && !is_oci_repository(item)
+/// not reconciled ([`crate::simulate::behaviour::STATIC_OCI_REPOSITORIES`]).
+pub(super) fn emits(item: Item<'_>, settings: &Settings) -> bool {
+    emitter_of(item.id.group(), &item.id.kind).is_some() && !is_static(item, settings)
 }
 
-pub(super) fn is_oci_repository(item: Item<'_>) -> bool {
-    item.id.is(SOURCE, "HelmRepository") && item.node.str_at("/spec/type").as_deref() == Some("oci")
+pub(super) fn is_static(item: Item<'_>, settings: &Settings) -> bool {
+    is_static_repository(item.id, item.node, settings)
 }
 
 /// The event metadata that an object states in annotations: its key without

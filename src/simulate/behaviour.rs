@@ -128,6 +128,22 @@ pub(crate) const ERRORS_REACH_COMMIT_STATUS: Behaviour = flux(
     "error events need a commit key too",
 );
 
+/// source-controller 1.2 `HelmRepositoryReconciler.migrationToStatic`; before,
+/// `HelmRepositoryOCIReconciler`.
+pub(crate) const STATIC_OCI_REPOSITORIES: Behaviour = flux(
+    2,
+    "a HelmRepository of type oci is static: nothing reconciles it",
+    "a HelmRepository of type oci is reconciled, for its conditions",
+);
+
+/// `enhanceEventWithAlertMetadata` of notification-controller 1.2 emits an Event on the
+/// Alert; that of 1.1 and before logs a line.
+pub(crate) const CONFLICT_EVENTS: Behaviour = flux(
+    2,
+    "a conflict of metadata puts a Warning MetadataAppendFailed on the Alert",
+    "a conflict of metadata is logged",
+);
+
 /// The kinds of source-watcher in the Alert's and Receiver's schema.
 pub(crate) const NEWER_SOURCE_KINDS: Behaviour = flux(
     8,
@@ -265,6 +281,8 @@ pub(crate) const ALL: &[Behaviour] = &[
     OBJECT_EVENT_METADATA,
     COMMIT_STATUS_GATE,
     ERRORS_REACH_COMMIT_STATUS,
+    STATIC_OCI_REPOSITORIES,
+    CONFLICT_EVENTS,
     NEWER_SOURCE_KINDS,
     FAIL_FAST,
     SHORT_HISTORY,

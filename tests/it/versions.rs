@@ -67,7 +67,13 @@ fn event_metadata_of_objects_needs_flux_2_5() {
         let dropped = answer["dropped"].to_string();
         assert_eq!(dropped.contains("from Flux 2.5 on"), !sent, "{flux}: {dropped}");
         let found = &answer["notifications"][0];
-        assert_eq!(found["event"].is_null(), !sent, "{flux}");
+        // notification-controller 1.2 to 1.4 have an Event for each key that is not added.
+        let message = match sent {
+            true => "metadata key conflicts detected",
+            false => "metadata key found in the existing set of metadata for 'revision' in HelmRelease/apps/",
+        };
+        let event = found["event"]["message"].as_str().unwrap_or_default();
+        assert!(event.starts_with(message), "{flux}: {event}");
         assert_eq!(
             found["sources"]["env"].as_array().map(Vec::len),
             Some(if sent { 2 } else { 1 }),
@@ -197,7 +203,8 @@ spec:
 
 #[test]
 fn commit_status_providers_ask_for_a_commit_from_flux_2_8_on() {
-    for (flux, info, error) in [("2.7", true, true), ("2.8", false, false), ("2.9", false, true)] {
+    // Failures of sources carry no revision: from 2.9 on they pass the gate, and fail to be sent.
+    for (flux, info, error) in [("2.7", true, false), ("2.8", false, false), ("2.9", false, false)] {
         let scratch = Scratch::new(&[
             (".forebay.yaml", &configured(&format!("target: {{flux: \"{flux}\"}}\n"))),
             (
@@ -225,6 +232,162 @@ spec:
             let run = scratch.forebay(&["simulate", "events", "--format", "json", "--severity", severity]);
             let found = &run.json()["objects"][0]["notifications"][0];
             assert_eq!(found["delivered"], expected, "{flux} {severity}: {}", found["reason"]);
+        }
+    }
+}
+
+/// What of a Kustomization and a HelmRelease reaches GitHub, by version of Flux or by the image
+/// of notification-controller: `getNotificationParams` of its tags 1.7.5, 1.8.0, 1.8.1, 1.9.0.
+#[test]
+fn commit_statuses_by_kind_severity_and_version() {
+    const OBJECTS: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: apps}
+spec: {interval: 1h, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: web}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: apps}
+spec: {interval: 1h, chartRef: {kind: OCIRepository, name: web}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: status, namespace: apps}
+spec: {type: github, address: https://github.com/example/web}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: status, namespace: apps}
+spec:
+  providerRef: {name: status}
+  eventSources: [{kind: Kustomization, name: \"*\"}, {kind: HelmRelease, name: \"*\"}]
+";
+    const DROPPED: &str = "due to missing commit metadata key";
+    const NO_HASH: &str = "failed to extract commit hash from '<version of the chart>' revision";
+    type Answer = (bool, &'static str);
+    let check = |files: &[(&str, &str)], name: &str, expected: [[Answer; 2]; 2]| {
+        let scratch = Scratch::new(files);
+        for (severity, expected) in ["info", "error"].into_iter().zip(expected) {
+            let run = scratch.forebay(&["simulate", "events", "--format", "json", "--severity", severity]);
+            let answer = run.json();
+            for (kind, (delivered, reason)) in ["HelmRelease", "Kustomization"].into_iter().zip(expected) {
+                let objects = answer["objects"].as_array().unwrap();
+                let one = objects.iter().find(|one| one["object"]["kind"] == kind).unwrap();
+                let found = &one["notifications"][0];
+                let told = found["reason"].as_str().unwrap_or_default();
+                assert_eq!(found["delivered"], delivered, "{name} {severity} {kind}: {told}");
+                assert!(told.contains(reason), "{name} {severity} {kind}: {told}");
+                assert_eq!(told.is_empty(), reason.is_empty(), "{name} {severity} {kind}: {told}");
+            }
+        }
+    };
+    let nothing = [(false, DROPPED), (false, DROPPED)];
+    let success = [[(false, DROPPED), (true, "progress and failures: event dropped")], nothing];
+    let all = [[(false, NO_HASH), (true, "")], [(false, NO_HASH), (true, "")]];
+    let newest = [[(false, NO_HASH), (true, "progress: event dropped")], [(false, NO_HASH), (true, "")]];
+    for (flux, expected) in [
+        ("2.4", all),
+        ("2.7", all),
+        ("2.8.0", [nothing, nothing]),
+        ("2.8.1", success),
+        ("2.8", success),
+        ("2.9", newest),
+    ] {
+        let config = configured(&format!("target: {{flux: \"{flux}\"}}\n"));
+        check(&[(".forebay.yaml", &config), ("clusters/prod/all.yaml", OBJECTS)], flux, expected);
+    }
+    for (image, expected) in
+        [("v1.7.5", all), ("v1.8.0", [nothing, nothing]), ("v1.8.1", success), ("v1.9.3", newest)]
+    {
+        let controller = format!(
+            "---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: notification-controller, namespace: flux-system}}
+spec:
+  template:
+    spec:
+      containers: [{{name: manager, image: \"ghcr.io/fluxcd/notification-controller:{image}\"}}]
+"
+        );
+        let objects = format!("{OBJECTS}{controller}");
+        check(&[(".forebay.yaml", &configured("")), ("clusters/prod/all.yaml", &objects)], image, expected);
+    }
+}
+
+/// Objects of which no controller tells anything, and conflicts that are sure without an event.
+#[test]
+fn events_that_are_never_emitted_and_keys_that_the_controller_overrides() {
+    let objects = "apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: charts, namespace: apps}
+spec: {type: oci, url: oci://ghcr.io/example, interval: 1h}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: web
+  namespace: apps
+  annotations: {event.toolkit.fluxcd.io/revision: mine, event.toolkit.fluxcd.io/oci-digest: mine}
+spec: {interval: 1h, chartRef: {kind: OCIRepository, name: web}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: web, namespace: apps}
+spec: {interval: 1h, url: https://example.com/web, suspend: true}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: chat, namespace: apps}
+spec: {type: slack, channel: general}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: chat, namespace: apps}
+spec:
+  providerRef: {name: chat}
+  eventMetadata: {app-version: \"1\"}
+  eventSources:
+    - {kind: HelmRepository, name: \"*\"}
+    - {kind: HelmRelease, name: \"*\"}
+    - {kind: GitRepository, name: \"*\"}
+";
+    for (flux, charts, keys, message) in [
+        ("2.1", None, vec!["app-version"], None),
+        ("2.4", Some("static"), vec!["app-version"], Some("for 'app-version' in HelmRelease/apps/web")),
+        (
+            "2.9",
+            Some("static"),
+            vec!["app-version", "oci-digest", "revision"],
+            Some("metadata key conflicts detected"),
+        ),
+    ] {
+        let config = configured(&format!("target: {{flux: \"{flux}\"}}\n"));
+        let scratch = Scratch::new(&[(".forebay.yaml", &config), ("clusters/prod/all.yaml", objects)]);
+        let answer = scratch.forebay(&["simulate", "events", "--format", "json"]).json();
+        let of = |kind: &str| {
+            let objects = answer["objects"].as_array().unwrap();
+            let one = objects.iter().find(|one| one["object"]["kind"] == kind).unwrap();
+            one["notifications"][0].clone()
+        };
+        let git = of("GitRepository");
+        assert_eq!(git["reason"], "no event is emitted: it is suspended", "{flux}");
+        let repository = of("HelmRepository");
+        assert_eq!(repository["delivered"], charts.is_none(), "{flux}: {repository}");
+        let why = repository["reason"].as_str().unwrap_or_default();
+        assert!(why.contains(charts.unwrap_or_default()), "{flux}: {why}");
+        let release = of("HelmRelease");
+        let told: Vec<&str> =
+            release["conflicts"].as_array().unwrap().iter().filter_map(|one| one["key"].as_str()).collect();
+        assert_eq!(told, keys, "{flux}: {release}");
+        let last = release["conflicts"][0]["sources"].as_array().unwrap().last().cloned();
+        assert_eq!(last.unwrap(), "involved object controller metadata", "{flux}");
+        match message {
+            Some(message) => {
+                let event = release["event"]["message"].as_str().unwrap_or_default();
+                assert!(event.contains(message), "{flux}: {release}");
+            }
+            None => assert!(release["event"].is_null(), "{flux}: {release}"),
         }
     }
 }

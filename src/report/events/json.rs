@@ -6,7 +6,7 @@ use super::{Answer, Cluster, View};
 use crate::lang::yaml::Known;
 use crate::report::parts::{location, object, text, unknown};
 use crate::simulate::notify::Metadata;
-use crate::simulate::notify::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict};
+use crate::simulate::notify::combine::{CONFLICT_REASON, Conflict};
 use crate::simulate::notify::delivery::Delivery;
 use crate::simulate::notify::objects::Value as Sourced;
 use crate::simulate::notify::simulate::{Considered, Notification};
@@ -48,6 +48,7 @@ fn values(metadata: &Metadata<Sourced>) -> Value {
 fn notification(view: &View<'_>, found: &Notification<'_>) -> Value {
     let (delivered, reason) = match &found.delivery {
         Delivery::Delivered => (json!(true), Value::Null),
+        Delivery::Partly(others) => (json!(true), json!(others)),
         Delivery::Dropped(reason) | Delivery::Failed(reason) => (json!(false), json!(reason)),
         Delivery::Unknown(why) => (unknown(why), json!(why)),
     };
@@ -63,13 +64,14 @@ fn notification(view: &View<'_>, found: &Notification<'_>) -> Value {
         Some(provider) => text(&provider.kind),
         None => unknown("the Provider is not in this repository"),
     };
-    let event = found.report.as_ref().filter(|report| report.has_event).map(|report| {
-        json!({
+    let event = found.report.as_ref().and_then(|report| {
+        let message = report.message.as_ref()?;
+        Some(json!({
             "type": "Warning",
             "reason": CONFLICT_REASON,
-            "message": CONFLICT_MESSAGE,
+            "message": message,
             "annotations": report.annotations,
-        })
+        }))
     });
     json!({
         "alert": {"namespace": found.alert.namespace(), "name": &*found.alert.id.name},

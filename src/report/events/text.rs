@@ -11,11 +11,13 @@ use crate::lang::yaml::{Known, Location};
 use crate::model::text::Text;
 use crate::report::parts::{of_clusters, paragraph, shared, width};
 use crate::report::stated::heads;
-use crate::simulate::notify::combine::{CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, Source};
+use crate::simulate::notify::combine::{
+    CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, OLDER_CONFLICT_LOG, Source,
+};
 use crate::simulate::notify::controllers::RuntimeKey;
 use crate::simulate::notify::delivery::Delivery;
 use crate::simulate::notify::objects::Value;
-use crate::simulate::notify::simulate::{Considered, Notification};
+use crate::simulate::notify::simulate::{AT_RUN_TIME, Considered, Notification};
 
 /// Width of a value on a terminal.
 const VALUE: usize = 27;
@@ -170,7 +172,8 @@ fn alerts(cluster: &Cluster<'_>) -> Vec<Said> {
         for found in &answer.simulation.notifications {
             let sent = seen.entry(found.alert.id.to_string()).or_default();
             sent.objects += 1;
-            sent.delivered += usize::from(found.delivery == Delivery::Delivered);
+            let is_sent = matches!(found.delivery, Delivery::Delivered | Delivery::Partly(_));
+            sent.delivered += usize::from(is_sent);
             sent.unknown += usize::from(matches!(found.delivery, Delivery::Unknown(_)));
             sent.keys.extend(found.combined.entries.keys().map(String::as_str));
             sent.at_run_time.extend(found.runtime_keys.iter().map(|key| key.key));
@@ -341,6 +344,7 @@ fn render_notification(
     paragraph(out, &clean(&title), "  ");
     let delivered = match &found.delivery {
         Delivery::Delivered => format!("delivered: yes ({})", found.matched),
+        Delivery::Partly(others) => format!("delivered: yes ({}), but not {others}", found.matched),
         Delivery::Dropped(reason) => format!("delivered: no ({reason})"),
         Delivery::Failed(error) => {
             format!("delivered: no; the Alert gets NotificationDispatchFailed: {error}")
@@ -371,14 +375,19 @@ fn render_notification(
 
 fn notes_of(found: &Notification<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if found.report.as_ref().is_some_and(|report| !report.has_event) {
+    if let Some(report) = found.report.as_ref().filter(|report| report.log == OLDER_CONFLICT_LOG) {
         let is_left_out = |conflict: &&Conflict| conflict.sources.contains(&Source::ControllerMetadata);
         let keys: Vec<&str> =
             found.conflicts.iter().filter(is_left_out).map(|conflict| conflict.key.as_str()).collect();
-        notes.push(format!(
-            "not added: {} of eventMetadata, as the event has it; notification-controller logs this",
-            keys.join(", ")
-        ));
+        let told = match &report.message {
+            Some(message) => {
+                format!(
+                    "with each event the Alert gets a Kubernetes Event Warning {CONFLICT_REASON}: {message}"
+                )
+            }
+            None => "notification-controller logs this".to_owned(),
+        };
+        notes.push(format!("not added: {} of eventMetadata, as the event has it; {told}", keys.join(", ")));
     } else if found.report.is_some() {
         let keys: Vec<&str> = found.conflicts.iter().map(|conflict| conflict.key.as_str()).collect();
         let plural = if keys.len() == 1 { "conflict" } else { "conflicts" };
@@ -426,8 +435,9 @@ fn rows(view: &View<'_>, answer: &Answer<'_>, found: &Notification<'_>) -> Vec<[
             let text = format!("overrides `{}`", shown_up_to(&value.text, width));
             rows.push([String::new(), text, from(*source), place(value)]);
         }
-        if found.runtime_keys.iter().any(|runtime| runtime.key == key) {
-            let text = "overridden at run time".to_owned();
+        let is_sometimes = |runtime: &&RuntimeKey| runtime.key == key && !runtime.always;
+        if found.runtime_keys.iter().find(is_sometimes).is_some() {
+            let text = "overridden in some events".to_owned();
             rows.push([String::new(), text, controller.to_owned(), String::new()]);
         }
     }
@@ -443,6 +453,7 @@ fn rows(view: &View<'_>, answer: &Answer<'_>, found: &Notification<'_>) -> Vec<[
 fn shown(view: &View<'_>, text: &Text) -> String {
     let width = if view.cuts { VALUE - 1 } else { usize::MAX };
     match text {
+        Text::Unknown(why) if **why == *AT_RUN_TIME => AT_RUN_TIME.to_owned(),
         Text::Unknown(why) => shorten(&clean(&format!("not known ({why})")), width),
         text => shown_up_to(text, width),
     }

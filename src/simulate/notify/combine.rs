@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{EVENT_PREFIX, Metadata};
+use super::{EVENT_PREFIX, InvolvedObject, Metadata};
 
 /// The start of the line that notification-controller logs for a conflict.
 pub const LOG_PREFIX: &str = "warning: ";
@@ -89,8 +89,8 @@ pub struct ConflictReport {
     pub log: String,
     /// The annotations of the Kubernetes Event: key to sources.
     pub annotations: BTreeMap<String, String>,
-    /// Whether there is such an Event, as from notification-controller 1.5 on.
-    pub has_event: bool,
+    /// The Event's message; `None` where there is no Event.
+    pub message: Option<String>,
 }
 
 /// What notification-controller says about `conflicts`, if there are any.
@@ -105,7 +105,8 @@ pub fn report(conflicts: &[Conflict]) -> Option<ConflictReport> {
             (conflict.key.clone(), labels.join(", "))
         })
         .collect();
-    Some(ConflictReport { log: format!("{LOG_PREFIX}{CONFLICT_MESSAGE}"), annotations, has_event: true })
+    let message = Some(CONFLICT_MESSAGE.to_owned());
+    Some(ConflictReport { log: format!("{LOG_PREFIX}{CONFLICT_MESSAGE}"), annotations, message })
 }
 
 /// The line that notification-controller before 1.5 logs for a key of
@@ -137,16 +138,28 @@ pub(crate) fn combine_before_flux_2_5<V: Clone>(
     Combined { entries }
 }
 
-/// What notification-controller before 1.5 logs about conflicts: only of keys
-/// that `spec.eventMetadata` failed to add.
-pub(crate) fn older_report(conflicts: &[Conflict]) -> Option<ConflictReport> {
-    let is_logged = |conflict: &Conflict| {
+/// What notification-controller before 1.5 says about conflicts: only of keys
+/// that `spec.eventMetadata` failed to add. From 1.2 on each of them is an Event as well.
+///
+/// Mirrors notification-controller 1.0 to 1.4 `internal/server/event_handlers.go`,
+/// `enhanceEventWithAlertMetadata`.
+pub(crate) fn older_report(
+    conflicts: &[Conflict],
+    object: &InvolvedObject,
+    has_events: bool,
+) -> Option<ConflictReport> {
+    let is_told = |conflict: &&Conflict| {
         conflict.sources.starts_with(&[Source::AlertEventMetadata, Source::ControllerMetadata])
     };
-    conflicts.iter().any(is_logged).then(|| ConflictReport {
+    let InvolvedObject { kind, namespace, name, .. } = object;
+    let each = |conflict: &Conflict| {
+        format!("{OLDER_CONFLICT_LOG} for '{}' in {kind}/{namespace}/{name}", conflict.key)
+    };
+    let told: Vec<String> = conflicts.iter().filter(is_told).map(each).collect();
+    (!told.is_empty()).then(|| ConflictReport {
         log: OLDER_CONFLICT_LOG.to_owned(),
         annotations: BTreeMap::new(),
-        has_event: false,
+        message: has_events.then(|| told.join("; ")),
     })
 }
 
@@ -242,13 +255,23 @@ mod tests {
                 ("summary".to_owned(), "field"),
             ])
         );
-        let report = older_report(&older.conflicts()).expect("a key is not added");
-        assert_eq!((&*report.log, report.has_event), (OLDER_CONFLICT_LOG, false));
+        let object = InvolvedObject {
+            api_version: "helm.toolkit.fluxcd.io/v2".into(),
+            kind: "HelmRelease".into(),
+            namespace: "apps".into(),
+            name: "web".into(),
+        };
+        let report = older_report(&older.conflicts(), &object, false).expect("a key is not added");
+        assert_eq!((&*report.log, report.message), (OLDER_CONFLICT_LOG, None));
+        let report = older_report(&older.conflicts(), &object, true).expect("a key is not added");
+        let message =
+            "metadata key found in the existing set of metadata for 'revision' in HelmRelease/apps/web";
+        assert_eq!(report.message.as_deref(), Some(message), "notification-controller 1.2 to 1.4");
         let newer = combine("helm.toolkit.fluxcd.io", &event, &alert, Some(&"field"));
         assert_eq!(newer.metadata()["env"], "object");
         assert_eq!(newer.metadata()["summary"], "controller");
         let quiet = combine_before_flux_2_5("g.io", &event, &alert, Some(&"field"));
-        assert_eq!(older_report(&quiet.conflicts()), None, "the summary overrides silently");
+        assert_eq!(older_report(&quiet.conflicts(), &object, true), None, "the summary overrides silently");
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub struct Dispatch<'a> {
 pub enum Delivery {
     /// The provider gets it.
     Delivered,
+    /// The provider gets some events of the object, and what becomes of the others.
+    Partly(String),
     /// It is dropped silently, and why.
     Dropped(String),
     /// It fails, and the error. The Alert gets a Kubernetes Event

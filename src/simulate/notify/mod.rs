@@ -4,8 +4,8 @@
 //! The functions follow notification-controller's pipeline, in its order:
 //! [`posted`] (the emitting controller), [`clean_up`], [`rate_limit_key`],
 //! [`exclude_internal`], then the alerts ([`crate::simulate::notify::alerts`]), and per
-//! alert the provider's gates ([`providers`]) and the combination
-//! ([`combine`]). None of them looks at a value unless it says so, so they work
+//! alert the provider's gates ([`providers`]; [`occasions`] where no event is given)
+//! and the combination ([`combine`]). None of them looks at a value unless it says so, so they work
 //! on plain strings as well as on values that are partly unknown.
 
 pub(crate) mod alerts;
@@ -14,6 +14,7 @@ pub(crate) mod commit_status;
 pub(crate) mod controllers;
 pub(crate) mod delivery;
 pub(crate) mod objects;
+pub(crate) mod occasions;
 pub(crate) mod providers;
 pub(crate) mod simulate;
 

@@ -101,8 +101,32 @@ pub(crate) fn comments_on_change_request(provider_type: &str) -> bool {
 
 /// Whether providers of this type get the event that only updates a commit
 /// status.
-pub(crate) fn gets_commit_status_updates(provider_type: &str) -> bool {
-    sets_commit_status(provider_type) || matches!(provider_type, "generic" | "generic-hmac")
+///
+/// Mirrors notification-controller `internal/server/event_handlers.go`,
+/// `getNotificationParams`, of 1.8 and 1.9; before, those notifiers of
+/// `internal/notifier` that look for `commit_status` return without sending.
+pub(crate) fn gets_commit_status_updates(provider_type: &str, gate: CommitStatusGate) -> bool {
+    let is_generic = matches!(provider_type, "generic" | "generic-hmac");
+    sets_commit_status(provider_type)
+        || match gate {
+            CommitStatusGate::EveryEvent => {
+                is_generic || matches!(provider_type, "datadog" | "matrix" | "sentry" | "zulip")
+            }
+            CommitStatusGate::CommitsAlone | CommitStatusGate::Success => false,
+            CommitStatusGate::GenericSuccess | CommitStatusGate::Failures => is_generic,
+        }
+}
+
+/// Why providers of this type pass over an event, whatever it says.
+///
+/// Mirrors notification-controller `internal/notifier`: `Post` of the git providers and of
+/// PagerDuty (`HasReason(meta.ProgressingReason)`), and of `otel.go`.
+pub(crate) fn passes_over(provider_type: &str, kind: &str, reason: &str) -> Option<String> {
+    if reason == "Progressing" && (sets_commit_status(provider_type) || provider_type == "pagerduty") {
+        return Some("the provider passes over events with reason Progressing".to_owned());
+    }
+    (provider_type == "otel" && kind == "HelmRepository")
+        .then(|| "the provider passes over events of a HelmRepository, which starts no trace".to_owned())
 }
 
 /// The metadata keys that providers of this type overwrite with fields of the
@@ -147,18 +171,50 @@ impl Gate {
     }
 }
 
-/// What the gate of commit status providers lets through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CommitStatusGate {
-    /// [`crate::simulate::behaviour::COMMIT_STATUS_GATE`]
-    pub is_there: bool,
-    /// [`crate::simulate::behaviour::ERRORS_REACH_COMMIT_STATUS`]
-    pub errors_pass: bool,
+/// What commit status providers are given, by the version of notification-controller: each
+/// as `getNotificationParams` of its tags has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CommitStatusGate {
+    /// Up to 1.7 every event is tried, and one without a commit fails.
+    EveryEvent,
+    /// 1.8.0: what has `event.toolkit.fluxcd.io/commit`.
+    CommitsAlone,
+    /// 1.8.1 to 1.8.3: the success of a Kustomization (`commit_status=update`) as well.
+    Success,
+    /// From 1.8.4 on generic providers get that one, too.
+    GenericSuccess,
+    /// From 1.9 on failures as well.
+    Failures,
 }
 
 impl CommitStatusGate {
     /// That of the newest known Flux.
-    pub const NEWEST: CommitStatusGate = CommitStatusGate { is_there: true, errors_pass: true };
+    pub const NEWEST: CommitStatusGate = CommitStatusGate::Failures;
+
+    /// That of a cluster: by the image of its notification-controller, else by its Flux;
+    /// 2.8 without a patch is its last one. Flux 2.8.0 brings 1.8.0, 2.8.1 brings 1.8.1,
+    /// 2.8.5 brings 1.8.3 and 2.8.6 brings 1.8.4 (flux2 `manifests/bases`, by tag).
+    pub(crate) fn of(settings: &Settings) -> CommitStatusGate {
+        match (settings.notification_controller(), settings.flux.value) {
+            (Some((0, ..) | (1, 0..=7, _)), _) => CommitStatusGate::EveryEvent,
+            (Some((1, 8, 0)), _) => CommitStatusGate::CommitsAlone,
+            (Some((1, 8, 1..=3)), _) => CommitStatusGate::Success,
+            (Some((1, 8, _)), _) => CommitStatusGate::GenericSuccess,
+            (Some(_), _) => CommitStatusGate::NEWEST,
+            (None, Some(flux)) => match (flux.minor_in(2), flux.patch) {
+                (0..=7, _) => CommitStatusGate::EveryEvent,
+                (8, Some(0)) => CommitStatusGate::CommitsAlone,
+                (8, Some(1..=5)) => CommitStatusGate::Success,
+                (8, _) => CommitStatusGate::GenericSuccess,
+                _ => CommitStatusGate::NEWEST,
+            },
+            (None, None) => match (settings.flux_at_least(8), settings.flux_at_least(9)) {
+                (Some(false), _) => CommitStatusGate::EveryEvent,
+                (_, Some(false)) => CommitStatusGate::GenericSuccess,
+                _ => CommitStatusGate::NEWEST,
+            },
+        }
+    }
 }
 
 /// Which gate of a provider type drops the event, if any. `metadata` is the
@@ -183,16 +239,19 @@ pub(crate) fn gate(
         Some(Known::Unknown) => Known::Unknown,
     };
     if sets_commit_status(provider_type) {
-        if !commit_status.is_there || (commit_status.errors_pass && severity == "error") {
+        let failures_pass = commit_status >= CommitStatusGate::Failures;
+        if commit_status == CommitStatusGate::EveryEvent || (failures_pass && severity == "error") {
             return Known::Value(None);
         }
+        let status =
+            if commit_status == CommitStatusGate::CommitsAlone { Known::Value(false) } else { status };
         return match (status, is_set("event.toolkit.fluxcd.io/commit")) {
             (Known::Value(true), _) | (_, Known::Value(true)) => Known::Value(None),
             (Known::Value(false), Known::Value(false)) => Known::Value(Some(Gate::MissingCommit)),
             _ => Known::Unknown,
         };
     }
-    if !gets_commit_status_updates(provider_type) {
+    if !gets_commit_status_updates(provider_type, commit_status) {
         match status {
             Known::Value(true) => return Known::Value(Some(Gate::CommitStatusUpdate)),
             Known::Unknown => return Known::Unknown,
@@ -283,30 +342,51 @@ mod tests {
         const UPDATE: (&str, &str) = ("kustomize.toolkit.fluxcd.io/commit_status", "update");
         const COMMIT: (&str, &str) = ("event.toolkit.fluxcd.io/commit", "abc");
         const NUMBER: (&str, &str) = ("event.toolkit.fluxcd.io/change_request", "7");
-        type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)], bool, Option<Gate>);
+        use CommitStatusGate::{CommitsAlone, EveryEvent, Failures, GenericSuccess, Success};
+        type Case = (
+            &'static str,
+            &'static str,
+            &'static [(&'static str, &'static str)],
+            CommitStatusGate,
+            Option<Gate>,
+        );
         let cases: &[Case] = &[
-            ("slack", "info", &[], true, None),
-            ("slack", "info", &[UPDATE], true, Some(Gate::CommitStatusUpdate)),
-            ("slack", "error", &[UPDATE], true, Some(Gate::CommitStatusUpdate)),
-            ("generic", "info", &[UPDATE], true, None),
-            ("generic-hmac", "info", &[UPDATE], true, None),
-            ("github", "info", &[], true, Some(Gate::MissingCommit)),
-            ("github", "", &[], true, Some(Gate::MissingCommit)),
-            ("github", "error", &[], true, None),
-            ("github", "error", &[], false, Some(Gate::MissingCommit)),
-            ("github", "info", &[UPDATE], true, None),
-            ("github", "info", &[COMMIT], true, None),
-            ("github", "info", &[("event.toolkit.fluxcd.io/commit", "")], true, Some(Gate::MissingCommit)),
-            ("giteapullrequestcomment", "info", &[], true, Some(Gate::MissingChangeRequest)),
-            ("giteapullrequestcomment", "info", &[NUMBER], true, None),
-            ("giteapullrequestcomment", "info", &[NUMBER, UPDATE], true, Some(Gate::CommitStatusUpdate)),
+            ("slack", "info", &[], Failures, None),
+            ("slack", "info", &[UPDATE], Failures, Some(Gate::CommitStatusUpdate)),
+            ("slack", "error", &[UPDATE], Failures, Some(Gate::CommitStatusUpdate)),
+            ("generic", "info", &[UPDATE], Failures, None),
+            ("generic-hmac", "info", &[UPDATE], Failures, None),
+            ("github", "info", &[], Failures, Some(Gate::MissingCommit)),
+            ("github", "", &[], Failures, Some(Gate::MissingCommit)),
+            ("github", "error", &[], Failures, None),
+            ("github", "error", &[], GenericSuccess, Some(Gate::MissingCommit)),
+            ("github", "info", &[UPDATE], Failures, None),
+            ("github", "info", &[COMMIT], Failures, None),
+            (
+                "github",
+                "info",
+                &[("event.toolkit.fluxcd.io/commit", "")],
+                Failures,
+                Some(Gate::MissingCommit),
+            ),
+            ("giteapullrequestcomment", "info", &[], Failures, Some(Gate::MissingChangeRequest)),
+            ("giteapullrequestcomment", "info", &[NUMBER], Failures, None),
+            ("giteapullrequestcomment", "info", &[NUMBER, UPDATE], Failures, Some(Gate::CommitStatusUpdate)),
+            ("github", "info", &[], EveryEvent, None),
+            ("github", "info", &[UPDATE], CommitsAlone, Some(Gate::MissingCommit)),
+            ("github", "info", &[COMMIT], CommitsAlone, None),
+            ("github", "info", &[UPDATE], Success, None),
+            ("github", "error", &[], Success, Some(Gate::MissingCommit)),
+            ("generic", "info", &[UPDATE], Success, Some(Gate::CommitStatusUpdate)),
+            ("generic", "info", &[UPDATE], GenericSuccess, None),
+            ("sentry", "info", &[UPDATE], EveryEvent, None),
+            ("slack", "info", &[UPDATE], EveryEvent, Some(Gate::CommitStatusUpdate)),
         ];
-        for (provider, severity, metadata, errors_pass, expected) in cases {
-            let commit_status = CommitStatusGate { is_there: true, errors_pass: *errors_pass };
+        for (provider, severity, metadata, commit_status, expected) in cases {
             assert_eq!(
-                gate(provider, &object(), severity, &map(metadata), commit_status),
+                gate(provider, &object(), severity, &map(metadata), *commit_status),
                 Known::Value(*expected),
-                "{provider} {severity} {metadata:?}"
+                "{provider} {severity} {metadata:?} {commit_status:?}"
             );
         }
     }
@@ -317,8 +397,11 @@ mod tests {
             Metadata::from([("event.toolkit.fluxcd.io/commit".to_owned(), Text::Unknown("a Secret".into()))]);
         let gate = |gate| super::gate("github", &object(), "info", &metadata, gate);
         assert_eq!(gate(CommitStatusGate::NEWEST), Known::Unknown);
-        let none = CommitStatusGate { is_there: false, errors_pass: false };
-        assert_eq!(gate(none), Known::Value(None), "older controllers send everything");
+        assert_eq!(
+            gate(CommitStatusGate::EveryEvent),
+            Known::Value(None),
+            "older controllers send everything"
+        );
     }
 
     #[test]

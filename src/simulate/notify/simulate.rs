@@ -8,7 +8,8 @@ use super::commit_status::Cel;
 use super::controllers::{RuntimeKey, emitter_of};
 use super::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
 use super::objects::{Value, labels_of, texts, values_at};
-use super::providers::{self, CommitStatusGate, Gate, gets_commit_status_updates, sets_commit_status};
+use super::occasions::{self, Standing as Emitting};
+use super::providers::{self, CommitStatusGate, gets_commit_status_updates, passes_over, sets_commit_status};
 use super::{
     DropReason, EVENT_PREFIX, InvolvedObject, Metadata, clean_up, clean_up_reason, exclude_internal, posted,
 };
@@ -75,6 +76,8 @@ pub struct Notifier<'a> {
     /// Whether annotations of objects are event metadata
     /// ([`behaviour::OBJECT_EVENT_METADATA`]), or may be.
     pub sends_annotations: bool,
+    /// What is known of the controllers at the target.
+    settings: Settings,
     /// The cluster.
     pub cluster: &'a Cluster,
     /// Where the objects are applied.
@@ -136,13 +139,11 @@ impl<'a> Notifier<'a> {
         alerts.sort_by(|(_, a), (_, b)| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         let controller = Controller {
             no_cross_namespace_refs: settings.feature(Feature::CrossNamespaceRefs).value == Some(false),
-            commit_status: CommitStatusGate {
-                is_there: behaviour::COMMIT_STATUS_GATE.of(settings) != Known::Value(false),
-                errors_pass: behaviour::ERRORS_REACH_COMMIT_STATUS.of(settings) != Known::Value(false),
-            },
+            commit_status: CommitStatusGate::of(settings),
             object_level_workload_identity: Known::Unknown,
         };
         let sends_annotations = behaviour::OBJECT_EVENT_METADATA.of(settings) != Known::Value(false);
+        let settings = settings.clone();
         Notifier {
             alerts,
             providers,
@@ -150,8 +151,51 @@ impl<'a> Notifier<'a> {
             sources: OnceLock::new(),
             controller,
             sends_annotations,
+            settings,
             cluster,
             target,
+        }
+    }
+
+    /// What follows from a key that several sources set, as the end of a sentence;
+    /// `by_controller` says whether the controller is one of them.
+    pub(crate) fn told_of_conflicts(&self, by_controller: bool) -> &'static str {
+        match (self.sends_annotations, behaviour::CONFLICT_EVENTS.of(&self.settings)) {
+            (true, _) => {
+                "; equal values conflict too: each event puts a Warning MetadataAppendFailed on the Alert"
+            }
+            (false, _) if !by_controller => ", and nobody is told",
+            (false, Known::Value(false)) => "; the Alert's key is left out, which only a log line says",
+            (false, _) => {
+                "; the Alert's key is left out: each event puts a Warning MetadataAppendFailed on it"
+            }
+        }
+    }
+
+    /// The keys that the controller adds to an event at run time and that nothing gives yet,
+    /// as a provider of type `kind` sees them.
+    fn runtime_keys(&self, event: &Emission<'_>, kind: Option<&str>) -> Vec<RuntimeKey> {
+        let sees_updates = |kind: &str| gets_commit_status_updates(kind, self.controller.commit_status);
+        let mut keys = event.runtime_keys(kind.is_none_or(sees_updates));
+        // `getOriginRevision` came with kustomize-controller 1.5.
+        keys.retain(|key| key.key != "originRevision" || self.sends_annotations);
+        keys
+    }
+
+    /// What becomes of an event at a provider, or of the events of an object.
+    fn deliver(&self, event: &Emission<'_>, dispatch: &Dispatch<'_>, kind: Option<&str>) -> Delivery {
+        if let (Some(why), false) = (event.emitting.silence(&self.settings), event.complete) {
+            return Delivery::Dropped(why.to_owned());
+        }
+        let is_status = kind.is_some_and(sets_commit_status);
+        let delivery = match is_status && !event.complete {
+            true => occasions::deliver_all(dispatch, &self.controller, self.sends_annotations),
+            false => deliver(dispatch, &self.controller),
+        };
+        let passed_over = kind.and_then(|kind| passes_over(kind, &event.object.kind, event.reason));
+        match (delivery, passed_over) {
+            (Delivery::Delivered | Delivery::Partly(_), Some(why)) => Delivery::Dropped(why),
+            (delivery, _) => delivery,
         }
     }
 
@@ -307,9 +351,10 @@ impl<'a> Notifier<'a> {
             true => combine::combine,
             false => combine::combine_before_flux_2_5,
         };
-        let combined = combine(object.group(), metadata, &alert_metadata, summary.as_ref());
+        let runtime_keys = self.runtime_keys(event, kind);
+        let mut combined = combine(object.group(), metadata, &alert_metadata, summary.as_ref());
+        override_at_run_time(&mut combined, &runtime_keys);
         let combined_texts = texts(&combined.metadata());
-        let runtime_keys = event.runtime_keys(kind);
         let provider_name = alert.provider.display();
         let variables = variables(event, &combined_texts, &runtime_keys, item, provider);
         let expression = match provider {
@@ -317,7 +362,8 @@ impl<'a> Notifier<'a> {
             _ => None,
         };
         let delivery = match &answer.matched {
-            Known::Value(_) => deliver(
+            Known::Value(_) => self.deliver(
+                event,
                 &Dispatch {
                     object,
                     severity: event.severity,
@@ -332,7 +378,7 @@ impl<'a> Notifier<'a> {
                     complete: event.complete,
                     variables: &variables,
                 },
-                &self.controller,
+                kind,
             ),
             Known::Unknown => Delivery::Unknown(answer.reason.clone()),
         };
@@ -343,14 +389,17 @@ impl<'a> Notifier<'a> {
         let conflicts = combined.conflicts();
         let report = match self.sends_annotations {
             true => combine::report(&conflicts),
-            false => combine::older_report(&conflicts),
+            false => {
+                let has_events = behaviour::CONFLICT_EVENTS.of(&self.settings) != Known::Value(false);
+                combine::older_report(&conflicts, object, has_events)
+            }
         };
         Notification {
             alert: item,
             provider_name: provider_name.into_owned(),
             provider: provider.value().flatten().map(|(_, provider)| provider),
             matched: answer.reason.clone(),
-            delivery: with_commit_status(delivery, event, &runtime_keys),
+            delivery,
             report,
             commit_status: kind
                 .filter(|kind| sets_commit_status(kind))
@@ -385,17 +434,18 @@ fn commit_status_of(
     format!("context {context}, name {name}")
 }
 
-/// A commit status provider gets one of the events of a Kustomization even
-/// though it drops this one.
-fn with_commit_status(delivery: Delivery, event: &Emission<'_>, keys: &[RuntimeKey]) -> Delivery {
-    let missing = Gate::MissingCommit.reason();
-    match keys.iter().find(|key| key.key == "commit_status") {
-        Some(key) if !event.complete && delivery == Delivery::Dropped(missing.to_owned()) => {
-            Delivery::Dropped(format!("{missing}; {} passes", key.when))
+/// Keys that the controller surely sets as well: its value, which is not known yet, wins.
+fn override_at_run_time(combined: &mut Combined<Value>, keys: &[RuntimeKey]) {
+    for key in keys.iter().filter(|key| key.always) {
+        if let Some(entry) = combined.entries.get_mut(key.key) {
+            let text = Text::Unknown(AT_RUN_TIME.into());
+            entry.push((combine::Source::ControllerMetadata, Value { text, location: None }));
         }
-        _ => delivery,
     }
 }
+
+/// Why a value of a controller's key is not known.
+pub(crate) const AT_RUN_TIME: &str = "known at run time";
 
 /// An event to simulate.
 #[derive(Debug, Clone)]
@@ -421,6 +471,8 @@ pub struct Emission<'a> {
     pub complete: bool,
     /// The object's labels; `None` if there surely is no such object.
     pub labels: Known<Option<BTreeMap<String, Text>>>,
+    /// What of the object decides whether there are events at all.
+    pub emitting: Emitting,
 }
 
 impl<'a> Emission<'a> {
@@ -451,14 +503,14 @@ impl<'a> Emission<'a> {
             own_group,
             complete: false,
             labels: Known::Value(Some(labels_of(item.node))),
+            emitting: Emitting::of(item.id, item.node),
             object,
         }
     }
 
-    /// The keys that the controller adds at run time and that nothing gives
-    /// yet. A provider of type `kind` never sees the event that updates a
-    /// commit status, unless it sets commit statuses or takes any event.
-    fn runtime_keys(&self, kind: Option<&str>) -> Vec<RuntimeKey> {
+    /// The keys that the controller adds at run time and that nothing gives yet;
+    /// `sees_updates` says whether a provider sees the event that updates a commit status.
+    fn runtime_keys(&self, sees_updates: bool) -> Vec<RuntimeKey> {
         let object = &self.object;
         let emitter = emitter_of(object.group(), &object.kind);
         let is_failure = self.severity == "error";
@@ -466,14 +518,19 @@ impl<'a> Emission<'a> {
         let Some(emitter) = emitter.filter(|emitter| !self.complete && !silent(emitter.controller)) else {
             return Vec::new();
         };
-        let sees_updates = kind.is_none_or(gets_commit_status_updates);
+        // Errors before a release are told without metadata (helm-controller, plain `Eventf`).
+        let is_vague = is_failure && emitter.controller == "helm-controller";
         let prefix = object.prefix();
         emitter
             .keys
             .iter()
             .filter(|key| key.key != "commit_status" || (sees_updates && !is_failure))
             .filter(|key| !self.posted.contains_key(&format!("{prefix}{}", key.key)))
-            .copied()
+            .map(|key| RuntimeKey {
+                // helm-controller's `addOCIDigest` has what an OCIRepository resolved to.
+                always: !is_vague && (key.always || (key.key == "oci-digest" && self.emitting.has_oci_chart)),
+                ..*key
+            })
             .collect()
     }
 }

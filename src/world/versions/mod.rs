@@ -52,6 +52,8 @@ pub struct Settings {
     pub flux_between: (Option<u32>, Option<u32>),
     /// The version of helm-controller, where an image says it: major, minor, patch.
     helm_controller: Option<(u32, u32, u32)>,
+    /// The same of notification-controller.
+    notification_controller: Option<(u32, u32, u32)>,
     /// The version of Cluster API.
     pub cluster_api: Setting<Version>,
     /// The version of Kubernetes.
@@ -74,6 +76,7 @@ impl Default for Settings {
             flux: Setting::unknown(),
             flux_between: (None, None),
             helm_controller: None,
+            notification_controller: None,
             cluster_api: Setting::unknown(),
             kubernetes: Setting::unknown(),
             features: Feature::ALL.into_iter().map(|feature| (feature, Setting::unknown())).collect(),
@@ -136,6 +139,9 @@ impl Settings {
             helm_controller: first
                 .helm_controller
                 .filter(|version| all.iter().all(|one| one.helm_controller == Some(*version))),
+            notification_controller: first
+                .notification_controller
+                .filter(|version| all.iter().all(|one| one.notification_controller == Some(*version))),
             cluster_api: same(all.iter().map(|one| one.cluster_api.clone())),
             kubernetes: same(all.iter().map(|one| one.kubernetes.clone())),
             features: Feature::ALL.into_iter().map(|feature| (feature, of(feature))).collect(),
@@ -145,6 +151,11 @@ impl Settings {
             assumed: first.assumed.clone(),
             redefined: first.redefined.clone(),
         }
+    }
+
+    /// The version of notification-controller, where its image says it.
+    pub(crate) fn notification_controller(&self) -> Option<(u32, u32, u32)> {
+        self.notification_controller
     }
 
     fn set(&mut self, feature: Feature, value: bool, from: Option<Location>) {
@@ -409,12 +420,12 @@ impl Settings {
             return;
         }
         for container in node.items_at("/spec/template/spec/containers") {
-            if &*id.name == "helm-controller"
-                && let Some(image) = container.str_at("/image")
-                && let Some((_, tag)) = image.split('@').next().unwrap_or_default().rsplit_once(':')
-                && let Ok(version) = template::Version::parse(tag)
-            {
-                self.helm_controller = version.numbers();
+            match &*id.name {
+                "helm-controller" => self.helm_controller = image_version(container).or(self.helm_controller),
+                "notification-controller" => {
+                    self.notification_controller = image_version(container).or(self.notification_controller);
+                }
+                _ => {}
             }
             if capi
                 && let Some(image) = container.get("image")
@@ -574,6 +585,13 @@ fn within(node: NodeRef<'_>, part: &str) -> Option<Location> {
         location.end = location.start + part.len() as u32;
     }
     Some(location)
+}
+
+/// Major, minor and patch of a container's image, where its tag says them.
+fn image_version(container: NodeRef<'_>) -> Option<(u32, u32, u32)> {
+    let image = container.str_at("/image")?;
+    let (_, tag) = image.split('@').next()?.rsplit_once(':')?;
+    template::Version::parse(tag).ok()?.numbers()
 }
 
 /// The Flux minor that ships a controller's version.

@@ -3,7 +3,7 @@
 //! `internal/controller/helmrepository_controller.go` makes HelmRepositories of
 //! type `oci` static (`migrationToStatic`).
 
-use super::{is_oci_repository, subject_of, title};
+use super::{is_static, subject_of, title};
 use crate::lang::yaml::Known;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::SOURCE;
@@ -49,7 +49,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     // A name may stand for repositories that are not known here.
                     if selected.is_empty()
                         || source.name.is("*") != Known::Value(false)
-                        || !selected.iter().all(|repository| is_oci_repository(**repository))
+                        || !selected.iter().all(|repository| is_static(**repository, &view.cluster.settings))
                     {
                         continue;
                     }

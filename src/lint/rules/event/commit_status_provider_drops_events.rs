@@ -9,8 +9,7 @@ use crate::lang::yaml::Known;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::text::Text;
-use crate::simulate::behaviour;
-use crate::simulate::notify::providers::sets_commit_status;
+use crate::simulate::notify::providers::{CommitStatusGate, sets_commit_status};
 use crate::simulate::notify::simulate::Item;
 
 pub(crate) static RULE: Rule = Rule {
@@ -26,19 +25,20 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    // Older controllers sent everything.
-    let gate = behaviour::COMMIT_STATUS_GATE.of(&view.cluster.settings);
-    if gate == Known::Value(false) {
+    let Some(scene) = view.scene() else { return };
+    let gate = scene.notifier.controller.commit_status;
+    // Nothing is dropped: what names no commit fails, which the Alert's Events tell.
+    if gate == CommitStatusGate::EveryEvent {
         return;
     }
-    let Some(scene) = view.scene() else { return };
     for (item, alert) in scene.alerts() {
         let Some(provider) = scene.provider_type(alert).filter(|kind| sets_commit_status(kind)) else {
             continue;
         };
         let nodes = item.node.items_at("/spec/eventSources");
         for (index, (source, node)) in alert.sources.iter().zip(nodes).enumerate() {
-            let Some(kind) = source.kind.known().filter(|kind| *kind != "Kustomization") else { continue };
+            let is_dropped = |kind: &&str| *kind != "Kustomization" || gate == CommitStatusGate::CommitsAlone;
+            let Some(kind) = source.kind.known().filter(is_dropped) else { continue };
             let is_selected = |at: &usize| scene.source_selects(alert, source, *at) == Known::Value(true);
             let selected: Vec<&Item<'_>> = scene
                 .candidates(source)
@@ -55,27 +55,47 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
             let Some(location) = node.get("kind").and_then(|kind| kind.location()) else { continue };
             let ids: Vec<&ObjectId> = selected.iter().map(|object| object.id).collect();
-            let since = if gate == Known::Unknown { " since Flux 2.8" } else { "" };
-            let has = match kind {
-                "HelmRelease" => "a HelmRelease's chart version is none".to_owned(),
-                kind => format!("the events of {} name none", with_article(kind)),
-            };
+            let is_known = view.cluster.settings.flux_at_least(8).is_some();
+            let since = if is_known { "" } else { " since Flux 2.8" };
             report
                 .report(
                     location,
                     title(item.id, &format!("its provider drops events of {}", with_article(kind))),
                 )
                 .why(format!(
-                    "a commit status ({provider}) needs a git commit, and {has}: its events are dropped \
-                     without a word{since}, and its failures can't be sent ({})",
+                    "a commit status ({provider}) needs a git commit, and {} ({})",
+                    told(kind, gate, since),
                     listed(&ids)
                 ))
-                .help(format!(
-                    "select the Kustomization that applies it, or annotate the {kind} with \
-                     event.toolkit.fluxcd.io/commit"
-                ))
+                .help(match kind {
+                    "Kustomization" => {
+                        "update Flux to 2.8.1 or later, whose notification-controller sends them".to_owned()
+                    }
+                    _ => format!(
+                        "select the Kustomization that applies it, or annotate the {kind} with \
+                         event.toolkit.fluxcd.io/commit"
+                    ),
+                })
                 .object(item.id)
                 .field(format!("/spec/eventSources/{index}/kind"), kind);
         }
     }
+}
+
+/// What becomes of the events of a kind.
+fn told(kind: &str, gate: CommitStatusGate, since: &str) -> String {
+    if kind == "Kustomization" {
+        return "notification-controller 1.8.0 looks for it in an annotation alone: the success of a \
+                Kustomization is dropped with all else"
+            .to_owned();
+    }
+    let has = match kind {
+        "HelmRelease" => "a HelmRelease's chart version is none".to_owned(),
+        kind => format!("the events of {} name none", with_article(kind)),
+    };
+    let failures = match gate < CommitStatusGate::Failures {
+        true => "its failures as well",
+        false => "its failures can't be sent",
+    };
+    format!("{has}: its events are dropped without a word{since}, and {failures}")
 }

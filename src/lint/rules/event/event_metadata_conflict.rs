@@ -42,8 +42,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             check_alert_key(scene, item, alert, &selected, key, report);
         }
     }
-    for at in 0..scene.emitters.len() {
-        check_annotations(scene, at, report);
+    // Before Flux 2.5 no annotation is sent.
+    if scene.notifier.sends_annotations {
+        for at in 0..scene.emitters.len() {
+            check_annotations(scene, at, report);
+        }
     }
 }
 
@@ -58,7 +61,8 @@ fn check_alert_key(
     report: &mut Reporter<'_>,
 ) {
     let provider = scene.provider_type(alert);
-    let annotated = scene.annotated.get(key).into_iter().flatten();
+    let is_new = scene.notifier.sends_annotations;
+    let annotated = scene.annotated.get(key).into_iter().flatten().filter(|_| is_new);
     let annotated: Vec<&Item<'_>> =
         annotated.filter(|at| selected.binary_search(at).is_ok()).map(|at| &scene.emitters[*at]).collect();
     let controlled = controlled(scene, selected, key, provider);
@@ -71,7 +75,7 @@ fn check_alert_key(
         || is_twice
         || controlled
             .iter()
-            .any(|object| runtime_key(object, key, provider).is_some_and(|(_, key)| key.always));
+            .any(|object| runtime_key(scene, object, key, provider).is_some_and(|(_, key)| key.always));
 
     let mut reasons = Vec::new();
     if is_twice {
@@ -81,9 +85,11 @@ fn check_alert_key(
         let ids: Vec<&ObjectId> = annotated.iter().map(|object| object.id).collect();
         reasons.push(format!("the Alert wins over the annotations of {}", listed(&ids)));
     }
-    if let Some((emitter, key)) = controlled.first().and_then(|object| runtime_key(object, key, provider)) {
+    let of_controller = controlled.first().and_then(|object| runtime_key(scene, object, key, provider));
+    if let Some((emitter, key)) = of_controller {
         let often = if key.always { "" } else { "sometimes " };
-        reasons.push(format!("{} {often}wins over both, with {}", emitter.controller, key.when));
+        let over = if is_new { "wins over both" } else { "wins" };
+        reasons.push(format!("{} {often}{over}, with {}", emitter.controller, key.when));
     }
     let rest = match (&annotated[..], &controlled[..]) {
         ([], []) => "`summary` is set twice".to_owned(),
@@ -98,10 +104,7 @@ fn check_alert_key(
     let finding = report
         .report(location, title(item.id, &rest))
         .level(if certain { Level::Warning } else { Level::Info })
-        .why(format!(
-            "{}; equal values conflict too: each event puts a Warning MetadataAppendFailed on the Alert",
-            reasons.join("; ")
-        ))
+        .why(format!("{}{}", reasons.join("; "), scene.notifier.told_of_conflicts(of_controller.is_some())))
         .help(match &annotated[..] {
             [] if is_twice => "keep one of the two",
             [] => "use another key: the controller's always wins",
@@ -125,7 +128,7 @@ fn controlled<'s, 'a>(
 ) -> Vec<&'s Item<'a>> {
     let first = |positions: &Vec<usize>| {
         let one = &scene.emitters[*positions.first()?];
-        runtime_key(one, key, provider)?;
+        runtime_key(scene, one, key, provider)?;
         match selected.len() < positions.len() {
             true => selected.iter().find(|at| scene.emitters[**at].id.kind == one.id.kind).copied(),
             false => positions.iter().find(|at| selected.binary_search(at).is_ok()).copied(),
@@ -144,7 +147,9 @@ fn check_annotations(scene: &Scene<'_>, at: usize, report: &mut Reporter<'_>) {
         let mut alerts = Vec::new();
         let mut certain = false;
         for (item, alert) in scene.alerts() {
-            let Some((_, runtime)) = runtime_key(object, &key, scene.provider_type(alert)) else { continue };
+            let Some((_, runtime)) = runtime_key(scene, object, &key, scene.provider_type(alert)) else {
+                continue;
+            };
             let is_set =
                 alert.event_metadata.contains_key(&key) || (key == "summary" && alert.summary.is_some());
             if !is_set && scene.selected_by(alert, at) == Known::Value(true) {
@@ -152,7 +157,8 @@ fn check_annotations(scene: &Scene<'_>, at: usize, report: &mut Reporter<'_>) {
                 alerts.push(item);
             }
         }
-        let Some((emitter, runtime)) = runtime_key(object, &key, None).filter(|_| !alerts.is_empty()) else {
+        let Some((emitter, runtime)) = runtime_key(scene, object, &key, None).filter(|_| !alerts.is_empty())
+        else {
             continue;
         };
         let Some(location) = entry.key_location() else { continue };
@@ -177,11 +183,16 @@ fn check_annotations(scene: &Scene<'_>, at: usize, report: &mut Reporter<'_>) {
 /// The key that an object's controller adds under this name, where a provider
 /// of this type sees it.
 fn runtime_key(
+    scene: &Scene<'_>,
     object: &Item<'_>,
     key: &str,
     provider: Option<&str>,
 ) -> Option<(&'static Emitter, RuntimeKey)> {
-    if key == "commit_status" && !provider.is_none_or(gets_commit_status_updates) {
+    let gate = scene.notifier.controller.commit_status;
+    let sees_updates = provider.is_none_or(|provider| gets_commit_status_updates(provider, gate));
+    // kustomize-controller 1.5 was the first to add the origin's revision.
+    let is_later = key == "originRevision" && !scene.notifier.sends_annotations;
+    if (key == "commit_status" && !sees_updates) || is_later {
         return None;
     }
     let emitter = emitter_of(object.id.group(), &object.id.kind)?;
