@@ -87,9 +87,9 @@ impl Repository {
 fn files_of_documents_and_lists_stay_small() {
     let rows = [
         ("---\n".repeat(6_000_000), 400, "too many documents"),
-        ("---\n".repeat(90_000), 400, "no findings"),
-        (format!("a:\n{}", "- b\n".repeat(1_500_000)), 500, "no findings"),
-        (format!("a: [{}]\n", "b, ".repeat(1_500_000)), 500, "no findings"),
+        ("---\n".repeat(90_000), 400, "No findings"),
+        (format!("a:\n{}", "- b\n".repeat(1_500_000)), 500, "No findings"),
+        (format!("a: [{}]\n", "b, ".repeat(1_500_000)), 500, "No findings"),
     ];
     for (text, mebibytes, expected) in rows {
         let scratch = Scratch::new(&[("a.yaml", &text)]);
@@ -192,7 +192,7 @@ fn links_in_circles() {
     symlink("/", repository.0.path().join("app/root")).expect("a link");
     let (code, out, err) = repository.run(&["lint", "--format", "concise"]);
     assert_eq!(code, Some(0), "{out}{err}");
-    assert!(out.contains("no findings"), "{out}");
+    assert!(out.contains("No findings"), "{out}");
 }
 
 /// Levels of a hundred bases each, all over the one below.

@@ -268,11 +268,11 @@ fn summaries_tell_of_the_fixes_that_are_a_guess() {
     let guess = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  annotations:\n    kustomize.toolkit.fluxcd.io/prune: 'false'\n";
     let scratch = Scratch::new(&[("a.yaml", BAD), ("b.yaml", guess)]);
     let plain = scratch.forebay(&["lint"]);
-    assert!(plain.out.contains("; 1 fixable with --fix, 1 more with --fix=unsafe"), "{}", plain.out);
+    assert!(plain.out.contains("\n1 fixable with --fix, 1 more with --fix=unsafe\n"), "{}", plain.out);
     let diff = scratch.forebay(&["lint", "--diff"]);
     assert!(diff.err.ends_with("left: 1 fixable with --fix=unsafe\n"), "{}", diff.err);
     let fix = scratch.forebay(&["lint", "--fix"]);
-    assert!(fix.out.contains("; 1 fixable with --fix=unsafe"), "{}", fix.out);
+    assert!(fix.out.contains("\n1 fixable with --fix=unsafe\n"), "{}", fix.out);
     assert_eq!(scratch.read("b.yaml"), guess);
     let all = scratch.forebay(&["lint", "--fix=unsafe"]);
     assert_eq!(all.code, 0, "{}", all.out);
