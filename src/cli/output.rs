@@ -208,12 +208,23 @@ fn terminal(common: &Common) -> Terminal {
 /// Columns of a terminal that does not tell its size.
 const COLUMNS: u16 = 100;
 
+/// The columns that a terminal tells, whatever it says of its rows: `stty cols 80` on a new
+/// one leaves them 0.
+#[cfg(unix)]
+fn own_columns(stdout: &io::Stdout) -> Option<u16> {
+    rustix::termios::tcgetwinsize(stdout).ok().map(|size| size.ws_col)
+}
+
+#[cfg(not(unix))]
+fn own_columns(stdout: &io::Stdout) -> Option<u16> {
+    terminal_size::terminal_size_of(stdout).map(|(width, _)| width.0)
+}
+
 /// The width of standard output: `COLUMNS` where it is exported, which also asks for
 /// wrapped lines in a pipe; else the terminal's own.
 fn columns(stdout: &io::Stdout) -> Option<u16> {
     let asked = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse::<u16>().ok());
     asked.filter(|columns| *columns > 0).or_else(|| {
-        let size = || terminal_size::terminal_size_of(stdout).map(|(width, _)| width.0);
-        stdout.is_terminal().then(|| size().filter(|columns| *columns > 0).unwrap_or(COLUMNS))
+        stdout.is_terminal().then(|| own_columns(stdout).filter(|columns| *columns > 0).unwrap_or(COLUMNS))
     })
 }

@@ -9,6 +9,7 @@
 /// Short names outside of Flux, each of one kind: where two APIs share one, kubectl takes
 /// the first that the API server lists, and so does this table.
 static SHORT: [(&str, &str); 66] = [
+    ("amcfg", "AlertmanagerConfig"),
     ("cc", "ClusterClass"),
     ("ccnp", "CiliumClusterwideNetworkPolicy"),
     ("cert", "Certificate"),
@@ -22,7 +23,9 @@ static SHORT: [(&str, &str); 66] = [
     ("crd", "CustomResourceDefinition"),
     ("crds", "CustomResourceDefinition"),
     ("crs", "ClusterResourceSet"),
+    ("csr", "CertificateSigningRequest"),
     ("css", "ClusterSecretStore"),
+    ("cta", "ClusterTriggerAuthentication"),
     ("deploy", "Deployment"),
     ("ds", "DaemonSet"),
     ("ep", "Endpoints"),
@@ -32,11 +35,14 @@ static SHORT: [(&str, &str); 66] = [
     ("gtw", "Gateway"),
     ("hpa", "HorizontalPodAutoscaler"),
     ("ing", "Ingress"),
+    ("ipa", "IPAddress"),
+    ("ipc", "IPAddressClaim"),
     ("kcp", "KubeadmControlPlane"),
     ("limits", "LimitRange"),
     ("ma", "Machine"),
     ("md", "MachineDeployment"),
     ("mhc", "MachineHealthCheck"),
+    ("mhcs", "MachineHealthCheck"),
     ("mp", "MachinePool"),
     ("ms", "MachineSet"),
     ("netpol", "NetworkPolicy"),
@@ -64,17 +70,11 @@ static SHORT: [(&str, &str); 66] = [
     ("sts", "StatefulSet"),
     ("svc", "Service"),
     ("ta", "TriggerAuthentication"),
+    ("thanosrulers", "ThanosRuler"),
     ("vpa", "VerticalPodAutoscaler"),
     ("vs", "VolumeSnapshot"),
     ("vsc", "VolumeSnapshotContent"),
     ("vsclass", "VolumeSnapshotClass"),
-    ("amcfg", "AlertmanagerConfig"),
-    ("csr", "CertificateSigningRequest"),
-    ("mhcs", "MachineHealthCheck"),
-    ("cta", "ClusterTriggerAuthentication"),
-    ("ipa", "IPAddress"),
-    ("ipc", "IPAddressClaim"),
-    ("thanosrulers", "ThanosRuler"),
 ];
 
 /// The kind that a short name stands for.

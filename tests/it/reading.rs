@@ -269,3 +269,30 @@ fn references_are_told_both_ways() {
     assert_eq!(answer["references"][0]["standing"], "unseen", "{answer}");
     assert_schema("schemas/why.json", &answer);
 }
+
+#[test]
+fn an_alert_is_shown_an_event_of_the_severity_that_it_asks_for() {
+    let scratch = fleet();
+    let alert = "---\napiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Provider\nmetadata: {name: chat, \
+                 namespace: shop}\nspec: {type: slack, address: https://chat.example.com}\n---\napiVersion: \
+                 notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata: {name: failures, namespace: \
+                 shop}\nspec:\n  providerRef: {name: chat}\n  eventSeverity: error\n  eventSources: [{kind: \
+                 HelmRelease, name: db}]\n";
+    scratch.write("apps/others.yaml", format!("{OTHERS}{alert}").as_bytes());
+    let events =
+        |more: &[&str]| scratch.forebay(&[&["simulate", "events", "--cluster", "prod"], more].concat());
+    let asked = events(&[]);
+    assert!(asked.out.contains("shop/failures  slack     1 object  error"), "{}", asked.out);
+    let info = events(&["--severity", "info"]);
+    let told = "Alert shop/failures sends nothing at severity info; it asks for error:\n  `--severity error`";
+    assert!(info.out.contains("shop/failures  -         nothing") && info.out.contains(told), "{}", info.out);
+    let error = events(&["--severity", "error", "--format", "json"]).json();
+    let default = events(&["--format", "json"]).json();
+    let delivered = |answer: &serde_json::Value| {
+        let objects = answer["objects"].as_array().expect("a list").clone();
+        let release =
+            objects.iter().find(|one| one["object"]["kind"] == "HelmRelease").expect("a release").clone();
+        release["notifications"][0]["delivered"].clone()
+    };
+    assert_eq!((delivered(&error), delivered(&default)), (true.into(), true.into()));
+}

@@ -38,11 +38,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         report
             .report(location, format!("{}: suspended, its children are not", object.id))
             .why(format!(
-                "{} that it applied keep reconciling; only changes to themselves stop arriving",
-                if children.len() == 1 {
-                    "1 Flux object".to_owned()
-                } else {
-                    format!("{} Flux objects", children.len())
+                "{}; only changes to themselves stop arriving",
+                match children.len() {
+                    1 => "1 Flux object that it applied keeps reconciling".to_owned(),
+                    count => format!("{count} Flux objects that it applied keep reconciling"),
                 }
             ))
             .help("suspend the children to stop them")
