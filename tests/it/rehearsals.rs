@@ -71,8 +71,9 @@ fn sections(page: &str) -> Vec<Section<'_>> {
         let (blocks, items) = blocks(part);
         let mut files = common.clone();
         for block in &blocks {
-            match (block.language, block.argument.strip_prefix("both=")) {
-                ("yaml", Some(path)) => drop(files.insert(path.to_owned(), joined(&block.lines))),
+            match (block.language, block.argument.split_once('=')) {
+                ("yaml", Some(("both", path))) => drop(files.insert(path.to_owned(), joined(&block.lines))),
+                ("yaml", Some(("absent", path))) => drop(files.remove(path)),
                 _ => edit(&mut files, block.argument, &block.lines),
             }
         }

@@ -3,6 +3,7 @@
 //! Source: [`crate::model::removed_apis`].
 
 use super::{ClusterChange, Note};
+use crate::lang::yaml::Location;
 use crate::model::removed_apis::{self, Change, RemovedApi};
 use crate::model::{EffectKind, ObjectId, Severity, Version};
 use crate::plan::{Effect, Pair, Side};
@@ -30,12 +31,19 @@ fn local<'w>(pair: &Pair<'w>, head: &'w Cluster) -> impl Iterator<Item = &'w Eff
     members.map(|(_, object)| object)
 }
 
+/// Whether an object is a patch for whoever lists its file, and nothing that is applied.
+fn is_patch(cluster: &Cluster, object: &Effective) -> bool {
+    let node = object.node.get_ref();
+    let is_listed = |place: Location| place.file.shown().contains("patch");
+    node.at("/$patch").is_some() || (cluster.applied.is_empty() && node.location().is_some_and(is_listed))
+}
+
 /// The change of a cluster.
 pub(super) fn change<'w>(pair: &Pair<'w>, (base, head): (&'w Cluster, &'w Cluster)) -> Option<ClusterChange> {
     let (old, new) = versions(base, head)?;
     let mut found: BTreeMap<(&str, &str), (&RemovedApi, Vec<String>)> = BTreeMap::new();
     for object in local(pair, head) {
-        if let Some(gone) = goes(&object.id, (old, new)) {
+        if let Some(gone) = goes(&object.id, (old, new)).filter(|_| !is_patch(head, object)) {
             let entry = found.entry((gone.api_version, &object.id.kind)).or_insert((gone, Vec::new()));
             let rendered = if object.is_rendered { " (of a chart)" } else { "" };
             entry.1.push(format!("{}{rendered}", object.id));
@@ -91,7 +99,8 @@ pub(in crate::plan) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let mut out = Vec::new();
     for (key, _, after) in pair.kept().filter(|(key, ..)| *key.0 == ApplyTarget::Local) {
         let id = &after.object.id;
-        let Some(gone) = goes(id, (old, new)).filter(|_| pair.after.contains_key(key)) else { continue };
+        let applied = pair.after.contains_key(key) && !is_patch(head, after.object);
+        let Some(gone) = goes(id, (old, new)).filter(|_| applied) else { continue };
         let mut effect = Effect::new(pair, EffectKind::Refused, id);
         effect.field = "/apiVersion".to_owned();
         effect.before = json!(&*id.api_version);

@@ -31,6 +31,15 @@ pub(super) fn groups<'p>(plan: &'p Plan<'_>) -> Vec<Group<'p>> {
     for change in plan.changes {
         of.entry(change.cluster.as_deref().unwrap_or("")).or_default().push(change);
     }
+    // Without entry points several stand under one name: what is told of one is enough.
+    for changes in of.values_mut() {
+        let told: BTreeSet<&str> =
+            changes.iter().filter(|change| !change.notes.is_empty()).map(|change| change.what).collect();
+        let mut seen = BTreeSet::new();
+        changes.retain(|change| {
+            !change.notes.is_empty() || (!told.contains(change.what) && seen.insert(change.what))
+        });
+    }
     let alike = |one: &[&ClusterChange], other: &[&ClusterChange]| {
         one.len() == other.len()
             && one.iter().zip(other).all(|(one, other)| {
