@@ -78,13 +78,17 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
             let path = format!("{path}/{{{key}={name}}}");
             match of_head.get(&name) {
                 Some(other) => walk(item, *other, path, out, depth + 1),
-                None => out.push(removed(item, path, head.location())),
+                None => {
+                    let change = removed(item, path, head.location());
+                    out.push(FieldChange { base: identity(item, key), ..change });
+                }
             }
         }
         for item in head.items() {
             let Some(name) = item.get(key).and_then(NodeRef::text) else { continue };
             if !of_base.contains_key(&name) {
-                out.push(added(item, format!("{path}/{{{key}={name}}}"), None));
+                let change = added(item, format!("{path}/{{{key}={name}}}"), None);
+                out.push(FieldChange { head: identity(item, key), ..change });
             }
         }
         // The order of a named list alone means nothing to the controllers.
@@ -97,6 +101,12 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
         head: head.location(),
         base: base.location(),
     });
+}
+
+/// Where the value is written that makes an item of a keyed list another one: a variable
+/// that changed a host has its own line there, the item has not.
+fn identity(item: NodeRef<'_>, key: &str) -> Option<Location> {
+    item.get(key).and_then(NodeRef::location).or_else(|| item.location())
 }
 
 /// The first value of each key.
