@@ -5,8 +5,8 @@ use super::request::Request as Asked;
 use super::resolve::{ChartPlace, Found, Trees, clean};
 use super::values::Values;
 use crate::build::helm::{
-    self, Capabilities, Chart, ChartFile, Helm, Kind, Release, RenderError, Rendered, SchemaFault, Value,
-    merge_maps,
+    self, Capabilities, Chart, ChartFile, Dead, Helm, Kind, Readers, Release, RenderError, SchemaFault,
+    Value, merge_maps,
 };
 use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
 use crate::lang::template::{Constraints, Version};
@@ -80,11 +80,78 @@ pub(crate) struct Wish<'w> {
     pub skips_schema: bool,
 }
 
+/// A release that was rendered.
+#[derive(Debug)]
+pub(crate) struct Rendering {
+    /// What came of it.
+    pub outcome: Arc<Outcome>,
+    /// The chart, with its values files, and what it was rendered for; nothing where there
+    /// is no chart.
+    of: Option<Rendered>,
+    unread: OnceLock<Arc<Unread>>,
+}
+
+#[derive(Debug)]
+struct Rendered {
+    chart: Arc<Chart>,
+    values: Value,
+    release: Release,
+    capabilities: Capabilities,
+    helm: Helm,
+    skips_schema: bool,
+}
+
+/// What the templates of a chart do with the values of a release.
+#[derive(Debug, Default)]
+pub(crate) struct Unread {
+    /// The values that nothing reads.
+    pub dead: Vec<Dead>,
+    /// What the templates can read; nothing where that is too much to say.
+    pub readers: Option<Arc<Readers>>,
+    /// All values, as templates see them.
+    pub coalesced: Option<Value>,
+}
+
+impl Rendering {
+    fn without_chart(outcome: Arc<Outcome>) -> Arc<Rendering> {
+        Arc::new(Rendering { outcome, of: None, unread: OnceLock::new() })
+    }
+
+    /// What of the values nothing reads; found once.
+    pub(crate) fn unread(&self) -> Arc<Unread> {
+        let find = || self.of.as_ref().map(Rendered::unread).unwrap_or_default();
+        self.unread.get_or_init(|| Arc::new(find())).clone()
+    }
+}
+
+impl Rendered {
+    fn unread(&self) -> Unread {
+        let request = helm::Request {
+            chart: &self.chart,
+            values: &self.values,
+            release: &self.release,
+            capabilities: &self.capabilities,
+            ends: &[],
+            helm: self.helm,
+            skip_schema_validation: self.skips_schema,
+            version_suffix: None,
+            origins: false,
+        };
+        let readers = self.chart.readers(&self.values, self.helm.line);
+        let coalesced = helm::coalesced(&request).ok();
+        let dead = match (&readers, &coalesced) {
+            (Some(readers), Some(coalesced)) => helm::proved(&request, readers.dead(&self.values, coalesced)),
+            _ => Vec::new(),
+        };
+        Unread { dead, readers, coalesced }
+    }
+}
+
 /// Charts and renders that are known.
 #[derive(Debug, Default)]
 pub(crate) struct Charts {
     loaded: Once<String, Result<Arc<Chart>, RenderError>>,
-    rendered: Once<[u8; 32], Arc<Outcome>>,
+    rendered: Once<[u8; 32], Arc<Rendering>>,
 }
 
 /// Values that are made once, by key; others wait for who makes one.
@@ -132,20 +199,26 @@ impl Charts {
         stores: &ChartStores,
         snapshot: &Snapshot,
         trees: &Trees<'_>,
-    ) -> Arc<Outcome> {
+    ) -> Arc<Rendering> {
         let chart = match self.load(found, wish.helm, stores, snapshot.store()) {
             Ok(chart) => chart,
-            Err(error) => return Arc::new(Outcome::of(error)),
+            Err(error) => return Rendering::without_chart(Arc::new(Outcome::of(error))),
         };
         let (kind, namespace, name) = &wish.asked.source;
         let source = || trees(kind, namespace.as_deref(), name, "");
         let chart = match with_files(chart, found, wish, &source) {
             Ok(chart) => chart,
-            Err(outcome) => return outcome,
+            Err(outcome) => return Rendering::without_chart(outcome),
         };
         let files = chart.all_files().into_iter().filter(|file| *file.place.tree() == Tree::Chart);
         snapshot.add_chart(files.map(|file| (file.place.shown().clone(), file.blob.clone())));
-        self.rendered.get(wish.key(&chart, found), || Arc::new(wish.render(&chart)))
+        self.rendered.get(wish.key(&chart, found), || {
+            Arc::new(Rendering {
+                outcome: Arc::new(wish.render(&chart)),
+                of: Some(wish.kept(chart.clone())),
+                unread: OnceLock::new(),
+            })
+        })
     }
 
     fn load(
@@ -321,6 +394,17 @@ enum Effort {
 }
 
 impl Wish<'_> {
+    fn kept(&self, chart: Arc<Chart>) -> Rendered {
+        Rendered {
+            chart,
+            values: self.values.value.clone(),
+            release: self.release.clone(),
+            capabilities: self.capabilities.clone(),
+            helm: self.helm,
+            skips_schema: self.skips_schema,
+        }
+    }
+
     fn render(&self, chart: &Chart) -> Outcome {
         // Either order gives the same answer; of a chart that asked before, the first of
         // three renders is saved.
@@ -334,7 +418,7 @@ impl Wish<'_> {
 
     /// What comes of what the cluster is likely to be, or of all that it may be where that
     /// is one and the same and was not looked at yet.
-    fn likely(&self, chart: &Chart, may_be_alike: bool) -> Result<Rendered, RenderError> {
+    fn likely(&self, chart: &Chart, may_be_alike: bool) -> Result<helm::Rendered, RenderError> {
         let likely = self.render_with(chart, &self.capabilities, Effort::Whole);
         let is_assumed = |unknown: &String| match &likely {
             Ok(rendered) => rendered.hangs_on(unknown),
@@ -349,7 +433,7 @@ impl Wish<'_> {
     }
 
     /// What comes of everything that the cluster may be, where that is one and the same.
-    fn alike(&self, chart: &Chart) -> Option<Result<Rendered, RenderError>> {
+    fn alike(&self, chart: &Chart) -> Option<Result<helm::Rendered, RenderError>> {
         self.capabilities.assumed.as_ref()?;
         let (least, others) = self.ends.split_first()?;
         let least = self.render_with(chart, least, Effort::Whole);
@@ -368,7 +452,7 @@ impl Wish<'_> {
         chart: &Chart,
         capabilities: &Capabilities,
         effort: Effort,
-    ) -> Result<Rendered, RenderError> {
+    ) -> Result<helm::Rendered, RenderError> {
         let suffix = self.asked.has_suffix.then(|| "the digest or generation behind the version".to_owned());
         helm::render(&helm::Request {
             chart,
@@ -429,7 +513,7 @@ fn hash(value: Option<&Value>, hasher: &mut Sha256) {
     }
 }
 
-fn made(chart: &Chart, rendered: &Rendered) -> Made {
+fn made(chart: &Chart, rendered: &helm::Rendered) -> Made {
     let nodes = |documents: &[helm::Document]| -> Vec<Node> {
         documents.iter().filter_map(|document| rendered.node(document)).collect()
     };

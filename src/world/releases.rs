@@ -10,7 +10,7 @@ use crate::files::{ChartStores, FileTree, Snapshot};
 use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
 use crate::model::{Maker, ObjectId, kinds};
 use crate::sources::release::{name, namespace};
-use crate::sources::render::{Charts, Made, Once, Outcome, Refusal, Wish};
+use crate::sources::render::{Charts, Made, Once, Outcome, Refusal, Rendering, Wish};
 use crate::sources::request::{self, Lookup, Request, Unclear};
 use crate::sources::resolve::{ChartPlace, Found, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
@@ -39,6 +39,8 @@ pub struct Release {
     pub(crate) values: Result<Arc<Values>, values::Refused>,
     /// What its chart makes of them; `None` where the chart is not here.
     pub(crate) outcome: Option<Arc<Outcome>>,
+    /// How that came about, where there is a chart.
+    pub(crate) rendering: Option<Arc<Rendering>>,
     /// What is applied, as helm-controller applies it.
     pub(crate) objects: Vec<Arc<BuiltObject>>,
     /// What is run around an install or upgrade, in the release's namespace.
@@ -290,6 +292,7 @@ impl Renderer<'_> {
             chart,
             values: Err(values::Refused::Unknown("spec.values")),
             outcome: None,
+            rendering: None,
             objects: Vec::new(),
             hooks: Vec::new(),
             assumed: Vec::new(),
@@ -337,7 +340,9 @@ impl Renderer<'_> {
             helm: self.helm,
             skips_schema,
         };
-        let outcome = self.known.charts.render(found, &wish, self.stores, self.snapshot, trees);
+        let rendering = self.known.charts.render(found, &wish, self.stores, self.snapshot, trees);
+        let outcome = rendering.outcome.clone();
+        release.rendering = Some(rendering);
         release.assumed.extend(found.assumed.clone());
         release.assumed.extend(values.unknown.iter().map(|unknown| format!("{unknown}, is not known here")));
         match &*outcome {

@@ -3,6 +3,7 @@
 use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
 use super::metadata::Metadata;
+use super::readers::Readers;
 use super::schema::ready::Schema;
 use super::value::Value;
 use crate::files::Blob;
@@ -12,7 +13,7 @@ use rustc_hash::FxHashMap;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A file of a chart.
 #[derive(Clone, Debug)]
@@ -62,6 +63,9 @@ pub struct Chart {
     pub(crate) prepared: Arc<Prepared>,
 }
 
+/// What templates can read, once that is found out; nothing where a bound was met.
+type Found = OnceLock<Option<Arc<Readers>>>;
+
 /// What is made of a chart's files once for all its renders: a chart is loaded for one
 /// line of Helm, so the functions and the drafts of schemas are the same.
 #[derive(Default)]
@@ -72,6 +76,8 @@ pub(crate) struct Prepared {
     schemas: Memo<Vec<usize>, Schema>,
     /// Whether an answer of one of its renders hung on what the cluster can do.
     asks_capabilities: AtomicBool,
+    /// What the templates can read, by the texts of values that are templates.
+    readers: Mutex<FxHashMap<[u8; 32], Arc<Found>>>,
 }
 
 type Memo<K, V> = Mutex<FxHashMap<K, Arc<V>>>;
@@ -115,6 +121,17 @@ impl Prepared {
         compile: impl FnOnce() -> Schema,
     ) -> Arc<Schema> {
         known(&self.schemas, std::iter::once(file).chain(others).map(address).collect(), compile)
+    }
+
+    /// What they can read; others wait for who finds it out.
+    pub(super) fn readers(
+        &self,
+        key: [u8; 32],
+        find: impl FnOnce() -> Option<Arc<Readers>>,
+    ) -> Option<Arc<Readers>> {
+        let lock = self.readers.lock();
+        let cell = lock.unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        cell.get_or_init(find).clone()
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How deeply charts may lie in charts.
-const DEPTH: usize = 32;
+pub(super) const DEPTH: usize = 32;
 
 /// Files of a chart's directory; Helm has no such bound.
 const FILES: usize = 50_000;

@@ -44,6 +44,8 @@ mod metadata;
 mod objects;
 mod origins;
 mod print;
+mod readers;
+mod reads;
 mod schema;
 mod strvals;
 mod value;
@@ -58,6 +60,8 @@ pub(crate) use manifest::HOOK;
 pub use manifest::{Document, Head, Hook};
 pub use metadata::{Dependency, Maintainer, Metadata};
 pub use print::Printed;
+pub(crate) use readers::{Dead, Readers};
+pub(crate) use reads::proved;
 pub use strvals::{Style, set};
 pub use value::{Kind, Map, Value, merge_maps};
 

@@ -28,6 +28,7 @@ mod parse;
 mod print;
 mod printf;
 mod quote;
+pub(crate) mod reads;
 mod rope;
 mod sigs_yaml;
 mod time;

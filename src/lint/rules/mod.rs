@@ -160,6 +160,7 @@ pub static RULES: &[&Rule] = &[
     &build::undefined_substitution::RULE,
     &cluster_api::undefined_topology_variable::RULE,
     &annotation::unknown_annotation_key::RULE,
+    &chart::unknown_chart_value::RULE,
     &cluster_api::unknown_extension_handler::RULE,
     &schema::unknown_field::RULE,
     &event::unknown_provider_type::RULE,

@@ -3,6 +3,7 @@
 pub(crate) mod chart_fails;
 pub(crate) mod faulty_chart;
 pub(crate) mod rejected_chart_values;
+pub(crate) mod unknown_chart_value;
 
 use crate::build::helm::Kind;
 use crate::lang::yaml::{Location, NodeRef, Origin, pointer_segments};

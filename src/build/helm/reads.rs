@@ -1,0 +1,240 @@
+//! Which values of a release the templates of its chart can read, under any other values.
+//!
+//! The templates of the chart and of all charts in it, switched on or off, are followed by
+//! [`crate::lang::template::reads`]. What they can't read is dropped once, and the chart
+//! rendered without it: only what changes nothing then is dead.
+
+use super::chart::Chart;
+use super::dependencies::in_range;
+use super::error::RenderError;
+use super::readers::{Dead, Path, Readers};
+use super::value::{Kind, Map, Value};
+use super::{HelmLine, Rendered, Request, render, unknown_functions};
+use crate::lang::template::reads::{self, Program, Shape};
+use crate::lang::template::{Engine, Run, helm};
+use rustc_hash::FxHashMap;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Texts of values that are templates.
+const TEXTS: usize = 2_000;
+/// Dead values of one release that are proved one by one.
+const PROVED: usize = 40;
+
+/// A chart of the tree with its place in the values.
+struct Part<'c> {
+    chart: &'c Chart,
+    /// `t/charts/s`
+    name: String,
+    path: Path,
+}
+
+/// The chart as it is with everything switched on, by its aliases.
+fn switched_on(chart: &Chart, depth: usize) -> Chart {
+    let mut chart = chart.clone();
+    let wanted = chart.metadata.dependencies.clone().unwrap_or_default();
+    let mut charts: Vec<Chart> = Vec::new();
+    for inner in &chart.dependencies {
+        let fits = |name: &str, range: &str| inner.name() == name && in_range(range, &inner.metadata.version);
+        let own: Vec<_> = wanted.iter().filter(|one| fits(&one.name, &one.version)).collect();
+        if own.is_empty() {
+            charts.push(inner.clone());
+        }
+        for dependency in own {
+            let mut inner = inner.clone();
+            if !dependency.alias.is_empty() {
+                Arc::make_mut(&mut inner.metadata).name.clone_from(&dependency.alias);
+            }
+            charts.push(inner);
+        }
+    }
+    let deep = depth < super::load::DEPTH;
+    chart.dependencies = charts.iter().filter(|_| deep).map(|inner| switched_on(inner, depth + 1)).collect();
+    chart
+}
+
+fn parts<'c>(chart: &'c Chart, name: String, path: Path, found: &mut Vec<Part<'c>>) {
+    found.push(Part { chart, name: name.clone(), path: path.clone() });
+    for inner in &chart.dependencies {
+        let path = path.iter().cloned().chain([inner.name().into()]).collect();
+        parts(inner, format!("{name}/charts/{}", inner.name()), path, found);
+    }
+}
+
+/// Texts in values that are templates.
+fn texts(value: &Value, found: &mut BTreeSet<Arc<str>>) {
+    match &value.kind {
+        Kind::Text(text) if text.contains("{{") => drop(found.insert(text.clone())),
+        Kind::Holes(holes) if holes.parts.iter().flatten().any(|part| part.contains("{{")) => {
+            // What fills a hole is a word, as far as anybody can say.
+            let text: String = holes.parts.iter().map(|part| part.as_deref().unwrap_or("unknown")).collect();
+            found.insert(text.into());
+        }
+        Kind::Map(map) => {
+            map.values().for_each(|value| texts(value, found));
+        }
+        Kind::List(items) => items.iter().for_each(|item| texts(item, found)),
+        _ => {}
+    }
+}
+
+impl Chart {
+    /// What its templates can read, with the texts of these values; nothing where that is
+    /// too much to say.
+    pub(crate) fn readers(&self, values: &Value, line: HelmLine) -> Option<Arc<Readers>> {
+        let all = switched_on(self, 0);
+        let mut found = Vec::new();
+        parts(&all, all.name().to_owned(), Vec::new(), &mut found);
+        let mut known = BTreeSet::new();
+        texts(values, &mut known);
+        found.iter().filter_map(|part| part.chart.values.as_ref()).for_each(|own| texts(own, &mut known));
+        known.retain(|text| reads::may_read(text, &["Capabilities", "Chart", "Release", "Template"]));
+        if known.len() > TEXTS {
+            return None;
+        }
+        let known: Vec<Arc<str>> = known.into_iter().collect();
+        let mut hasher = Sha256::new();
+        known.iter().for_each(|text| hasher.update(format!("{}:{text}", text.len())));
+        self.prepared.readers(hasher.finalize().into(), || readers(&found, &known, line).map(Arc::new))
+    }
+}
+
+fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Readers> {
+    let engine = Engine::new(&Run { without: unknown_functions(line), ..Run::default() });
+    let mut named: Vec<(String, usize, &super::ChartFile)> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        for file in part.chart.templates.iter() {
+            if is_partial(&file.name) || !part.chart.metadata.is_library() {
+                named.push((format!("{}/{}", part.name, file.name), index, file));
+            }
+        }
+    }
+    named.sort_by(|a, b| helm::order(&a.0, &b.0));
+    named.dedup_by(|a, b| a.0 == b.0);
+    let (mut templates, mut runs) = (Vec::new(), Vec::new());
+    for (name, index, file) in named {
+        let text = file.text()?;
+        templates.push(parts[index].chart.prepared.templates(&name, file, || engine.parse(&name, text)));
+        if !is_partial(&file.name) {
+            runs.push((Arc::from(name.as_str()), index));
+        }
+    }
+    let files = parts.iter().map(|part| template_files(part.chart)).collect();
+    let roots = parts.iter().enumerate().map(|(index, part)| root(parts, index, part)).collect();
+    let program = Program { templates, roots, runs, texts, files };
+    let reads = crate::lang::template::with_stack(|| reads::reads(&program))??;
+    let scopes = parts.iter().map(|part| part.path.clone()).collect();
+    Some(Readers { reads, scopes, switches: switches(parts) })
+}
+
+fn is_partial(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|base| base.starts_with('_'))
+}
+
+/// Files of a chart that may be templates.
+fn template_files(chart: &Chart) -> FxHashMap<Arc<str>, Arc<str>> {
+    let text = |file: &super::ChartFile| Some((file.name.clone(), Arc::<str>::from(file.text()?)));
+    chart.files.iter().filter_map(text).filter(|(_, text)| text.contains("{{")).collect()
+}
+
+/// What the templates of a chart are given.
+fn root(parts: &[Part<'_>], index: usize, part: &Part<'_>) -> Shape {
+    let inner = |own: &Chart| {
+        let path: Path = part.path.iter().cloned().chain([own.name().into()]).collect();
+        let at = parts.iter().position(|other| other.path == path)?;
+        Some((own.name().into(), Shape::Root(at)))
+    };
+    let base: Arc<str> = format!("{}/templates", part.name).into();
+    let template = vec![("BasePath".into(), Shape::Text(base)), ("Name".into(), Shape::Other)];
+    Shape::Map(vec![
+        ("Capabilities".into(), Shape::Other),
+        ("Chart".into(), Shape::Other),
+        ("Files".into(), Shape::Files(index)),
+        ("Release".into(), Shape::Other),
+        ("Subcharts".into(), Shape::Map(part.chart.dependencies.iter().filter_map(inner).collect())),
+        ("Template".into(), Shape::Map(template)),
+        ("Values".into(), Shape::Input(part.path.clone())),
+    ])
+}
+
+/// Values by which Helm switches charts: tags of the root, conditions of each chart.
+fn switches(parts: &[Part<'_>]) -> Vec<Path> {
+    let mut found = Vec::new();
+    for part in parts {
+        for dependency in part.chart.metadata.dependencies.iter().flatten() {
+            for tag in &dependency.tags {
+                found.push(vec!["tags".into(), tag.as_str().into()]);
+            }
+            for condition in dependency.condition.trim().split(',').filter(|one| !one.is_empty()) {
+                let own = part.path.iter().cloned();
+                found.push(own.chain(condition.split('.').map(Arc::from)).collect());
+            }
+        }
+    }
+    found
+}
+
+/// Those of dead values whose lack changes nothing of what the chart makes.
+pub(crate) fn proved(request: &Request<'_>, dead: Vec<Dead>) -> Vec<Dead> {
+    if dead.is_empty() {
+        return dead;
+    }
+    let with = render(&Request { origins: false, ..request.clone() });
+    let is_same = |dead: &[Dead]| {
+        let values = dead.iter().fold(request.values.clone(), |values, dead| without(&values, &dead.path));
+        is_same(&with, &render(&Request { values: &values, origins: false, ..request.clone() }))
+    };
+    if is_same(&dead) {
+        return dead;
+    }
+    let one_by_one = dead.into_iter().take(PROVED);
+    one_by_one.filter(|dead| is_same(std::slice::from_ref(dead))).collect()
+}
+
+fn is_same(one: &Result<Rendered, RenderError>, other: &Result<Rendered, RenderError>) -> bool {
+    match (one, other) {
+        (Ok(one), Ok(other)) => one.is_same(other) && one.crds.len() == other.crds.len(),
+        (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {
+            // A refused property is another finding, which is gone with it.
+            let all = |refusal: &super::Refusal| {
+                refusal
+                    .faults
+                    .iter()
+                    .map(|fault| (fault.path.clone(), fault.message.clone()))
+                    .collect::<BTreeSet<_>>()
+            };
+            match one.faults.is_empty() {
+                true => one.message == other.message,
+                false => all(one).is_superset(&all(other)),
+            }
+        }
+        (Err(RenderError::Refused(one)), Ok(_)) => !one.faults.is_empty(),
+        _ => false,
+    }
+}
+
+/// Values without one of them.
+fn without(value: &Value, path: &[Arc<str>]) -> Value {
+    let Some((first, rest)) = path.split_first() else { return value.clone() };
+    let kind = match &value.kind {
+        Kind::Map(map) => {
+            let mut map = Map::clone(map);
+            match (rest.is_empty(), map.get(first)) {
+                (true, _) => drop(map.remove(first)),
+                (false, Some(inner)) => drop(map.insert(first.clone(), without(inner, rest))),
+                (false, None) => {}
+            }
+            Kind::Map(Arc::new(map))
+        }
+        Kind::List(items) => {
+            let mut items = Vec::clone(items);
+            if let Some(item) = first.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+                *item = without(item, rest);
+            }
+            Kind::List(Arc::new(items))
+        }
+        other => other.clone(),
+    };
+    Value { kind, origin: value.origin.clone() }
+}

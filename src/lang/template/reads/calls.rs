@@ -1,0 +1,323 @@
+//! What functions do with parts of the input. One that is not told here reads all of its
+//! arguments but for those where a text or number is wanted.
+
+use super::heap::{Atom, Val};
+use super::walk::Walk;
+use crate::lang::template::ast::Place;
+use crate::lang::template::function::Ty;
+use crate::lang::template::functions::FuncMap;
+use std::sync::Arc;
+
+impl Walk<'_> {
+    pub(super) fn function(&mut self, name: &str, args: Vec<Val>, place: Place) -> Val {
+        match name.strip_prefix("must").filter(|rest| rest.starts_with(char::is_uppercase)) {
+            Some(rest) => {
+                let mut chars = rest.chars();
+                let first = chars.next().map(|c| c.to_ascii_lowercase());
+                let name: String = first.into_iter().chain(chars).collect();
+                self.plain(&name, args, place)
+            }
+            None => self.plain(name, args, place),
+        }
+    }
+
+    fn plain(&mut self, name: &str, args: Vec<Val>, place: Place) -> Val {
+        let all = || args.iter().fold(Val::default(), |all, arg| all.with(arg));
+        match name {
+            "and" | "or" | "coalesce" => {
+                args.iter().for_each(|arg| self.read_truth(arg));
+                all()
+            }
+            "default" => {
+                args.iter().skip(1).for_each(|arg| self.read_truth(arg));
+                all()
+            }
+            "required" => args.into_iter().nth(1).inspect(|val| self.read_truth(val)).unwrap_or_default(),
+            "ternary" => match &*args {
+                [one, other, by] => {
+                    self.read_truth(by);
+                    one.clone().with(other)
+                }
+                _ => all(),
+            },
+            "not" | "empty" | "all" | "any" => {
+                args.iter().for_each(|arg| self.read_truth(arg));
+                Val::one(Atom::Other)
+            }
+            "kindOf" | "kindIs" | "typeOf" | "typeIs" | "typeIsLike" => Val::one(Atom::Other),
+            "eq" | "ne" | "lt" | "le" | "gt" | "ge" => {
+                args.iter().for_each(|arg| self.read_scalar(arg));
+                Val::one(Atom::Other)
+            }
+            "fail" => {
+                args.iter().for_each(|arg| self.read_scalar(arg));
+                Val::default()
+            }
+            "deepCopy" => args.into_iter().next().unwrap_or_default(),
+            "dict" => self.dict(&args, place),
+            "list" | "tuple" => {
+                let made = self.heap.object_at(self.site(place.id, 0));
+                args.iter().for_each(|arg| self.heap.set_any(made, arg));
+                Val::one(Atom::Made(made))
+            }
+            "include" | "tpl" | "print" | "println" | "printf" | "cat" => self.of_texts(name, &args, place),
+            "toYaml" | "toYamlPretty" | "toJson" | "toPrettyJson" | "toRawJson" | "toToml" => {
+                self.serialized(&all(), place)
+            }
+            "fromYaml" | "fromYamlArray" | "fromJson" | "fromJsonArray" | "fromToml" => {
+                self.parsed_again(&all(), place)
+            }
+            "indent" | "nindent" | "trim" | "trimSuffix" | "trimPrefix" => self.laid_out(&args, place),
+            "set" | "unset" | "get" | "hasKey" | "pluck" | "pick" | "omit" | "dig" | "index" => {
+                self.of_maps(name, &args, place)
+            }
+            "merge" | "mergeOverwrite" => self.merged(&args),
+            _ => self.of_lists(name, args, place),
+        }
+    }
+
+    fn of_lists(&mut self, name: &str, args: Vec<Val>, place: Place) -> Val {
+        match name {
+            "append" | "prepend" | "push" | "concat" => {
+                let made = self.heap.object_at(self.site(place.id, 0));
+                if name == "concat" {
+                    args.iter().for_each(|arg| self.heap.set_behind(made, arg));
+                } else if let [list, item] = &*args {
+                    self.heap.set_behind(made, list);
+                    self.heap.set_any(made, item);
+                }
+                Val::one(Atom::Made(made))
+            }
+            "first" | "last" => {
+                let mut found = self.elements(&args.into_iter().next().unwrap_or_default());
+                found.add(Atom::Nil);
+                found
+            }
+            "values" => {
+                let found = self.elements(&args.into_iter().next().unwrap_or_default());
+                let made = self.heap.object_at(self.site(place.id, 0));
+                self.heap.set_any(made, &found);
+                Val::one(Atom::Made(made))
+            }
+            "rest" | "initial" | "reverse" | "slice" | "compact" => {
+                let list = args.into_iter().next().unwrap_or_default();
+                self.read_keys(&list);
+                list
+            }
+            "uniq" | "without" => {
+                args.iter().for_each(|arg| self.read_whole(arg));
+                args.into_iter().next().unwrap_or_default()
+            }
+            "keys" => {
+                let list = self.heap.object_at(self.site(place.id, 4));
+                args.iter().for_each(|arg| self.heap.set_behind(list, arg));
+                Val::one(Atom::KeysOf(list))
+            }
+            "has" => self.has(&args, place),
+            "len" => {
+                for arg in &args {
+                    self.read_keys(arg);
+                    self.read_scalar(arg);
+                }
+                Val::one(Atom::Other)
+            }
+            _ => self.unknown(name, &args, place),
+        }
+    }
+
+    /// Whether a list holds a value: of the keys of a map, whether it has one.
+    fn has(&mut self, args: &[Val], place: Place) -> Val {
+        let [key, list] = args else { return self.unknown("has", args, place) };
+        let Some(keys) = self.literals(key) else { return self.unknown("has", args, place) };
+        for atom in &list.0 {
+            match atom {
+                Atom::KeysOf(list) => {
+                    let behind = self.heap.objects[*list as usize].behind.clone();
+                    keys.iter().for_each(|key| drop(self.field(&behind, key)));
+                }
+                other => self.read_whole(&Val::one(*other)),
+            }
+        }
+        Val::one(Atom::Other)
+    }
+
+    /// A function that goes by its parameters alone.
+    fn unknown(&mut self, name: &str, args: &[Val], place: Place) -> Val {
+        let function = FuncMap::Helm.finder()(name);
+        let params = function.map_or(&[][..], |function| function.params);
+        for (index, arg) in args.iter().enumerate() {
+            match params.get(index.min(params.len().saturating_sub(1))) {
+                Some(Ty::Str | Ty::Int | Ty::Uint32 | Ty::Float | Ty::Bool) => self.read_scalar(arg),
+                _ => self.read_whole(arg),
+            }
+        }
+        let mut val = self.derived(args, place.id);
+        if name == "b64dec" || name == "b32dec" {
+            let is_known = args
+                .iter()
+                .all(|arg| arg.0.iter().all(|a| matches!(a, Atom::Other | Atom::Nil | Atom::Key(_))));
+            if !is_known {
+                val.add(Atom::Unseen);
+            }
+        }
+        val
+    }
+
+    fn dict(&mut self, args: &[Val], place: Place) -> Val {
+        let made = self.heap.object_at(self.site(place.id, 0));
+        for pair in args.chunks(2) {
+            let [key, val] = pair else { continue };
+            match self.literals(key) {
+                Some(keys) => keys.iter().for_each(|key| self.heap.set(made, key, val)),
+                None => self.heap.set_any(made, val),
+            }
+            self.read_scalar(key);
+        }
+        Val::one(Atom::Made(made))
+    }
+
+    fn of_maps(&mut self, name: &str, args: &[Val], place: Place) -> Val {
+        match (name, args) {
+            ("set", [map, key, val]) => self.set(map, key, val),
+            ("unset", [map, key]) => {
+                self.read_scalar(key);
+                map.clone()
+            }
+            ("get", [map, key]) => {
+                let mut found = self.entry(map, key);
+                found.add(Atom::Nil);
+                found
+            }
+            ("index", [first, keys @ ..]) => {
+                keys.iter().fold(first.clone(), |val, key| self.entry(&val, key))
+            }
+            ("hasKey", [map, key]) => {
+                match self.literals(key) {
+                    Some(keys) => keys.iter().for_each(|key| drop(self.field(map, key))),
+                    None => match self.keys_of_loops(key) {
+                        Some(loops) => loops.into_iter().for_each(|index| drop(self.of_loop(map, index))),
+                        None => self.read_keys(map),
+                    },
+                }
+                Val::one(Atom::Other)
+            }
+            ("pluck", [key, maps @ ..]) => {
+                let made = self.heap.object_at(self.site(place.id, 0));
+                for map in maps {
+                    let found = self.entry(map, key);
+                    self.heap.set_any(made, &found);
+                }
+                Val::one(Atom::Made(made))
+            }
+            ("pick", [map, keys @ ..]) => {
+                let made = self.heap.object_at(self.site(place.id, 0));
+                for key in keys {
+                    match self.literals(key) {
+                        Some(keys) => {
+                            for key in keys {
+                                let found = self.field(map, &key);
+                                self.heap.set(made, &key, &found);
+                            }
+                        }
+                        None => self.heap.set_behind(made, map),
+                    }
+                }
+                Val::one(Atom::Made(made))
+            }
+            ("omit", [map, keys @ ..]) => self.omit(map, keys, place),
+            ("dig", [keys @ .., default, map]) => {
+                let found = keys.iter().fold(map.clone(), |val, key| self.entry(&val, key));
+                found.with(default)
+            }
+            _ => self.unknown(name, args, place),
+        }
+    }
+
+    /// An entry of a map by a key that is a value, or an element of a list.
+    fn entry(&mut self, map: &Val, key: &Val) -> Val {
+        match self.literals(key) {
+            Some(keys) => keys.iter().fold(Val::default(), |found, key| found.with(&self.field(map, key))),
+            None => {
+                self.read_scalar(key);
+                match self.keys_of_loops(key) {
+                    Some(loops) => loops
+                        .into_iter()
+                        .fold(Val::default(), |found, index| found.with(&self.of_loop(map, index))),
+                    None => self.elements(map),
+                }
+            }
+        }
+    }
+
+    /// The loops whose keys a value is, where it is nothing else.
+    fn keys_of_loops(&self, key: &Val) -> Option<Vec<u32>> {
+        let loops = key.0.iter().map(|atom| match atom {
+            Atom::Key(index) => Some(*index),
+            _ => None,
+        });
+        loops.collect::<Option<Vec<_>>>().filter(|loops| !loops.is_empty())
+    }
+
+    fn set(&mut self, map: &Val, key: &Val, val: &Val) -> Val {
+        let (keys, loops) = (self.literals(key), self.keys_of_loops(key));
+        self.read_scalar(key);
+        for atom in &map.0 {
+            let object = match atom {
+                Atom::Made(object) => *object,
+                Atom::Input(part) => self.heap.over_at(*part),
+                // Where it goes is not known.
+                Atom::Other | Atom::Unseen | Atom::Text(_) => {
+                    self.read_whole(val);
+                    continue;
+                }
+                Atom::Nil | Atom::Lit(_) | Atom::Files(_) | Atom::Key(_) | Atom::KeysOf(_) => continue,
+            };
+            match (&keys, &loops) {
+                (Some(keys), _) => keys.iter().for_each(|key| self.heap.set(object, key, val)),
+                (None, Some(loops)) => {
+                    loops.iter().for_each(|index| self.heap.set_of_loop(object, *index, val));
+                }
+                (None, None) => self.heap.set_any(object, val),
+            }
+        }
+        map.clone()
+    }
+
+    fn omit(&mut self, map: &Val, keys: &[Val], place: Place) -> Val {
+        let made = self.heap.object_at(self.site(place.id, 0));
+        self.heap.set_behind(made, map);
+        let mut hidden: Vec<Arc<str>> = Vec::new();
+        for key in keys {
+            // One of several is left out, nobody knows which.
+            if let Some([one]) = self.literals(key).as_deref() {
+                hidden.push(one.clone());
+            }
+        }
+        let known = &mut self.heap.objects[made as usize].hidden;
+        if *known != hidden {
+            // The same call with another map: what is left out at all times.
+            match known.is_empty() {
+                true => *known = hidden,
+                false => known.retain(|key| hidden.contains(key)),
+            }
+        }
+        Val::one(Atom::Made(made))
+    }
+
+    fn merged(&mut self, args: &[Val]) -> Val {
+        let Some((target, sources)) = args.split_first() else { return Val::default() };
+        let sources = sources.iter().fold(Val::default(), |all, source| all.with(source));
+        let mut found = target.clone();
+        for atom in &target.0 {
+            match atom {
+                Atom::Made(object) => self.heap.set_behind(*object, &sources),
+                Atom::Input(part) => {
+                    let object = self.heap.over_at(*part);
+                    self.heap.set_behind(object, &sources);
+                }
+                _ => drop(found.join(&sources)),
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,387 @@
+//! Going into values, and reading them.
+
+use super::heap::{Atom, Val};
+use super::paths::Seg;
+use super::walk::Walk;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// How deep the input is followed; below that all is read.
+const DEPTH: u32 = 24;
+/// How often a key may lead into itself: what a template copies into itself has no end.
+const AGAIN: usize = 1;
+/// Levels of which any entry is taken, one in the other.
+const ANY: usize = 5;
+
+impl Walk<'_> {
+    /// A part of a part of the input; nothing where that lies too deep.
+    fn part(&mut self, of: u32, seg: Seg) -> Option<u32> {
+        if self.reads.parts[of as usize].depth >= DEPTH {
+            self.reads.read_whole(of, &[]);
+            return None;
+        }
+        let most = if seg == Seg::Any { ANY } else { AGAIN };
+        let is_again = self.reads.repeats(of, &seg) >= most;
+        let part = self.reads.child(of, seg);
+        if is_again {
+            self.reads.read_whole(part, &[]);
+            return None;
+        }
+        Some(part)
+    }
+
+    /// What lies below parts that are not told apart: perhaps a template.
+    fn beyond(&self) -> Atom {
+        if self.program.texts.is_empty() { Atom::Other } else { Atom::Unseen }
+    }
+
+    /// What templates set in what may be this part of the input.
+    fn over(&mut self, part: u32) -> Vec<Atom> {
+        let count = self.heap.over.len();
+        if let Some((known, found)) = self.done.over.get(&part)
+            && *known == count
+        {
+            return found.clone();
+        }
+        let same = self.heap.over.iter().filter(|(other, _)| self.reads.may_be_same(part, **other));
+        let mut found: Vec<Atom> = same.map(|(_, object)| Atom::Made(*object)).collect();
+        found.sort_unstable();
+        self.done.over.insert(part, (count, found.clone()));
+        found
+    }
+
+    /// An entry of a map.
+    pub(super) fn field(&mut self, of: &Val, key: &Arc<str>) -> Val {
+        let known = (of.clone(), key.clone());
+        if let Some(found) = self.done.fields.get(&known) {
+            return found.clone();
+        }
+        let found = self.find_field(of, key);
+        self.done.fields.insert(known, found.clone());
+        found
+    }
+
+    fn find_field(&mut self, of: &Val, key: &Arc<str>) -> Val {
+        let mut out = Val::default();
+        let mut todo: Vec<Atom> = of.0.clone();
+        let mut seen: FxHashSet<Atom> = FxHashSet::default();
+        while let Some(atom) = todo.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            match atom {
+                Atom::Nil | Atom::Lit(_) | Atom::Key(_) | Atom::KeysOf(_) => drop(out.add(Atom::Nil)),
+                Atom::Other | Atom::Unseen | Atom::Text(_) => drop(out.add(atom)),
+                Atom::Files(_) => drop(out.add(Atom::Other)),
+                Atom::Input(part) => {
+                    match self.part(part, Seg::Key(key.clone())) {
+                        Some(child) => {
+                            out.add(Atom::Input(child));
+                        }
+                        None => drop(out.add(self.beyond())),
+                    }
+                    todo.append(&mut self.over(part));
+                }
+                Atom::Made(object) => {
+                    let object = &self.heap.objects[object as usize];
+                    let own = object.fields.get(key);
+                    if let Some(own) = own {
+                        out.join(own);
+                    }
+                    out.join(&object.any);
+                    let of_loops: Vec<(u32, Val)> =
+                        object.of_loops.iter().map(|(index, val)| (*index, val.clone())).collect();
+                    if !object.hidden.contains(key) {
+                        todo.extend(&object.behind.0);
+                    }
+                    if own.is_none() {
+                        out.add(Atom::Nil);
+                    }
+                    for (index, val) in of_loops {
+                        for atom in val.0 {
+                            let atom = self.at_key(atom, index, Seg::Key(key.clone()));
+                            out.add(atom);
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// The elements of a list or entries of a map, all of which are gone through.
+    pub(super) fn elements(&mut self, of: &Val) -> Val {
+        if let Some(found) = self.done.elements.get(of) {
+            return found.clone();
+        }
+        let found = self.find_elements(of);
+        self.done.elements.insert(of.clone(), found.clone());
+        found
+    }
+
+    fn find_elements(&mut self, of: &Val) -> Val {
+        let mut out = Val::default();
+        let mut todo: Vec<Atom> = of.0.clone();
+        let mut seen: FxHashSet<Atom> = FxHashSet::default();
+        while let Some(atom) = todo.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            match atom {
+                Atom::Nil => {}
+                Atom::Other | Atom::Unseen | Atom::Text(_) => drop(out.add(atom)),
+                Atom::Lit(_) | Atom::Files(_) | Atom::Key(_) => drop(out.add(Atom::Other)),
+                Atom::KeysOf(list) => {
+                    let behind = self.heap.objects[list as usize].behind.clone();
+                    self.read_keys(&behind);
+                    out.add(Atom::Other);
+                }
+                Atom::Input(part) => {
+                    self.reads.read_keys(part);
+                    match self.part(part, Seg::Any) {
+                        Some(child) => {
+                            out.add(Atom::Input(child));
+                        }
+                        None => drop(out.add(self.beyond())),
+                    }
+                    todo.append(&mut self.over(part));
+                }
+                Atom::Made(object) => {
+                    let object = &self.heap.objects[object as usize];
+                    for val in object.fields.values() {
+                        out.join(val);
+                    }
+                    out.join(&object.any);
+                    todo.extend(&object.behind.0);
+                    for (other, val) in object.of_loops.clone() {
+                        for atom in val.0 {
+                            out.add(self.at_key(atom, other, Seg::Any));
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// What an entry is that was set at each key of a loop, at one of them.
+    fn at_key(&mut self, atom: Atom, index: u32, seg: Seg) -> Atom {
+        let Atom::Input(part) = atom else { return atom };
+        let own = &self.reads.parts[part as usize];
+        let parent = own.parent;
+        let is_same = match own.seg {
+            Some(Seg::OfLoop(other)) => other == index,
+            Some(Seg::Any) => self.heap.loops[index as usize].contains(&parent),
+            _ => false,
+        };
+        if !is_same {
+            return atom;
+        }
+        Atom::Input(self.reads.child(parent, seg))
+    }
+
+    /// The entry of a map at the key that a loop is at.
+    pub(super) fn of_loop(&mut self, of: &Val, index: u32) -> Val {
+        let mut out = Val::default();
+        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        while let Some(atom) = todo.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            match atom {
+                Atom::Nil | Atom::Lit(_) | Atom::Key(_) | Atom::KeysOf(_) | Atom::Files(_) => {
+                    out.add(Atom::Nil);
+                }
+                Atom::Other | Atom::Unseen | Atom::Text(_) => drop(out.add(atom)),
+                // A map that the loop itself goes through has the element there.
+                Atom::Input(part) => {
+                    let is_own = self.heap.loops[index as usize].contains(&part);
+                    let seg = if is_own { Seg::Any } else { Seg::OfLoop(index) };
+                    match self.part(part, seg) {
+                        Some(child) => {
+                            out.add(Atom::Input(child));
+                        }
+                        None => drop(out.add(self.beyond())),
+                    }
+                    todo.append(&mut self.over(part));
+                }
+                Atom::Made(object) => {
+                    let object = &self.heap.objects[object as usize];
+                    let of_loops = object.of_loops.clone();
+                    for val in object.fields.values() {
+                        out.join(val);
+                    }
+                    out.join(&object.any);
+                    todo.extend(&object.behind.0);
+                    for (other, val) in of_loops {
+                        for atom in val.0 {
+                            out.add(self.at_key(atom, other, Seg::OfLoop(index)));
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// The keys that a loop through a value is at. Keys that templates write themselves are
+    /// no user's.
+    pub(super) fn loop_keys(&mut self, of: &Val, id: u32) -> Val {
+        let mut parts = Vec::new();
+        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        while let Some(atom) = todo.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            match atom {
+                Atom::Input(part) => parts.push(part),
+                Atom::Made(object) => todo.extend(&self.heap.objects[object as usize].behind.0),
+                Atom::Unseen => return Val::one(Atom::Other),
+                Atom::Text(text) if !self.heap.texts[text as usize].from.0.is_empty() => {
+                    return Val::one(Atom::Other);
+                }
+                _ => {}
+            }
+        }
+        match parts.is_empty() {
+            true => Val::one(Atom::Other),
+            false => Val::one(Atom::Key(self.heap.loop_at(self.site(id, 3), &parts))),
+        }
+    }
+
+    /// The keys of a map or the number of its entries, or of the elements of a list.
+    pub(super) fn read_keys(&mut self, of: &Val) {
+        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        while let Some(atom) = todo.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            match atom {
+                Atom::Input(part) => {
+                    self.reads.read_keys(part);
+                    todo.append(&mut self.over(part));
+                }
+                Atom::Made(object) | Atom::KeysOf(object) => {
+                    todo.extend(&self.heap.objects[object as usize].behind.0);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a value is empty.
+    pub(super) fn read_truth(&mut self, of: &Val) {
+        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        while let Some(atom) = todo.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            match atom {
+                Atom::Input(part) => self.reads.test(part),
+                Atom::Made(object) | Atom::KeysOf(object) => {
+                    todo.extend(&self.heap.objects[object as usize].behind.0);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// All of a value, whatever is in it.
+    pub(super) fn read_whole(&mut self, of: &Val) {
+        let none: Arc<[Arc<str>]> = Arc::from([]);
+        let mut todo: Vec<(Atom, Arc<[Arc<str>]>)> = of.0.iter().map(|atom| (*atom, none.clone())).collect();
+        while let Some((atom, but)) = todo.pop() {
+            if !self.done.whole.insert((atom, but.clone())) {
+                continue;
+            }
+            self.steps += 1;
+            match atom {
+                Atom::Nil | Atom::Other | Atom::Unseen | Atom::Lit(_) | Atom::Files(_) | Atom::Key(_) => {}
+                Atom::KeysOf(list) => {
+                    let behind = self.heap.objects[list as usize].behind.clone();
+                    self.read_keys(&behind);
+                }
+                Atom::Text(text) => {
+                    let holds = &self.heap.texts[text as usize].holds;
+                    todo.extend(holds.0.iter().map(|atom| (*atom, none.clone())));
+                }
+                Atom::Input(part) => {
+                    self.reads.read_whole(part, &but);
+                    let below = self.heap.over.iter();
+                    let below = below.filter(|(other, _)| self.reads.may_be_in(**other, part));
+                    todo.extend(below.map(|(_, object)| (Atom::Made(*object), none.clone())));
+                }
+                Atom::Made(object) => {
+                    let object = &self.heap.objects[object as usize];
+                    for (key, val) in &object.fields {
+                        if !but.contains(key) {
+                            todo.extend(val.0.iter().map(|atom| (*atom, none.clone())));
+                        }
+                    }
+                    let loops = object.of_loops.values().flat_map(|val| &val.0);
+                    todo.extend(object.any.0.iter().chain(loops).map(|atom| (*atom, none.clone())));
+                    let mut hidden = but.to_vec();
+                    hidden.extend(object.hidden.iter().filter(|key| !but.contains(key)).cloned());
+                    let hidden: Arc<[Arc<str>]> = hidden.into();
+                    todo.extend(object.behind.0.iter().map(|atom| (*atom, hidden.clone())));
+                }
+            }
+        }
+    }
+
+    /// A value where a text or number is wanted: of a text that a template made, all.
+    pub(super) fn read_scalar(&mut self, of: &Val) {
+        let texts: Vec<Atom> = of.0.iter().copied().filter(|atom| matches!(atom, Atom::Text(_))).collect();
+        if !texts.is_empty() {
+            self.read_whole(&Val(texts));
+        }
+    }
+
+    /// The parts of the input and the literals that are anywhere in a value, and whether
+    /// something may be in it that nobody sees.
+    pub(super) fn inside(&self, of: &Val) -> Inside {
+        let mut inside = Inside::default();
+        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        while let Some(atom) = todo.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            match atom {
+                Atom::Nil | Atom::Other | Atom::Files(_) | Atom::Key(_) | Atom::KeysOf(_) => {}
+                Atom::Unseen => inside.is_unseen = true,
+                Atom::Lit(text) => inside.literals.push(text),
+                Atom::Input(part) => {
+                    inside.parts.push(part);
+                    let below = self.heap.over.iter();
+                    let below = below.filter(|(other, _)| self.reads.may_be_in(**other, part));
+                    todo.extend(below.map(|(_, object)| Atom::Made(*object)));
+                }
+                Atom::Text(text) => {
+                    let text = &self.heap.texts[text as usize];
+                    inside.is_unseen |= text.is_unseen;
+                    todo.extend(text.holds.0.iter().chain(&text.from.0));
+                    inside.shapes.extend(text.shapes.iter().cloned());
+                }
+                Atom::Made(object) => {
+                    let object = &self.heap.objects[object as usize];
+                    todo.extend(
+                        object.fields.values().chain(object.of_loops.values()).flat_map(|val| &val.0),
+                    );
+                    todo.extend(object.any.0.iter().chain(&object.behind.0));
+                }
+            }
+        }
+        inside.parts.sort_unstable();
+        inside.literals.sort_unstable();
+        inside
+    }
+}
+
+/// What is anywhere in a value.
+#[derive(Debug, Default)]
+pub(super) struct Inside {
+    pub(super) parts: Vec<u32>,
+    pub(super) literals: Vec<u32>,
+    pub(super) shapes: Vec<Arc<str>>,
+    pub(super) is_unseen: bool,
+}

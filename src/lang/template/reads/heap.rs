@@ -1,0 +1,267 @@
+//! Values, and the maps, lists and texts that templates make.
+
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Atom {
+    /// Nothing.
+    Nil,
+    /// Something that holds nothing of the input.
+    Other,
+    /// The same, but perhaps the text of a template that nobody sees.
+    Unseen,
+    /// A part of the input.
+    Input(u32),
+    /// A map or list that a template makes.
+    Made(u32),
+    /// A text that a template makes, or a value that comes of one.
+    Text(u32),
+    /// A text that is written in a template.
+    Lit(u32),
+    /// Files.
+    Files(u32),
+    /// A key of a map that a loop goes through, by the loop.
+    Key(u32),
+    /// The keys of the maps behind a list that a template makes, not looked at so far.
+    KeysOf(u32),
+}
+
+/// All that a value may be, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Val(pub(super) Vec<Atom>);
+
+impl Val {
+    pub(super) fn one(atom: Atom) -> Val {
+        Val(vec![atom])
+    }
+
+    /// Whether something was added.
+    pub(super) fn add(&mut self, atom: Atom) -> bool {
+        match self.0.binary_search(&atom) {
+            Ok(_) => false,
+            Err(at) => {
+                self.0.insert(at, atom);
+                true
+            }
+        }
+    }
+
+    /// Whether something was added.
+    pub(super) fn join(&mut self, other: &Val) -> bool {
+        let before = self.0.len();
+        for atom in &other.0 {
+            self.add(*atom);
+        }
+        self.0.len() > before
+    }
+
+    pub(super) fn with(mut self, other: &Val) -> Val {
+        self.join(other);
+        self
+    }
+
+    /// Whether it is surely nothing.
+    pub(super) fn is_nil(&self) -> bool {
+        self.0.iter().all(|atom| *atom == Atom::Nil)
+    }
+}
+
+/// A map or list.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Object {
+    pub(super) fields: BTreeMap<Arc<str>, Val>,
+    /// Elements, and entries whose keys are not known.
+    pub(super) any: Val,
+    /// Entries whose keys are those that a loop is at.
+    pub(super) of_loops: BTreeMap<u32, Val>,
+    /// What it was made from: entries of these are its own, too.
+    pub(super) behind: Val,
+    /// Keys that it did not take over from there.
+    pub(super) hidden: Vec<Arc<str>>,
+}
+
+/// A text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text {
+    /// Values that it is the YAML or JSON of.
+    pub(super) holds: Val,
+    /// Parts of the input that stand in it.
+    pub(super) from: Val,
+    /// Whether anything else is in it.
+    pub(super) is_mixed: bool,
+    /// Whether a template may be in it that nobody sees.
+    pub(super) is_unseen: bool,
+    /// What it looks like, with NUL in the place of what is not known.
+    pub(super) shapes: Vec<Arc<str>>,
+}
+
+/// Where a template makes something: the run of the template, the source and the node, and
+/// which of what is made there.
+pub(super) type Site = (u32, u32, u32, u8);
+
+/// What templates make.
+#[derive(Debug, Default)]
+pub(super) struct Heap {
+    pub(super) objects: Vec<Object>,
+    pub(super) texts: Vec<Text>,
+    sites: FxHashMap<Site, u32>,
+    text_sites: FxHashMap<Site, u32>,
+    loop_sites: FxHashMap<Site, u32>,
+    /// For each loop, the maps of the input that it goes through.
+    pub(super) loops: Vec<Vec<u32>>,
+    /// Entries that templates set in parts of the input.
+    pub(super) over: FxHashMap<u32, u32>,
+    literals: Vec<Arc<str>>,
+    by_literal: FxHashMap<Arc<str>, u32>,
+    /// Whether anything grew.
+    pub(super) has_changed: bool,
+}
+
+/// Shapes of a text that are kept.
+const SHAPES: usize = 16;
+
+impl Heap {
+    pub(super) fn object(&mut self) -> u32 {
+        self.objects.push(Object::default());
+        self.has_changed = true;
+        self.objects.len() as u32 - 1
+    }
+
+    pub(super) fn text(&mut self) -> u32 {
+        self.texts.push(Text::default());
+        self.has_changed = true;
+        self.texts.len() as u32 - 1
+    }
+
+    /// The map or list that is made at a site.
+    pub(super) fn object_at(&mut self, site: Site) -> u32 {
+        if let Some(known) = self.sites.get(&site) {
+            return *known;
+        }
+        let new = self.object();
+        self.sites.insert(site, new);
+        new
+    }
+
+    /// The text that is made at a site.
+    pub(super) fn text_at(&mut self, site: Site) -> u32 {
+        if let Some(known) = self.text_sites.get(&site) {
+            return *known;
+        }
+        let new = self.text();
+        self.text_sites.insert(site, new);
+        new
+    }
+
+    /// The loop at a site, through a map of the input too.
+    pub(super) fn loop_at(&mut self, site: Site, through: &[u32]) -> u32 {
+        let known = self.loop_sites.get(&site).copied();
+        let index = known.unwrap_or_else(|| {
+            self.loops.push(Vec::new());
+            self.loop_sites.insert(site, self.loops.len() as u32 - 1);
+            self.loops.len() as u32 - 1
+        });
+        let parts = &mut self.loops[index as usize];
+        for part in through {
+            if !parts.contains(part) {
+                parts.push(*part);
+                self.has_changed = true;
+            }
+        }
+        index
+    }
+
+    /// What was set in a part of the input.
+    pub(super) fn over_at(&mut self, part: u32) -> u32 {
+        if let Some(known) = self.over.get(&part) {
+            return *known;
+        }
+        let new = self.object();
+        self.over.insert(part, new);
+        new
+    }
+
+    pub(super) fn literal(&mut self, text: &str) -> Atom {
+        if let Some(known) = self.by_literal.get(text) {
+            return Atom::Lit(*known);
+        }
+        let (new, text): (u32, Arc<str>) = (self.literals.len() as u32, text.into());
+        self.literals.push(text.clone());
+        self.by_literal.insert(text, new);
+        Atom::Lit(new)
+    }
+
+    pub(super) fn literal_of(&self, index: u32) -> Arc<str> {
+        self.literals[index as usize].clone()
+    }
+
+    pub(super) fn set(&mut self, object: u32, key: &Arc<str>, val: &Val) {
+        let fields = &mut self.objects[object as usize].fields;
+        self.has_changed |= match fields.get_mut(key) {
+            Some(known) => known.join(val),
+            None => {
+                fields.insert(key.clone(), val.clone());
+                true
+            }
+        };
+    }
+
+    pub(super) fn set_of_loop(&mut self, object: u32, of: u32, val: &Val) {
+        self.has_changed |= self.objects[object as usize].of_loops.entry(of).or_default().join(val);
+    }
+
+    pub(super) fn set_any(&mut self, object: u32, val: &Val) {
+        self.has_changed |= self.objects[object as usize].any.join(val);
+    }
+
+    pub(super) fn set_behind(&mut self, object: u32, val: &Val) {
+        let mut val = val.clone();
+        val.0.retain(|atom| *atom != Atom::Made(object));
+        self.has_changed |= self.objects[object as usize].behind.join(&val);
+    }
+
+    /// Puts a text into another one.
+    pub(super) fn append(&mut self, into: u32, other: u32) {
+        if into == other {
+            return;
+        }
+        let Text { holds, from, is_mixed, is_unseen, shapes } = self.texts[other as usize].clone();
+        let text = &mut self.texts[into as usize];
+        let mut changed = text.holds.join(&holds);
+        changed |= text.from.join(&from);
+        changed |= (is_mixed && !text.is_mixed) || (is_unseen && !text.is_unseen);
+        text.is_mixed |= is_mixed;
+        text.is_unseen |= is_unseen;
+        for shape in shapes {
+            changed |= text.shape(shape);
+        }
+        self.has_changed |= changed;
+    }
+
+    pub(super) fn mix(&mut self, text: u32) {
+        let text = &mut self.texts[text as usize];
+        self.has_changed |= !std::mem::replace(&mut text.is_mixed, true);
+    }
+
+    pub(super) fn unsee(&mut self, text: u32) {
+        let text = &mut self.texts[text as usize];
+        self.has_changed |= !std::mem::replace(&mut text.is_unseen, true);
+    }
+}
+
+impl Text {
+    /// Whether it was new; of too many nobody sees all.
+    pub(super) fn shape(&mut self, shape: Arc<str>) -> bool {
+        if self.shapes.contains(&shape) {
+            return false;
+        }
+        if self.shapes.len() < SHAPES {
+            self.shapes.push(shape);
+            return true;
+        }
+        !std::mem::replace(&mut self.is_unseen, true)
+    }
+}

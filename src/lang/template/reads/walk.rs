@@ -1,0 +1,478 @@
+//! Runs templates over what their data may be.
+
+use super::heap::{Atom, Heap, Site, Val};
+use super::paths::{Reads, Seg};
+use super::{Program, Shape, Templates};
+use crate::lang::template::ast::{Branch, Command, List, Node, Pipe, Place as NodePlace, Term, TermKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Rounds until nothing is new.
+const ROUNDS: u32 = 40;
+/// Nodes of templates, all rounds together, and parts of values that are read whole.
+const STEPS: u64 = 4_000_000;
+/// Templates in different roles.
+const RUNS: usize = 30_000;
+/// Roles of one template; more are taken as one.
+const RUNS_OF_ONE: usize = 600;
+/// Templates within templates.
+const DEPTH: usize = 150;
+/// What a value may be; more is anything.
+const ATOMS: usize = 96;
+/// Parts of the input that are told apart.
+const PARTS: usize = 300_000;
+/// Runs of a loop, until what it assigns stays the same.
+const LOOPS: usize = 8;
+
+/// A template with what it is given.
+struct Run {
+    template: usize,
+    arg: Val,
+    out: u32,
+    round: u32,
+    is_active: bool,
+}
+
+pub(super) struct Walk<'p> {
+    pub(super) program: &'p Program<'p>,
+    pub(super) templates: Templates,
+    pub(super) heap: Heap,
+    pub(super) reads: Reads,
+    pub(super) steps: u64,
+    roots: Vec<u32>,
+    runs: Vec<Run>,
+    by_arg: FxHashMap<(usize, Val), usize>,
+    of_template: FxHashMap<usize, Vec<usize>>,
+    pub(super) parsed: FxHashMap<Arc<str>, Option<usize>>,
+    round: u32,
+    depth: usize,
+    gave_up: bool,
+    /// The run of a template that is on its way.
+    pub(super) current: usize,
+    vars: Vec<(Arc<str>, Val)>,
+    /// The source that the walk is in.
+    source: u32,
+    assigned: bool,
+    pub(super) done: Done,
+}
+
+/// What was done in a round, and need not be done again: in the last round nothing grows.
+#[derive(Default)]
+pub(super) struct Done {
+    /// What was read whole, but for some keys.
+    pub(super) whole: FxHashSet<(Atom, Arc<[Arc<str>]>)>,
+    /// Entries that were looked up.
+    pub(super) fields: FxHashMap<(Val, Arc<str>), Val>,
+    pub(super) elements: FxHashMap<Val, Val>,
+    /// What is set in the same part of the input, with how many such parts there were.
+    pub(super) over: FxHashMap<u32, (usize, Vec<Atom>)>,
+}
+
+impl<'p> Walk<'p> {
+    pub(super) fn new(program: &'p Program<'p>) -> Walk<'p> {
+        Walk {
+            program,
+            templates: Templates::new(&program.templates),
+            heap: Heap::default(),
+            reads: Reads::default(),
+            steps: 0,
+            roots: Vec::new(),
+            runs: Vec::new(),
+            by_arg: FxHashMap::default(),
+            of_template: FxHashMap::default(),
+            parsed: FxHashMap::default(),
+            round: 0,
+            depth: 0,
+            gave_up: false,
+            current: 0,
+            vars: Vec::new(),
+            source: 0,
+            assigned: false,
+            done: Done::default(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Option<Reads> {
+        self.roots = self.program.roots.iter().map(|_| self.heap.object()).collect();
+        for (index, shape) in self.program.roots.iter().enumerate() {
+            let Shape::Map(fields) = shape else { continue };
+            for (key, shape) in fields {
+                let val = self.shape(shape);
+                self.heap.set(self.roots[index], key, &val);
+            }
+        }
+        loop {
+            self.round += 1;
+            self.heap.has_changed = false;
+            self.done = Done::default();
+            for (name, root) in &self.program.runs {
+                let Some(template) = self.templates.by_name.get(name).copied() else { continue };
+                let data = Val::one(Atom::Made(self.roots[*root]));
+                let out = self.call(template, &data);
+                self.read_whole(&out);
+            }
+            if self.gave_up || self.is_over() || self.round > ROUNDS {
+                return None;
+            }
+            if !self.heap.has_changed {
+                let paths = |parts: &Vec<u32>| parts.iter().map(|part| self.reads.path(*part)).collect();
+                self.reads.loops = self.heap.loops.iter().map(paths).collect();
+                return Some(self.reads);
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.steps > STEPS || self.reads.parts.len() > PARTS || self.runs.len() > RUNS
+    }
+
+    fn shape(&mut self, shape: &Shape) -> Val {
+        match shape {
+            Shape::Input(path) => {
+                let path = path.iter();
+                let part = path.fold(0, |part, key| self.reads.child(part, Seg::Key(key.clone())));
+                Val::one(Atom::Input(part))
+            }
+            Shape::Map(fields) => {
+                let object = self.heap.object();
+                for (key, shape) in fields {
+                    let val = self.shape(shape);
+                    self.heap.set(object, key, &val);
+                }
+                Val::one(Atom::Made(object))
+            }
+            Shape::Root(index) => Val::one(Atom::Made(self.roots[*index])),
+            Shape::Text(text) => Val::one(self.heap.literal(text)),
+            Shape::Files(index) => Val::one(Atom::Files(*index as u32)),
+            Shape::Other => Val::one(Atom::Other),
+        }
+    }
+
+    /// A value in bounds.
+    fn bounded(&mut self, val: Val) -> Val {
+        if val.0.len() <= ATOMS {
+            return val;
+        }
+        self.read_whole(&val);
+        Val(vec![Atom::Nil, Atom::Other, Atom::Unseen])
+    }
+
+    /// Runs a template with data; its text.
+    pub(super) fn call(&mut self, template: usize, arg: &Val) -> Val {
+        let arg = self.bounded(arg.clone());
+        if self.depth > DEPTH || self.is_over() {
+            self.gave_up = true;
+            return Val::one(Atom::Unseen);
+        }
+        let own = self.of_template.entry(template).or_default();
+        // A template within itself is one run: else there is no end of it.
+        let active = own.iter().copied().find(|run| self.runs[*run].is_active);
+        let same = active.or_else(|| own.last().copied().filter(|_| own.len() >= RUNS_OF_ONE));
+        let known = self.by_arg.get(&(template, arg.clone())).copied();
+        let run = match (active.or(known), same) {
+            (Some(run), _) | (None, Some(run)) => {
+                let grew = self.runs[run].arg.join(&arg);
+                self.heap.has_changed |= grew;
+                run
+            }
+            (None, None) => {
+                let out = self.heap.text();
+                self.runs.push(Run { template, arg: arg.clone(), out, round: 0, is_active: false });
+                let run = self.runs.len() - 1;
+                self.by_arg.insert((template, arg), run);
+                self.of_template.entry(template).or_default().push(run);
+                run
+            }
+        };
+        if !self.runs[run].is_active && self.runs[run].round != self.round {
+            self.runs[run].round = self.round;
+            self.evaluate(run);
+        }
+        Val::one(Atom::Text(self.runs[run].out))
+    }
+
+    fn evaluate(&mut self, run: usize) {
+        let template = self.templates.all[self.runs[run].template].clone();
+        let arg = self.runs[run].arg.clone();
+        let vars = std::mem::replace(&mut self.vars, vec![("$".into(), arg.clone())]);
+        let (before, here) = (std::mem::replace(&mut self.current, run), self.source);
+        self.source = template.source;
+        self.runs[run].is_active = true;
+        self.depth += 1;
+        self.list(&template.tree.root, &arg);
+        self.depth -= 1;
+        self.runs[run].is_active = false;
+        self.vars = vars;
+        (self.current, self.source) = (before, here);
+    }
+
+    /// Where something of the run is made.
+    pub(super) fn site(&self, id: u32, which: u8) -> Site {
+        (self.current as u32, self.source, id, which)
+    }
+
+    fn list(&mut self, list: &List, dot: &Val) {
+        let mark = self.vars.len();
+        for node in list {
+            self.node(node, dot);
+        }
+        self.vars.truncate(mark);
+    }
+
+    fn node(&mut self, node: &Node, dot: &Val) {
+        self.steps += 1;
+        if self.is_over() {
+            self.gave_up = true;
+        }
+        if self.gave_up {
+            return;
+        }
+        match node {
+            Node::Text(place) => {
+                let source = self.templates.sources[self.source as usize].clone();
+                self.print_text(&source.text[place.span.range()]);
+            }
+            Node::Action(_, pipe) => {
+                let value = self.pipe(pipe, dot);
+                if pipe.declares.is_empty() {
+                    self.print(&value);
+                }
+            }
+            Node::If(branch) => self.branch(branch, dot, false),
+            Node::With(branch) => self.branch(branch, dot, true),
+            Node::Range(branch) => self.range(branch, dot),
+            Node::Template(_, name, pipe) => {
+                let data = match pipe {
+                    Some(pipe) => self.pipe(pipe, dot),
+                    None => Val::one(Atom::Nil),
+                };
+                if let Some(template) = self.templates.by_name.get(name).copied() {
+                    let text = self.call(template, &data);
+                    self.print(&text);
+                }
+            }
+            Node::Break(_) | Node::Continue(_) => {}
+        }
+    }
+
+    fn print_text(&mut self, text: &str) {
+        let out = self.runs[self.current].out;
+        if !text.trim().is_empty() && !self.heap.texts[out as usize].is_mixed {
+            self.heap.mix(out);
+        }
+    }
+
+    /// Writes a value into the text of the template.
+    fn print(&mut self, value: &Val) {
+        let out = self.runs[self.current].out;
+        for atom in &value.0 {
+            match atom {
+                Atom::Nil => {}
+                Atom::Text(text) => self.heap.append(out, *text),
+                Atom::Lit(text) => {
+                    let text = self.heap.literal_of(*text);
+                    self.print_text(&text);
+                    if text.contains("{{") {
+                        self.heap.unsee(out);
+                    }
+                }
+                Atom::Input(_) | Atom::Made(_) | Atom::KeysOf(_) => {
+                    self.read_whole(&Val::one(*atom));
+                    let from = Val::one(*atom);
+                    let text = &mut self.heap.texts[out as usize];
+                    let grew = text.from.join(&from) | !std::mem::replace(&mut text.is_mixed, true);
+                    self.heap.has_changed |= grew;
+                }
+                Atom::Other | Atom::Files(_) | Atom::Key(_) => self.heap.mix(out),
+                Atom::Unseen => {
+                    self.heap.mix(out);
+                    self.heap.unsee(out);
+                }
+            }
+        }
+    }
+
+    fn branch(&mut self, branch: &Branch, dot: &Val, is_with: bool) {
+        let mark = self.vars.len();
+        let value = self.pipe(&branch.pipe, dot);
+        self.read_truth(&value);
+        if !value.is_nil() {
+            self.list(&branch.list, if is_with { &value } else { dot });
+        }
+        if let Some(list) = &branch.otherwise {
+            self.list(list, dot);
+        }
+        self.vars.truncate(mark);
+    }
+
+    fn range(&mut self, branch: &Branch, dot: &Val) {
+        let mark = self.vars.len();
+        let value = self.commands(&branch.pipe, dot);
+        let items = self.elements(&value);
+        let keys = self.loop_keys(&value, branch.place.id);
+        if !items.0.is_empty() {
+            for _ in 0..LOOPS {
+                let before = std::mem::replace(&mut self.assigned, false);
+                self.loop_variables(&branch.pipe, &keys, &items);
+                self.list(&branch.list, &items);
+                self.vars.truncate(mark);
+                let again = std::mem::replace(&mut self.assigned, before);
+                self.assigned |= again;
+                if !again {
+                    break;
+                }
+            }
+        }
+        if let Some(list) = &branch.otherwise {
+            self.list(list, dot);
+        }
+        self.vars.truncate(mark);
+    }
+
+    fn loop_variables(&mut self, pipe: &Pipe, keys: &Val, items: &Val) {
+        let vals: &[&Val] = if pipe.declares.len() > 1 { &[keys, items] } else { &[items] };
+        for (name, val) in pipe.declares.iter().zip(vals) {
+            self.declare(name, (*val).clone(), pipe.is_assign);
+        }
+    }
+
+    fn declare(&mut self, name: &Arc<str>, val: Val, is_assign: bool) {
+        if !is_assign {
+            self.vars.push((name.clone(), val));
+        } else if let Some((_, known)) = self.vars.iter_mut().rev().find(|(known, _)| known == name) {
+            self.assigned |= known.join(&val);
+        }
+    }
+
+    pub(super) fn pipe(&mut self, pipe: &Pipe, dot: &Val) -> Val {
+        let value = self.commands(pipe, dot);
+        for name in &pipe.declares {
+            self.declare(name, value.clone(), pipe.is_assign);
+        }
+        value
+    }
+
+    fn commands(&mut self, pipe: &Pipe, dot: &Val) -> Val {
+        let mut last: Option<Val> = None;
+        for command in &pipe.commands {
+            let value = self.command(command, dot, last.take());
+            last = Some(self.bounded(value));
+        }
+        last.unwrap_or_default()
+    }
+
+    fn command(&mut self, command: &Command, dot: &Val, last: Option<Val>) -> Val {
+        self.steps += 1;
+        let Some((first, rest)) = command.terms.split_first() else { return Val::default() };
+        match &first.kind {
+            TermKind::Identifier(name) => {
+                let mut args: Vec<Val> = rest.iter().map(|term| self.term(term, dot)).collect();
+                args.extend(last);
+                self.function(name, args, command.place)
+            }
+            TermKind::Field(_) | TermKind::Variable(_) | TermKind::Chain(..)
+                if !rest.is_empty() || last.is_some() =>
+            {
+                let mut args: Vec<Val> = rest.iter().map(|term| self.term(term, dot)).collect();
+                args.extend(last);
+                self.method(first, dot, &args, command.place)
+            }
+            _ => self.term(first, dot),
+        }
+    }
+
+    /// What a term stands for, and the names of the fields behind it.
+    fn start<'t>(&mut self, term: &'t Term, dot: &Val) -> Option<(Val, &'t [Arc<str>])> {
+        Some(match &term.kind {
+            TermKind::Field(names) => (dot.clone(), names),
+            TermKind::Variable(names) => {
+                let (first, rest) = names.split_first()?;
+                let known = self.vars.iter().rev().find(|(known, _)| known == first);
+                (known.map(|(_, val)| val.clone()).unwrap_or_default(), rest)
+            }
+            TermKind::Chain(inner, names) => (self.term(inner, dot), names),
+            _ => return None,
+        })
+    }
+
+    fn fields(&mut self, start: Val, names: &[Arc<str>]) -> Val {
+        names.iter().fold(start, |val, name| {
+            let found = match &**name {
+                // A method of values: they themselves.
+                "AsMap" if self.is_values(&val) => val,
+                _ => self.field(&val, name),
+            };
+            self.bounded(found)
+        })
+    }
+
+    /// A field with arguments: a method.
+    fn method(&mut self, term: &Term, dot: &Val, args: &[Val], place: NodePlace) -> Val {
+        let Some((start, names)) = self.start(term, dot) else { return Val::default() };
+        let Some((last, before)) = names.split_last() else { return start };
+        let of = self.fields(start, before);
+        match (&**last, args) {
+            ("Get" | "GetBytes" | "Lines", [name]) if of.0.iter().any(|a| matches!(a, Atom::Files(_))) => {
+                self.file(&of, name)
+            }
+            ("PathValue" | "Table", [path]) if self.is_values(&of) => match self.literals(path) {
+                Some(paths) => {
+                    let mut found = Val::default();
+                    for path in paths {
+                        let keys: Vec<Arc<str>> = path.split('.').map(Arc::from).collect();
+                        found.join(&self.fields(of.clone(), &keys));
+                    }
+                    found
+                }
+                None => {
+                    self.read_whole(&of);
+                    Val::one(Atom::Unseen)
+                }
+            },
+            _ => {
+                let of = self.field(&of, last);
+                self.derived(&[&[of], args].concat(), place.id)
+            }
+        }
+    }
+
+    /// Whether it is what a template gets as the values of a chart.
+    fn is_values(&self, val: &Val) -> bool {
+        let is_root = |part: u32| {
+            let path = self.reads.path(part);
+            let same = |shape: &Shape| matches!(shape, Shape::Input(own) if own.iter().map(|key| Seg::Key(key.clone())).eq(path.iter().cloned()));
+            self.program.roots.iter().any(|root| match root {
+                Shape::Map(fields) => fields.iter().any(|(_, shape)| same(shape)),
+                _ => false,
+            })
+        };
+        val.0.iter().any(|atom| matches!(atom, Atom::Input(part) if is_root(*part)))
+    }
+
+    fn term(&mut self, term: &Term, dot: &Val) -> Val {
+        self.steps += 1;
+        if let Some((start, names)) = self.start(term, dot) {
+            return self.fields(start, names);
+        }
+        match &term.kind {
+            TermKind::Dot => dot.clone(),
+            TermKind::Nil => Val::one(Atom::Nil),
+            TermKind::Str(_, text) => {
+                let text = String::from_utf8_lossy(text);
+                Val::one(self.heap.literal(&text))
+            }
+            TermKind::Identifier(name) => self.function(name, Vec::new(), term.place),
+            TermKind::Pipe(pipe) => self.pipe(pipe, dot),
+            _ => Val::one(Atom::Other),
+        }
+    }
+
+    /// The texts that a value is, where it is nothing else.
+    pub(super) fn literals(&self, val: &Val) -> Option<Vec<Arc<str>>> {
+        let texts = val.0.iter().filter(|atom| **atom != Atom::Nil).map(|atom| match atom {
+            Atom::Lit(text) => Some(self.heap.literal_of(*text)),
+            _ => None,
+        });
+        texts.collect::<Option<Vec<_>>>().filter(|texts| !texts.is_empty())
+    }
+}
