@@ -4,12 +4,10 @@
 use super::chart::Chart;
 use super::error::{RenderError, refuse};
 use super::line::Nulls;
-use super::value::{Kind, Map, Value};
+use super::value::{GLOBAL, Kind, Map, Value};
 use crate::lang::yaml::Origin;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-pub(super) const GLOBAL: &str = "global";
 
 /// Something that Helm warns of while it puts values together.
 #[derive(Clone, Debug)]

@@ -1,7 +1,6 @@
 //! What the templates of a chart can read, held against the values of a release.
 
-use super::coalesce::GLOBAL;
-use super::value::{Kind, Map, Value};
+use super::value::{GLOBAL, Kind, Map, Value};
 use crate::lang::template::reads::{Has, Reads, Seg, States};
 use std::sync::Arc;
 

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
+/// The key of the values that a chart hands on to those in it.
+pub(super) const GLOBAL: &str = "global";
+
 /// The entries of a map, in the order of Go's printing.
 pub type Map = BTreeMap<Arc<str>, Value>;
 
