@@ -1003,9 +1003,9 @@ fn on_delete_replaces_nothing_by_itself() {
     };
     let new = set(&machine_deployment(), "/spec/rollout", json!({"strategy": {"type": "OnDelete"}}));
     let version = |object: &Value| set(object, "/spec/template/spec/version", json!("v1.35.0"));
-    check(&plan(&[new.clone()], &[version(&new)]), "v1beta2");
+    check(&plan(std::slice::from_ref(&new), &[version(&new)]), "v1beta2");
     let old = set(&machine_deployment_v1beta1(), "/spec/strategy", json!({"type": "OnDelete"}));
-    check(&plan(&[old.clone()], &[version(&old)]), "v1beta1");
+    check(&plan(std::slice::from_ref(&old), &[version(&old)]), "v1beta1");
 
     let strategy = json!({"strategy": {"type": "OnDelete"}});
     let entry = "/spec/topology/workers/machineDeployments/0/rollout";
