@@ -36,7 +36,7 @@
     for (const effect of item.p || []) if (effects[effect].s !== "routine") marks.add(effects[effect].s);
     item.marks = RANK.filter((mark) => marks.has(mark));
     item.text = [label(item), clusters[item.c].n, item.d || "", ...(item.f || []).map((file) => file[0])].join(" ").toLowerCase();
-    item.all = new Set(item.marks);
+    item.within = new Set(item.marks);
     item.out = [];
     item.in = [];
   });
@@ -104,9 +104,9 @@
   const mark = (item) => item.marks.find((name) => SIGN[name]);
   // What stands in a box that shows no rows is marked on the box, and what stands in a
   // cluster further away on the cluster.
-  for (const item of items) if (item.b >= 0) item.marks.forEach((name) => items[item.b].all.add(name));
-  for (const item of items) item.all = RANK.filter((name) => item.all.has(name));
-  const marked = (item) => item.all.find((name) => SIGN[name]);
+  for (const item of items) if (item.b >= 0) item.marks.forEach((name) => items[item.b].within.add(name));
+  for (const item of items) item.within = RANK.filter((name) => item.within.has(name));
+  const marked = (item) => item.within.find((name) => SIGN[name]);
   const worst = clusters.map((_, index) =>
     RANK.slice(0, 3).find((name) => SIGN[name] && items.some((item) => item.c === index && item.marks.includes(name))));
   const anchor = (item, right) => {
@@ -171,7 +171,7 @@
     for (const box of seen) {
       const dim = filtered() && !shownBoxes.has(box.i) ? " dim" : "";
       const picked = state.item >= 0 && boxOf(items[state.item]) === box && (items[state.item] === box || !rows) ? " picked" : "";
-      const looks = "node " + (rows ? box.marks : box.all).join(" ") + picked + dim;
+      const looks = "node " + (rows ? box.marks : box.within).join(" ") + picked + dim;
       if (!near) {
         const d = `M${box.x} ${box.y}h${box.w}v${box.h}h${-box.w}z`;
         far.set(looks, (far.get(looks) || "") + d);
