@@ -13,7 +13,6 @@ const SCHEME: &str = "forebay-chart:";
 /// What the editor sends.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Parameters {
-    /// The address.
     uri: Uri,
 }
 

@@ -34,7 +34,6 @@ pub(super) struct Defaults<'w> {
 
 /// A value that a chart knows.
 pub(super) struct Known {
-    /// Its key.
     pub(super) key: String,
     /// Its default, or its type, in a few words.
     pub(super) detail: String,

@@ -112,7 +112,6 @@ pub(super) struct Subject<'s, 'w> {
 
 /// Something that controllers do otherwise from a minor version on.
 pub(super) struct Row {
-    /// Its name.
     id: &'static str,
     behaviour: Behaviour,
     severity: Severity,

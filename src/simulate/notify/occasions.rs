@@ -36,7 +36,7 @@ struct Occasion {
     severity: &'static str,
     /// Whether it has `commit_status=update`.
     updates: bool,
-    /// Its revision.
+    /// What the source says: `main@sha1:…`, or the version of a chart.
     revision: Revision,
 }
 
