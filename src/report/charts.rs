@@ -22,8 +22,8 @@ pub(crate) struct Row<'w> {
     /// The version or range that is asked for; of a chart of a file tree what its
     /// Chart.yaml says.
     pub version: String,
-    /// What is asked for by the first of the releases.
-    pub request: &'w Request,
+    /// What is asked for by the first of the releases; `None` where that isn't known here.
+    pub request: Option<&'w Request>,
     /// The releases, each once.
     pub releases: Vec<&'w ObjectId>,
     /// Where it was found, or why it wasn't.
@@ -35,11 +35,17 @@ pub(crate) fn rows<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> V
     let mut rows: BTreeMap<(String, String, String), Row<'w>> = BTreeMap::new();
     let clusters = world.clusters.iter().filter(|cluster| wanted(cluster) && world.counts(cluster));
     for release in clusters.flat_map(|cluster| &cluster.releases) {
-        let Ok(request) = &release.request else { continue };
-        let (name, version, url) = request.named();
-        let (kind, namespace, source) = &request.source;
-        let from =
-            url.map_or_else(|| format!("{kind}/{namespace:?}/{source}/{:?}", request.chart), str::to_owned);
+        let request = release.request.as_ref().ok();
+        let (name, version, url) = request.map_or(("", "", None), Request::named);
+        let from = match (request, url) {
+            (_, Some(url)) => url.to_owned(),
+            (Some(Request { source: (kind, namespace, source), chart, .. }), None) => {
+                format!("{kind}/{namespace:?}/{source}/{chart:?}")
+            }
+            (None, None) => {
+                release.chart.as_ref().err().map_or_else(String::new, |missing| missing.why.clone())
+            }
+        };
         let version = if version.is_empty() { tree_version(release) } else { version.to_owned() };
         let row = rows.entry((name.to_owned(), version.clone(), from)).or_insert_with(|| Row {
             name: name.to_owned(),
@@ -74,15 +80,7 @@ pub(crate) fn json(rows: &[Row<'_>], stores: &ChartStores) -> Value {
     let charts = rows.iter().map(|row| {
         let found = row.found.ok().map(|found| place(found, stores));
         let assumed = row.found.ok().and_then(|found| found.assumed.as_deref());
-        let (_, _, url) = row.request.named();
-        let (kind, namespace, name) = &row.request.source;
-        let mut source = value!({"kind": kind, "name": name});
-        if let Some(namespace) = namespace {
-            source["namespace"] = value!(namespace);
-        }
-        if let Some(url) = url {
-            source["url"] = value!(url);
-        }
+        let source = row.request.map_or_else(|| value!({}), source);
         let mut one = value!({
             "name": row.name,
             "version": row.version,
@@ -100,6 +98,18 @@ pub(crate) fn json(rows: &[Row<'_>], stores: &ChartStores) -> Value {
         one
     });
     value!({"charts": charts.collect::<Vec<_>>()})
+}
+
+fn source(request: &Request) -> Value {
+    let (kind, namespace, name) = &request.source;
+    let mut source = value!({"kind": kind, "name": name});
+    if let Some(namespace) = namespace {
+        source["namespace"] = value!(namespace);
+    }
+    if let (_, _, Some(url)) = request.named() {
+        source["url"] = value!(url);
+    }
+    source
 }
 
 fn place(found: &Found, stores: &ChartStores) -> Value {
@@ -125,7 +135,7 @@ fn newer(row: &Row<'_>, stores: &ChartStores) -> Option<String> {
         _ if is_exact(&row.version) => row.version.clone(),
         _ => return None,
     };
-    if matches!(row.request.chart, Asked::Path(_)) {
+    if row.request.is_none_or(|request| matches!(request.chart, Asked::Path(_))) {
         return None;
     }
     let own = Version::parse(&own).ok()?;
@@ -150,7 +160,7 @@ pub(crate) fn text(rows: &[Row<'_>], all: &[Row<'_>], stores: &ChartStores) -> S
     }
     let longest =
         |text: &dyn Fn(&Row<'_>) -> usize, least: usize| rows.iter().map(text).max().unwrap_or(0).max(least);
-    let name = longest(&|row| clean(&row.name).chars().count(), "CHART".len());
+    let name = longest(&|row| clean(shown(&row.name)).chars().count(), "CHART".len());
     let version = longest(&|row| clean(shown(&row.version)).chars().count(), "VERSION".len());
     let _ = writeln!(out, "{:name$}   {:version$}   RELEASES   FOUND", "CHART", "VERSION");
     for row in rows {
@@ -163,7 +173,7 @@ pub(crate) fn text(rows: &[Row<'_>], all: &[Row<'_>], stores: &ChartStores) -> S
         };
         let newer =
             newer(row, stores).map_or_else(String::new, |newer| format!("; a store has {}", clean(&newer)));
-        let (shown_name, shown_version) = (clean(&row.name), clean(shown(&row.version)));
+        let (shown_name, shown_version) = (clean(shown(&row.name)), clean(shown(&row.version)));
         let count = row.releases.len();
         let _ = writeln!(out, "{shown_name:name$}   {shown_version:version$}   {count:>8}   {found}{newer}");
     }

@@ -134,9 +134,10 @@ fn of_reference(
 fn of_chart(chart: NodeRef<'_>, namespace: Option<&str>, lookup: &Lookup<'_>) -> Result<Request, Unclear> {
     let name = text(chart, "/chart", "the chart's name")?.ok_or(Unclear::Nothing)?;
     let kind = text(chart, "/sourceRef/kind", "the kind of its source")?;
+    let kind = kind.ok_or_else(|| Unclear::NotHere("its sourceRef names no kind".to_owned()))?;
     let source = text(chart, "/sourceRef/name", "the name of its source")?.ok_or(Unclear::Nothing)?;
     let own = text(chart, "/sourceRef/namespace", "the namespace of its source")?;
-    let source = (kind.unwrap_or_default(), own.or_else(|| namespace.map(str::to_owned)), source);
+    let source = (kind, own.or_else(|| namespace.map(str::to_owned)), source);
     let version = text(chart, "/version", "the chart's version")?.unwrap_or_default();
     let files = chart.items_at("/valuesFiles").chain(chart.at("/valuesFile"));
     let files: Vec<(String, Option<Location>)> =

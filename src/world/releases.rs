@@ -8,6 +8,7 @@ use crate::build::helm::{self, Helm};
 use crate::build::kustomize::{self, FileRole};
 use crate::files::{ChartStores, FileTree, Snapshot};
 use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
+use crate::model::value::to_json;
 use crate::model::{Maker, ObjectId, kinds};
 use crate::sources::release::{name, namespace};
 use crate::sources::render::{Charts, Made, Once, Outcome, Refusal, Rendering, Wish};
@@ -18,7 +19,7 @@ use crate::world::build::{BuiltObject, set_common_metadata};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A HelmRelease of a cluster.
 #[derive(Clone, Debug)]
@@ -232,12 +233,65 @@ pub(super) struct Known {
     charts: Charts,
     /// What is applied of what a chart made, by the addresses of that and of the release.
     applied: Once<(usize, (usize, u32)), Applied>,
+    written: OnceLock<Written>,
 }
 
 impl Known {
     /// For the next world.
     pub(super) fn after(&self) -> Known {
-        Known { charts: self.charts.after(), applied: self.applied.after() }
+        Known { charts: self.charts.after(), applied: self.applied.after(), written: OnceLock::new() }
+    }
+}
+
+/// The objects of the files, by kind and name: their numbers in [`Snapshot::objects`].
+#[derive(Debug)]
+struct Written(FxHashMap<(Arc<str>, Arc<str>), Vec<u32>>);
+
+impl Written {
+    fn of(snapshot: &Snapshot) -> Written {
+        let mut all: FxHashMap<_, Vec<u32>> = FxHashMap::default();
+        for (number, object) in snapshot.objects().iter().enumerate() {
+            let key = (object.id.kind.clone(), object.id.name.clone());
+            all.entry(key).or_default().push(number as u32);
+        }
+        Written(all)
+    }
+
+    /// The objects of a namespace, and of none, which an overlay may give.
+    fn named<'s>(
+        &'s self,
+        snapshot: &'s Snapshot,
+        (kind, namespace, name): (&str, Option<&'s str>, &str),
+    ) -> impl Iterator<Item = &'s Node> {
+        let numbers = self.0.get(&(kind.into(), name.into())).map_or(&[][..], Vec::as_slice);
+        let named = numbers.iter().filter_map(|number| snapshot.objects().get(*number as usize));
+        named
+            .filter(move |object| {
+                object.id.namespace.is_none() || object.id.namespace.as_deref() == namespace
+            })
+            .map(|object| &object.node)
+    }
+
+    /// The source, or the HelmChart, of that name; `None` where several say different things.
+    fn source(&self, snapshot: &Snapshot, kind: &str, namespace: Option<&str>, name: &str) -> Option<Node> {
+        if !matches!(kind, "HelmRepository" | "OCIRepository" | "HelmChart") {
+            return None;
+        }
+        let said = |node: &Node| {
+            [
+                "/spec/url",
+                "/spec/ref",
+                "/spec/layerSelector",
+                "/spec/chart",
+                "/spec/version",
+                "/spec/sourceRef",
+            ]
+            .map(|pointer| node.get_ref().at(pointer).map(to_json))
+        };
+        let mut named = self.named(snapshot, (kind, namespace, name));
+        let first = named.next()?;
+        let own = said(first);
+        named.all(|other| said(other) == own).then(|| first.clone())
     }
 }
 
@@ -274,7 +328,14 @@ impl Renderer<'_> {
         let node = built.node.get_ref();
         let lookup: &Lookup<'_> = &|kind, namespace, name| (self.lookup)(kind, namespace, name);
         let trees: &Trees<'_> = &|kind, namespace, name, path| (self.trees)(kind, namespace, name, path);
-        let request = request::of_release(id, node, lookup);
+        // A source that nothing here applies is in the cluster by other means, as it is written.
+        let written = |kind: &str, namespace: Option<&str>, name: &str| {
+            let written = self.known.written.get_or_init(|| Written::of(self.snapshot));
+            written.source(self.snapshot, kind, namespace, name)
+        };
+        let request = request::of_release(id, node, &|kind, namespace, name| {
+            lookup(kind, namespace, name).or_else(|| written(kind, namespace, name))
+        });
         let chart = match &request {
             Ok(request) => resolve(request, trees, self.stores).map_err(|missing| *missing),
             Err(unclear) => Err(Missing::unclear(unclear)),
@@ -523,13 +584,10 @@ pub(super) fn of_files(
         if let Some(node) = beside.get(&(kind, namespace, name)) {
             return Some((*node).clone());
         }
-        let mut named = snapshot.objects().iter().filter(|object| {
-            &*object.id.kind == kind
-                && &*object.id.name == name
-                && (object.id.namespace.as_deref() == namespace || object.id.namespace.is_none())
-        });
+        let written = known.written.get_or_init(|| Written::of(snapshot));
+        let mut named = written.named(snapshot, (kind, namespace, name));
         let first = named.next()?;
-        named.next().is_none().then(|| first.node.clone())
+        named.next().is_none().then(|| first.clone())
     };
     let trees = |kind: &str, _: Option<&str>, name: &str, path: &str| match snapshot.has_directory(path) {
         true if matches!(kind, "GitRepository" | "Bucket") => Ok(FileTree::root(snapshot.clone())),

@@ -399,3 +399,52 @@ fn what_is_missing_is_counted_and_named() {
     let text = scratch.forebay(&["chart", "list", "--charts", "store"]).out;
     assert!(text.contains("store; a store has 1.3.0"), "{text}");
 }
+
+#[test]
+fn a_source_that_nothing_applies_says_where_it_is_written() {
+    let elsewhere = |name: &str, url: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: {name}, namespace: apps}}\nspec: {{interval: 1h, url: '{url}'}}\n"
+        )
+    };
+    let chart = "chart: {spec: {chart: web, version: 1.2.3, sourceRef: {kind: HelmRepository, name: aside}}}";
+    let url = |scratch: &Scratch| list(scratch, &[]).json()["charts"][0]["source"]["url"].clone();
+    let scratch = fleet(&release("web", chart));
+    scratch.write("repositories/aside.yaml", elsewhere("aside", "https://aside.example.com").as_bytes());
+    assert_eq!(url(&scratch), "https://aside.example.com");
+    assert!(list(&scratch, &[]).json()["charts"][0]["why"].as_str() == Some("it is in no store"));
+    // Twice the same, and without a namespace, which an overlay gives.
+    let again = elsewhere("aside", "https://aside.example.com").replace(", namespace: apps", "");
+    scratch.write("repositories/again.yaml", again.as_bytes());
+    assert_eq!(url(&scratch), "https://aside.example.com");
+    // Two that differ: nobody can say which.
+    scratch.write("repositories/again.yaml", elsewhere("aside", "https://other.example.com").as_bytes());
+    assert_eq!(url(&scratch), Value::Null);
+    // Of another namespace it is another one.
+    let scratch = fleet(&release("web", chart));
+    let other =
+        elsewhere("aside", "https://aside.example.com").replace("namespace: apps", "namespace: other");
+    scratch.write("repositories/aside.yaml", other.as_bytes());
+    assert_eq!(url(&scratch), Value::Null);
+}
+
+#[test]
+fn what_nobody_can_say_is_listed_with_its_reason() {
+    let scratch = fleet(&format!(
+        "{}{}",
+        release("web", "chartRef: {kind: OCIRepository, name: elsewhere}"),
+        release("shop", "chart: {spec: {chart: shop, version: 1.0.0, sourceRef: {name: charts}}}"),
+    ));
+    let answer = list(&scratch, &[]).json();
+    let charts = answer["charts"].as_array().expect("a list");
+    let told: Vec<_> = charts.iter().map(|one| (&one["releases"][0]["name"], &one["why"])).collect();
+    assert_eq!(
+        told,
+        [
+            (&Value::from("web"), &Value::from("OCIRepository apps/elsewhere is not in this repository")),
+            (&Value::from("shop"), &Value::from("its sourceRef names no kind")),
+        ]
+    );
+    let text = scratch.forebay(&["chart", "list"]).out;
+    assert!(text.contains("-       -                1   missing: its sourceRef names no kind"), "{text}");
+}
