@@ -6,6 +6,7 @@ use super::open::Root;
 use crate::lang::yaml::{Dialect, NodeRef, Scalar, parse_nodes};
 use flate2::read::GzDecoder;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -53,8 +54,18 @@ pub(crate) struct ChartStore {
 #[derive(Debug, Default)]
 pub(crate) struct ChartStores {
     stores: Vec<ChartStore>,
-    charts: OnceLock<Vec<Arc<StoredChart>>>,
+    charts: OnceLock<Listed>,
     is_off: bool,
+}
+
+/// The charts of all stores.
+#[derive(Debug)]
+struct Listed {
+    all: Vec<Arc<StoredChart>>,
+    /// By name, their numbers in the list.
+    named: FxHashMap<String, Vec<u32>>,
+    /// By the digest of an OCI artifact's manifest, the first in the list.
+    manifests: FxHashMap<String, u32>,
 }
 
 /// A chart of a store.
@@ -144,12 +155,38 @@ impl ChartStores {
 
     /// All charts, in order of their stores and of their paths there.
     pub(crate) fn charts(&self) -> &[Arc<StoredChart>] {
+        &self.listed().all
+    }
+
+    /// The charts of a name, in the same order.
+    pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Arc<StoredChart>> {
+        let listed = self.listed();
+        let numbers = listed.named.get(name).map_or(&[][..], Vec::as_slice);
+        numbers.iter().map(|number| &listed.all[*number as usize])
+    }
+
+    /// The chart that an index records with the digest of a manifest.
+    pub(crate) fn with_manifest(&self, digest: &str) -> Option<&Arc<StoredChart>> {
+        let listed = self.listed();
+        listed.manifests.get(digest).map(|number| &listed.all[*number as usize])
+    }
+
+    fn listed(&self) -> &Listed {
         self.charts.get_or_init(|| {
             let listed = |(number, store): (usize, &ChartStore)| match &store.path {
                 Ok(path) => list(number, path, store.layout),
                 Err(_) => Vec::new(),
             };
-            self.stores.iter().enumerate().flat_map(listed).collect()
+            let all: Vec<_> = self.stores.iter().enumerate().flat_map(listed).collect();
+            let mut named: FxHashMap<String, Vec<u32>> = FxHashMap::default();
+            let mut manifests = FxHashMap::default();
+            for (chart, number) in all.iter().zip(0u32..) {
+                named.entry(chart.name.clone()).or_default().push(number);
+                if let Some(digest) = chart.recorded.as_ref().and_then(|recorded| recorded.manifest.clone()) {
+                    manifests.entry(digest).or_insert(number);
+                }
+            }
+            Listed { all, named, manifests }
         })
     }
 }
@@ -196,6 +233,8 @@ fn list(number: usize, path: &Path, layout: StoreLayout) -> Vec<Arc<StoredChart>
         StoreLayout::Charts => root.read(INDEX).map_or_else(|_| Vec::new(), |bytes| read_index(&bytes)),
         StoreLayout::Content => Vec::new(),
     };
+    // The first of several that name one archive.
+    let index: FxHashMap<String, Recorded> = index.into_iter().rev().collect();
     let candidates = candidates(path, layout);
     let stored = |(path, is_archive): &(String, bool)| {
         let text = match is_archive {
@@ -203,7 +242,7 @@ fn list(number: usize, path: &Path, layout: StoreLayout) -> Vec<Arc<StoredChart>
             false => root.read(&format!("{path}/Chart.yaml")).ok(),
         };
         let (name, version) = name_and_version(&text?)?;
-        let recorded = index.iter().find(|(file, ..)| file == path).map(|(_, recorded)| recorded.clone());
+        let recorded = index.get(path).cloned();
         let (path, root) = (path.clone(), root.clone());
         let is_archive = *is_archive;
         let (content, digest) = (OnceLock::new(), OnceLock::new());

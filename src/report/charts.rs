@@ -140,7 +140,7 @@ fn newer(row: &Row<'_>, stores: &ChartStores) -> Option<String> {
     }
     let own = Version::parse(&own).ok()?;
     let mut newest: Option<(Version, &str)> = None;
-    for chart in stores.charts().iter().filter(|chart| chart.name == row.name) {
+    for chart in stores.named(&row.name) {
         let Ok(version) = Version::parse(&chart.version) else { continue };
         let above = newest.as_ref().map_or(&own, |(newest, _)| newest);
         // Nobody is told to take a prerelease.

@@ -316,7 +316,7 @@ fn complete(
 fn stored<'s>(stores: &'s ChartStores, name: &str, range: &str) -> Option<&'s Arc<StoredChart>> {
     let range = Constraints::parse(range).ok()?;
     let mut best: Option<(Version, &Arc<StoredChart>)> = None;
-    for chart in stores.charts().iter().filter(|chart| chart.name == name) {
+    for chart in stores.named(name) {
         let Ok(version) = Version::parse(&chart.version) else { continue };
         let is_newer = best.as_ref().is_none_or(|(best, _)| version.compare(best).is_gt());
         if range.check(&version) && is_newer {

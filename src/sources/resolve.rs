@@ -223,11 +223,8 @@ fn by_digest(
     tag: Option<&str>,
     stores: &ChartStores,
 ) -> Result<Found, Missing> {
-    let recorded = stores.charts().iter().find(|chart| {
-        chart.recorded.as_ref().and_then(|recorded| recorded.manifest.as_deref()) == Some(digest)
-    });
     let missing = |why: &str| Missing::remote(name, tag.unwrap_or(digest), Some(url), why.to_owned());
-    if let Some(chart) = recorded {
+    if let Some(chart) = stores.with_manifest(digest) {
         return checked(chart).map_err(|why| missing(&why));
     }
     let Some(tag) = tag else {
@@ -265,7 +262,7 @@ impl Wanted<'_> {
     /// # Errors
     /// Why there is none.
     fn find(&self, stores: &ChartStores) -> Result<Found, String> {
-        let own: Vec<&Arc<StoredChart>> = stores.charts().iter().filter(|chart| self.may_be(chart)).collect();
+        let own: Vec<&Arc<StoredChart>> = stores.named(self.name).filter(|chart| self.may_be(chart)).collect();
         let exact = is_exact(self.version) || (self.tag.is_some() && self.version != "latest");
         let tagged = own.iter().filter(|chart| self.is_tagged(chart)).copied().collect::<Vec<_>>();
         let same_text = || own.iter().filter(|chart| chart.version == self.version).copied().collect();
@@ -299,14 +296,13 @@ impl Wanted<'_> {
         Ok(found)
     }
 
-    /// Whether a chart has the name, and doesn't come from elsewhere.
+    /// Whether a chart doesn't come from elsewhere.
     fn may_be(&self, chart: &StoredChart) -> bool {
         let url = chart.recorded.as_ref().and_then(|recorded| recorded.url.as_deref());
-        chart.name == self.name
-            && match (url, self.url) {
-                (Some(url), Some(own)) => normalised(url) == own,
-                _ => true,
-            }
+        match (url, self.url) {
+            (Some(url), Some(own)) => normalised(url) == own,
+            _ => true,
+        }
     }
 
     fn is_of_url(&self, chart: &StoredChart) -> bool {
