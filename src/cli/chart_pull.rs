@@ -280,10 +280,19 @@ fn finish(common: &Common, done: &[Done], store: &str) -> Answer {
         Ok(())
     })?;
     let mut complaints = output::stderr(common);
-    let failed: Vec<(&Wanted, &String)> =
-        done.iter().filter_map(|one| Some((&one.wanted, one.result.as_ref().err()?))).collect();
+    let failed: Vec<(&Wanted, &str)> =
+        done.iter().filter_map(|one| Some((&one.wanted, one.result.as_ref().err()?.trim()))).collect();
+    // A repository that can't be reached fails for all of its charts in the same words.
+    let mut told: Vec<(&Wanted, &str, Vec<String>)> = Vec::new();
     for (wanted, why) in &failed {
-        let _ = writeln!(complaints, "failed: {}: {}", clean(&wanted.told()), clean(why.trim()));
+        match told.iter_mut().find(|(first, words, _)| words == why && first.source() == wanted.source()) {
+            Some((_, _, more)) => more.push(wanted.named()),
+            None => told.push((wanted, why, vec![wanted.named()])),
+        }
+    }
+    for (wanted, why, names) in &told {
+        let charts = clean(&names.join(", ")).into_owned();
+        let _ = writeln!(complaints, "failed: {charts} of {}: {}", clean(&wanted.source()), clean(why));
         if let Some(help) = wanted.login() {
             let _ = writeln!(complaints, "  {}", clean(&help));
         }

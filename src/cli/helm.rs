@@ -72,8 +72,18 @@ impl Wanted {
 
     /// It in words, without what a URL may hide.
     pub(super) fn told(&self) -> String {
+        format!("{} of {}", self.named(), self.source())
+    }
+
+    /// Its name and version.
+    pub(super) fn named(&self) -> String {
         let version = if self.version.is_empty() { "" } else { " " };
-        format!("{}{version}{} of {}", self.name, self.version, without_user(&self.url))
+        format!("{}{version}{}", self.name, self.version)
+    }
+
+    /// The URL of its source, without what it may hide.
+    pub(super) fn source(&self) -> String {
+        without_user(&self.url)
     }
 
     /// Where it comes from, as an index records it.

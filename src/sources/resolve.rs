@@ -262,7 +262,8 @@ impl Wanted<'_> {
     /// # Errors
     /// Why there is none.
     fn find(&self, stores: &ChartStores) -> Result<Found, String> {
-        let own: Vec<&Arc<StoredChart>> = stores.named(self.name).filter(|chart| self.may_be(chart)).collect();
+        let own: Vec<&Arc<StoredChart>> =
+            stores.named(self.name).filter(|chart| self.may_be(chart)).collect();
         let exact = is_exact(self.version) || (self.tag.is_some() && self.version != "latest");
         let tagged = own.iter().filter(|chart| self.is_tagged(chart)).copied().collect::<Vec<_>>();
         let same_text = || own.iter().filter(|chart| chart.version == self.version).copied().collect();

@@ -269,6 +269,20 @@ fn a_version_that_an_index_lacks_is_told_in_helms_words() {
 }
 
 #[test]
+fn a_repository_that_cannot_be_reached_is_told_once() {
+    let Some(helm) = helm() else { skip!("there is no helm") };
+    // Nothing listens there.
+    let url = "http://127.0.0.1:9";
+    let fleet = http_fleet(url, "1.2.3");
+    let api = "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: api, namespace: apps}\nspec: {interval: 1h, chart: {spec: {chart: api, version: 2.0.0, sourceRef: {kind: HelmRepository, name: charts}}}}\n";
+    fleet.write("clusters/a/api.yaml", api.as_bytes());
+    let run = Home::new().pull(&helm, &fleet);
+    let begins = format!("failed: api 2.0.0, web 1.2.3 of {url}: ");
+    assert!(run.code == 1 && run.err.contains(&begins), "{}", run.err);
+    assert!(run.err.contains("2 of 2 charts failed"), "{}", run.err);
+}
+
+#[test]
 fn a_server_that_stops_half_way_leaves_nothing() {
     let Some(helm) = helm() else { skip!("there is no helm") };
     let whole = archive("web", "1.2.3", &"replicas: 1\n".repeat(2000));
