@@ -187,7 +187,7 @@ fn reference(node: NodeRef<'_>) -> Result<Reference, Unclear> {
 
 fn not_here((kind, namespace, name): &(String, Option<String>, String)) -> Unclear {
     let name = namespace.as_ref().map_or_else(|| name.clone(), |namespace| format!("{namespace}/{name}"));
-    Unclear::NotHere(format!("{kind} {name} is not in this repository"))
+    Unclear::NotHere(format!("nothing here makes {kind} {name}"))
 }
 
 /// The text at a pointer; none where it is absent, null or empty.

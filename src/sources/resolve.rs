@@ -128,7 +128,7 @@ pub(crate) fn resolve(
             let missing = |why| {
                 let why = match url {
                     Some(_) => why,
-                    None => format!("{kind} {} is not in this repository", request.source.2),
+                    None => format!("nothing here makes {kind} {}", request.source.2),
                 };
                 Missing::remote(name, version, url.as_deref(), why)
             };

@@ -441,8 +441,8 @@ fn what_nobody_can_say_is_listed_with_its_reason() {
     assert_eq!(
         told,
         [
-            (&Value::from("web"), &Value::from("OCIRepository apps/elsewhere is not in this repository")),
             (&Value::from("shop"), &Value::from("its sourceRef names no kind")),
+            (&Value::from("web"), &Value::from("nothing here makes OCIRepository apps/elsewhere")),
         ]
     );
     let text = scratch.forebay(&["chart", "list"]).out;
