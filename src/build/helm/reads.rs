@@ -12,6 +12,7 @@ use super::value::{Kind, Map, Value};
 use super::{HelmLine, Rendered, Request, render, unknown_functions};
 use crate::lang::template::reads::{self, Program, Shape};
 use crate::lang::template::{Engine, Run, helm};
+use base64::Engine as _;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -62,6 +63,16 @@ fn parts<'c>(chart: &'c Chart, name: String, path: Path, found: &mut Vec<Part<'c
     }
 }
 
+/// The template that a text is in base64.
+fn encoded(text: &str) -> Option<Arc<str>> {
+    let is_it = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');
+    if text.len() < 8 || !text.bytes().all(is_it) {
+        return None;
+    }
+    let decoded = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+    Some(String::from_utf8(decoded).ok().filter(|text| text.contains("{{"))?.into())
+}
+
 /// Texts in values that are templates.
 fn texts(value: &Value, found: &mut BTreeSet<Arc<str>>) {
     match &value.kind {
@@ -71,6 +82,7 @@ fn texts(value: &Value, found: &mut BTreeSet<Arc<str>>) {
             let text: String = holes.parts.iter().map(|part| part.as_deref().unwrap_or("unknown")).collect();
             found.insert(text.into());
         }
+        Kind::Text(text) => found.extend(encoded(text)),
         Kind::Map(map) => {
             map.values().for_each(|value| texts(value, found));
         }
@@ -175,12 +187,16 @@ fn switches(parts: &[Part<'_>]) -> Vec<Path> {
     found
 }
 
-/// Those of dead values whose lack changes nothing of what the chart makes.
+/// Those of dead values whose lack changes nothing of what the chart makes; all of them
+/// where it makes nothing: what fails without the key fails at another place, perhaps.
 pub(crate) fn proved(request: &Request<'_>, dead: Vec<Dead>) -> Vec<Dead> {
     if dead.is_empty() {
         return dead;
     }
     let with = render(&Request { origins: false, ..request.clone() });
+    if matches!(&with, Err(RenderError::Refused(refusal)) if refusal.faults.is_empty()) {
+        return dead;
+    }
     let is_same = |dead: &[Dead]| {
         let values = dead.iter().fold(request.values.clone(), |values, dead| without(&values, &dead.path));
         is_same(&with, &render(&Request { values: &values, origins: false, ..request.clone() }))
@@ -204,10 +220,7 @@ fn is_same(one: &Result<Rendered, RenderError>, other: &Result<Rendered, RenderE
                     .map(|fault| (fault.path.clone(), fault.message.clone()))
                     .collect::<BTreeSet<_>>()
             };
-            match one.faults.is_empty() {
-                true => one.message == other.message,
-                false => all(one).is_superset(&all(other)),
-            }
+            !one.faults.is_empty() && all(one).is_superset(&all(other))
         }
         (Err(RenderError::Refused(one)), Ok(_)) => !one.faults.is_empty(),
         _ => false,

@@ -57,7 +57,9 @@ impl Walk<'_> {
             "dict" => self.dict(&args, place),
             "list" | "tuple" => {
                 let made = self.heap.object_at(self.site(place.id, 0));
-                args.iter().for_each(|arg| self.heap.set_any(made, arg));
+                for (index, arg) in args.iter().enumerate() {
+                    self.heap.set(made, &index.to_string().into(), arg);
+                }
                 Val::one(Atom::Made(made))
             }
             "include" | "tpl" | "print" | "println" | "printf" | "cat" => self.of_texts(name, &args, place),
@@ -89,7 +91,8 @@ impl Walk<'_> {
                 Val::one(Atom::Made(made))
             }
             "first" | "last" => {
-                let mut found = self.elements(&args.into_iter().next().unwrap_or_default());
+                let list = args.into_iter().next().unwrap_or_default();
+                let mut found = if name == "first" { self.element(&list, 0) } else { self.elements(&list) };
                 found.add(Atom::Nil);
                 found
             }
@@ -102,12 +105,13 @@ impl Walk<'_> {
             "rest" | "initial" | "reverse" | "slice" | "compact" => {
                 let list = args.into_iter().next().unwrap_or_default();
                 self.read_keys(&list);
-                list
+                self.shifted(list, place)
             }
             "uniq" | "without" => {
                 args.iter().for_each(|arg| self.read_whole(arg));
-                args.into_iter().next().unwrap_or_default()
+                self.shifted(args.into_iter().next().unwrap_or_default(), place)
             }
+            "split" | "splitList" => self.split(name, args, place),
             "keys" => {
                 let list = self.heap.object_at(self.site(place.id, 4));
                 args.iter().for_each(|arg| self.heap.set_behind(list, arg));
@@ -123,6 +127,40 @@ impl Walk<'_> {
             }
             _ => self.unknown(name, &args, place),
         }
+    }
+
+    /// A list of the same elements at other indices.
+    fn shifted(&mut self, list: Val, place: Place) -> Val {
+        let (made, mut kept): (Vec<Atom>, Vec<Atom>) =
+            list.0.into_iter().partition(|atom| matches!(atom, Atom::Made(_)));
+        if !made.is_empty() {
+            let elements = self.elements(&Val(made));
+            let new = self.heap.object_at(self.site(place.id, 0));
+            self.heap.set_any(new, &elements);
+            kept.push(Atom::Made(new));
+            kept.sort_unstable();
+        }
+        Val(kept)
+    }
+
+    /// A text cut at each separator: of texts that templates write, which parts are known.
+    fn split(&mut self, name: &str, args: Vec<Val>, place: Place) -> Val {
+        let known = match &*args {
+            [by, text] => self.literals(by).zip(self.literals(text)),
+            _ => None,
+        };
+        let Some((by, texts)) = known.filter(|(by, _)| by.iter().all(|by| !by.is_empty())) else {
+            return self.unknown(name, &args, place);
+        };
+        let made = self.heap.object_at(self.site(place.id, 0));
+        for (by, text) in by.iter().flat_map(|by| texts.iter().map(move |text| (by, text))) {
+            for (index, part) in text.split(&**by).enumerate() {
+                let part = Val::one(self.heap.literal(part));
+                let before = if name == "split" { "_" } else { "" };
+                self.heap.set(made, &format!("{before}{index}").into(), &part);
+            }
+        }
+        Val::one(Atom::Made(made))
     }
 
     /// Whether a list holds a value: of the keys of a map, whether it has one.
@@ -152,13 +190,13 @@ impl Walk<'_> {
             }
         }
         let mut val = self.derived(args, place.id);
-        if name == "b64dec" || name == "b32dec" {
-            let is_known = args
-                .iter()
-                .all(|arg| arg.0.iter().all(|a| matches!(a, Atom::Other | Atom::Nil | Atom::Key(_))));
-            if !is_known {
-                val.add(Atom::Unseen);
-            }
+        // A template may come of a text that is decoded: of one of the input it is among
+        // the templates of the input.
+        let is_empty = |arg: &Val| arg.0.iter().all(|a| matches!(a, Atom::Other | Atom::Nil | Atom::Int(_)));
+        match name {
+            "b64dec" if !args.iter().all(is_empty) => drop(val.add(Atom::Deep)),
+            "b32dec" if !args.iter().all(is_empty) => drop(val.add(Atom::Unseen)),
+            _ => {}
         }
         val
     }
@@ -235,17 +273,28 @@ impl Walk<'_> {
 
     /// An entry of a map by a key that is a value, or an element of a list.
     fn entry(&mut self, map: &Val, key: &Val) -> Val {
-        match self.literals(key) {
-            Some(keys) => keys.iter().fold(Val::default(), |found, key| found.with(&self.field(map, key))),
-            None => {
-                self.read_scalar(key);
-                match self.keys_of_loops(key) {
-                    Some(loops) => loops
-                        .into_iter()
-                        .fold(Val::default(), |found, index| found.with(&self.of_loop(map, index))),
-                    None => self.elements(map),
-                }
+        let mut found = Val::default();
+        let mut key = key.clone();
+        // No map or list is a key.
+        key.0.retain(|atom| match atom {
+            Atom::Int(index) => {
+                found.join(&self.element(map, *index));
+                false
             }
+            other => !matches!(other, Atom::Made(_) | Atom::KeysOf(_)),
+        });
+        if key.is_nil() {
+            return found;
+        }
+        if let Some(keys) = self.literals(&key) {
+            return keys.iter().fold(found, |found, key| found.with(&self.field(map, key)));
+        }
+        self.read_scalar(&key);
+        match self.keys_of_loops(&key) {
+            Some(loops) => {
+                loops.into_iter().fold(found, |found, index| found.with(&self.of_loop(map, index)))
+            }
+            None => found.with(&self.elements(map)),
         }
     }
 
@@ -266,11 +315,13 @@ impl Walk<'_> {
                 Atom::Made(object) => *object,
                 Atom::Input(part) => self.heap.over_at(*part),
                 // Where it goes is not known.
-                Atom::Other | Atom::Unseen | Atom::Text(_) => {
+                Atom::Other | Atom::Unseen | Atom::Deep | Atom::Text(_) => {
                     self.read_whole(val);
                     continue;
                 }
-                Atom::Nil | Atom::Lit(_) | Atom::Files(_) | Atom::Key(_) | Atom::KeysOf(_) => continue,
+                Atom::Nil | Atom::Lit(_) | Atom::Int(_) | Atom::Files(_) | Atom::Key(_) | Atom::KeysOf(_) => {
+                    continue;
+                }
             };
             match (&keys, &loops) {
                 (Some(keys), _) => keys.iter().for_each(|key| self.heap.set(object, key, val)),

@@ -14,25 +14,20 @@ const AGAIN: usize = 1;
 const ANY: usize = 5;
 
 impl Walk<'_> {
-    /// A part of a part of the input; nothing where that lies too deep.
-    fn part(&mut self, of: u32, seg: Seg) -> Option<u32> {
+    /// A part of a part of the input; one that lies too deep is not told apart.
+    fn part(&mut self, of: u32, seg: Seg) -> Atom {
         if self.reads.parts[of as usize].depth >= DEPTH {
             self.reads.read_whole(of, &[]);
-            return None;
+            return Atom::Deep;
         }
         let most = if seg == Seg::Any { ANY } else { AGAIN };
         let is_again = self.reads.repeats(of, &seg) >= most;
         let part = self.reads.child(of, seg);
         if is_again {
             self.reads.read_whole(part, &[]);
-            return None;
+            return Atom::Deep;
         }
-        Some(part)
-    }
-
-    /// What lies below parts that are not told apart: perhaps a template.
-    fn beyond(&self) -> Atom {
-        if self.program.texts.is_empty() { Atom::Other } else { Atom::Unseen }
+        Atom::Input(part)
     }
 
     /// What templates set in what may be this part of the input.
@@ -70,16 +65,13 @@ impl Walk<'_> {
                 continue;
             }
             match atom {
-                Atom::Nil | Atom::Lit(_) | Atom::Key(_) | Atom::KeysOf(_) => drop(out.add(Atom::Nil)),
-                Atom::Other | Atom::Unseen | Atom::Text(_) => drop(out.add(atom)),
+                Atom::Nil | Atom::Lit(_) | Atom::Int(_) | Atom::Key(_) | Atom::KeysOf(_) => {
+                    out.add(Atom::Nil);
+                }
+                Atom::Other | Atom::Unseen | Atom::Deep | Atom::Text(_) => drop(out.add(atom)),
                 Atom::Files(_) => drop(out.add(Atom::Other)),
                 Atom::Input(part) => {
-                    match self.part(part, Seg::Key(key.clone())) {
-                        Some(child) => {
-                            out.add(Atom::Input(child));
-                        }
-                        None => drop(out.add(self.beyond())),
-                    }
+                    out.add(self.part(part, Seg::Key(key.clone())));
                     todo.append(&mut self.over(part));
                 }
                 Atom::Made(object) => {
@@ -128,9 +120,10 @@ impl Walk<'_> {
                 continue;
             }
             match atom {
-                Atom::Nil => {}
-                Atom::Other | Atom::Unseen | Atom::Text(_) => drop(out.add(atom)),
-                Atom::Lit(_) | Atom::Files(_) | Atom::Key(_) => drop(out.add(Atom::Other)),
+                // Nothing goes through the letters of a text.
+                Atom::Nil | Atom::Lit(_) => {}
+                Atom::Other | Atom::Unseen | Atom::Deep | Atom::Text(_) => drop(out.add(atom)),
+                Atom::Int(_) | Atom::Files(_) | Atom::Key(_) => drop(out.add(Atom::Other)),
                 Atom::KeysOf(list) => {
                     let behind = self.heap.objects[list as usize].behind.clone();
                     self.read_keys(&behind);
@@ -138,12 +131,7 @@ impl Walk<'_> {
                 }
                 Atom::Input(part) => {
                     self.reads.read_keys(part);
-                    match self.part(part, Seg::Any) {
-                        Some(child) => {
-                            out.add(Atom::Input(child));
-                        }
-                        None => drop(out.add(self.beyond())),
-                    }
+                    out.add(self.part(part, Seg::Any));
                     todo.append(&mut self.over(part));
                 }
                 Atom::Made(object) => {
@@ -162,6 +150,24 @@ impl Walk<'_> {
             }
         }
         out
+    }
+
+    /// The element of a list at an index: of a list that a template writes, the one there.
+    pub(super) fn element(&mut self, of: &Val, index: u32) -> Val {
+        let mut found = Val::default();
+        for atom in &of.0 {
+            let Atom::Made(object) = atom else {
+                found.join(&self.elements(&Val::one(*atom)));
+                continue;
+            };
+            let object = self.heap.objects[*object as usize].clone();
+            if let Some(own) = object.fields.get(&*index.to_string()) {
+                found.join(own);
+            }
+            found.join(&object.any);
+            found.join(&self.elements(&object.behind));
+        }
+        found
     }
 
     /// What an entry is that was set at each key of a loop, at one of them.
@@ -189,20 +195,15 @@ impl Walk<'_> {
                 continue;
             }
             match atom {
-                Atom::Nil | Atom::Lit(_) | Atom::Key(_) | Atom::KeysOf(_) | Atom::Files(_) => {
+                Atom::Nil | Atom::Lit(_) | Atom::Int(_) | Atom::Key(_) | Atom::KeysOf(_) | Atom::Files(_) => {
                     out.add(Atom::Nil);
                 }
-                Atom::Other | Atom::Unseen | Atom::Text(_) => drop(out.add(atom)),
+                Atom::Other | Atom::Unseen | Atom::Deep | Atom::Text(_) => drop(out.add(atom)),
                 // A map that the loop itself goes through has the element there.
                 Atom::Input(part) => {
                     let is_own = self.heap.loops[index as usize].contains(&part);
                     let seg = if is_own { Seg::Any } else { Seg::OfLoop(index) };
-                    match self.part(part, seg) {
-                        Some(child) => {
-                            out.add(Atom::Input(child));
-                        }
-                        None => drop(out.add(self.beyond())),
-                    }
+                    out.add(self.part(part, seg));
                     todo.append(&mut self.over(part));
                 }
                 Atom::Made(object) => {
@@ -296,7 +297,14 @@ impl Walk<'_> {
             }
             self.steps += 1;
             match atom {
-                Atom::Nil | Atom::Other | Atom::Unseen | Atom::Lit(_) | Atom::Files(_) | Atom::Key(_) => {}
+                Atom::Nil
+                | Atom::Other
+                | Atom::Unseen
+                | Atom::Deep
+                | Atom::Lit(_)
+                | Atom::Int(_)
+                | Atom::Files(_)
+                | Atom::Key(_) => {}
                 Atom::KeysOf(list) => {
                     let behind = self.heap.objects[list as usize].behind.clone();
                     self.read_keys(&behind);
@@ -337,8 +345,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The parts of the input and the literals that are anywhere in a value, and whether
-    /// something may be in it that nobody sees.
+    /// The literals that are anywhere in a value, and whether parts of the input are, or
+    /// something that nobody sees.
     pub(super) fn inside(&self, of: &Val) -> Inside {
         let mut inside = Inside::default();
         let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
@@ -347,11 +355,12 @@ impl Walk<'_> {
                 continue;
             }
             match atom {
-                Atom::Nil | Atom::Other | Atom::Files(_) | Atom::Key(_) | Atom::KeysOf(_) => {}
+                Atom::Nil | Atom::Other | Atom::Int(_) | Atom::Files(_) | Atom::Key(_) | Atom::KeysOf(_) => {}
                 Atom::Unseen => inside.is_unseen = true,
+                Atom::Deep => inside.is_input = true,
                 Atom::Lit(text) => inside.literals.push(text),
                 Atom::Input(part) => {
-                    inside.parts.push(part);
+                    inside.is_input = true;
                     let below = self.heap.over.iter();
                     let below = below.filter(|(other, _)| self.reads.may_be_in(**other, part));
                     todo.extend(below.map(|(_, object)| Atom::Made(*object)));
@@ -371,7 +380,6 @@ impl Walk<'_> {
                 }
             }
         }
-        inside.parts.sort_unstable();
         inside.literals.sort_unstable();
         inside
     }
@@ -380,7 +388,7 @@ impl Walk<'_> {
 /// What is anywhere in a value.
 #[derive(Debug, Default)]
 pub(super) struct Inside {
-    pub(super) parts: Vec<u32>,
+    pub(super) is_input: bool,
     pub(super) literals: Vec<u32>,
     pub(super) shapes: Vec<Arc<str>>,
     pub(super) is_unseen: bool,

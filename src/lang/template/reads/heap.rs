@@ -13,6 +13,8 @@ pub(super) enum Atom {
     Other,
     /// The same, but perhaps the text of a template that nobody sees.
     Unseen,
+    /// A part of the input that lies too deep to be told apart, all of which is read.
+    Deep,
     /// A part of the input.
     Input(u32),
     /// A map or list that a template makes.
@@ -21,6 +23,8 @@ pub(super) enum Atom {
     Text(u32),
     /// A text that is written in a template.
     Lit(u32),
+    /// A whole number that is written in a template.
+    Int(u32),
     /// Files.
     Files(u32),
     /// A key of a map that a loop goes through, by the loop.

@@ -144,7 +144,9 @@ impl Walk<'_> {
                 self.heap.unsee(text);
             }
             let mut from = Val(from);
-            from.0.retain(|atom| !matches!(atom, Atom::Other | Atom::Unseen | Atom::Files(_) | Atom::Key(_)));
+            from.0.retain(|atom| {
+                !matches!(atom, Atom::Other | Atom::Unseen | Atom::Int(_) | Atom::Files(_) | Atom::Key(_))
+            });
             from.0.retain(|atom| *atom != Atom::Text(text));
             self.heap.has_changed |= self.heap.texts[text as usize].from.join(&from);
         }
@@ -154,7 +156,10 @@ impl Walk<'_> {
     /// What a function makes of values that are read: it may still hold a template.
     pub(super) fn derived(&mut self, args: &[Val], id: u32) -> Val {
         let holds = |atom: &Atom| {
-            !matches!(atom, Atom::Nil | Atom::Other | Atom::Lit(_) | Atom::Files(_) | Atom::Key(_))
+            !matches!(
+                atom,
+                Atom::Nil | Atom::Other | Atom::Lit(_) | Atom::Int(_) | Atom::Files(_) | Atom::Key(_)
+            )
         };
         if !args.iter().any(|arg| arg.0.iter().any(holds)) {
             return Val::one(Atom::Other);
@@ -164,7 +169,7 @@ impl Walk<'_> {
 
     /// A value as YAML or JSON, of which nothing is read yet.
     pub(super) fn serialized(&mut self, val: &Val, place: Place) -> Val {
-        if val.0.iter().all(|atom| matches!(atom, Atom::Nil | Atom::Other | Atom::Key(_))) {
+        if val.0.iter().all(|atom| matches!(atom, Atom::Nil | Atom::Other | Atom::Int(_) | Atom::Key(_))) {
             return Val::one(Atom::Other);
         }
         let text = self.heap.text_at(self.site(place.id, 2));
@@ -179,10 +184,10 @@ impl Walk<'_> {
         let mut found = Val::default();
         for atom in &text.0 {
             match atom {
-                Atom::Nil | Atom::Other | Atom::Lit(_) | Atom::Files(_) | Atom::Key(_) => {
+                Atom::Nil | Atom::Other | Atom::Lit(_) | Atom::Int(_) | Atom::Files(_) | Atom::Key(_) => {
                     found.add(Atom::Other);
                 }
-                Atom::Unseen => drop(found.add(Atom::Unseen)),
+                Atom::Unseen | Atom::Deep => drop(found.add(*atom)),
                 Atom::Text(text) => {
                     let known = &self.heap.texts[*text as usize];
                     if known.is_mixed {
@@ -230,7 +235,7 @@ impl Walk<'_> {
             texts.insert(self.heap.literal_of(*literal));
         }
         let program = self.program;
-        if !inside.parts.is_empty() {
+        if inside.is_input {
             texts.extend(program.texts.iter().cloned());
         }
         for shape in inside.shapes.iter().filter(|shape| shape.contains("{{")) {

@@ -21,6 +21,9 @@ const DEPTH: usize = 150;
 const ATOMS: usize = 96;
 /// Parts of the input that are told apart.
 const PARTS: usize = 300_000;
+/// Texts that a template may print, and their bytes, as far as they are told apart.
+const WORDS: usize = 16;
+const WORD: usize = 200;
 /// Runs of a loop, until what it assigns stays the same.
 const LOOPS: usize = 8;
 
@@ -31,6 +34,8 @@ struct Run {
     out: u32,
     round: u32,
     is_active: bool,
+    /// All that it may print, where that is a few words.
+    words: Option<Vec<Arc<str>>>,
 }
 
 pub(super) struct Walk<'p> {
@@ -53,6 +58,8 @@ pub(super) struct Walk<'p> {
     /// The source that the walk is in.
     source: u32,
     assigned: bool,
+    /// All that the run may have printed so far.
+    words: Option<Vec<Arc<str>>>,
     pub(super) done: Done,
 }
 
@@ -88,6 +95,7 @@ impl<'p> Walk<'p> {
             vars: Vec::new(),
             source: 0,
             assigned: false,
+            words: None,
             done: Done::default(),
         }
     }
@@ -177,7 +185,14 @@ impl<'p> Walk<'p> {
             }
             (None, None) => {
                 let out = self.heap.text();
-                self.runs.push(Run { template, arg: arg.clone(), out, round: 0, is_active: false });
+                self.runs.push(Run {
+                    template,
+                    arg: arg.clone(),
+                    out,
+                    round: 0,
+                    is_active: false,
+                    words: None,
+                });
                 let run = self.runs.len() - 1;
                 self.by_arg.insert((template, arg), run);
                 self.of_template.entry(template).or_default().push(run);
@@ -188,7 +203,13 @@ impl<'p> Walk<'p> {
             self.runs[run].round = self.round;
             self.evaluate(run);
         }
-        Val::one(Atom::Text(self.runs[run].out))
+        match self.runs[run].words.clone().filter(|_| !self.runs[run].is_active) {
+            Some(words) => words.iter().fold(Val::default(), |mut all, word| {
+                all.add(self.heap.literal(word));
+                all
+            }),
+            None => Val::one(Atom::Text(self.runs[run].out)),
+        }
     }
 
     fn evaluate(&mut self, run: usize) {
@@ -196,12 +217,16 @@ impl<'p> Walk<'p> {
         let arg = self.runs[run].arg.clone();
         let vars = std::mem::replace(&mut self.vars, vec![("$".into(), arg.clone())]);
         let (before, here) = (std::mem::replace(&mut self.current, run), self.source);
+        let words = self.words.replace(vec!["".into()]);
         self.source = template.source;
         self.runs[run].is_active = true;
         self.depth += 1;
         self.list(&template.tree.root, &arg);
         self.depth -= 1;
         self.runs[run].is_active = false;
+        let own = std::mem::replace(&mut self.words, words);
+        self.heap.has_changed |= own != self.runs[run].words;
+        self.runs[run].words = own;
         self.vars = vars;
         (self.current, self.source) = (before, here);
     }
@@ -230,7 +255,9 @@ impl<'p> Walk<'p> {
         match node {
             Node::Text(place) => {
                 let source = self.templates.sources[self.source as usize].clone();
-                self.print_text(&source.text[place.span.range()]);
+                let text = &source.text[place.span.range()];
+                self.spell(Some(&[text.into()]));
+                self.print_text(text);
             }
             Node::Action(_, pipe) => {
                 let value = self.pipe(pipe, dot);
@@ -255,6 +282,39 @@ impl<'p> Walk<'p> {
         }
     }
 
+    /// Notes what is printed next: one of these texts, or nobody knows.
+    fn spell(&mut self, next: Option<&[Arc<str>]>) {
+        let all = self.words.take().zip(next).map(|(words, next)| {
+            let pairs = words.iter().flat_map(|word| next.iter().map(move |next| format!("{word}{next}")));
+            let mut all: Vec<Arc<str>> = pairs.take(WORDS + 1).map(Arc::from).collect();
+            all.sort();
+            all.dedup();
+            all
+        });
+        self.words = all.filter(|all| all.len() <= WORDS && all.iter().all(|word| word.len() <= WORD));
+    }
+
+    /// What a value prints, where that is known.
+    fn spelled(&self, value: &Val) -> Option<Vec<Arc<str>>> {
+        let text = |atom: &Atom| match atom {
+            Atom::Nil => Some("".into()),
+            Atom::Lit(text) => Some(self.heap.literal_of(*text)),
+            _ => None,
+        };
+        value.0.iter().map(text).collect()
+    }
+
+    /// Joins what was printed on either way.
+    fn either(&mut self, other: Option<Vec<Arc<str>>>) {
+        let all = self.words.take().zip(other).map(|(mut words, other)| {
+            words.extend(other);
+            words.sort();
+            words.dedup();
+            words
+        });
+        self.words = all.filter(|all| all.len() <= WORDS);
+    }
+
     fn print_text(&mut self, text: &str) {
         let out = self.runs[self.current].out;
         if !text.trim().is_empty() && !self.heap.texts[out as usize].is_mixed {
@@ -265,6 +325,7 @@ impl<'p> Walk<'p> {
     /// Writes a value into the text of the template.
     fn print(&mut self, value: &Val) {
         let out = self.runs[self.current].out;
+        self.spell(self.spelled(value).as_deref());
         for atom in &value.0 {
             match atom {
                 Atom::Nil => {}
@@ -276,14 +337,14 @@ impl<'p> Walk<'p> {
                         self.heap.unsee(out);
                     }
                 }
-                Atom::Input(_) | Atom::Made(_) | Atom::KeysOf(_) => {
+                Atom::Deep | Atom::Input(_) | Atom::Made(_) | Atom::KeysOf(_) => {
                     self.read_whole(&Val::one(*atom));
                     let from = Val::one(*atom);
                     let text = &mut self.heap.texts[out as usize];
                     let grew = text.from.join(&from) | !std::mem::replace(&mut text.is_mixed, true);
                     self.heap.has_changed |= grew;
                 }
-                Atom::Other | Atom::Files(_) | Atom::Key(_) => self.heap.mix(out),
+                Atom::Other | Atom::Int(_) | Atom::Files(_) | Atom::Key(_) => self.heap.mix(out),
                 Atom::Unseen => {
                     self.heap.mix(out);
                     self.heap.unsee(out);
@@ -296,12 +357,15 @@ impl<'p> Walk<'p> {
         let mark = self.vars.len();
         let value = self.pipe(&branch.pipe, dot);
         self.read_truth(&value);
+        let before = self.words.clone();
         if !value.is_nil() {
             self.list(&branch.list, if is_with { &value } else { dot });
         }
+        let after = std::mem::replace(&mut self.words, before);
         if let Some(list) = &branch.otherwise {
             self.list(list, dot);
         }
+        self.either(after);
         self.vars.truncate(mark);
     }
 
@@ -309,6 +373,7 @@ impl<'p> Walk<'p> {
         let mark = self.vars.len();
         let value = self.commands(&branch.pipe, dot);
         let items = self.elements(&value);
+        let before = self.words.clone();
         let keys = self.loop_keys(&value, branch.place.id);
         if !items.0.is_empty() {
             for _ in 0..LOOPS {
@@ -323,8 +388,13 @@ impl<'p> Walk<'p> {
                 }
             }
         }
+        // What a loop prints, it prints again.
+        if self.words != before {
+            self.words = None;
+        }
         if let Some(list) = &branch.otherwise {
             self.list(list, dot);
+            self.either(before);
         }
         self.vars.truncate(mark);
     }
@@ -461,6 +531,10 @@ impl<'p> Walk<'p> {
                 let text = String::from_utf8_lossy(text);
                 Val::one(self.heap.literal(&text))
             }
+            TermKind::Number(number) => match number.text.parse() {
+                Ok(number) => Val::one(Atom::Int(number)),
+                Err(_) => Val::one(Atom::Other),
+            },
             TermKind::Identifier(name) => self.function(name, Vec::new(), term.place),
             TermKind::Pipe(pipe) => self.pipe(pipe, dot),
             _ => Val::one(Atom::Other),
