@@ -2,6 +2,7 @@
 
 use super::common::Common;
 use super::output;
+use super::releases::{OfCluster, releases_called, several};
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::build::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
@@ -221,51 +222,16 @@ impl Built {
 /// What the chart of a HelmRelease makes.
 fn release(common: &Common, session: &Session, name: &str) -> Result<Built, Failure> {
     let world = session.world();
-    let wanted = cluster_filter(common, &world)?;
-    let (namespace, short) = match name.split_once('/') {
-        Some((namespace, short)) => (Some(namespace), short),
-        None => (common.namespace.as_deref(), name),
-    };
-    let all = || {
-        let clusters = world.applied_clusters().filter(|cluster| wanted(cluster));
-        clusters
-            .flat_map(|cluster| cluster.releases.iter().enumerate().map(move |release| (cluster, release)))
-    };
-    let is_named = |release: &Release| {
-        *release.id.name == *short
-            && namespace.is_none_or(|namespace| release.id.namespace.as_deref() == Some(namespace))
-    };
-    let found: Vec<_> = all().filter(|(_, (_, release))| is_named(release)).collect();
-    let same = |(_, (_, one)): &(&Cluster, (usize, &Release)),
-                (_, (_, other)): &(&Cluster, (usize, &Release))| {
+    let found = releases_called(common, &world, name)?;
+    let same = |(_, (_, one)): &OfCluster<'_>, (_, (_, other)): &OfCluster<'_>| {
         one.id == other.id
             && one.objects.len() == other.objects.len()
             && one.objects.iter().zip(&other.objects).all(|(one, other)| one.node.is(&other.node))
     };
-    let Some(first) = found.first() else {
-        let names: BTreeSet<String> = all()
-            .map(|(_, (_, release))| match (&release.id.namespace, namespace) {
-                (Some(namespace), Some(_)) => format!("{namespace}/{}", release.id.name),
-                _ => release.id.name.to_string(),
-            })
-            .collect();
-        let help = match suggest(name, names.iter().map(String::as_str)) {
-            Some(near) => format!("; did you mean {near}?"),
-            None => "; `forebay chart list --format json` names all".to_owned(),
-        };
-        return Err(Failure::Usage(format!("no HelmRelease is called {name}{help}")));
-    };
-    if !found.iter().all(|other| same(first, other)) {
-        let places: Vec<String> = found
-            .iter()
-            .map(|(cluster, (_, release))| format!("\n  {} in {}", release.id, cluster.label()))
-            .collect();
-        return Err(Failure::Usage(format!(
-            "several HelmReleases are called {name}; choose one with --cluster or its namespace:{}",
-            places.concat()
-        )));
+    if !found.iter().all(|other| same(&found[0], other)) {
+        return Err(several(name, &found));
     }
-    let (cluster, (at, release)) = *first;
+    let (cluster, (at, release)) = found[0];
     if let Some(why) = not_rendered(release) {
         return Err(Failure::Work(format!("{}: {}", clean(&release.id.to_string()), clean(&why))));
     }

@@ -13,6 +13,7 @@ mod complete;
 mod completions;
 mod config;
 mod explain;
+mod explain_values;
 mod fix;
 mod gate;
 mod graph;
@@ -28,6 +29,7 @@ mod places;
 mod plan;
 mod progress;
 mod refactoring;
+mod releases;
 mod relocate;
 mod rename;
 mod revisions;
@@ -100,6 +102,8 @@ enum Command {
     Move(relocate::Arguments),
     /// Explain a rule, or a field of a kind: what it takes, since and until when
     Explain(explain::Arguments),
+    /// Say what the values of a release are, who sets each, and which are read
+    ExplainValues(explain_values::Arguments),
     /// Say who applies an object, through which files, patches and substitutions
     Why(why::Arguments),
     /// Give file, line and column of an effective value
@@ -294,6 +298,7 @@ fn run_command(common: &Common, command: Command) -> Answer {
         Command::Gate(Gate::Open(arguments)) => gate::run(common, &arguments, Position::Opened),
         Command::Gate(Gate::Close(arguments)) => gate::run(common, &arguments, Position::Closed),
         Command::Explain(arguments) => explain::run(common, &arguments),
+        Command::ExplainValues(arguments) => explain_values::run(common, &arguments),
         Command::Config(arguments) => config::run(common, &arguments),
         Command::Completions(arguments) => completions::completions(common, &arguments),
         Command::Man(arguments) => completions::man(common, &arguments),

@@ -38,6 +38,7 @@ pub(crate) mod steps;
 pub(crate) mod summary;
 pub(crate) mod suspend;
 pub(crate) mod unchecked;
+pub(crate) mod values;
 
 use crate::config::Level;
 use crate::files::{Content, Snapshot};

@@ -234,7 +234,12 @@ pub(crate) fn place(snapshot: &Snapshot, location: &Location) -> String {
 }
 
 /// Calls `found` for every scalar and empty collection.
-fn leaves<'a>(node: NodeRef<'a>, pointer: &str, depth: usize, found: &mut dyn FnMut(&str, NodeRef<'a>)) {
+pub(super) fn leaves<'a>(
+    node: NodeRef<'a>,
+    pointer: &str,
+    depth: usize,
+    found: &mut dyn FnMut(&str, NodeRef<'a>),
+) {
     if depth > emit::DEPTH_LIMIT {
         return;
     }

@@ -5,13 +5,13 @@ use super::request::Request as Asked;
 use super::resolve::{ChartPlace, Found, Trees, clean};
 use super::values::Values;
 use crate::build::helm::{
-    self, Capabilities, Chart, ChartFile, Dead, Helm, Kind, Readers, Release, RenderError, SchemaFault,
-    Value, merge_maps,
+    self, Capabilities, Chart, ChartFile, Dead, Helm, Kind, Readers, Release, RenderError, Replaced,
+    SchemaFault, Value, merge_maps,
 };
 use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
 use crate::lang::template::{Constraints, Version};
 use crate::lang::yaml::{Location, Node, Tree};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sha2::{Digest, Sha256};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -112,7 +112,40 @@ pub(crate) struct Unread {
     pub coalesced: Option<Value>,
 }
 
+/// All values of a release, and what templates do with them.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// As templates see them.
+    pub values: Value,
+    /// The highest keys that nothing reads.
+    pub dead: FxHashSet<Vec<Arc<str>>>,
+    /// The same, where a render without them says otherwise, or was not made.
+    pub unsure: FxHashSet<Vec<Arc<str>>>,
+    /// Whether the templates could be followed.
+    pub is_followed: bool,
+}
+
 impl Rendering {
+    /// All values as the templates see them, and which of them nothing reads; `None` where
+    /// there is no chart.
+    ///
+    /// # Errors
+    /// Helm refuses to put them together.
+    pub(crate) fn reading(&self) -> Option<Result<Reading, RenderError>> {
+        self.of.as_ref().map(|of| of.reading(&self.unread()))
+    }
+
+    /// What of the charts' values the release's stand in the place of, in another shape.
+    pub(crate) fn replaced(&self) -> Vec<Replaced> {
+        self.of.as_ref().and_then(|of| helm::replaced(&of.request()).ok()).unwrap_or_default()
+    }
+
+    /// What Chart.yaml says of a chart that is deprecated.
+    pub(crate) fn deprecation(&self) -> Option<&str> {
+        let metadata = &self.of.as_ref()?.chart.metadata;
+        metadata.deprecated.then_some(&*metadata.description)
+    }
+
     fn without_chart(outcome: Arc<Outcome>) -> Arc<Rendering> {
         Arc::new(Rendering { outcome, of: None, unread: OnceLock::new() })
     }
@@ -125,8 +158,8 @@ impl Rendering {
 }
 
 impl Rendered {
-    fn unread(&self) -> Unread {
-        let request = helm::Request {
+    fn request(&self) -> helm::Request<'_> {
+        helm::Request {
             chart: &self.chart,
             values: &self.values,
             release: &self.release,
@@ -136,7 +169,11 @@ impl Rendered {
             skip_schema_validation: self.skips_schema,
             version_suffix: None,
             origins: false,
-        };
+        }
+    }
+
+    fn unread(&self) -> Unread {
+        let request = self.request();
         let readers = self.chart.readers(&self.values, self.helm.line);
         let coalesced = helm::coalesced(&request).ok();
         let dead = match (&readers, &coalesced) {
@@ -144,6 +181,26 @@ impl Rendered {
             _ => Vec::new(),
         };
         Unread { dead, readers, coalesced }
+    }
+
+    fn reading(&self, unread: &Unread) -> Result<Reading, RenderError> {
+        let request = self.request();
+        let values = helm::coalesced(&request)?;
+        let Some(readers) = &unread.readers else {
+            return Ok(Reading {
+                values,
+                dead: FxHashSet::default(),
+                unsure: FxHashSet::default(),
+                is_followed: false,
+            });
+        };
+        let mut dead: FxHashSet<Vec<Arc<str>>> = unread.dead.iter().map(|dead| dead.path.clone()).collect();
+        let mut others = readers.dead(&values, &values);
+        others.retain(|other| !dead.contains(&other.path));
+        let proved = helm::proved_defaults(&request, &values, others.clone());
+        dead.extend(proved.into_iter().map(|dead| dead.path));
+        let unsure = others.into_iter().map(|dead| dead.path).filter(|path| !dead.contains(path)).collect();
+        Ok(Reading { values, dead, unsure, is_followed: true })
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) enum By {
 pub(crate) struct Reference {
     /// The object and its key, in words.
     pub told: String,
+    /// Whether the object is a Secret; else it is a ConfigMap.
+    pub is_secret: bool,
     /// Where the item stands.
     pub location: Option<Location>,
 }
@@ -129,7 +131,7 @@ impl Values {
                 Ok(())
             }
             Given::Text(text, node) if path.is_none() => {
-                let by = By::Reference(Reference { told: told(), location: reference.location() });
+                let by = By::Reference(Reference { told: told(), is_secret, location: reference.location() });
                 self.merge(&text, &node, by, is_secret, &told())
             }
             given => {
@@ -144,7 +146,7 @@ impl Values {
                 };
                 let place = place.or_else(|| reference.location_at("/targetPath"));
                 self.set(&path, text, literal, place.clone(), spec, &told())?;
-                let item = Reference { told: told(), location: reference.location() };
+                let item = Reference { told: told(), is_secret, location: reference.location() };
                 let by = By::TargetPath(item, key_location(id, &kind, &name, &key, lookup));
                 self.layers.push(Layer { by, root: Node::string("", place) });
                 Ok(())

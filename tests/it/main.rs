@@ -37,6 +37,7 @@ mod emit;
 mod entries;
 mod entry_points;
 mod examples;
+mod explain_values;
 mod flux_build;
 mod flux_events;
 mod formats;

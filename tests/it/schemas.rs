@@ -35,7 +35,9 @@ fn answers_obey_their_schemas() {
     let scratch = Scratch::new(&[("fleet.yaml", FLEET)]);
     let (demo, fleet) = (demo(), ".".to_owned());
     let object = "HelmRelease/podinfo/podinfo";
-    let cases: [(&str, &str, &[&str]); 23] = [
+    let values = demo.replace("fixtures/demo", "fixtures/values");
+    let store = format!("{values}/store");
+    let cases: [(&str, &str, &[&str]); 24] = [
         ("lint", &demo, &["lint", "--show", "info"]),
         ("lint", &fleet, &["lint", "--show", "info"]),
         ("rules", &demo, &["rules"]),
@@ -45,6 +47,7 @@ fn answers_obey_their_schemas() {
         ("locate", &demo, &["locate", object, "/spec/interval", "--cluster", "production"]),
         ("graph", &demo, &["graph"]),
         ("chart-list", &demo, &["chart", "list"]),
+        ("explain-values", &values, &["explain-values", "shop/shop", "--charts", &store]),
         ("explain", &demo, &["explain", "ks.spec.deletionPolicy"]),
         ("explain", &fleet, &["explain", "Deployment.spec.template.spec.containers.ports"]),
         ("build", &demo, &["build", "--all", "--origin", "--cluster", "production"]),

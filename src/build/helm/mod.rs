@@ -46,6 +46,7 @@ mod origins;
 mod print;
 mod readers;
 mod reads;
+mod replaced;
 mod schema;
 mod strvals;
 mod value;
@@ -61,7 +62,8 @@ pub use manifest::{Document, Head, Hook};
 pub use metadata::{Dependency, Maintainer, Metadata};
 pub use print::Printed;
 pub(crate) use readers::{Dead, Readers};
-pub(crate) use reads::proved;
+pub(crate) use reads::{proved, proved_defaults};
+pub(crate) use replaced::{Loss, Replaced, replaced};
 pub use strvals::{Style, set};
 pub use value::{Kind, Map, Value, merge_maps};
 

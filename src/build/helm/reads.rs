@@ -190,6 +190,17 @@ fn switches(parts: &[Part<'_>]) -> Vec<Path> {
 /// Those of dead values whose lack changes nothing of what the chart makes; all of them
 /// where it makes nothing: what fails without the key fails at another place, perhaps.
 pub(crate) fn proved(request: &Request<'_>, dead: Vec<Dead>) -> Vec<Dead> {
+    proved_by(request, dead, &|values, dead| without(values, &dead.path))
+}
+
+/// The same of defaults of the charts, which a null above them takes away; `all` are all
+/// values. A schema that needs them is not asked.
+pub(crate) fn proved_defaults(request: &Request<'_>, all: &Value, dead: Vec<Dead>) -> Vec<Dead> {
+    let request = Request { skip_schema_validation: true, ..request.clone() };
+    proved_by(&request, dead, &|values, dead| hiding(Some(values), all, &dead.path))
+}
+
+fn proved_by(request: &Request<'_>, dead: Vec<Dead>, lacking: &dyn Fn(&Value, &Dead) -> Value) -> Vec<Dead> {
     if dead.is_empty() {
         return dead;
     }
@@ -198,7 +209,7 @@ pub(crate) fn proved(request: &Request<'_>, dead: Vec<Dead>) -> Vec<Dead> {
         return dead;
     }
     let is_same = |dead: &[Dead]| {
-        let values = dead.iter().fold(request.values.clone(), |values, dead| without(&values, &dead.path));
+        let values = dead.iter().fold(request.values.clone(), |values, dead| lacking(&values, dead));
         is_same(&with, &render(&Request { values: &values, origins: false, ..request.clone() }))
     };
     if is_same(&dead) {
@@ -208,7 +219,27 @@ pub(crate) fn proved(request: &Request<'_>, dead: Vec<Dead>) -> Vec<Dead> {
     one_by_one.filter(|dead| is_same(std::slice::from_ref(dead))).collect()
 }
 
-fn is_same(one: &Result<Rendered, RenderError>, other: &Result<Rendered, RenderError>) -> bool {
+/// Given values with a null in the place of one of all values; in a list, with the list
+/// without it.
+fn hiding(given: Option<&Value>, all: &Value, path: &[Arc<str>]) -> Value {
+    let Some((first, rest)) = path.split_first() else { return Value::new(Kind::Null) };
+    let Some(below) = all.map() else {
+        return match all.kind {
+            Kind::List(_) => without(all, path),
+            _ => Value::new(Kind::Null),
+        };
+    };
+    let mut map = given.and_then(Value::map).cloned().unwrap_or_default();
+    let hidden = match below.get(first) {
+        Some(inner) => hiding(map.get(first), inner, rest),
+        None => Value::new(Kind::Null),
+    };
+    map.insert(first.clone(), hidden);
+    Value { kind: Kind::Map(Arc::new(map)), origin: given.and_then(|given| given.origin.clone()) }
+}
+
+/// Whether the same comes of two renders.
+pub(super) fn is_same(one: &Result<Rendered, RenderError>, other: &Result<Rendered, RenderError>) -> bool {
     match (one, other) {
         (Ok(one), Ok(other)) => one.is_same(other) && one.crds.len() == other.crds.len(),
         (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {

@@ -1,9 +1,11 @@
 //! What charts make of the values that releases give them.
 
 pub(crate) mod chart_fails;
+pub(crate) mod deprecated_chart;
 pub(crate) mod faulty_chart;
 pub(crate) mod rejected_chart_values;
 pub(crate) mod unknown_chart_value;
+pub(crate) mod value_replaced_table;
 
 use crate::build::helm::Kind;
 use crate::lang::yaml::{Location, NodeRef, Origin, pointer_segments};

@@ -1,0 +1,104 @@
+//! `value-replaced-table`: a value in the place of a table, or a table in that of a value.
+//! Source: helm `pkg/chart/common/util/coalesce.go` (`coalesceTablesFullKey`,
+//! `coalesceValues`, `coalesceGlobals`), which logs most of it, where nobody reads it.
+
+use super::{Place, chart_of, doubt, place_of};
+use crate::build::helm::{Loss, Replaced};
+use crate::lang::text::{clean, shorten};
+use crate::lang::yaml::pointer_join;
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
+use crate::world::releases::Release;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "value-replaced-table",
+    group: Group::Chart,
+    level: Level::Warning,
+    default: true,
+    since: "0.2.0",
+    summary: "a value where the chart has a table, or a table where it has a value",
+    fix: FixAvailability::None,
+    docs: include_str!("../../../../tests/rules/chart/value-replaced-table.md"),
+    check: Check::Cluster(check),
+};
+
+/// The rule about values that a schema refuses.
+const REFUSED: &str = "rejected-chart-values";
+
+/// Values of one release that are told of.
+const MOST: usize = 100;
+
+/// Keys of a table that are named.
+const NAMED: usize = 4;
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 40;
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    for release in &view.cluster.releases {
+        let Some(rendering) = &release.rendering else { continue };
+        // What a schema refuses is told as an error at the same value.
+        let refused: Vec<&[String]> = match release.refusal() {
+            Some(refusal) if view.is_selected(REFUSED) => {
+                refusal.faults.iter().map(|fault| &*fault.path).collect()
+            }
+            _ => Vec::new(),
+        };
+        let is_told = |replaced: &Replaced| {
+            let path = replaced.path.iter().map(|key| &**key);
+            refused.iter().any(|told| path.clone().take(told.len()).eq(told.iter().map(String::as_str)))
+        };
+        for replaced in rendering.replaced().iter().filter(|replaced| !is_told(replaced)).take(MOST) {
+            one(release, replaced, report);
+        }
+    }
+}
+
+fn one(release: &Release, replaced: &Replaced, report: &mut Reporter<'_>) {
+    let Ok(values) = &release.values else { return };
+    let path = replaced.path.join(".");
+    let pointer = replaced.path.iter().fold(String::new(), |above, key| pointer_join(&above, key));
+    let Some(Place { location, path: own, related }) = place_of(release, values, &pointer) else { return };
+    let chart = chart_of(release);
+    let (what, mut why, help) = match &replaced.loss {
+        Loss::Table(table) => {
+            let all: Vec<String> = table.keys().take(NAMED).map(|key| format!("`{key}`")).collect();
+            let more = if table.len() > NAMED { ", …" } else { "" };
+            (
+                format!("`{path}` replaces a table of the chart {chart}"),
+                format!(
+                    "Helm merges tables with tables only: {}{more} of the chart's `{path}` are gone, and what \
+                     reads them gets nothing, or fails; Helm logs a line at most",
+                    all.join(", ")
+                ),
+                format!(
+                    "write the keys below `{path}`; `{path}: null` takes the table away where that is meant"
+                ),
+            )
+        }
+        Loss::Other(value) => (
+            format!("a table replaces `{path}` of the chart {chart}"),
+            format!(
+                "the chart has {} there, no table: Helm puts the table in its place and logs a line; a \
+                 template that prints the value writes `map[…]`",
+                shown(&value.to_string())
+            ),
+            "write a value as the chart has it, or look whether its templates take a table".to_owned(),
+        ),
+        Loss::Globals => (
+            format!("`{path}` is no table"),
+            "Helm skips it: the charts in this one get no globals at all; it logs a line".to_owned(),
+            format!("write the globals as keys below `{path}`"),
+        ),
+    };
+    if let Some(doubt) = doubt(release) {
+        why.push_str(&format!("; {doubt}"));
+    }
+    let key = replaced.path.last().map(ToString::to_string).unwrap_or_default();
+    let finding = report.report(location, title(&release.id, &what));
+    finding.why(why).help(help).object(&release.id).field(own.unwrap_or_default(), key).values_path(pointer);
+    finding.related.extend(related);
+}
+
+fn shown(value: &str) -> String {
+    format!("`{}`", shorten(&clean(value), SHOWN))
+}
