@@ -8,6 +8,7 @@
 
 mod builds;
 mod causes;
+mod equal;
 mod events;
 mod fate;
 mod fields;

@@ -4,6 +4,7 @@
 //! (ssa/manager_delete.go); helm-controller `reconcileDelete`; the API server's
 //! immutable fields.
 
+use super::equal::compare_objects;
 use super::fate::{by_its_old_spec, forces, is_suspended};
 use super::fields::{FieldChange, compare, fields};
 use super::machines::Told;
@@ -137,7 +138,7 @@ fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_
         return;
     }
     let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
-    let all = compare(old, new);
+    let all = compare_objects(id, old, new);
     if all.is_empty() {
         return;
     }

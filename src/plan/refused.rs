@@ -7,6 +7,7 @@
 //! `KubeadmControlPlaneTemplate` webhook and `core/webhooks`; the `…MachineTemplate`
 //! webhooks of the providers Docker, AWS, Azure, vSphere and OpenStack.
 
+use super::equal::quantity;
 use super::fate::text_at;
 use super::fields::FieldChange;
 use crate::lang::yaml::NodeRef;
@@ -262,35 +263,6 @@ fn claim(path: &str, change: &FieldChange) -> Option<Verdict> {
         true,
         None,
     ))
-}
-
-/// A quantity in thousandths; `None` where it can't be read.
-fn quantity(value: &Value) -> Option<f64> {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, suffix) = text.split_at(digits);
-    let factor: f64 = match suffix {
-        "" => 1.0,
-        "m" => 0.001,
-        "k" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        "P" => 1e15,
-        "E" => 1e18,
-        "Ki" => 1024.0,
-        "Mi" => 1024f64.powi(2),
-        "Gi" => 1024f64.powi(3),
-        "Ti" => 1024f64.powi(4),
-        "Pi" => 1024f64.powi(5),
-        "Ei" => 1024f64.powi(6),
-        _ => return None,
-    };
-    Some(number.parse::<f64>().ok()? * factor)
 }
 
 /// What is refused for the object as it becomes, or for what it loses.

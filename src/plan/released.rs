@@ -1,7 +1,8 @@
 //! What happens to an object that a chart makes.
 
+use super::equal::compare_objects;
 use super::fate::is_suspended;
-use super::fields::{FieldChange, compare};
+use super::fields::FieldChange;
 use super::objects::{class_of, fill, rollout_words};
 use super::release_words::{is_version_label, only_checksums, way_out};
 use super::{Effect, Pair, Placed, Side, refused};
@@ -39,7 +40,7 @@ pub(super) fn changed(
     }
     let id = &new.object.id;
     let (before, after) = (old.object.node.get_ref(), new.object.node.get_ref());
-    let changes = compare(before, after);
+    let changes = compare_objects(id, before, after);
     let first = changes.first()?;
     if let Some(refusal) = refused::refusal(id, before, after, &changes) {
         let mut effect = inside(pair, EffectKind::Refused, new, release);
