@@ -18,6 +18,7 @@ mod scene;
 mod selectors;
 mod shared;
 mod suppression;
+pub(crate) mod usual;
 pub(crate) mod validity;
 mod view;
 pub(crate) mod workloads;

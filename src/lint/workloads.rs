@@ -1,6 +1,7 @@
 //! What the workloads of a cluster refer to, and what could be meant: the objects that it
 //! has, those that controllers make of them, and what may exist unseen.
 
+use super::usual::{Usual, is_slip};
 use crate::lang::text::{Word, Words, suggest};
 use crate::model::workloads::{Form, Reference, Unseen, derived, is_cluster_scoped, references, unseen};
 use crate::model::{ObjectId, kinds};
@@ -8,6 +9,7 @@ use crate::world::releases::Creates;
 use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, OpenerCause, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 /// The names of a cluster.
 pub(crate) struct Workloads<'a> {
@@ -42,6 +44,10 @@ pub(crate) struct Workloads<'a> {
     several: FxHashSet<&'a ObjectId>,
     /// The namespaces of the objects.
     namespaces: FxHashSet<&'a str>,
+    /// What the references name, and how often.
+    usual: OnceLock<Usual<'a>>,
+    /// `releases`, to look for a name that is near.
+    release_names: OnceLock<FxHashMap<Cow<'a, str>, Words<String>>>,
 }
 
 /// A name that a controller makes.
@@ -121,6 +127,8 @@ impl<'a> Workloads<'a> {
             unapplied: FxHashSet::default(),
             several: FxHashSet::default(),
             namespaces: FxHashSet::default(),
+            usual: OnceLock::new(),
+            release_names: OnceLock::new(),
         };
         let known = cluster.releases.iter().filter(|release| release.is_known());
         workloads.known = known.map(|release| (&release.id, release.creates())).collect();
@@ -333,15 +341,77 @@ impl<'a> Workloads<'a> {
             || suggest(namespace, self.namespaces.iter().copied().chain(made())).is_some()
     }
 
+    /// The only namespace of the cluster whose name is this one, which none has, but for a
+    /// letter.
+    pub(crate) fn namespace_like(&self, namespace: &str) -> Option<&str> {
+        let made = self.without_namespace.get("Namespace");
+        let made = || made.into_iter().flat_map(|all| all.keys().copied());
+        let is_known = self.namespaces.contains(namespace) || made().any(|known| known == namespace);
+        if is_known || crate::model::namespaces::is_given(namespace) {
+            return None;
+        }
+        let word = Word::new(namespace, 1);
+        let all = self.namespaces.iter().copied().chain(made());
+        let near = all.filter(|known| word.distance(known) == Some(1) && is_slip(namespace, known));
+        let near: std::collections::BTreeSet<&str> = near.collect();
+        near.first().copied().filter(|_| near.len() == 1)
+    }
+
     /// Whether a release of the cluster may be an operator that makes objects anywhere.
     pub(crate) fn has_releases(&self) -> bool {
         self.hidden_everywhere.is_some()
     }
 
     /// Whether a chart calls its objects so: the name of a release of the namespace.
-    fn is_of_release(&self, namespace: Option<&str>, name: &str) -> bool {
+    pub(crate) fn is_of_release(&self, namespace: Option<&str>, name: &str) -> bool {
         let releases = namespace.and_then(|namespace| self.releases.get(namespace));
         releases.is_some_and(|releases| releases.contains(name))
+    }
+
+    /// What other references name, each kind and namespace for itself.
+    fn usual(&self) -> &Usual<'a> {
+        self.usual.get_or_init(|| {
+            let mut usual = Usual::default();
+            for (number, (_, references)) in self.references.iter().enumerate() {
+                for reference in references {
+                    let Some(name) = reference.name.clone() else { continue };
+                    let namespace = reference.namespace.clone().unwrap_or_default();
+                    usual.add(reference.kind.clone(), namespace, name, number);
+                }
+            }
+            usual
+        })
+    }
+
+    /// The name that was probably meant where nothing of the cluster is near: one that
+    /// several other objects refer to, else that of a release whose chart is not here, as
+    /// charts call their objects so.
+    pub(crate) fn meant(&self, kind: &str, namespace: Option<&str>, name: &str) -> Option<Meant<'_>> {
+        if self.is_of_release(namespace, name) {
+            return None;
+        }
+        if let Some((name, count)) = self.usual().meant(kind, namespace.unwrap_or_default(), name) {
+            return Some(Meant::Usual(name, count));
+        }
+        let named_so =
+            matches!(kind, "Service" | "Deployment" | "StatefulSet" | "DaemonSet" | "ServiceAccount");
+        self.release_like(namespace.filter(|_| named_so)?, name).map(Meant::Release)
+    }
+
+    /// The only release of a namespace whose name is this one but for a letter.
+    pub(crate) fn release_like(&self, namespace: &str, name: &str) -> Option<String> {
+        if self.is_of_release(Some(namespace), name) {
+            return None;
+        }
+        let names = self.release_names.get_or_init(|| {
+            let all = self.releases.iter();
+            all.map(|(namespace, names)| (namespace.clone(), names.iter().map(Cow::to_string).collect()))
+                .collect()
+        });
+        let word = Word::new(name, 1);
+        let mut near = names.get(namespace)?.near(&word).filter(|(_, release)| is_slip(name, release));
+        let (_, only) = near.next()?;
+        near.next().is_none().then(|| only.clone())
     }
 
     /// What may have been meant by a name that is not there: one like it in the same
@@ -387,6 +457,14 @@ pub(crate) enum Near<'n, 'a> {
     Misspelled(&'n Named<'a>),
     /// The same name in another namespace.
     Elsewhere(&'n Named<'a>),
+}
+
+/// A name that nothing of the cluster has, and that was probably meant.
+pub(crate) enum Meant<'n> {
+    /// So many other objects refer to it.
+    Usual(&'n str, usize),
+    /// A release is called so.
+    Release(String),
 }
 
 /// Whether a group is one of those that programs make workloads and networks of.

@@ -20,7 +20,7 @@ const fn word(key: &'static str, group: &'static str, kind: &'static str) -> Wor
     Word { key, group, kind }
 }
 
-static WORDS: [Word; 16] = [
+static WORDS: [Word; 21] = [
     word("backendRefs", "", "Service"),
     word("claimName", "", "PersistentVolumeClaim"),
     word("configMapKeyRef", "", "ConfigMap"),
@@ -31,12 +31,17 @@ static WORDS: [Word; 16] = [
     word("existingSecret", "", "Secret"),
     word("existingSecretName", "", "Secret"),
     word("imagePullSecrets", "", "Secret"),
+    word("ingressClassName", "networking.k8s.io", "IngressClass"),
     word("issuerRef", "cert-manager.io", "Issuer"),
     word("parentRefs", "gateway.networking.k8s.io", "Gateway"),
+    word("priorityClassName", "scheduling.k8s.io", "PriorityClass"),
     word("pullSecrets", "", "Secret"),
     word("secretKeyRef", "", "Secret"),
     word("secretName", "", "Secret"),
     word("secretRef", "", "Secret"),
+    word("storageClass", "storage.k8s.io", "StorageClass"),
+    word("storageClassName", "storage.k8s.io", "StorageClass"),
+    word("volumeSnapshotClassName", "snapshot.storage.k8s.io", "VolumeSnapshotClass"),
 ];
 
 /// The references in the values of a release, with pointers into the HelmRelease.

@@ -5,6 +5,7 @@
 use super::{field_name, known_name, local_references, target_name};
 use crate::lang::text::{Word, Words};
 use crate::lang::yaml::Location;
+use crate::lint::usual::Usual;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
@@ -13,6 +14,7 @@ use crate::world::{
     Applied, ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause, source_of,
 };
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -31,6 +33,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let common = CommonSource::of(view.cluster);
     let known = OnceCell::new();
+    let usual = OnceCell::new();
     for (object, reference) in local_references(view) {
         if reference.optional || !judged(reference, object.node.get_ref()) {
             continue;
@@ -58,7 +61,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let own = own_source(view, object, reference, name);
         let level = level(&openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
         let level = level.or(own.filter(|_| !is_elsewhere(&openers)).map(|_| Level::Warning));
-        let Some(level) = level else {
+        let meant = match level {
+            Some(_) => None,
+            None => usual.get_or_init(|| usually(view)).meant(kind, namespace.unwrap_or_default(), name),
+        };
+        let Some(level) = level.or(meant.map(|_| Level::Warning)) else {
             let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
             report.not_checked(reason(&openers, reference), reference.name_node.location(), what);
             continue;
@@ -96,6 +103,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             if let Some(place) = hashed.node.get_ref().location_at("/metadata/name") {
                 finding.related(hashed.id.to_string(), place);
             }
+            continue;
+        }
+        if let Some((name, count)) = meant {
+            finding.help(format!("did you mean `{name}`? {count} other objects name it"));
             continue;
         }
         match near.best() {
@@ -153,6 +164,22 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             finding.why.push_str("; unless a chart or an operator makes it");
         }
     }
+}
+
+/// What the references of a cluster name, and how often.
+fn usually<'a>(view: &ClusterView<'a>) -> Usual<'a> {
+    let mut usual = Usual::default();
+    let (mut number, mut last) = (0, None);
+    for (object, reference) in local_references(view) {
+        if last.replace(&object.id) != Some(&object.id) {
+            number += 1;
+        }
+        if let Some(name) = known_name(reference) {
+            let namespace = reference.namespace.as_deref().unwrap_or_default();
+            usual.add(Cow::Borrowed(&*reference.kind), Cow::Borrowed(namespace), Cow::Borrowed(name), number);
+        }
+    }
+    usual
 }
 
 /// References that this rule judges. Service accounts and credentials are made

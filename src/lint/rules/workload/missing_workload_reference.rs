@@ -5,7 +5,8 @@
 //! `RouteReasonNoMatchingParent`); each row of `model::workloads` names its own.
 
 use super::{dotted, judged, target, unchecked};
-use crate::lint::workloads::{Cause, Near, Target, Workloads};
+use crate::lang::text::suggest;
+use crate::lint::workloads::{Cause, Meant, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::namespaces;
 use crate::model::workloads::Reference;
@@ -32,9 +33,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
         let Target::Absent(cause) = workloads.target(group, kind, namespace, name) else { continue };
         let near = workloads.near(group, kind, namespace, name).filter(|near| is_meant(reference, near));
-        let level = level(workloads, cause, reference, near.as_ref());
-        match level.filter(|_| near.is_some() || !is_elsewhere(workloads, object, reference)) {
-            Some(level) => missing(view, object, reference, name, level, near.as_ref(), report),
+        let likely = Likely::of(workloads, reference, name, near);
+        let level = level(workloads, cause, reference, likely.is_some());
+        match level.filter(|_| likely.is_some() || !is_elsewhere(workloads, object, reference)) {
+            Some(level) => missing(view, object, reference, name, level, likely.as_ref(), report),
             None => {
                 let cause = cause.unwrap_or(Cause::Anybody);
                 let what = format!("{}: {}", object.id, target(reference, name));
@@ -44,15 +46,49 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
+/// The classes of the system (`kubernetes` `pkg/apis/scheduling/v1/helpers.go`,
+/// `SystemPriorityClasses`).
+const PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
+
+/// The roles for people that each API server makes (`kubernetes`
+/// `plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go`, `ClusterRoles`).
+const ROLES: [&str; 4] = ["cluster-admin", "admin", "edit", "view"];
+
+/// What was probably meant.
+enum Likely<'n, 'a> {
+    /// Something of the cluster.
+    Known(Near<'n, 'a>),
+    /// What each cluster has.
+    Given(&'static str),
+    /// Something that nothing here has.
+    Meant(Meant<'n>),
+}
+
+impl<'n, 'a> Likely<'n, 'a> {
+    fn of(
+        workloads: &'n Workloads<'a>,
+        reference: &Reference<'_>,
+        name: &str,
+        near: Option<Near<'n, 'a>>,
+    ) -> Option<Likely<'n, 'a>> {
+        let given = || match &*reference.kind {
+            "PriorityClass" => suggest(name, PRIORITIES),
+            // Two letters of `edit` may be any other role.
+            "ClusterRole" => suggest(name, [ROLES[0]]),
+            _ => None,
+        };
+        let meant = || workloads.meant(&reference.kind, reference.namespace.as_deref(), name);
+        near.map(Likely::Known).or_else(|| given().map(Likely::Given)).or_else(|| meant().map(Likely::Meant))
+    }
+}
+
 /// What each cluster has: the classes of the system, and the API server's own Service.
 fn is_given(reference: &Reference<'_>, name: &str) -> bool {
     match &*reference.kind {
-        "PriorityClass" => name.starts_with("system-"),
+        "PriorityClass" => PRIORITIES.contains(&name),
         "ServiceAccount" => name == "default" || reference.namespace.as_deref().is_some_and(is_of_the_system),
         // What the API server and the controllers of a cluster bring along.
-        "ClusterRole" => {
-            name.starts_with("system:") || matches!(name, "cluster-admin" | "admin" | "edit" | "view")
-        }
+        "ClusterRole" => name.starts_with("system:") || ROLES.contains(&name),
         "Role" => name.starts_with("system:") || reference.namespace.as_deref().is_some_and(is_of_the_system),
         "Namespace" => namespaces::is_given(name),
         // Without a class a volume that is there may be meant: its claim names the same word.
@@ -105,21 +141,22 @@ fn level(
     workloads: &Workloads<'_>,
     cause: Option<Cause<'_>>,
     reference: &Reference<'_>,
-    near: Option<&Near<'_, '_>>,
+    is_near: bool,
 ) -> Option<Level> {
+    let if_near = is_near.then_some(Level::Warning);
     match cause {
-        _ if reference.is_guess => near.map(|_| Level::Warning),
+        _ if reference.is_guess => if_near,
         // Operators make these in namespaces of others.
         None if matches!(
             &*reference.kind,
             "Service" | "Deployment" | "StatefulSet" | "ClusterRole" | "Role"
         ) && workloads.has_releases() =>
         {
-            near.map(|_| Level::Warning)
+            if_near
         }
-        None if is_of_the_platform(&reference.kind) => near.map(|_| Level::Warning),
+        None if is_of_the_platform(&reference.kind) => if_near,
         // Whatever gives it a role in a cloud may make it: Terraform, eksctl.
-        None if &*reference.kind == "ServiceAccount" && near.is_none() => Some(Level::Warning),
+        None if &*reference.kind == "ServiceAccount" && !is_near => Some(Level::Warning),
         None => Some(Level::Error),
         Some(Cause::Unapplied) => None,
         // Charts bring issuers of a namespace; those of a cluster are written where it is.
@@ -132,7 +169,7 @@ fn level(
         {
             Some(Level::Warning)
         }
-        Some(_) => near.map(|_| Level::Warning),
+        Some(_) => if_near,
     }
 }
 
@@ -148,7 +185,7 @@ fn missing(
     reference: &Reference<'_>,
     name: &str,
     level: Level,
-    near: Option<&Near<'_, '_>>,
+    likely: Option<&Likely<'_, '_>>,
     report: &mut Reporter<'_>,
 ) {
     let Some(location) = reference.name_node.location() else { return };
@@ -165,19 +202,34 @@ fn missing(
         .label(format!("no {wanted} in {}", view.cluster.label()))
         .object(&object.id)
         .field(reference.pointer.clone(), name);
-    let Some(near) = near else {
-        finding.help(format!("create {wanted}, or correct the name"));
-        return;
+    let named = match likely {
+        None => {
+            finding.help(format!("create {wanted}, or correct the name"));
+            return;
+        }
+        Some(Likely::Given(name)) => {
+            finding.help(format!("did you mean `{name}`?"));
+            return;
+        }
+        Some(Likely::Meant(Meant::Usual(name, count))) => {
+            finding.help(format!("did you mean `{name}`? {count} other objects name it"));
+            return;
+        }
+        Some(Likely::Meant(Meant::Release(name))) => {
+            finding.help(format!("did you mean `{name}`? a HelmRelease of the namespace is called so"));
+            return;
+        }
+        Some(Likely::Known(Near::Misspelled(named))) => {
+            finding.help(format!("did you mean `{}`?", named.name));
+            named
+        }
+        Some(Likely::Known(Near::Elsewhere(named))) => {
+            let namespace = named.namespace.as_deref().map(|namespace| format!("{namespace}/"));
+            let suggestion = format!("{}{}", namespace.unwrap_or_default(), named.name);
+            finding.help(format!("{} {suggestion} is in another namespace", reference.kind));
+            named
+        }
     };
-    let (Near::Misspelled(named) | Near::Elsewhere(named)) = near;
-    let suggestion = match (near, named.namespace.as_deref()) {
-        (Near::Elsewhere(_), Some(namespace)) => format!("{namespace}/{}", named.name),
-        _ => named.name.to_string(),
-    };
-    finding.help(match near {
-        Near::Misspelled(_) => format!("did you mean `{suggestion}`?"),
-        Near::Elsewhere(_) => format!("{} {suggestion} is in another namespace", reference.kind),
-    });
     let place = named.object.node.get_ref().location_at("/metadata/name");
     if let Some(place) = place {
         let words = match named.is_made {

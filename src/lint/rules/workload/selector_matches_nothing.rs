@@ -5,14 +5,17 @@
 //! `monitoring/v1` (`ServiceMonitorSpec.Selector`).
 
 use super::{dotted, text};
-use crate::lang::text::suggest;
-use crate::lang::yaml::NodeRef;
+use crate::lang::text::{Word, Words, suggest};
+use crate::lang::yaml::{NodeRef, pointer_join};
+use crate::lint::usual::is_slip;
 use crate::lint::workloads::Workloads;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::model::ObjectId;
 use crate::model::workloads::pod_template;
 use crate::world::{ApplyTarget, Effective};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 pub(crate) static RULE: Rule = Rule {
     id: "selector-matches-nothing",
@@ -89,16 +92,150 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if let Some(selector) = selector(id) {
             selectors.push((namespace, object, selector));
         }
-    }
-    for (namespace, object, selector) in selectors {
-        let candidates = match selector.selected {
-            Selected::Pods => pods.get(namespace),
-            Selected::Services => services.get(namespace),
-        };
-        let Some(candidates) = candidates else { continue };
-        if !open.contains(namespace) && is_complete(workloads, selector.selected, namespace) {
-            judge(object, &selector, candidates, report);
+        if matches!(&*id.kind, "NetworkPolicy" | "CiliumNetworkPolicy") {
+            peers(object, workloads, report);
         }
+    }
+    let mut values: Option<Values<'_>> = None;
+    for (namespace, object, selector) in &selectors {
+        let is_known = !open.contains(namespace) && is_complete(workloads, selector.selected, namespace);
+        if is_known {
+            let candidates = match selector.selected {
+                Selected::Pods => pods.get(namespace),
+                Selected::Services => services.get(namespace),
+            };
+            if let Some(candidates) = candidates {
+                judge(object, selector, candidates, report);
+            }
+        } else {
+            let values = values.get_or_insert_with(|| Values::of(view, &selectors));
+            slip(object, selector, namespace, workloads, values, report);
+        }
+    }
+}
+
+/// Labels that say in which namespace a peer of a policy is (`kubernetes`
+/// `staging/src/k8s.io/api/core/v1/well_known_labels.go`; `cilium/cilium`
+/// `pkg/k8s/apis/cilium.io/const.go`, `PodNamespaceLabel`).
+const NAMESPACES: [&str; 3] =
+    ["kubernetes.io/metadata.name", "io.kubernetes.pod.namespace", "k8s:io.kubernetes.pod.namespace"];
+
+/// The namespaces that a policy selects: one that is another of the cluster but for a letter.
+fn peers(object: &Effective, workloads: &Workloads<'_>, report: &mut Reporter<'_>) {
+    let Some(spec) = object.node.get_ref().at("/spec") else { return };
+    // An explicit stack: peers nest as they like.
+    let mut stack = vec![("/spec".to_owned(), spec)];
+    while let Some((pointer, node)) = stack.pop() {
+        for (index, item) in node.items().enumerate() {
+            stack.push((format!("{pointer}/{index}"), item));
+        }
+        for entry in node.entries() {
+            let pointer = pointer_join(&pointer, &entry.key);
+            if !NAMESPACES.contains(&&*entry.key) {
+                stack.push((pointer, entry.value));
+                continue;
+            }
+            let (Some(name), Some(location)) = (text(entry.value), entry.value.location()) else { continue };
+            let Some(meant) = workloads.namespace_like(&name) else { continue };
+            let what = format!("it selects Namespace {name}, of which nothing here is");
+            let finding = report.report(location, title(&object.id, &what));
+            finding.level(Level::Warning).claims_absence();
+            finding.why("the policy says nothing about the Pods that it means");
+            finding.object(&object.id).field(pointer, &*name).help(format!("did you mean `{meant}`?"));
+        }
+    }
+}
+
+/// Labels whose values are names: of an application, of a release, of a part.
+const NAMES: [&str; 5] =
+    ["app", "app.kubernetes.io/component", "app.kubernetes.io/instance", "app.kubernetes.io/name", "k8s-app"];
+
+/// How often labels of a cluster have a value: by namespace and key.
+#[derive(Default)]
+struct Values<'a>(FxHashMap<(&'a str, &'static str), OfLabel>);
+
+/// The values of one label.
+#[derive(Default)]
+struct OfLabel {
+    counts: FxHashMap<String, u32>,
+    words: OnceLock<Words<String>>,
+}
+
+impl<'a> Values<'a> {
+    fn of(view: &ClusterView<'a>, selectors: &[(&'a str, &'a Effective, Selector)]) -> Values<'a> {
+        let mut values = Values::default();
+        for (member, object) in view.members() {
+            let (id, node) = (&object.id, object.node.get_ref());
+            let namespace = id.namespace.as_deref().filter(|_| member.target == ApplyTarget::Local);
+            if let Some(namespace) = namespace {
+                values.add(namespace, node.at("/metadata/labels"));
+                let template = pod_template(id, node);
+                values.add(namespace, template.and_then(|template| template.at("/metadata/labels")));
+            }
+        }
+        for (namespace, object, selector) in selectors {
+            values.add(namespace, object.node.get_ref().at(selector.pointer));
+        }
+        values
+    }
+
+    fn add(&mut self, namespace: &'a str, labels: Option<NodeRef<'_>>) {
+        for key in NAMES {
+            let value = labels.and_then(|labels| labels.get(key)).and_then(text);
+            if let Some(value) = value {
+                let all = &mut self.0.entry((namespace, key)).or_default().counts;
+                *all.entry(value.into_owned()).or_default() += 1;
+            }
+        }
+    }
+
+    /// The value that was probably meant by one that nothing else has: the only one of a
+    /// letter's difference, a label's or the name of a release.
+    fn meant(
+        &self,
+        namespace: &str,
+        key: &'static str,
+        value: &str,
+        workloads: &Workloads<'_>,
+    ) -> Option<String> {
+        let known = self.0.get(&(namespace, key))?;
+        let is_written = known.counts.get(value).is_some_and(|count| *count > 1);
+        if is_written || workloads.is_of_release(Some(namespace), value) {
+            return None;
+        }
+        let words = known.words.get_or_init(|| known.counts.keys().cloned().collect());
+        let word = Word::new(value, 1);
+        let labels =
+            words.near(&word).filter(|(_, other)| is_slip(value, other)).map(|(_, other)| other.clone());
+        let meant: BTreeSet<String> = labels.chain(workloads.release_like(namespace, value)).collect();
+        // Of two nobody can say which.
+        meant.first().filter(|_| meant.len() == 1).cloned()
+    }
+}
+
+/// Where charts or operators may make what is selected: a value that is another one of the
+/// namespace but for a letter.
+fn slip(
+    object: &Effective,
+    selector: &Selector,
+    namespace: &str,
+    workloads: &Workloads<'_>,
+    values: &Values<'_>,
+    report: &mut Reporter<'_>,
+) {
+    let node = object.node.get_ref();
+    if node.at("/spec/namespaceSelector").is_some_and(|selector| !selector.is_null()) {
+        return;
+    }
+    for entry in node.entries_at(selector.pointer) {
+        let Some(key) = NAMES.into_iter().find(|key| *key == entry.key) else { continue };
+        let (Some(value), Some(location)) = (text(entry.value), entry.value.location()) else { continue };
+        let Some(meant) = values.meant(namespace, key, &value, workloads) else { continue };
+        let what = format!("`{}` selects `{key}: {value}`, which nothing here has", dotted(selector.pointer));
+        let finding = report.report(location, title(&object.id, &what));
+        finding.level(selector.level).claims_absence().why(selector.why);
+        finding.object(&object.id).field(format!("{}/{key}", selector.pointer), &*value);
+        finding.help(format!("did you mean `{meant}`?"));
     }
 }
 

@@ -9,11 +9,13 @@ use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
 use crate::lang::text::suggest;
 use crate::lang::yaml::NodeRef;
+use crate::lint::usual::Usual;
 use crate::lint::workloads::{Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::workloads::{Reference, pod_spec, pod_template};
 use crate::world::{ApplyTarget, Effective};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-service-port",
@@ -29,14 +31,50 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
+    let mut usual: Option<Usual<'_>> = None;
     for (object, reference, name) in judged(workloads) {
         let Some(port) = reference.port.filter(|_| &*reference.kind == "Service") else { continue };
         let target = workloads.target(&reference.group, "Service", reference.namespace.as_deref(), name);
-        if let Target::Here(service) = target {
-            backend(object, reference, name, port, service, report);
+        match target {
+            Target::Here(service) => backend(object, reference, name, port, service, report),
+            // Its ports are not known: a name that others call theirs, but for a letter.
+            _ => {
+                let usual = usual.get_or_insert_with(|| usual_ports(workloads));
+                misspelt(object, reference, name, port, usual, report);
+            }
         }
     }
     target_ports(view, workloads, report);
+}
+
+/// The names of ports that the references of a cluster write.
+fn usual_ports<'a>(workloads: &Workloads<'a>) -> Usual<'a> {
+    let mut usual = Usual::default();
+    for (number, (_, references)) in workloads.references().iter().enumerate() {
+        let ports = references.iter().filter(|reference| &*reference.kind == "Service");
+        for port in ports.filter_map(|reference| text(reference.port?)) {
+            usual.add(Cow::Borrowed("Service"), Cow::Borrowed(""), port, number);
+        }
+    }
+    usual
+}
+
+fn misspelt(
+    object: &Effective,
+    reference: &Reference<'_>,
+    name: &str,
+    port: NodeRef<'_>,
+    usual: &Usual<'_>,
+    report: &mut Reporter<'_>,
+) {
+    let (Some(wanted), Some(location)) = (text(port), port.location()) else { return };
+    let Some((meant, count)) = usual.meant("Service", "", &wanted) else { return };
+    let title = format!("{}: {} has hardly a port `{wanted}`", object.id, target(reference, name));
+    let finding = report.report(location, title);
+    finding.level(Level::Warning).claims_absence();
+    finding.why(reference.consequence).object(&object.id).label("named so nowhere else");
+    finding.field(format!("{}/port", reference.pointer), &*wanted);
+    finding.help(format!("did you mean `{meant}`? {count} other objects name a port so"));
 }
 
 fn backend(
