@@ -153,7 +153,14 @@ impl Walk<'_> {
             return self.unknown(name, &args, place);
         };
         let made = self.heap.object_at(self.site(place.id, 0));
-        for (by, text) in by.iter().flat_map(|by| texts.iter().map(move |text| (by, text))) {
+        let all = by.iter().flat_map(|by| texts.iter().map(move |text| (by, text)));
+        let mut counts: Vec<usize> = all.clone().map(|(by, text)| text.split(&**by).count()).collect();
+        counts.dedup();
+        if counts.len() > 1 {
+            // Which of the last elements are there is not known.
+            self.heap.set_any(made, &Val::one(Atom::Nil));
+        }
+        for (by, text) in all {
             for (index, part) in text.split(&**by).enumerate() {
                 let part = Val::one(self.heap.literal(part));
                 let before = if name == "split" { "_" } else { "" };

@@ -24,6 +24,8 @@ const PARTS: usize = 300_000;
 /// Texts that a template may print, and their bytes, as far as they are told apart.
 const WORDS: usize = 16;
 const WORD: usize = 200;
+/// Elements of a list that a loop takes one after the other.
+const TURNS: usize = 12;
 /// Runs of a loop, until what it assigns stays the same.
 const LOOPS: usize = 8;
 
@@ -54,7 +56,10 @@ pub(super) struct Walk<'p> {
     gave_up: bool,
     /// The run of a template that is on its way.
     pub(super) current: usize,
-    vars: Vec<(Arc<str>, Val)>,
+    /// Variables, each with the branches and loops that it was declared in.
+    vars: Vec<(Arc<str>, Val, usize)>,
+    /// Branches and loops that the walk is in: perhaps they are not run.
+    branches: usize,
     /// The source that the walk is in.
     source: u32,
     assigned: bool,
@@ -93,6 +98,7 @@ impl<'p> Walk<'p> {
             gave_up: false,
             current: 0,
             vars: Vec::new(),
+            branches: 0,
             source: 0,
             assigned: false,
             words: None,
@@ -215,9 +221,10 @@ impl<'p> Walk<'p> {
     fn evaluate(&mut self, run: usize) {
         let template = self.templates.all[self.runs[run].template].clone();
         let arg = self.runs[run].arg.clone();
-        let vars = std::mem::replace(&mut self.vars, vec![("$".into(), arg.clone())]);
+        let vars = std::mem::replace(&mut self.vars, vec![("$".into(), arg.clone(), 0)]);
         let (before, here) = (std::mem::replace(&mut self.current, run), self.source);
         let words = self.words.replace(vec!["".into()]);
+        let branches = std::mem::take(&mut self.branches);
         self.source = template.source;
         self.runs[run].is_active = true;
         self.depth += 1;
@@ -227,7 +234,7 @@ impl<'p> Walk<'p> {
         let own = std::mem::replace(&mut self.words, words);
         self.heap.has_changed |= own != self.runs[run].words;
         self.runs[run].words = own;
-        self.vars = vars;
+        (self.vars, self.branches) = (vars, branches);
         (self.current, self.source) = (before, here);
     }
 
@@ -357,6 +364,7 @@ impl<'p> Walk<'p> {
         let mark = self.vars.len();
         let value = self.pipe(&branch.pipe, dot);
         self.read_truth(&value);
+        self.branches += 1;
         let before = self.words.clone();
         if !value.is_nil() {
             self.list(&branch.list, if is_with { &value } else { dot });
@@ -366,12 +374,22 @@ impl<'p> Walk<'p> {
             self.list(list, dot);
         }
         self.either(after);
+        self.branches -= 1;
         self.vars.truncate(mark);
     }
 
     fn range(&mut self, branch: &Branch, dot: &Val) {
         let mark = self.vars.len();
         let value = self.commands(&branch.pipe, dot);
+        if let Some(items) = self.in_turn(branch, &value) {
+            for item in &items {
+                self.loop_variables(&branch.pipe, &Val::one(Atom::Other), item);
+                self.list(&branch.list, item);
+                self.vars.truncate(mark);
+            }
+            return;
+        }
+        self.branches += 1;
         let items = self.elements(&value);
         let before = self.words.clone();
         let keys = self.loop_keys(&value, branch.place.id);
@@ -396,7 +414,20 @@ impl<'p> Walk<'p> {
             self.list(list, dot);
             self.either(before);
         }
+        self.branches -= 1;
         self.vars.truncate(mark);
+    }
+
+    /// The elements of a list that a template writes itself, in their order, where a loop
+    /// goes through nothing else and to its end.
+    fn in_turn(&self, branch: &Branch, value: &Val) -> Option<Vec<Val>> {
+        let [Atom::Made(list)] = *value.0 else { return None };
+        let list = &self.heap.objects[list as usize];
+        let is_plain = list.any.0.is_empty() && list.behind.0.is_empty() && list.of_loops.is_empty();
+        if !is_plain || list.fields.is_empty() || list.fields.len() > TURNS || leaves(&branch.list) {
+            return None;
+        }
+        (0..list.fields.len()).map(|index| list.fields.get(&*index.to_string()).cloned()).collect()
     }
 
     fn loop_variables(&mut self, pipe: &Pipe, keys: &Val, items: &Val) {
@@ -408,9 +439,12 @@ impl<'p> Walk<'p> {
 
     fn declare(&mut self, name: &Arc<str>, val: Val, is_assign: bool) {
         if !is_assign {
-            self.vars.push((name.clone(), val));
-        } else if let Some((_, known)) = self.vars.iter_mut().rev().find(|(known, _)| known == name) {
-            self.assigned |= known.join(&val);
+            self.vars.push((name.clone(), val, self.branches));
+        } else if let Some((_, known, at)) = self.vars.iter_mut().rev().find(|(known, ..)| known == name) {
+            match *at == self.branches {
+                true => *known = val,
+                false => self.assigned |= known.join(&val),
+            }
         }
     }
 
@@ -457,8 +491,8 @@ impl<'p> Walk<'p> {
             TermKind::Field(names) => (dot.clone(), names),
             TermKind::Variable(names) => {
                 let (first, rest) = names.split_first()?;
-                let known = self.vars.iter().rev().find(|(known, _)| known == first);
-                (known.map(|(_, val)| val.clone()).unwrap_or_default(), rest)
+                let known = self.vars.iter().rev().find(|(known, ..)| known == first);
+                (known.map(|(_, val, _)| val.clone()).unwrap_or_default(), rest)
             }
             TermKind::Chain(inner, names) => (self.term(inner, dot), names),
             _ => return None,
@@ -549,4 +583,15 @@ impl<'p> Walk<'p> {
         });
         texts.collect::<Option<Vec<_>>>().filter(|texts| !texts.is_empty())
     }
+}
+
+/// Whether a loop may be left early.
+fn leaves(list: &List) -> bool {
+    list.iter().any(|node| match node {
+        Node::Break(_) | Node::Continue(_) => true,
+        Node::If(branch) | Node::With(branch) => {
+            leaves(&branch.list) || branch.otherwise.as_ref().is_some_and(leaves)
+        }
+        _ => false,
+    })
 }
