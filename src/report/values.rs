@@ -322,11 +322,7 @@ impl<'v> Setters<'v> {
             let is_it = |file: &&str| {
                 path.strip_suffix(file).is_some_and(|above| above.is_empty() || above.ends_with('/'))
             };
-            return if self.values_files.iter().any(|file| is_it(&file)) {
-                Setter::ValuesFile
-            } else {
-                Setter::Chart
-            };
+            return if self.values_files.iter().any(is_it) { Setter::ValuesFile } else { Setter::Chart };
         };
         match &self.layers[*index].by {
             By::Release if self.own.as_ref().is_none_or(|own| *own == at.file) => Setter::Release,
