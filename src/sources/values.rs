@@ -279,7 +279,7 @@ fn key_location(id: &ObjectId, kind: &str, name: &str, key: &str, lookup: &Looku
 }
 
 /// Values nested more deeply are nobody's.
-const DEPTH: usize = 500;
+const DEPTH: usize = crate::lang::yaml::emit::DEPTH_LIMIT;
 
 /// Values of a node, as JSON decodes them: every number is a float. Those of an object
 /// went through a build, those of a text are read as they stand.

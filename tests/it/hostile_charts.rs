@@ -124,6 +124,15 @@ fn charts_within_charts_are_bounded() {
     assert!(end(&doubled).contains("2000 charts in a release"), "{}", end(&doubled));
 }
 
+/// Two maps of which each level holds the next twice: small in memory, and larger than any
+/// when they are written.
+fn shared(last: &str) -> String {
+    format!(
+        "{{{{ $d := dict \"x\" 1 }}}}{{{{ $e := dict \"x\" 1 }}}}{{{{ range until 60 }}}}\
+         {{{{ $d = dict \"a\" $d \"b\" $d }}}}{{{{ $e = dict \"a\" $e \"b\" $e }}}}{{{{ end }}}}a: {{{{ {last} }}}}"
+    )
+}
+
 #[test]
 fn templates_are_bounded() {
     let doubling = format!("{{{{ $x := \"aaaaaaaa\" }}}}{}", "{{ $x = printf \"%s%s\" $x $x }}".repeat(40));
@@ -163,6 +172,15 @@ fn templates_are_bounded() {
         ("aliases in fromYaml", bomb, "ok"),
         ("indentation", "a: {{ repeat 10000 \"\\n\" | indent 100000 }}", "unable: more than forebay's bound"),
         ("many documents", "{{ range until 20000 }}---\na: {{ . }}\n{{ end }}", "ok"),
+        ("shared values, as YAML", &shared("toYaml $d"), "steps"),
+        ("shared values, as JSON", &shared("toJson $d"), "steps"),
+        ("shared values, as TOML", &shared("toToml $d"), "steps"),
+        ("shared values, copied", &shared("deepCopy $d | len"), "steps"),
+        ("shared values, compared", &shared("deepEqual $d $e"), "steps"),
+        ("shared values, compared as they are not", &shared("eq $d $e"), "steps"),
+        ("shared values, looked for", &shared("has $d (list $e)"), "steps"),
+        ("shared values, each once", &shared("uniq (list $d $e) | len"), "steps"),
+        ("shared values, merged", &shared("merge $d $e | len"), "steps"),
         ("no end", "{{ range until 3 }}", "parse error"),
         ("deep brackets", &format!("a: {{{{ {}1{} }}}}", "(".repeat(3000), ")".repeat(3000)), "deep"),
     ] {
@@ -209,6 +227,9 @@ fn schemas_are_bounded() {
         let _ = write!(wide, ",\"d{level}\":{{\"anyOf\":[{}]}}", all(2, &inner));
     }
     wide.push_str("},\"$ref\":\"#/$defs/d39\"}");
+    let links: String =
+        (1..6_000).map(|at| format!("\"d{}\":{{\"$ref\":\"#/$defs/d{at}\"}},", at - 1)).collect();
+    let chain = format!("{{\"$ref\":\"#/$defs/d0\",\"$defs\":{{{links}\"d5999\":{{}}}}}}");
     for (what, text, expected) in [
         ("a circle", "{\"$ref\":\"#\"}", "refused"),
         ("alternatives of alternatives", &*wide, "unable: more than forebay's bound"),
@@ -216,6 +237,7 @@ fn schemas_are_bounded() {
         ("what lies elsewhere", "{\"$ref\":\"https://example.com/x.json\"}", "ok"),
         ("a pointer to nothing", "{\"$ref\":\"#/a\"}", "refused"),
         ("depth", &format!("{}{}", "{\"not\":".repeat(200_000), "}".repeat(200_000)), "refused"),
+        ("a chain", &chain, "unable: more than forebay's bound"),
     ] {
         let end = end(&chart(&[("values.schema.json", text), ("templates/a.yaml", "a: 1\n")]));
         assert!(end.starts_with(expected), "{what}: {}", end.chars().take(300).collect::<String>());

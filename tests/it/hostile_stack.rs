@@ -3,28 +3,28 @@
 //! stops it, the answer says so; no process dies.
 //!
 //! What calls itself is found by the calls of the binary (`.ci/recursion`); each row here
-//! reaches some of it.
+//! reaches some of it. Those of charts stand in [`crate::hostile_stack_charts`].
 
 use crate::support::scratch::{Scratch, forebay};
 use std::fmt::Write as _;
 use std::process::Command;
 
 /// Levels or terms of what is hostile.
-const MANY: usize = 60_000;
+pub(crate) const MANY: usize = 60_000;
 
-const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n\
+pub(crate) const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n\
                     spec: {interval: 1m, url: 'https://example.com/o/r'}\n---\n";
 
-fn kustomization(name: &str, path: &str, rest: &str) -> String {
+pub(crate) fn kustomization(name: &str, path: &str, rest: &str) -> String {
     format!(
         "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
          spec:\n  interval: 1h\n  prune: true\n  path: {path}\n  sourceRef: {{kind: GitRepository, name: flux-system}}\n{rest}---\n"
     )
 }
 
-type Files = Vec<(String, String)>;
+pub(crate) type Files = Vec<(String, String)>;
 
-fn owned(files: &[(&str, &str)]) -> Files {
+pub(crate) fn owned(files: &[(&str, &str)]) -> Files {
     files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
@@ -38,11 +38,11 @@ fn app(files: &[(&str, &str)]) -> Files {
     all
 }
 
-const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: d, labels: {a: b}}\ndata: {k: v}\n---\n\
+pub(crate) const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: d, labels: {a: b}}\ndata: {k: v}\n---\n\
                    apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: c, namespace: d}\nspec: {a: {b: c}}\n";
 
 /// A value nested as deeply as YAML may be: in blocks, and in brackets within them.
-fn nested(indent: usize) -> String {
+pub(crate) fn nested(indent: usize) -> String {
     let mut text = String::new();
     for level in 0..48 {
         let _ = write!(text, "\n{}a:", " ".repeat(indent + level));
@@ -50,13 +50,18 @@ fn nested(indent: usize) -> String {
     text + " " + &"{b: ".repeat(46) + "1" + &"}".repeat(46) + "\n"
 }
 
-/// As deep as aliases make it.
-fn aliases(count: usize) -> String {
-    let mut text = "a0: &a0 {x: 1}\n".to_owned();
+/// As deep as aliases make it. What is written besides them is so much that go-yaml does not
+/// call them excessive.
+pub(crate) fn aliases(count: usize) -> String {
+    let mut text = format!("many: [{}1]\na0: &a0 {{x: 1}}\n", "1,".repeat(count * 12));
     for level in 1..count {
         let _ = writeln!(text, "a{level}: &a{level} {{x: *a{}}}", level - 1);
     }
     text
+}
+
+pub(crate) fn indented(text: &str) -> String {
+    text.lines().fold(String::new(), |all, line| all + "  " + line + "\n")
 }
 
 /// A CRD with a rule, and an object that it is asked about.
@@ -267,12 +272,30 @@ fn objects() -> Vec<(&'static str, Files)> {
         ("a schema as deep as YAML", app(&[("a.yaml", &definition)])),
         ("a class as deep as YAML", app(&[("a.yaml", &class)])),
         ("a configuration as deep as YAML", owned(&[(".forebay.yaml", &format!("a:{}", nested(1)))])),
-        ("aliases of aliases", owned(&[("a.yaml", &aliases(850))])),
+        ("aliases of aliases", owned(&[("a.yaml", &aliases(500))])),
+        ("a configuration of aliases", owned(&[(".forebay.yaml", &aliases(400))])),
+        ("a Secret of aliases", {
+            let text = format!(
+                "apiVersion: v1\nkind: Secret\nmetadata: {{name: c, namespace: d}}\nstringData:\n{}",
+                indented(&aliases(500))
+            );
+            app(&[("a.yaml", &text)])
+        }),
+        ("a loop of a class", {
+            let nests =
+                "{{ $l := list }}{{ range until 400 }}{{ $l = list $l }}{{ end }}{{ $l }}{{ toJson $l }}";
+            let text = format!(
+                "apiVersion: cluster.x-k8s.io/v1beta1\nkind: ClusterClass\nmetadata: {{name: c, namespace: d}}\nspec:\n  patches:\n  - name: p\n    enabledIf: '{nests}'\n    \
+                 definitions: [{{selector: {{apiVersion: a/v1, kind: B, matchResources: {{controlPlane: true}}}}, jsonPatches: [{{op: add, path: /spec/a, valueFrom: {{template: '{nests}'}}}}]}}]\n---\n\
+                 apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {{name: c, namespace: d}}\nspec: {{topology: {{class: c, version: v1.30.0}}}}\n"
+            );
+            app(&[("a.yaml", &text)])
+        }),
         (
             "aliases of aliases in an object",
             app(&[(
                 "a.yaml",
-                &format!("apiVersion: v1\nkind: Thing\nmetadata: {{name: a}}\n{}", aliases(850)),
+                &format!("apiVersion: v1\nkind: Thing\nmetadata: {{name: a}}\n{}", aliases(500)),
             )]),
         ),
         ("brackets", owned(&[("a.yaml", &"[".repeat(MANY))])),
@@ -320,11 +343,14 @@ const COMMANDS: &[&[&str]] = &[
 #[cfg(target_os = "linux")]
 #[test]
 fn no_input_is_deeper_than_the_stack() {
-    let rows: Vec<(&str, Files)> =
-        [expressions(), builds(), objects(), fleets()].into_iter().flatten().collect();
+    none_dies([expressions(), builds(), objects(), fleets()].concat(), COMMANDS);
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn none_dies(rows: Vec<(&str, Files)>, commands: &[&[&str]]) {
     let died: Vec<String> = std::thread::scope(|scope| {
         let parts: Vec<_> =
-            rows.chunks(rows.len().div_ceil(4)).map(|part| scope.spawn(|| deaths(part))).collect();
+            rows.chunks(rows.len().div_ceil(4)).map(|part| scope.spawn(|| deaths(part, commands))).collect();
         parts.into_iter().flat_map(|part| part.join().expect("rows run")).collect()
     });
     assert!(died.is_empty(), "{}", died.join("\n"));
@@ -332,7 +358,7 @@ fn no_input_is_deeper_than_the_stack() {
 
 /// Commands that end by a signal or a panic.
 #[cfg(target_os = "linux")]
-fn deaths(rows: &[(&str, Files)]) -> Vec<String> {
+fn deaths(rows: &[(&str, Files)], commands: &[&[&str]]) -> Vec<String> {
     let mut died = Vec::new();
     for (name, files) in rows {
         let scratch = Scratch::new(&[]);
@@ -341,13 +367,16 @@ fn deaths(rows: &[(&str, Files)]) -> Vec<String> {
             // Another version of the same: what is compared is as deep on both sides.
             scratch.write(
                 &format!("before/{path}"),
-                text.replace("name: c,", "name: b,").replace(" 1}", " 2}").as_bytes(),
+                text.replace("name: c,", "name: b,")
+                    .replace(" 1}", " 2}")
+                    .replace("0.1.0", "0.2.0")
+                    .as_bytes(),
             );
         }
-        for arguments in COMMANDS {
+        for arguments in commands {
             let binary = forebay();
             let output = Command::new("sh")
-                .args(["-c", "ulimit -s 512 && ulimit -t 120 && ulimit -v 4194304 && exec \"$0\" \"$@\""])
+                .args(["-c", "ulimit -s 512 && ulimit -t 120 && ulimit -v 8388608 && exec \"$0\" \"$@\""])
                 .arg(binary.get_program())
                 .args(*arguments)
                 .env("RUST_MIN_STACK", (512 << 10).to_string())

@@ -54,6 +54,7 @@ mod hook;
 mod hostile_builds;
 mod hostile_charts;
 mod hostile_stack;
+mod hostile_stack_charts;
 mod hostile_text;
 #[cfg(unix)]
 mod hostile_trees;

@@ -25,13 +25,17 @@ const MAX_INDEX: i64 = 65_536;
 /// Names within names.
 const MAX_NESTED: usize = 30;
 
+/// Indices of one key; Helm has no such bound.
+const MAX_INDICES: usize = 30;
+
 /// Sets what a text says in a map, as `ParseInto` does; `origin` is where it was written.
 ///
 /// # Errors
 /// Go's words for what is malformed; what stood before it is set.
 pub fn set(into: &mut Value, text: &str, style: Style<'_>, origin: Option<&Origin>) -> Result<(), String> {
-    let mut parser = Parser { text, at: 0, style, origin };
+    let mut parser = Parser { text, at: 0, style, origin, indices: 0 };
     loop {
+        parser.indices = 0;
         let Some(map) = into.map_mut() else {
             return Err("interface conversion: interface {} is not map[string]interface {}".to_owned());
         };
@@ -48,6 +52,8 @@ struct Parser<'p> {
     at: usize,
     style: Style<'p>,
     origin: Option<&'p Origin>,
+    /// Indices of the key that is read.
+    indices: usize,
 }
 
 enum Stop {
@@ -249,6 +255,10 @@ impl Parser<'_> {
     }
 
     fn item(&mut self, list: &mut Vec<Value>, index: i64, nested: usize) -> Result<(), Stop> {
+        self.indices += 1;
+        if self.indices > MAX_INDICES {
+            return failed(format!("more than forebay's bound: {MAX_INDICES} indices of a key"));
+        }
         if index < 0 {
             return failed(format!("negative {index} index not allowed"));
         }
@@ -400,5 +410,9 @@ mod tests {
         assert_eq!(shown(&["a={\"b\":[1,null]},c=2"], Style::Json), "map[a:map[b:[1 <nil>]] c:2]");
         let deep = format!("{}=1", ["a"; 40].join("."));
         assert!(shown(&[&deep], Style::Typed).contains("nested level"));
+        for step in ["[0]", "[0].a"] {
+            let deep = format!("a{}=1", step.repeat(60_000));
+            assert!(shown(&[&deep], Style::Typed).contains("30 indices"), "{step}");
+        }
     }
 }

@@ -46,8 +46,9 @@ pub enum Kind {
 /// How deeply values may be nested: encoding/json gives up there.
 const DEPTH: usize = 10_000;
 
-/// How deeply they may be nested here, where code goes down into them.
-pub(super) const DEPTH_HERE: usize = 1_000;
+/// How deeply they may be nested here, where code goes down into them: as deeply as YAML
+/// may be.
+pub(super) const DEPTH_HERE: usize = crate::lang::yaml::emit::DEPTH_LIMIT;
 
 impl Value {
     /// A value that no text says.

@@ -110,11 +110,12 @@ pub fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
 }
 
 /// As [`with_stack`], on the stack of the moment where the text can't need more: of few
-/// actions and parentheses, in a run that goes few templates deep.
+/// actions and parentheses, and of nothing that runs again, which nests values.
 pub(crate) fn with_stack_for<T: Send>(text: &str, run: impl FnOnce() -> T + Send) -> Option<T> {
     const FEW: usize = 40;
     let nested = text.matches(['{', '(']).count();
-    if nested <= FEW { Some(run()) } else { with_stack(run) }
+    let runs_again = ["range", "define", "block"].iter().any(|word| text.contains(word));
+    if nested <= FEW && !runs_again { Some(run()) } else { with_stack(run) }
 }
 
 impl Engine {

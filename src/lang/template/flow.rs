@@ -92,7 +92,7 @@ pub(super) fn deep(trace: &mut Trace, val: &Val) -> SetId {
         match &val.kind {
             Kind::List(list) => todo.extend(list.iter().take(left)),
             Kind::Map(map) => {
-                for (_, entry) in map.entries.borrow().iter().take(left) {
+                for (_, entry) in map.entries.0.borrow().iter().take(left) {
                     set = trace.union(set, entry.key);
                     todo.push(entry.val.clone());
                 }

@@ -4,6 +4,7 @@ use super::bound::Bound;
 use super::error::{Fault, Result};
 use super::one_of::Alternatives;
 use super::trace::Trace;
+use super::value::{Kind, Val};
 
 /// What a run may cost. Each has an error that names it.
 #[derive(Clone, Debug)]
@@ -38,6 +39,9 @@ impl Default for Limits {
     }
 }
 
+/// Levels of a value that anything goes down into.
+const NESTING: usize = 1_000;
+
 /// What all functions of a run share.
 #[derive(Debug)]
 pub(super) struct Cx {
@@ -63,6 +67,28 @@ impl Cx {
         }
         if self.trace.size() > self.limits.origins {
             return Err(Fault::bound(Bound::Origins(self.limits.origins)));
+        }
+        Ok(())
+    }
+
+    /// Before something goes down into all of a value, for so many steps each time. What is
+    /// held twice is met twice: values that hold each other several times are larger than
+    /// any memory when they are written.
+    pub(super) fn weigh(&mut self, val: &Val, steps: usize) -> Result<()> {
+        let mut todo = vec![(val.clone(), 0)];
+        while let Some((val, depth)) = todo.pop() {
+            self.step(steps.max(1))?;
+            if depth > NESTING {
+                return Err(Fault::bound(Bound::Nesting(NESTING)));
+            }
+            match &val.kind {
+                Kind::List(list) => todo.extend(list.iter().map(|item| (item, depth + 1))),
+                Kind::Map(map) => {
+                    let entries = map.entries.0.borrow();
+                    todo.extend(entries.values().map(|entry| (entry.val.clone(), depth + 1)));
+                }
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -91,12 +91,56 @@ pub(super) enum Elem {
     Maps,
 }
 
+/// What a list holds.
+#[derive(Clone, Debug)]
+struct Items(Rc<RefCell<Vec<Val>>>);
+
+impl Drop for Items {
+    fn drop(&mut self) {
+        if let Some(items) = Rc::get_mut(&mut self.0) {
+            drop_all(std::mem::take(items.get_mut()));
+        }
+    }
+}
+
+/// What a map holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shared(pub(super) Rc<RefCell<Entries>>);
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(entries) = Rc::get_mut(&mut self.0) {
+            drop_all(std::mem::take(entries.get_mut()).into_values().map(|entry| entry.val).collect());
+        }
+    }
+}
+
+/// Without recursion: what a loop of a template nests is as deep as the loop is long. What
+/// a value holds is taken out before it is dropped.
+fn drop_all(mut todo: Vec<Val>) {
+    while let Some(mut val) = todo.pop() {
+        match &mut val.kind {
+            Kind::List(list) => {
+                if let Some(items) = Rc::get_mut(&mut list.items.0) {
+                    todo.append(items.get_mut());
+                }
+            }
+            Kind::Map(map) => {
+                if let Some(entries) = Rc::get_mut(&mut map.entries.0) {
+                    todo.extend(std::mem::take(entries.get_mut()).into_values().map(|entry| entry.val));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// A list. Nothing changes an element, so lists share what they hold: one that is
 /// longer by what was appended goes on in the same place.
 #[derive(Clone, Debug)]
 pub(super) struct List {
     pub(super) elem: Elem,
-    items: Rc<RefCell<Vec<Val>>>,
+    items: Items,
     start: usize,
     len: usize,
     /// Go tells a nil slice and an empty one apart in JSON.
@@ -106,7 +150,7 @@ pub(super) struct List {
 impl List {
     pub(super) fn new(items: Vec<Val>, elem: Elem) -> List {
         let len = items.len();
-        List { elem, items: Rc::new(RefCell::new(items)), start: 0, len, is_nil: false }
+        List { elem, items: Items(Rc::new(RefCell::new(items))), start: 0, len, is_nil: false }
     }
 
     pub(super) fn any(items: Vec<Val>) -> List {
@@ -122,7 +166,7 @@ impl List {
     }
 
     pub(super) fn get(&self, index: usize) -> Val {
-        self.items.borrow()[self.start + index].clone()
+        self.items.0.borrow()[self.start + index].clone()
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Val> + ExactSizeIterator + '_ {
@@ -140,7 +184,7 @@ impl List {
 
     /// With a value behind; as untyped items.
     pub(super) fn append(&self, val: Val) -> List {
-        let mut items = self.items.borrow_mut();
+        let mut items = self.items.0.borrow_mut();
         if items.len() == self.start + self.len {
             items.push(val);
             drop(items);
@@ -169,7 +213,7 @@ pub(super) enum MapType {
 #[derive(Clone, Debug)]
 pub(super) struct Map {
     pub(super) ty: MapType,
-    pub(super) entries: Rc<RefCell<Entries>>,
+    pub(super) entries: Shared,
     /// A map that was never made, which JSON writes as `null`.
     pub(super) is_nil: bool,
 }
@@ -186,28 +230,28 @@ pub(super) struct Entry {
 
 impl Map {
     pub(super) fn new(ty: MapType) -> Map {
-        Map { ty, entries: Rc::default(), is_nil: false }
+        Map { ty, entries: Shared::default(), is_nil: false }
     }
 
     pub(super) fn of(entries: Entries) -> Map {
-        Map { ty: MapType::Any, entries: Rc::new(RefCell::new(entries)), is_nil: false }
+        Map { ty: MapType::Any, entries: Shared(Rc::new(RefCell::new(entries))), is_nil: false }
     }
 
     pub(super) fn get(&self, key: &[u8]) -> Option<Val> {
-        self.entries.borrow().get(key).map(|entry| entry.val.clone())
+        self.entries.0.borrow().get(key).map(|entry| entry.val.clone())
     }
 
     pub(super) fn insert(&self, key: impl Into<Rc<[u8]>>, from: SetId, val: Val) {
-        self.entries.borrow_mut().insert(key.into(), Entry { key: from, val: val.stored() });
+        self.entries.0.borrow_mut().insert(key.into(), Entry { key: from, val: val.stored() });
     }
 
     pub(super) fn len(&self) -> usize {
-        self.entries.borrow().len()
+        self.entries.0.borrow().len()
     }
 
     /// The entries as they are now.
     pub(super) fn snapshot(&self) -> Vec<(Rc<[u8]>, Entry)> {
-        self.entries.borrow().iter().map(|(key, entry)| (key.clone(), entry.clone())).collect()
+        self.entries.0.borrow().iter().map(|(key, entry)| (key.clone(), entry.clone())).collect()
     }
 
     /// As `map[string]interface {}`, which is what functions return.
@@ -216,7 +260,7 @@ impl Map {
     }
 
     pub(super) fn is_same(&self, other: &Map) -> bool {
-        Rc::ptr_eq(&self.entries, &other.entries)
+        Rc::ptr_eq(&self.entries.0, &other.entries.0)
     }
 }
 

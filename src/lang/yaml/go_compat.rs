@@ -366,6 +366,38 @@ pub(super) fn excessive_alias(document: &Document) -> Option<(&'static str, u32)
     None
 }
 
+/// The first alias that nests a document more deeply than what is written may be: what an
+/// anchor holds stands below its alias, so a chain of them is as deep as it is long.
+pub(super) fn deep_alias(document: &Document) -> Option<(&'static str, u32)> {
+    if !document.anchors.iter().any(|anchor| anchor.used) {
+        return None;
+    }
+    let tokens = &document.tokens;
+    // Levels below each token, as far as they are known.
+    let mut heights = vec![0_usize; tokens.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        while let Some(closed) = open.pop_if(|top| tokens[*top].next as usize <= at) {
+            if let Some(around) = open.last() {
+                heights[*around] = heights[*around].max(heights[closed] + 1);
+            }
+        }
+        if token.kind == TokenKind::Alias {
+            heights[at] = heights[token.extra as usize];
+        }
+        if let Some(around) = open.last() {
+            heights[*around] = heights[*around].max(heights[at] + 1);
+        }
+        if open.len() + heights[at] > super::emit::DEPTH_LIMIT {
+            return Some((super::scan::TOO_DEEP, token.start));
+        }
+        if matches!(token.kind, TokenKind::Mapping | TokenKind::Sequence) {
+            open.push(at);
+        }
+    }
+    None
+}
+
 /// Share of nodes that may come from aliases: 99 % up to 400,000 nodes, falling
 /// to 10 % at four million.
 fn allowed_ratio(decoded: u64) -> f64 {

@@ -11,9 +11,9 @@ use super::scalar;
 use super::scan::control_character;
 use super::tape::Document;
 
-/// Nesting of collections that is read, block and flow counted apart. Deeper
-/// input is a syntax error: recursion over a tape is bounded by it. Go reads
-/// 10,000 levels.
+/// Nesting of collections that is read, block and flow counted apart, as they are written;
+/// with what aliases stand for, [`super::emit::DEPTH_LIMIT`]. Deeper input is a syntax
+/// error: recursion over a tape is bounded by it. Go reads 10,000 levels.
 pub(crate) const NESTING_LIMIT: usize = 100;
 
 /// Why a document could not be read.
@@ -43,6 +43,11 @@ pub enum SyntaxErrorKind {
     Unread,
 }
 
+/// An alias for which a document is refused: the message and its offset.
+fn refused_alias(document: &Document) -> Option<(&'static str, u32)> {
+    go_compat::excessive_alias(document).or_else(|| go_compat::deep_alias(document))
+}
+
 /// Parse all documents of a text from byte `base` on (after a byte order mark);
 /// offsets count from the start of `text`. A broken document is left without
 /// tokens and reading goes on at the next `---`.
@@ -58,7 +63,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
         let mut composer = Composer::new(text, start, end, NESTING_LIMIT);
         let (message, offset, quote, remains, resume) = loop {
             match composer.next() {
-                Ok(Some(mut document)) => match go_compat::excessive_alias(&document) {
+                Ok(Some(mut document)) => match refused_alias(&document) {
                     None => {
                         document.tokens.shrink_to_fit();
                         documents.push(document);

@@ -188,6 +188,9 @@ fn escaped(part: &str) -> String {
     part.replace('~', "~0").replace('/', "~1")
 }
 
+/// How deeply a schema may be nested.
+pub(super) const DEPTH: usize = 300;
+
 /// Keys whose values are no schemas.
 const DATA: [&str; 5] = ["enum", "const", "default", "examples", "required"];
 
@@ -256,7 +259,7 @@ impl<'c> Compiler<'c> {
         draft: Draft,
         depth: usize,
     ) {
-        if depth > 500 {
+        if depth > DEPTH {
             return;
         }
         let length = pointer.len();

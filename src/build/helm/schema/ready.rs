@@ -1,12 +1,12 @@
 //! A schema made ready once for all values that are checked against it.
 
-use super::compile::{Compiled, Compiler, Draft, Id, OWN, Remote};
+use super::compile::{Compiled, Compiler, DEPTH, Draft, Id, OWN, Remote};
 use super::text;
 use super::validate::{Fault, Validator};
 use crate::build::helm::error::RenderError;
 use crate::build::helm::line::HelmLine;
 use crate::build::helm::strvals::of_json;
-use crate::build::helm::value::{DEPTH_HERE, Value};
+use crate::build::helm::value::Value;
 use crate::lang::template::json_error;
 
 /// A schema that is ready to be checked against, or why it is not.
@@ -112,7 +112,7 @@ pub(super) fn parsed(bytes: &[u8]) -> Result<Value, String> {
             _ => why,
         });
     }
-    if depth(bytes) > DEPTH_HERE {
+    if depth(bytes) > DEPTH {
         return Err("exceeded max depth".to_owned());
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);

@@ -9,6 +9,10 @@ use std::sync::Arc;
 /// Schemas that one value is looked at by: a bound of work.
 const STEPS: usize = 20_000_000;
 
+/// Schemas within each other, of a value and of what is below it: references lead from one
+/// to the next.
+const DEPTH: usize = 5_000;
+
 /// Errors that are kept.
 const ERRORS: usize = 10_000;
 
@@ -78,6 +82,9 @@ struct Scope<'s> {
     id: Id,
     value: u32,
     parent: Option<&'s Scope<'s>>,
+    depth: usize,
+    /// Those around it that look at the same value.
+    same: usize,
 }
 
 pub(super) struct Validator<'v> {
@@ -99,7 +106,7 @@ impl<'v> Validator<'v> {
 
     /// The faults of a value, none where it fits.
     pub(super) fn check(&mut self, id: Id, value: &Value) -> Vec<Fault> {
-        let scope = Scope { id, value: 0, parent: None };
+        let scope = Scope { id, value: 0, parent: None, depth: 0, same: 0 };
         match self.validate(&scope, value, false) {
             Ok(_) => Vec::new(),
             Err(fault) => match fault.kind {
@@ -118,22 +125,25 @@ impl<'v> Validator<'v> {
     fn below(&mut self, scope: &Scope<'_>, id: Id, value: &Value, key: &str) -> Checked {
         self.path.push(key.to_owned());
         self.values += 1;
-        let inner = Scope { id, value: self.values, parent: Some(scope) };
+        let depth = scope.depth + 1;
+        let inner = Scope { id, value: self.values, parent: Some(scope), depth, same: 0 };
         let checked = self.validate(&inner, value, false);
         self.path.pop();
         checked
     }
 
     fn same(&mut self, scope: &Scope<'_>, id: Id, value: &Value, needs: bool) -> Checked {
-        let inner = Scope { id, value: scope.value, parent: Some(scope) };
+        let (depth, same) = (scope.depth + 1, scope.same + 1);
+        let inner = Scope { id, value: scope.value, parent: Some(scope), depth, same };
         self.validate(&inner, value, needs)
     }
 
     fn validate(&mut self, scope: &Scope<'_>, value: &Value, needs: bool) -> Checked {
         let compiled = self.compiled;
         let schema = &compiled.schemas[scope.id];
-        self.steps += 1;
-        if self.steps > STEPS {
+        // A circle is looked for among those of the same value.
+        self.steps += 1 + scope.same;
+        if self.steps > STEPS || scope.depth > DEPTH {
             self.is_over = true;
         }
         if self.is_over || matches!(value.kind, Kind::Unknown(_) | Kind::Holes(_)) {

@@ -67,12 +67,18 @@ fn call(call: &mut Call<'_>) -> Result<Val> {
     ))
 }
 
+/// Whether the first argument is one of the others; what can't be compared is shown.
+fn is_equal(call: &mut Call<'_>) -> Result<bool> {
+    call.args.iter().try_for_each(|arg| call.cx.weigh(arg, 4))?;
+    compare::eq(call.args)
+}
+
 fn eq(call: &mut Call<'_>) -> Result<Val> {
-    boolean(compare::eq(call.args)?)
+    boolean(is_equal(call)?)
 }
 
 fn ne(call: &mut Call<'_>) -> Result<Val> {
-    boolean(!compare::eq(call.args)?)
+    boolean(!is_equal(call)?)
 }
 
 fn lt(call: &mut Call<'_>) -> Result<Val> {

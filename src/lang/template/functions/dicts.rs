@@ -92,14 +92,14 @@ fn set(call: &mut Call<'_>) -> Result<Val> {
 
 fn unset(call: &mut Call<'_>) -> Result<Val> {
     if let Some(map) = call.map(0) {
-        map.entries.borrow_mut().remove(call.bytes(1));
+        map.entries.0.borrow_mut().remove(call.bytes(1));
         return Ok(Val::map(map.clone().untyped()).with(call.args[0].from));
     }
     Ok(call.args[0].clone())
 }
 
 fn has_key(call: &mut Call<'_>) -> Result<Val> {
-    let entry = call.map(0).and_then(|map| map.entries.borrow().get(call.bytes(1)).cloned());
+    let entry = call.map(0).and_then(|map| map.entries.0.borrow().get(call.bytes(1)).cloned());
     let set = match &entry {
         Some(entry) => call.cx.trace.union(entry.key, entry.val.from),
         None => call.cx.trace.absent(call.args[0].from, call.bytes(1)),
@@ -187,7 +187,7 @@ fn merge_maps(call: &mut Call<'_>, target: &Map, source: &Map, overwrite: bool, 
     call.cx.step(entries.len())?;
     for (key, entry) in entries {
         let old = target.get(&key);
-        let put = |val: Val| target.entries.borrow_mut().insert(key.clone(), Entry { key: entry.key, val });
+        let put = |val: Val| target.entries.0.borrow_mut().insert(key.clone(), Entry { key: entry.key, val });
         if entry.val.is_nil() {
             if overwrite {
                 put(entry.val);
@@ -237,13 +237,13 @@ fn copied(call: &mut Call<'_>, val: &Val, depth: usize) -> Result<Val> {
     if depth > DEPTH_LIMIT {
         return Err(Fault::bound(Bound::Nesting(DEPTH_LIMIT)));
     }
-    call.cx.step(1)?;
+    call.cx.step(16)?;
     Ok(match &val.kind {
         Kind::Map(map) => {
             let copy = Map::new(map.ty);
             for (key, entry) in map.snapshot() {
                 let val = copied(call, &entry.val, depth + 1)?;
-                copy.entries.borrow_mut().insert(key, Entry { key: entry.key, val });
+                copy.entries.0.borrow_mut().insert(key, Entry { key: entry.key, val });
             }
             Val::map(copy).with(val.from)
         }
@@ -350,5 +350,6 @@ fn ternary(call: &mut Call<'_>) -> Result<Val> {
 }
 
 fn equal(call: &mut Call<'_>) -> Result<Val> {
+    call.cx.weigh(&call.args[0], 1)?;
     boolean(deep_equal(&call.args[0], &call.args[1]))
 }

@@ -212,6 +212,7 @@ pub(super) fn float(value: f64) -> String {
 
 /// A value as JSON.
 pub(super) fn written(call: &mut Call<'_>, val: &Val, escapes_html: bool, pretty: bool) -> Result<Text> {
+    call.cx.weigh(val, 8)?;
     let limit = call.cx.limits.text;
     let indent = pretty.then_some(2);
     let mut writer =

@@ -181,8 +181,9 @@ impl Seen {
     fn has(&self, call: &mut Call<'_>, val: &Val) -> Result<bool> {
         match sketch(val) {
             Some(sketch) => Ok(self.scalars.contains(&sketch)),
+            None if self.others.is_empty() => Ok(false),
             None => {
-                call.cx.step(self.others.len())?;
+                call.cx.weigh(val, self.others.len())?;
                 Ok(self.others.iter().any(|other| deep_equal(other, val)))
             }
         }
@@ -227,6 +228,7 @@ fn has(call: &mut Call<'_>) -> Result<Val> {
         return Ok(Val::bool(false, SetId::NONE));
     }
     let list = items(call, 1, "Cannot find has on type")?;
+    call.cx.weigh(&call.args[1], 1)?;
     let found = list.iter().any(|item| deep_equal(&call.args[0], &item));
     Ok(Val::bool(found, SetId::NONE))
 }

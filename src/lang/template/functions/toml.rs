@@ -253,6 +253,7 @@ fn written(call: &mut Call<'_>) -> Result<String> {
     if call.args[0].is_nil() {
         return fail(super::builtin::ZERO_VALUE);
     }
+    call.cx.weigh(&call.args[0], 8)?;
     let mut writer = Writer { out: String::new(), limit: call.cx.limits.text };
     writer.encode(&mut Vec::new(), &call.args[0])?;
     call.cx.step(writer.out.len() / 16)?;

@@ -9,7 +9,7 @@ use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::{ProvId, SetId};
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
-use crate::lang::yaml::emit::{EmitError, to_yaml_marked};
+use crate::lang::yaml::emit::{DEPTH_LIMIT, EmitError, to_yaml_marked};
 use crate::lang::yaml::{Built, Dialect, Entry, Node, NodeKind, NodeRef, Scalar, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -26,9 +26,6 @@ pub(super) const TABLE: &[Function] = &[
     helm("fromYaml", &[Ty::Str], Flow::Holds, from_yaml),
     helm("fromYamlArray", &[Ty::Str], Flow::Holds, from_yaml_array),
 ];
-
-/// How deeply a value may be nested to be written.
-const DEPTH_LIMIT: usize = 900;
 
 /// What a scalar of the tree is made of: its text and its key.
 struct Part {
@@ -119,6 +116,7 @@ impl Tree {
 
 /// A value as YAML without its last line break; each scalar keeps its origins.
 fn emitted(call: &mut Call<'_>, val: &Val, pretty: bool) -> Result<Val> {
+    call.cx.weigh(val, 16)?;
     let mut tree = Tree { parts: FxHashMap::default(), pretty };
     let node = tree.node(val, SetId::NONE, 0)?;
     let parts = tree.parts;
