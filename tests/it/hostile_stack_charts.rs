@@ -210,6 +210,8 @@ fn charts() -> Vec<(&'static str, Files)> {
 /// What every chart goes through.
 const COMMANDS_OF_CHARTS: &[&[&str]] = &[
     &["chart", "template", "r", "chart"],
+    &["lint", "--show", "info", "--format", "json"],
+    &["why", "--references", "hr/h"],
     &["plan", "--base", "../before", "--allow-dir", "..", "--format", "json"],
 ];
 

@@ -91,9 +91,11 @@ impl NodeRef<'_> {
                 self.entries().count() == other.entries().count()
                     && self.entries().all(|entry| {
                         let Some(b) = other.get(&entry.key) else { return false };
-                        // Of a key that stands twice, one value counts.
+                        // Of a key that stands twice, one value counts. What is the same node is
+                        // not compared again: each level would double the work.
+                        let other = |a: &NodeRef<'_>| a.address() != entry.value.address();
                         note(entry.value.same_value(b))
-                            || self.get(&entry.key).is_some_and(|a| note(a.same_value(b)))
+                            || self.get(&entry.key).filter(other).is_some_and(|a| note(a.same_value(b)))
                     })
             }
             _ => false,
