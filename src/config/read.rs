@@ -95,6 +95,26 @@ const TARGET: [&str; 7] = [
     "extensions",
 ];
 
+/// Hooks that handlers answer: the catalogue of cluster-api `api/runtime/hooks/v1alpha1`.
+const HOOKS: [&str; 16] = [
+    "AfterClusterUpgrade",
+    "AfterControlPlaneInitialized",
+    "AfterControlPlaneUpgrade",
+    "AfterWorkersUpgrade",
+    "BeforeClusterCreate",
+    "BeforeClusterDelete",
+    "BeforeClusterUpgrade",
+    "BeforeControlPlaneUpgrade",
+    "BeforeWorkersUpgrade",
+    "CanUpdateMachine",
+    "CanUpdateMachineSet",
+    "DiscoverVariables",
+    "GeneratePatches",
+    "GenerateUpgradePlan",
+    "UpdateMachine",
+    "ValidateTopology",
+];
+
 impl Reader {
     fn mistake(&mut self, location: Location, message: impl Into<String>, help: impl Into<String>) {
         self.mistakes.push(Mistake { message: message.into(), help: help.into(), location });
@@ -243,6 +263,15 @@ impl Reader {
         };
         let name = self.required(node, &fields, "name")?;
         let hook = self.required(node, &fields, "hook")?;
+        if !HOOKS.contains(&&*hook)
+            && let Some(node) = fields.get("hook")
+        {
+            let help = match suggest(&hook, HOOKS) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("hooks are {}", HOOKS.join(", ")),
+            };
+            self.wrong(node, format!("`{hook}` is no hook of Cluster API"), help);
+        }
         Some(Handler { name, hook, ignores_failure })
     }
 
@@ -568,6 +597,22 @@ plan: {base: origin/main}
         assert!(
             !config.rules.is_empty() && config.clusters.len() == 2 && config.plan_base.is_some(),
             "{all}"
+        );
+    }
+
+    #[test]
+    fn hooks_of_handlers_are_those_of_cluster_api() {
+        let config = |hook: &str| {
+            format!(
+                "version: 1\ntarget:\n  extensions:\n  - name: addons\n    handlers: [{{name: a, hook: {hook}}}]\n"
+            )
+        };
+        for hook in ["BeforeClusterUpgrade", "GeneratePatches", "CanUpdateMachineSet"] {
+            assert_eq!(mistakes(&config(hook)), Vec::<String>::new(), "{hook}");
+        }
+        assert_eq!(
+            mistakes(&config("BeforeClusterUpgarde")),
+            ["5:32 `BeforeClusterUpgarde` is no hook of Cluster API (did you mean `BeforeClusterUpgrade`?)"]
         );
     }
 

@@ -297,9 +297,12 @@ impl EffectKind {
                 "what happens, `details.then`, is withheld until something else is over",
             ),
             Self::UpdatedInPlace => (Machines, Notable, "", "an update extension changes existing Machines"),
-            Self::ProviderDefined => {
-                (Machines, Notable, "", "the infrastructure provider decides whether instances are replaced")
-            }
+            Self::ProviderDefined => (
+                Machines,
+                Notable,
+                "",
+                "the infrastructure provider, or an extension that patches, decides whether Machines are replaced",
+            ),
             Self::Unknown => (Machines, Notable, "", "what happens to Machines is not known offline"),
             Self::PropagatedInPlace => {
                 (Machines, Routine, "", "existing Machines get the value; none is replaced")

@@ -8,6 +8,8 @@ use forebay::internals::simulate::gating::objects::Gating;
 use forebay::internals::simulate::gating::timeline::{Range, Simulation, State, changes, simulate};
 use jiff::tz::TimeZone;
 
+use crate::support::scratch::Scratch;
+
 /// Simulates the objects of one file.
 fn run(manifests: &str, from: &str, to: &str) -> Simulation {
     let file = ("gates.yaml", manifests.as_bytes().to_vec());
@@ -545,4 +547,63 @@ fn the_answer_as_json_obeys_its_schema() {
         assert_eq!(answer["gates"][0]["opened"]["$unknown"].is_string(), unknown, "{fixture}");
         assert!(!answer["objects"].as_array().unwrap().is_empty());
     }
+}
+
+/// The rules that speak of a repository, each once.
+fn rules(files: &[(&str, &str)]) -> Vec<String> {
+    let scratch = Scratch::new(files);
+    let run = scratch.forebay(&["lint", "--format", "json"]);
+    let answer: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+    let findings = answer["findings"].as_array().expect("a list");
+    let mut rules: Vec<String> =
+        findings.iter().filter_map(|finding| finding["rule"].as_str().map(str::to_owned)).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+/// structured-merge-diff `typed/validation.go`: a field that the schema does not declare is
+/// refused, whatever it holds.
+#[test]
+fn a_field_that_is_refused_has_one_finding() {
+    let manifests = "
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec:
+  interval: 10m
+  prune: true
+  path: ./apps
+  sourceRef: {kind: GitRepository, name: flux-system}
+  gates: [{name: sre}, {name: sre}, {name: qa, namespace: other}, {nmae: freeze}]
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, url: https://git.example.com/fleet.git}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmChart
+metadata: {name: podinfo, namespace: flux-system}
+spec:
+  interval: 1m
+  chart: ./chart
+  sourceRef: {kind: GitRepository, name: flux-system}
+  gates: [{name: sre}]
+";
+    let config = "version: 1\nclusters: [{name: production, path: fleet}]\n";
+    let cm = ("apps/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: apps}\n");
+    let with = |config: &str| rules(&[(".forebay.yaml", config), ("fleet/a.yaml", manifests), cm]);
+    assert_eq!(with(config), ["unknown-field"]);
+    let enabled = with(&format!("{config}target: {{features: {{gates: enabled}}}}\n"));
+    for rule in [
+        "cross-namespace-gate",
+        "duplicate-gate-reference",
+        "gate-on-unsupported-kind",
+        "malformed-gate-reference",
+        "missing-gate",
+    ] {
+        assert!(enabled.iter().any(|found| found == rule), "{rule}: {enabled:?}");
+    }
+    assert!(!enabled.iter().any(|found| found == "unknown-field"), "{enabled:?}");
 }

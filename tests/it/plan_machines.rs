@@ -23,6 +23,17 @@ fn plan(base: &[Value], head: &[Value]) -> Vec<Value> {
 }
 
 fn plan_under(config: &str, base: &[Value], head: &[Value]) -> Vec<Value> {
+    let mut answer: Value = serde_json::from_str(&answer(config, base, head, "json")).expect("JSON");
+    let Value::Array(effects) = answer["effects"].take() else { return Vec::new() };
+    effects.into_iter().filter(told).collect()
+}
+
+/// The same for people.
+fn plan_text(base: &[Value], head: &[Value]) -> String {
+    answer(CONFIG, base, head, "text")
+}
+
+fn answer(config: &str, base: &[Value], head: &[Value], format: &str) -> String {
     let directory = TempDir::new().expect("a temporary directory");
     let (before, after) = (directory.path().join("base"), directory.path().join("head"));
     write(&before, base);
@@ -31,7 +42,7 @@ fn plan_under(config: &str, base: &[Value], head: &[Value]) -> Vec<Value> {
         std::fs::write(root.join(".forebay.yaml"), config).expect("writable");
     }
     let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
-        .args(["plan", "--format", "json", "--base"])
+        .args(["plan", "--format", format, "--base"])
         .arg(&before)
         .arg("--head")
         .arg(&after)
@@ -40,9 +51,7 @@ fn plan_under(config: &str, base: &[Value], head: &[Value]) -> Vec<Value> {
         .output()
         .expect("the command runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let Value::Array(effects) = answer["effects"].take() else { return Vec::new() };
-    effects.into_iter().filter(told).collect()
+    String::from_utf8(output.stdout).expect("text")
 }
 
 /// Effects on Machines, hooks, and what a webhook refuses.
@@ -606,6 +615,35 @@ fn other_rows_of_topologies() {
         .expect("a list")
         .reverse();
     assert!(plan(&two, &reversed).is_empty());
+}
+
+/// cluster-api `core/reconcilers/topology/cluster/patches/engine.go`, `Apply`: an extension
+/// gets variables and templates, and answers with any patch of a template's spec.
+#[test]
+fn what_an_extension_answers_is_not_told_as_a_rollout() {
+    let external = json!({"name": "ext", "external": {"generatePatchesExtension": "patches.addons"}});
+    let only = changed(CLASS, "/spec/patches", json!([external]));
+    // A variable that only the extension reads.
+    let mut more = only.clone();
+    more[CLUSTER]["spec"]["topology"]["variables"] = json!([{"name": "image", "value": "v2"}]);
+    let effects = plan(&only, &more);
+    assert_eq!(words(&effects), ["provider-defined"; 4], "{effects:#?}");
+
+    // The inline patch before it is known, and so is the change that it makes.
+    let mut both = topology();
+    both[CLASS]["spec"]["patches"].as_array_mut().expect("a list").push(external.clone());
+    let mut head = both.clone();
+    head[CLUSTER]["spec"]["topology"]["variables"] = json!([{"name": "image", "value": "v2"}]);
+    let effects = plan(&both, &head);
+    let rolls: Vec<&Value> = effects.iter().filter(|effect| effect["effect"] == "rollout").collect();
+    assert_eq!(rolls.len(), 1, "{effects:#?}");
+    assert_eq!((&rolls[0]["before"], &rolls[0]["after"]), (&json!("v1"), &json!("v2")), "{rolls:#?}");
+    assert!(rolls[0]["field"].as_str().is_some_and(|field| field.ends_with("/spec/template/spec/image")));
+
+    // Several fields that are not known: people get words for them as well.
+    let text = plan_text(&both, &head);
+    assert!(text.contains("image v1 -> v2"), "{text}");
+    assert!(text.contains("what the extension answers decides"), "{text}");
 }
 
 /// A topology is neither given to a Cluster nor taken from it.

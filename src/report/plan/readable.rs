@@ -30,7 +30,8 @@ fn one(plan: &Plan<'_>, effect: &Effect) -> Effect {
     show(&path, &mut effect.before, old, base);
     show(&path, &mut effect.after, new, head);
     let listed = effect.details.get_mut("fields").and_then(Value::as_array_mut);
-    for field in listed.into_iter().flatten() {
+    // Of Machines it lists paths alone.
+    for field in listed.into_iter().flatten().filter(|field| field.is_object()) {
         let path = field["path"].as_str().unwrap_or_default().to_owned();
         show(&path, &mut field["before"], old, base);
         show(&path, &mut field["after"], new, head);

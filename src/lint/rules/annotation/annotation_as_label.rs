@@ -5,7 +5,10 @@
 use super::{known_entries, named};
 use crate::lint::metadata::{known_text, move_across, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::ObjectId;
 use crate::model::keys::{Class, Field};
+use crate::model::kinds::{self, SuspendBy};
+use crate::simulate::suspend::ANNOTATION;
 
 pub(crate) static RULE: Rule = Rule {
     id: "annotation-as-label",
@@ -19,12 +22,17 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Object(check),
 };
 
+/// The proposed annotation that suspends, on an object that can be suspended.
+fn is_suspension(id: &ObjectId, key: &str) -> bool {
+    key == ANNOTATION && kinds::of(id).is_some_and(|kind| matches!(kind.suspend, SuspendBy::Field))
+}
+
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for known in known_entries(view) {
         let key = known.key;
         if !known.map.labels
             || key.field != Field::Annotation
-            || !key.released
+            || !(key.released || is_suspension(view.id, key.name))
             || !matches!(key.class, Class::Setting | Class::Request)
         {
             continue;
@@ -36,6 +44,16 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let Some(location) = known.entry.key_location() else { continue };
+        if !key.released {
+            report
+                .report(location, title(view.id, "", known.short(), " suspends nothing as a label"))
+                .level(Level::Error)
+                .why("the suspend proposal reads an annotation, and no released Flux reads even that")
+                .help("set `spec.suspend: true`")
+                .object(view.id)
+                .field(known.pointer(), &*known.entry.key);
+            continue;
+        }
         let finding = report
             .report(location, title(view.id, "", known.short(), " is read as annotation only"))
             .level(if key.class == Class::Setting { Level::Error } else { Level::Warning })

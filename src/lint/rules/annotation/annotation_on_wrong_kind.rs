@@ -1,12 +1,14 @@
 //! `annotation-on-wrong-kind`: a key that is never read on objects of its kind.
 //! Source: the readers named in `flux/keys` and `capi/keys`.
 
-use super::{has_own_place_rule, is_known_kind, is_setting, known_entries, named, reading};
+use super::{Known, has_own_place_rule, is_known_kind, is_setting, known_entries, named, reading};
 use crate::lang::text::with_article;
 use crate::lint::metadata::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::model::keys::Reading;
+use crate::model::kinds::{self, SuspendBy};
+use crate::simulate::suspend::ANNOTATION;
 
 pub(crate) static RULE: Rule = Rule {
     id: "annotation-on-wrong-kind",
@@ -23,6 +25,10 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for known in known_entries(view) {
         let key = known.key;
+        if key.name == ANNOTATION && known.map.own && known.in_its_field() {
+            never_suspended(view, &known, report);
+            continue;
+        }
         if !known.map.own || !known.in_its_field() || !is_setting(key) {
             continue;
         }
@@ -69,6 +75,27 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             .object(view.id)
             .field(known.pointer(), &*known.entry.key);
     }
+}
+
+/// The proposed annotation that suspends, on a kind of Flux that has no `spec.suspend`.
+fn never_suspended(view: &ObjectView<'_>, known: &Known<'_, '_>, report: &mut Reporter<'_>) {
+    let by = kinds::of(view.id).map(|kind| kind.suspend);
+    let help = match by {
+        None | Some(SuspendBy::Field) => return,
+        Some(SuspendBy::Annotation(key)) => format!("annotate it `{key}: disabled`"),
+        Some(SuspendBy::Nothing) => "remove it: the kind has no suspension".to_owned(),
+    };
+    let Some(location) = known.entry.key_location() else { return };
+    report
+        .report(location, title(view.id, "", known.short(), " suspends nothing on this kind"))
+        .level(Level::Error)
+        .why(format!(
+            "the suspend proposal is about kinds with spec.suspend, and {} has none",
+            with_article(&view.id.kind)
+        ))
+        .help(help)
+        .object(view.id)
+        .field(known.pointer(), &*known.entry.key);
 }
 
 /// The key that speaks to the Kustomization above.

@@ -1,6 +1,7 @@
 //! `cross-namespace-gate`: a reference to a gate of another namespace.
 //! Source: the gating RFC, whose `spec.gates[]` holds names only.
 
+use super::is_refused;
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gating::objects::is_gateable;
@@ -18,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
-    if !is_gateable(view.id) {
+    if !is_gateable(view.id) || is_refused(view) {
         return;
     }
     for (index, item) in view.node.items_at("/spec/gates").enumerate() {

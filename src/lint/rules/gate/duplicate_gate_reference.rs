@@ -1,6 +1,7 @@
 //! `duplicate-gate-reference`: one gate twice in `spec.gates[]`.
 //! Source: the gating RFC; an object proceeds when all its gates are opened.
 
+use super::is_refused;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gating::objects::is_gateable;
 
@@ -17,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
-    if !is_gateable(view.id) {
+    if !is_gateable(view.id) || is_refused(view) {
         return;
     }
     let mut seen = Vec::new();

@@ -4,6 +4,7 @@
 use super::self_gated_gate::{blockers, is_opened_by_default};
 use super::{Wait, full_name, gate_of, gates};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::simulate::gating::objects::are_available;
 use crate::world::Effective;
 use std::collections::BTreeMap;
 
@@ -27,6 +28,10 @@ struct Brought<'a> {
 }
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // Elsewhere the field itself is refused: `unknown-field`.
+    if !are_available(&view.cluster.settings) {
+        return;
+    }
     let members: Vec<_> = gates(view).collect();
     let index: BTreeMap<u32, usize> =
         members.iter().enumerate().map(|(index, (member, _))| (member.object, index)).collect();

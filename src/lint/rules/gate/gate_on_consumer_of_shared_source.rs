@@ -7,6 +7,7 @@ use super::{Wait, local, waits};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::references::Role;
+use crate::simulate::gating::objects::are_available;
 use crate::world::{ApplyTarget, Effective};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +33,10 @@ struct Consumer<'a> {
 }
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // Elsewhere the field itself is refused: `unknown-field`.
+    if !are_available(&view.cluster.settings) {
+        return;
+    }
     let mut consumers: BTreeMap<(&str, Option<&str>, &str), Vec<Consumer<'_>>> = BTreeMap::new();
     let is_consumer = |object: &Effective| matches!(&*object.id.kind, "Kustomization" | "HelmRelease");
     for (member, object) in local(view).filter(|(_, object)| is_consumer(object)) {

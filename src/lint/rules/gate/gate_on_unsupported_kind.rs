@@ -2,6 +2,7 @@
 //! Source: the gating RFC, which gates sources and syncs; source-controller
 //! `HelmRepositoryReconciler.migrationToStatic` for HelmRepositories of type oci.
 
+use super::is_refused;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::simulate::gating::objects::{GATED_KINDS, is_gateable};
 
@@ -27,6 +28,9 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let (true, true, Some(location)) = (is_flux, names_a_gate, location) else {
         return;
     };
+    if is_refused(view) {
+        return;
+    }
     if is_gateable(view.id) {
         let is_oci = view.node.str_at("/spec/type").as_deref() == Some("oci");
         if &*view.id.kind == "HelmRepository" && is_oci {

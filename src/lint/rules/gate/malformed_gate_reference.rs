@@ -1,6 +1,7 @@
 //! `malformed-gate-reference`: an entry of `spec.gates` that names no gate.
 //! Source: the gating RFC, story 1, where `spec.gates[]` is a list of maps with a `name`.
 
+use super::is_refused;
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
@@ -20,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let gates = view.node.at("/spec/gates").filter(|gates| !gates.is_null() && !gates.is_unknown());
-    let Some(gates) = gates.filter(|_| is_gateable(view.id)) else { return };
+    let Some(gates) = gates.filter(|_| is_gateable(view.id) && !is_refused(view)) else { return };
     if !gates.is_seq() {
         let help = match gates.is_map() {
             true => "write a list: `- name: …`".to_owned(),

@@ -20,9 +20,10 @@ pub(crate) mod self_gated_gate;
 pub(crate) mod unused_gate;
 
 use crate::lang::yaml::NodeRef;
-use crate::lint::ClusterView;
 use crate::lint::metadata::has_hole;
+use crate::lint::{ClusterView, ObjectView};
 use crate::model::ObjectId;
+use crate::schema::Fault;
 use crate::simulate::gating::objects::{GATE_GROUP, is_gate, is_gateable};
 use crate::world::{ApplyTarget, Cluster, Effective, Member};
 
@@ -41,6 +42,15 @@ fn local<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = (&'a Member, &'a Ef
 
 fn gates<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = (&'a Member, &'a Effective)> {
     local(view).filter(|(_, object)| is_gate(&object.id))
+}
+
+/// Whether `unknown-field` tells already that the API server refuses `spec.gates`.
+fn is_refused(view: &ObjectView<'_>) -> bool {
+    view.node.at("/spec/gates").is_some()
+        && view.verdict().faults.iter().any(|fault| {
+            let violation = &fault.violation;
+            violation.pointer == "/spec/gates" && matches!(violation.fault, Fault::UnknownField { .. })
+        })
 }
 
 /// What an object waits for. Entries that name another namespace have a rule of

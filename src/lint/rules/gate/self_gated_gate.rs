@@ -5,6 +5,7 @@
 use super::{Wait, full_name, gates, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::SOURCE;
+use crate::simulate::gating::objects::are_available;
 use crate::world::{Applied, ApplyTarget, Effective};
 
 pub(crate) static RULE: Rule = Rule {
@@ -20,6 +21,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // Elsewhere the field itself is refused: `unknown-field`.
+    if !are_available(&view.cluster.settings) {
+        return;
+    }
     for (member, gate) in gates(view) {
         let Some(applied) = member.maker.kustomization().map(|index| &view.cluster.applied[index as usize])
         else {

@@ -24,10 +24,19 @@ use crate::simulate::cluster_api::rollout::{Effect, kubeadm_config};
 use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
 use crate::simulate::cluster_api::topology::desired::{Desired, Part as Template, Worker, desired};
 use crate::simulate::cluster_api::topology::fields;
+use crate::simulate::cluster_api::topology::patches::is_external;
 use crate::simulate::cluster_api::topology::{Class, Cluster, TemplateRef, WorkerEntry};
 use std::collections::BTreeSet;
 
 const VERSION: &str = "/spec/topology/version";
+
+/// A template that differs only in what an extension is asked about: `GeneratePatches` answers
+/// with any patch of its spec, or with none (cluster-api
+/// `core/reconcilers/topology/cluster/patches/engine.go`, `Apply`).
+const EXTERNAL: (EffectKind, &str) = (
+    EffectKind::ProviderDefined,
+    "what the extension answers decides whether the template changes, and so whether Machines roll",
+);
 
 /// Effects of a change on a Cluster whose topology is managed on both sides.
 pub(super) fn effects(
@@ -673,13 +682,6 @@ impl Pair<'_, '_, '_> {
         }
         let paths = differences(&before, &after);
         let dotted: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
-        let Some(first) = paths.iter().find(|p| p.first().is_some_and(|s| s == "spec")).or(paths.first())
-        else {
-            return;
-        };
-        let pointer = first.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
-        let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
-        let values = (at(&before), at(&after));
         let known = |path: &Vec<String>| {
             let pointer = path.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
             let value = |t: &Value| t.pointer(&pointer).cloned().unwrap_or_default();
@@ -687,18 +689,24 @@ impl Pair<'_, '_, '_> {
                 && !has_unknown(&value(&after))
                 && (!migrated || is_on_both_sides(&before, &after, path))
         };
-        let spec_known = paths.iter().any(|p| p.first().is_some_and(|s| s == "spec") && known(p));
+        let is_spec = |path: &&Vec<String>| path.first().is_some_and(|s| s == "spec");
+        let known_spec = paths.iter().find(|path| is_spec(path) && known(path));
+        let Some(first) = known_spec.or_else(|| paths.iter().find(is_spec)).or(paths.first()) else { return };
+        let pointer = first.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
+        let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
+        let values = (at(&before), at(&after));
         let judgement = match template_outcome(summarise(dotted.iter().map(String::as_str), &[])) {
             TemplateOutcome::Unchanged => return,
             TemplateOutcome::PatchedInPlace => {
                 (EffectKind::ObjectOnly, "only metadata of the clone changes; no Machine is replaced")
             }
-            TemplateOutcome::Rotated if spec_known => {
+            TemplateOutcome::Rotated if known_spec.is_some() => {
                 (EffectKind::Rollout, "the clone of the template is replaced, so Machines roll")
             }
             // Its Machines are replaced for the version anyway.
             TemplateOutcome::Rotated if self.upgrades => return,
             TemplateOutcome::Rotated if migrated => MIGRATED,
+            TemplateOutcome::Rotated if paths.iter().all(|path| is_external(path)) => EXTERNAL,
             TemplateOutcome::Rotated => (
                 EffectKind::Unknown,
                 "a Go template, an extension or a value that is not known offline may change the template, and so roll Machines",
@@ -732,7 +740,6 @@ impl Pair<'_, '_, '_> {
     /// What changed among the sources of templates: a variable, the class, or a
     /// template; the first of them.
     fn cause(&self) -> (Option<Location>, Option<Location>) {
-        let json = |node: Option<NodeRef<'_>>| node.map(crate::model::value::to_json);
         let (old, new) = (&self.old.cluster.object, &self.new.cluster.object);
         let mut lists: Vec<String> = ["variables", "controlPlane/variables/overrides", "classRef", "class"]
             .map(|name| format!("/spec/topology/{name}"))
@@ -744,20 +751,14 @@ impl Pair<'_, '_, '_> {
         for list in &lists {
             let (before, after) = (old.node.at(list), new.node.at(list));
             if json(before) != json(after) {
-                for (index, item) in new.node.items_at(list).enumerate() {
-                    let same = old.node.items_at(list).nth(index);
-                    if json(same) != json(Some(item)) {
-                        return (same.and_then(NodeRef::location), item.location());
-                    }
-                }
-                return (old.node.location_at(list), new.node.location_at(list));
+                return first_difference(old.node, new.node, list);
             }
         }
         let (old_class, new_class) = (&self.old.class, &self.new.class);
         for pointer in ["/spec/patches", "/spec/variables", "/spec"] {
             let (before, after) = (old_class.object.node.at(pointer), new_class.object.node.at(pointer));
             if json(before) != json(after) {
-                return (before.and_then(NodeRef::location), after.and_then(NodeRef::location));
+                return first_difference(old_class.object.node, new_class.object.node, pointer);
             }
         }
         let before = &self.comparison.before.objects;
@@ -772,4 +773,25 @@ impl Pair<'_, '_, '_> {
         }
         (None, None)
     }
+}
+
+fn json(node: Option<NodeRef<'_>>) -> Option<Value> {
+    node.map(crate::model::value::to_json)
+}
+
+/// The places, before and after, of the first item of a list that differs; of the whole value
+/// where no item of it does, or it is no list.
+fn first_difference(
+    old: NodeRef<'_>,
+    new: NodeRef<'_>,
+    pointer: &str,
+) -> (Option<Location>, Option<Location>) {
+    let mut before = old.items_at(pointer).into_iter();
+    for item in new.items_at(pointer) {
+        let same = before.next();
+        if json(same) != json(Some(item)) {
+            return (same.and_then(NodeRef::location), item.location());
+        }
+    }
+    (old.location_at(pointer), new.location_at(pointer))
 }

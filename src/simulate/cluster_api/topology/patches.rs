@@ -14,6 +14,15 @@ use crate::model::value::{is_unknown, to_json, unknown};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::rollout::template::differences;
 
+/// What begins the key of the mark that an external patch leaves; no field of an API has it.
+const EXTERNAL: &str = "$patch ";
+
+/// Whether the keys of a path lead to the mark of an external patch.
+pub(crate) fn is_external(path: &[String]) -> bool {
+    matches!(path, [spec, template, inner, mark]
+        if spec == "spec" && template == "template" && inner == "spec" && mark.starts_with(EXTERNAL))
+}
+
 /// What a template is to its Cluster, as selectors ask for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role<'a> {
@@ -132,7 +141,7 @@ impl Patching<'_> {
         let digest = self.variables.digest_all(&patched.to_string());
         let mark = unknown(format!("extension patch {name} may change it ({digest})"));
         if let Some(Value::Object(spec)) = patched.pointer_mut("/spec/template/spec") {
-            spec.insert(format!("$patch {name}"), mark);
+            spec.insert(format!("{EXTERNAL}{name}"), mark);
         }
     }
 
