@@ -13,6 +13,9 @@ const AGAIN: usize = 1;
 /// Levels of which any entry is taken, one in the other.
 const ANY: usize = 5;
 
+/// Parts of values that all steps look at: one step may look at thousands.
+const VISITS: u64 = 40_000_000;
+
 impl Walk<'_> {
     /// A part of a part of the input; one that lies too deep is not told apart.
     fn part(&mut self, of: u32, seg: Seg) -> Atom {
@@ -30,6 +33,16 @@ impl Walk<'_> {
         Atom::Input(part)
     }
 
+    /// Counts parts of values that a step looks at.
+    fn visit(&self, parts: usize) {
+        self.visits.set(self.visits.get() + parts as u64);
+    }
+
+    /// Whether the steps have looked at too much.
+    pub(super) fn has_visited_too_much(&self) -> bool {
+        self.visits.get() > VISITS
+    }
+
     /// What templates set in what may be this part of the input.
     fn over(&mut self, part: u32) -> Vec<Atom> {
         let count = self.heap.over.len();
@@ -38,6 +51,7 @@ impl Walk<'_> {
         {
             return found.clone();
         }
+        self.visit(count);
         let same = self.heap.over.iter().filter(|(other, _)| self.reads.may_be_same(part, **other));
         let mut found: Vec<Atom> = same.map(|(_, object)| Atom::Made(*object)).collect();
         found.sort_unstable();
@@ -61,6 +75,7 @@ impl Walk<'_> {
         let mut todo: Vec<Atom> = of.0.clone();
         let mut seen: FxHashSet<Atom> = FxHashSet::default();
         while let Some(atom) = todo.pop() {
+            self.visit(1);
             if !seen.insert(atom) {
                 continue;
             }
@@ -116,6 +131,7 @@ impl Walk<'_> {
         let mut todo: Vec<Atom> = of.0.clone();
         let mut seen: FxHashSet<Atom> = FxHashSet::default();
         while let Some(atom) = todo.pop() {
+            self.visit(1);
             if !seen.insert(atom) {
                 continue;
             }
@@ -191,6 +207,7 @@ impl Walk<'_> {
         let mut out = Val::default();
         let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
         while let Some(atom) = todo.pop() {
+            self.visit(1);
             if !seen.insert(atom) {
                 continue;
             }
@@ -231,6 +248,7 @@ impl Walk<'_> {
         let mut parts = Vec::new();
         let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
         while let Some(atom) = todo.pop() {
+            self.visit(1);
             if !seen.insert(atom) {
                 continue;
             }
@@ -254,6 +272,7 @@ impl Walk<'_> {
     pub(super) fn read_keys(&mut self, of: &Val) {
         let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
         while let Some(atom) = todo.pop() {
+            self.visit(1);
             if !seen.insert(atom) {
                 continue;
             }
@@ -274,6 +293,7 @@ impl Walk<'_> {
     pub(super) fn read_truth(&mut self, of: &Val) {
         let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
         while let Some(atom) = todo.pop() {
+            self.visit(1);
             if !seen.insert(atom) {
                 continue;
             }
@@ -315,6 +335,7 @@ impl Walk<'_> {
                 }
                 Atom::Input(part) => {
                     self.reads.read_whole(part, &but);
+                    self.visit(self.heap.over.len());
                     let below = self.heap.over.iter();
                     let below = below.filter(|(other, _)| self.reads.may_be_in(**other, part));
                     todo.extend(below.map(|(_, object)| (Atom::Made(*object), none.clone())));
@@ -351,6 +372,7 @@ impl Walk<'_> {
         let mut inside = Inside::default();
         let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
         while let Some(atom) = todo.pop() {
+            self.visit(1);
             if !seen.insert(atom) {
                 continue;
             }
@@ -361,6 +383,7 @@ impl Walk<'_> {
                 Atom::Lit(text) => inside.literals.push(text),
                 Atom::Input(part) => {
                     inside.is_input = true;
+                    self.visit(self.heap.over.len());
                     let below = self.heap.over.iter();
                     let below = below.filter(|(other, _)| self.reads.may_be_in(**other, part));
                     todo.extend(below.map(|(_, object)| Atom::Made(*object)));

@@ -46,6 +46,7 @@ pub(super) struct Walk<'p> {
     pub(super) heap: Heap,
     pub(super) reads: Reads,
     pub(super) steps: u64,
+    pub(super) visits: std::cell::Cell<u64>,
     roots: Vec<u32>,
     runs: Vec<Run>,
     by_arg: FxHashMap<(usize, Val), usize>,
@@ -88,6 +89,7 @@ impl<'p> Walk<'p> {
             heap: Heap::default(),
             reads: Reads::default(),
             steps: 0,
+            visits: Default::default(),
             roots: Vec::new(),
             runs: Vec::new(),
             by_arg: FxHashMap::default(),
@@ -137,7 +139,10 @@ impl<'p> Walk<'p> {
     }
 
     fn is_over(&self) -> bool {
-        self.steps > STEPS || self.reads.parts.len() > PARTS || self.runs.len() > RUNS
+        self.steps > STEPS
+            || self.has_visited_too_much()
+            || self.reads.parts.len() > PARTS
+            || self.runs.len() > RUNS
     }
 
     fn shape(&mut self, shape: &Shape) -> Val {
