@@ -786,7 +786,7 @@ fn first_difference(
     new: NodeRef<'_>,
     pointer: &str,
 ) -> (Option<Location>, Option<Location>) {
-    let mut before = old.items_at(pointer).into_iter();
+    let mut before = old.items_at(pointer);
     for item in new.items_at(pointer) {
         let same = before.next();
         if json(same) != json(Some(item)) {
