@@ -75,7 +75,6 @@ impl Wanted {
         format!("{} of {}", self.named(), self.source())
     }
 
-    /// Its name and version.
     pub(super) fn named(&self) -> String {
         let version = if self.version.is_empty() { "" } else { " " };
         format!("{}{version}{}", self.name, self.version)

@@ -137,7 +137,7 @@ fn peers(object: &Effective, workloads: &Workloads<'_>, report: &mut Reporter<'_
             }
             let (Some(name), Some(location)) = (text(entry.value), entry.value.location()) else { continue };
             let Some(meant) = workloads.namespace_like(&name) else { continue };
-            let what = format!("it selects Namespace {name}, of which nothing here is");
+            let what = format!("it selects Namespace {name}, in which nothing here is");
             let finding = report.report(location, title(&object.id, &what));
             finding.level(Level::Warning).claims_absence();
             finding.why("the policy says nothing about the Pods that it means");

@@ -69,7 +69,7 @@ fn misspelt(
 ) {
     let (Some(wanted), Some(location)) = (text(port), port.location()) else { return };
     let Some((meant, count)) = usual.meant("Service", "", &wanted) else { return };
-    let title = format!("{}: {} has hardly a port `{wanted}`", object.id, target(reference, name));
+    let title = format!("{}: {} probably has no port `{wanted}`", object.id, target(reference, name));
     let finding = report.report(location, title);
     finding.level(Level::Warning).claims_absence();
     finding.why(reference.consequence).object(&object.id).label("named so nowhere else");
