@@ -8,6 +8,7 @@
 
 mod builds;
 mod causes;
+mod chart_values;
 mod equal;
 mod events;
 mod fate;

@@ -8,7 +8,7 @@ use super::release_words::{
     NAMED, hook_words, image_step, image_words, is_are, listed, object_words, remediation, step,
 };
 use super::released::{added, changed};
-use super::{Effect, Pair, Placed, Side};
+use super::{Effect, Pair, Placed, Side, chart_values};
 use crate::lang::text::{clean, counted};
 use crate::model::{EffectKind, ObjectId, Severity};
 use crate::world::releases::Release;
@@ -112,12 +112,14 @@ impl<'w> Upgrade<'w> {
         if let Some(failure) = &failure {
             host.severity = Severity::Disruptive;
             parts.push(format!("the upgrade fails: {failure}"));
+            chart_values::tell(pair, self.before, self.after, &mut host, &mut parts);
             host.consequences.extend(remediation(self.after.node.get_ref()));
         } else if let Some(unseen) = unseen {
             parts.push("what changes of its objects is not known".to_owned());
             host.consequences.push(unseen);
         } else {
             parts.extend(object_words(&self.effects));
+            chart_values::tell(pair, self.before, self.after, &mut host, &mut parts);
             if self.effects.iter().any(|effect| effect.effect == EffectKind::Refused) {
                 host.severity = Severity::Disruptive;
                 host.consequences.extend(remediation(self.after.node.get_ref()));

@@ -10,6 +10,7 @@ use crate::build::helm::{
 };
 use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
 use crate::lang::template::{Constraints, Version};
+use crate::lang::text::nearest;
 use crate::lang::yaml::{Location, Node, Tree};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sha2::{Digest, Sha256};
@@ -112,6 +113,36 @@ pub(crate) struct Unread {
     pub coalesced: Option<Value>,
 }
 
+/// What is meant by a value that nothing reads: keys from the root of all values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Meant {
+    /// A key beside it that is written nearly alike.
+    Near(Vec<Arc<str>>),
+    /// The only other place where templates read its key.
+    Elsewhere(Vec<Arc<str>>),
+}
+
+impl Unread {
+    /// What is meant by a dead value, as far as one thing is near.
+    pub(crate) fn meant(&self, dead: &Dead) -> Option<Meant> {
+        let (readers, coalesced) = (self.readers.as_ref()?, self.coalesced.as_ref()?);
+        let (key, above) = dead.path.split_last()?;
+        let beside = readers.siblings(dead, coalesced);
+        if let Some(near) = nearest(key, beside.iter().map(|key| &**key)) {
+            return Some(Meant::Near(above.iter().cloned().chain([near.into()]).collect()));
+        }
+        match &*readers.elsewhere(dead, coalesced) {
+            [only] => Some(Meant::Elsewhere(only.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether a value, or what it lies in, is dead.
+    fn has_dead(&self, path: &[Arc<str>]) -> bool {
+        self.dead.iter().any(|dead| path.starts_with(&dead.path))
+    }
+}
+
 /// All values of a release, and what templates do with them.
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -133,6 +164,21 @@ impl Rendering {
     /// Helm refuses to put them together.
     pub(crate) fn reading(&self) -> Option<Result<Reading, RenderError>> {
         self.of.as_ref().map(|of| of.reading(&self.unread()))
+    }
+
+    /// The values that another version of the chart read and this one doesn't; nothing where
+    /// the chart is the same, or where one of the two can't be followed.
+    pub(crate) fn unread_since(&self, before: &Rendering) -> Vec<(Dead, Option<Meant>)> {
+        let (Some(old), Some(new)) = (&before.of, &self.of) else { return Vec::new() };
+        if Arc::ptr_eq(&old.chart, &new.chart) {
+            return Vec::new();
+        }
+        let (was, is) = (before.unread(), self.unread());
+        if was.readers.is_none() {
+            return Vec::new();
+        }
+        let is_new = |dead: &&Dead| old.values.at(&dead.path).is_some() && !was.has_dead(&dead.path);
+        is.dead.iter().filter(is_new).map(|dead| (dead.clone(), is.meant(dead))).collect()
     }
 
     /// What of the charts' values the release's stand in the place of, in another shape.

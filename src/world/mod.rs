@@ -29,6 +29,7 @@ pub(crate) mod schemas;
 pub(crate) mod scripts;
 mod source;
 mod unreached;
+pub(crate) mod value_places;
 pub(crate) mod vendors;
 pub(crate) mod versions;
 

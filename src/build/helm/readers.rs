@@ -59,7 +59,7 @@ impl Readers {
         let has = &|path: &[Seg], key: &str| has_key(coalesced, path, key);
         let states = self.states(above, &dead.segs[..above.len()], has);
         let mut found = self.reads.named(&states);
-        let beside = down(coalesced, above).and_then(Value::map).into_iter().flat_map(Map::keys);
+        let beside = coalesced.at(above).and_then(Value::map).into_iter().flat_map(Map::keys);
         found.extend(beside.filter(|key| self.reads.is_read(&states, key, has)).cloned());
         found.extend(self.scopes.iter().filter_map(|scope| match scope.split_last() {
             Some((last, rest)) if rest == above => Some(last.clone()),
@@ -140,14 +140,6 @@ fn has_key(value: &Value, path: &[Seg], key: &str) -> bool {
     }
 }
 
-fn down<'v>(value: &'v Value, path: &[Arc<str>]) -> Option<&'v Value> {
-    path.iter().try_fold(value, |value, key| match &value.kind {
-        Kind::Map(map) => map.get(key),
-        Kind::List(items) => items.get(key.parse::<usize>().ok()?),
-        _ => None,
-    })
-}
-
 impl Walk<'_> {
     fn value(&mut self, value: &Value, states: &States) {
         if self.readers.reads.is_all(states) {
@@ -183,7 +175,7 @@ impl Walk<'_> {
                 || walk.readers.globals(&path, has).is_some_and(|states| !states.is_empty())
         };
         // Whether a map is empty may hang on a key that nothing else reads.
-        let all = down(self.coalesced, &self.path).and_then(Value::map).unwrap_or(map);
+        let all = self.coalesced.at(&self.path).and_then(Value::map).unwrap_or(map);
         if reads.is_tested(states) && !all.keys().any(|key| is_live(self, key)) {
             return;
         }

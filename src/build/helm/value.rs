@@ -101,6 +101,15 @@ impl Value {
         self.map()?.get(key)
     }
 
+    /// What is at a path of keys and indices.
+    pub(crate) fn at(&self, path: &[Arc<str>]) -> Option<&Value> {
+        path.iter().try_fold(self, |value, key| match &value.kind {
+            Kind::Map(map) => map.get(key),
+            Kind::List(items) => items.get(key.parse::<usize>().ok()?),
+            _ => None,
+        })
+    }
+
     /// Whether it is a map.
     pub fn is_map(&self) -> bool {
         matches!(self.kind, Kind::Map(_))

@@ -16,6 +16,28 @@ pub(crate) fn suggest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
     near.min().map(|(_, candidate)| candidate)
 }
 
+/// Names of one level that a wrong one is compared with. No kind of Kubernetes has as many.
+const COMPARED_NAMES: usize = 500;
+
+/// The name that was surely meant: another letter case or other separators, else
+/// the only one that is near.
+pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<&'n str> {
+    if names.clone().nth(COMPARED_NAMES).is_some() {
+        return None;
+    }
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
+    let wanted = plain(word);
+    let mut same = names.clone().filter(|name| plain(name) == wanted && *name != word);
+    if let (Some(only), None) = (same.next(), same.next()) {
+        return Some(only);
+    }
+    let near = suggest(word, names.clone())?;
+    let distance = |name: &str| edit_distance(word, name, 2);
+    let least = distance(near)?;
+    let mut nearest = names.filter(|name| distance(name) == Some(least));
+    nearest.next().filter(|_| nearest.next().is_none())
+}
+
 /// Candidates that many misspelled words are held against.
 #[derive(Debug)]
 pub(crate) struct Words<W> {

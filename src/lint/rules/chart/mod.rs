@@ -7,11 +7,10 @@ pub(crate) mod rejected_chart_values;
 pub(crate) mod unknown_chart_value;
 pub(crate) mod value_replaced_table;
 
-use crate::build::helm::Kind;
-use crate::lang::yaml::{Location, NodeRef, Origin, pointer_segments};
+use crate::lang::yaml::Location;
 use crate::lint::Related;
-use crate::sources::values::{By, Layer, Values};
 use crate::world::releases::Release;
+use crate::world::value_places::ValuePlace;
 
 /// Where a value of a release is written.
 pub(super) struct Place {
@@ -24,54 +23,10 @@ pub(super) struct Place {
 }
 
 /// Where a release sets a value, by its pointer in the values; `None` where it doesn't.
-pub(super) fn place_of(release: &Release, values: &Values, pointer: &str) -> Option<Place> {
-    let mut value = &values.value;
-    for segment in pointer_segments(pointer) {
-        value = match &value.kind {
-            Kind::Map(map) => map.get(&*segment)?,
-            Kind::List(items) => items.get(segment.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-    }
-    let wanted = value.origin.as_ref().map(Origin::location);
-    // Which layer wins is known of the value alone: a `targetPath` may win over `spec.values`.
-    let holds = |layer: &&Layer| match layer.by {
-        By::TargetPath(..) => false,
-        By::Release | By::Reference(_) => layer.root.get_ref().at(pointer).is_some(),
-    };
-    let wins = |layer: &&Layer| match layer.by {
-        By::TargetPath(..) => wanted.is_some() && layer.root.get_ref().location() == wanted,
-        By::Release | By::Reference(_) => {
-            layer.root.get_ref().at(pointer).is_some_and(|node| node.location() == wanted)
-        }
-    };
-    let all = || values.layers.iter().rev();
-    let layer = all().find(wins).or_else(|| all().find(holds))?;
-    let own = release.node.get_ref();
-    let (location, reference) = match &layer.by {
-        By::Release => (written(own, &format!("/spec/values{pointer}"))?, None),
-        By::Reference(reference) => (written(layer.root.get_ref(), pointer)?, Some(reference)),
-        By::TargetPath(reference, key) => (key.clone().or(wanted)?, Some(reference)),
-    };
-    // What a patch wrote stands in no text of the release's own.
-    let is_own = reference.is_none() && own.location().is_none_or(|own| own.file == location.file);
-    let related = reference.and_then(|reference| {
-        let message = format!("the value comes from {}", reference.told);
-        Some(Related { message, location: reference.location.clone()? })
-    });
-    Some(Place { location, path: is_own.then(|| format!("/spec/values{pointer}")), related })
-}
-
-/// The key of a value, else the value itself.
-fn written(root: NodeRef<'_>, pointer: &str) -> Option<Location> {
-    let node = root.at(pointer)?;
-    let Some((above, _)) = pointer.rsplit_once('/') else {
-        let first = node.entries().next().and_then(|entry| entry.key_location());
-        return first.or_else(|| node.location());
-    };
-    let last = pointer_segments(pointer).last()?;
-    let key = root.at(above)?.entry(&last).and_then(|entry| entry.key_location());
-    key.or_else(|| node.location())
+pub(super) fn place_of(release: &Release, pointer: &str) -> Option<Place> {
+    let ValuePlace { location, path, via } = release.value_place(pointer)?;
+    let related = via.map(|(message, location)| Related { message, location });
+    Some(Place { location, path, related })
 }
 
 /// The name of a chart for people: `podinfo 6.5.0`.

@@ -87,8 +87,7 @@ fn one(release: &Release, fault: &SchemaFault, more: usize, report: &mut Reporte
 /// Where a value is to be changed: where the release sets it, else where the chart's
 /// defaults lie in the repository, else at what is nearest to it.
 fn place(release: &Release, fault: &SchemaFault, pointer: &str) -> Option<Place> {
-    let values = release.values.as_ref().ok()?;
-    if let Some(place) = place_of(release, values, pointer) {
+    if let Some(place) = place_of(release, pointer) {
         return Some(place);
     }
     let chart = chart_place(release);
@@ -102,7 +101,7 @@ fn place(release: &Release, fault: &SchemaFault, pointer: &str) -> Option<Place>
     let mut above = pointer;
     while let Some((next, _)) = above.rsplit_once('/') {
         above = next;
-        if let Some(place) = place_of(release, values, above) {
+        if let Some(place) = place_of(release, above) {
             return Some(Place { path: None, ..place });
         }
     }

@@ -5,9 +5,8 @@
 use super::{Place, chart_of, doubt, place_of};
 use crate::build::helm::Dead;
 use crate::lang::yaml::pointer_join;
-use crate::lint::rules::schema::nearest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
-use crate::sources::render::Unread;
+use crate::sources::render::{Meant, Unread};
 use crate::world::releases::Release;
 
 pub(crate) static RULE: Rule = Rule {
@@ -49,11 +48,14 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 fn one(release: &Release, unread: &Unread, dead: &Dead, report: &mut Reporter<'_>) {
-    let Ok(values) = &release.values else { return };
     let path = &dead.path;
     let pointer = path.iter().fold(String::new(), |above, key| pointer_join(&above, key));
-    let Some(Place { location, path: own, related }) = place_of(release, values, &pointer) else { return };
-    let meant = meant(unread, dead).unwrap_or_default();
+    let Some(Place { location, path: own, related }) = place_of(release, &pointer) else { return };
+    let meant = match unread.meant(dead) {
+        Some(Meant::Near(near)) => format!("; did you mean `{}`?", near.join(".")),
+        Some(Meant::Elsewhere(other)) => format!("; it stands at `{}`", other.join(".")),
+        None => String::new(),
+    };
     let what = format!("the chart {} reads no value `{}`{meant}", chart_of(release), path.join("."));
     let mut why =
         "no template of the chart or of the charts in it names it, prints what it lies in, or goes \
@@ -70,19 +72,4 @@ fn one(release: &Release, unread: &Unread, dead: &Dead, report: &mut Reporter<'_
         .field(own.unwrap_or_default(), path.last().map(ToString::to_string).unwrap_or_default())
         .values_path(pointer);
     finding.related.extend(related);
-}
-
-/// What is meant, as far as one thing is near.
-fn meant(unread: &Unread, dead: &Dead) -> Option<String> {
-    let (readers, coalesced) = (unread.readers.as_ref()?, unread.coalesced.as_ref()?);
-    let (key, above) = dead.path.split_last()?;
-    let beside = readers.siblings(dead, coalesced);
-    if let Some(near) = nearest(key, beside.iter().map(|key| &**key)) {
-        let whole: Vec<&str> = above.iter().map(|key| &**key).chain([near]).collect();
-        return Some(format!("; did you mean `{}`?", whole.join(".")));
-    }
-    match &*readers.elsewhere(dead, coalesced) {
-        [only] => Some(format!("; it stands at `{}`", only.join("."))),
-        _ => None,
-    }
 }

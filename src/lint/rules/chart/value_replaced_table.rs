@@ -54,10 +54,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 fn one(release: &Release, replaced: &Replaced, report: &mut Reporter<'_>) {
-    let Ok(values) = &release.values else { return };
     let path = replaced.path.join(".");
     let pointer = replaced.path.iter().fold(String::new(), |above, key| pointer_join(&above, key));
-    let Some(Place { location, path: own, related }) = place_of(release, values, &pointer) else { return };
+    let Some(Place { location, path: own, related }) = place_of(release, &pointer) else { return };
     let chart = chart_of(release);
     let (what, mut why, help) = match &replaced.loss {
         Loss::Table(table) => {

@@ -3,7 +3,8 @@
 //! `pkg/apiserver/validation`; for Kubernetes' own kinds apimachinery
 //! `runtime.DefaultUnstructuredConverter`.
 
-use super::{expected, faults, level, nearest, place, refusal, shown, takes_strings, title};
+use super::{expected, faults, level, place, refusal, shown, takes_strings, title};
+use crate::lang::text::nearest;
 use crate::lang::yaml::NodeRef;
 use crate::lang::yaml::edit::{Content, Operation};
 use crate::lint::metadata::write_string;

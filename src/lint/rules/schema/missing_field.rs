@@ -2,7 +2,8 @@
 //! Source: kube-openapi `pkg/validation/validate` (`required`), after defaulting
 //! (apiextensions-apiserver `pkg/apiserver/schema/defaulting`).
 
-use super::{faults, level, nearest, refusal, title};
+use super::{faults, level, refusal, title};
+use crate::lang::text::nearest;
 use crate::lint::validity::Judged;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::schema::{Fault, Schema};

@@ -200,28 +200,6 @@ fn other_level(
     }
 }
 
-/// Names of one level that a wrong one is compared with. No kind of Kubernetes has as many.
-const COMPARED_NAMES: usize = 500;
-
-/// The name that was surely meant: another letter case or other separators, else
-/// the only one that is near.
-pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<&'n str> {
-    if names.clone().nth(COMPARED_NAMES).is_some() {
-        return None;
-    }
-    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
-    let wanted = plain(word);
-    let mut same = names.clone().filter(|name| plain(name) == wanted && *name != word);
-    if let (Some(only), None) = (same.next(), same.next()) {
-        return Some(only);
-    }
-    let near = crate::lang::text::suggest(word, names.clone())?;
-    let distance = |name: &str| crate::lang::text::edit_distance(word, name, 2);
-    let least = distance(near)?;
-    let mut nearest = names.filter(|name| distance(name) == Some(least));
-    nearest.next().filter(|_| nearest.next().is_none())
-}
-
 /// What a value may be, in words.
 pub(crate) fn expected(schema: &Schema) -> String {
     if schema.int_or_string {

@@ -3,7 +3,8 @@
 //! schema") in a server-side apply; fluxcd/pkg `ssa/normalize` (`UnstructuredWithScheme`)
 //! brings Kubernetes' own kinds into their Go types, Role and ClusterRole left out.
 
-use super::{dotted, faults, fields_of, is_key_of, level, nearest, of_versions, other_level, refusal, title};
+use super::{dotted, faults, fields_of, is_key_of, level, of_versions, other_level, refusal, title};
+use crate::lang::text::nearest;
 use crate::lang::yaml::edit::{Content, Operation};
 use crate::lang::yaml::{Dialect, EntryRef, NodeRef, Scalar};
 use crate::lint::metadata::{move_into, rename};
