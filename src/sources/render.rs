@@ -166,6 +166,11 @@ impl Rendering {
         self.of.as_ref().map(|of| of.reading(&self.unread()))
     }
 
+    /// The value that the chart fails on, where it fails: without it, it renders.
+    pub(crate) fn culprit(&self) -> Option<Vec<Arc<str>>> {
+        self.of.as_ref().and_then(|of| helm::culprit(&of.request()))
+    }
+
     /// The values that another version of the chart read and this one doesn't; nothing where
     /// the chart is the same, or where one of the two can't be followed.
     pub(crate) fn unread_since(&self, before: &Rendering) -> Vec<(Dead, Option<Meant>)> {

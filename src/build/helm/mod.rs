@@ -33,6 +33,7 @@
 mod archive;
 mod chart;
 mod coalesce;
+mod culprit;
 mod dependencies;
 mod error;
 mod given;
@@ -53,6 +54,7 @@ mod value;
 
 pub use chart::{Chart, ChartFile};
 pub use coalesce::Warning;
+pub(crate) use culprit::culprit;
 pub use error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 pub use given::Given;
 pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};

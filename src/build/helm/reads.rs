@@ -259,7 +259,7 @@ pub(super) fn is_same(one: &Result<Rendered, RenderError>, other: &Result<Render
 }
 
 /// Values without one of them.
-fn without(value: &Value, path: &[Arc<str>]) -> Value {
+pub(super) fn without(value: &Value, path: &[Arc<str>]) -> Value {
     let Some((first, rest)) = path.split_first() else { return value.clone() };
     let kind = match &value.kind {
         Kind::Map(map) => {

@@ -2,8 +2,14 @@
 //! Source: helm-controller `internal/reconcile/install.go`, `upgrade.go` (`InstallFailed`,
 //! `UpgradeFailed`); helm `pkg/action`, `pkg/engine`.
 
-use super::{chart_of, chart_place, doubt};
+use super::{chart_of, chart_place, doubt, place_of};
+use crate::build::helm::Dead;
+use crate::lang::text::clean;
+use crate::lang::yaml::pointer_join;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
+use crate::sources::render::Refusal;
+use crate::world::releases::Release;
+use std::sync::Arc;
 
 /// See the module.
 pub(crate) static RULE: Rule = Rule {
@@ -18,24 +24,74 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
+/// Values that nothing reads, named beside a failure.
+const NAMED: usize = 3;
+
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for release in &view.cluster.releases {
         // What a schema refuses is told at each value.
         let Some(refusal) = release.refusal().filter(|refusal| refusal.faults.is_empty()) else { continue };
-        let Some(location) = chart_place(release) else { continue };
-        let lines = refusal.message.lines().map(str::trim).filter(|line| !line.is_empty());
-        let lines: Vec<&str> = lines.collect();
-        let first = lines.first().map_or("", |first| first.trim_end_matches(':')).to_owned();
-        let last = lines.last().filter(|_| lines.len() > 1).map(|last| (*last).to_owned());
-        let doubt = doubt(release);
-        let cause = last.map_or_else(|| first.clone(), |last| format!("{first}: {last}"));
-        let fails = format!("helm-controller installs and upgrades nothing; Helm says: {cause}");
-        report
-            .report(location, title(&release.id, &format!("the chart {} fails", chart_of(release))))
-            .level(if doubt.is_some() { Level::Warning } else { Level::Error })
-            .why(doubt.map_or_else(|| fails.clone(), |doubt| format!("{fails}; {doubt}")))
-            .help("give the chart the values that it asks for")
-            .object(&release.id)
-            .field("", cause);
+        one(release, refusal, report);
     }
+}
+
+fn one(release: &Release, refusal: &Refusal, report: &mut Reporter<'_>) {
+    let culprit = release.rendering.as_ref().and_then(|rendering| rendering.culprit());
+    let culprit = culprit.and_then(|path| Some((place_of(release, &pointer(&path))?, path)));
+    let Some(chart) = chart_place(release) else { return };
+    let cause = cause(&refusal.message);
+    let doubt = doubt(release);
+    let mut why = format!("helm-controller installs and upgrades nothing; Helm says: {cause}");
+    let mut what = format!("the chart {} fails", chart_of(release));
+    if let Some((_, path)) = &culprit {
+        what.push_str(&format!(" with `{}`", shown(path)));
+        why.push_str("; without this value, or with what it lacks, the chart renders");
+    }
+    why.extend(unread(release, culprit.as_ref().map(|(_, path)| &**path)));
+    why.extend(doubt.as_ref().map(|doubt| format!("; {doubt}")));
+    let location = culprit.as_ref().map_or_else(|| chart.clone(), |(place, _)| place.location.clone());
+    let finding = report.report(location, title(&release.id, &what));
+    finding
+        .level(if doubt.is_some() { Level::Warning } else { Level::Error })
+        .why(why)
+        .help("give the chart the values that it asks for")
+        .object(&release.id);
+    let Some((place, path)) = culprit else {
+        finding.field("", cause);
+        return;
+    };
+    finding.field(place.path.unwrap_or_default(), cause).values_path(pointer(&path));
+    finding.related.extend(place.related);
+    finding.related("the chart that fails", chart);
+}
+
+/// Helm's first line, and its last, where that says why.
+fn cause(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let first = lines.first().map_or("", |first| first.trim_end_matches(':'));
+    match lines.last().filter(|_| lines.len() > 1) {
+        Some(last) => format!("{first}: {last}"),
+        None => first.to_owned(),
+    }
+}
+
+/// The values near the one that it fails on that no template reads: one of them is, often,
+/// what is missing under another name.
+fn unread(release: &Release, culprit: Option<&[Arc<str>]>) -> Option<String> {
+    let unread = release.rendering.as_ref()?.unread();
+    let is_near = |dead: &&Dead| {
+        let above = dead.path.split_last().map_or(&[][..], |(_, above)| above);
+        culprit.is_none_or(|path| path.starts_with(above) || above.starts_with(path))
+    };
+    let near: Vec<String> =
+        unread.dead.iter().filter(is_near).take(NAMED).map(|dead| format!("`{}`", shown(&dead.path))).collect();
+    (!near.is_empty()).then(|| format!("; no template reads {}", near.join(", ")))
+}
+
+fn pointer(path: &[Arc<str>]) -> String {
+    path.iter().fold(String::new(), |above, key| pointer_join(&above, key))
+}
+
+fn shown(path: &[Arc<str>]) -> String {
+    clean(&path.join(".")).into_owned()
 }
