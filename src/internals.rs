@@ -82,10 +82,10 @@ pub mod schema {
 pub mod build {
     pub mod helm {
         pub use crate::build::helm::{
-            Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook, Kind,
-            KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release, RenderError, Rendered,
-            Request, SchemaFault, SchemaFaultKind, Style, Value, Warning, coalesced, merge_maps, render, set,
-            values_of,
+            Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook, Keep,
+            Kind, KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release, RenderError,
+            Rendered, Request, SchemaFault, SchemaFaultKind, Style, Value, Warning, coalesced, merge_maps,
+            render, set, values_of,
         };
     }
     pub mod kustomize {
@@ -106,8 +106,9 @@ pub mod world {
         pub mod helm {
             pub use crate::build::helm::{
                 Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook,
-                Kind, KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release, RenderError,
-                Rendered, Request, Style, Value, Warning, coalesced, merge_maps, render, set, values_of,
+                Keep, Kind, KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release,
+                RenderError, Rendered, Request, Style, Value, Warning, coalesced, merge_maps, render, set,
+                values_of,
             };
         }
         pub use crate::world::build::{FluxBuild, Memo, build};

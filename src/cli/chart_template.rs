@@ -4,8 +4,8 @@ use super::common::Common;
 use super::output;
 use super::{Answer, Failure, Status};
 use crate::build::helm::{
-    Capabilities, Chart, ChartFile, Document, Given, HelmLine, KubeVersion, Printed, Release, RenderError,
-    Rendered, Request, render,
+    Capabilities, Chart, ChartFile, Document, Given, HelmLine, Keep, KubeVersion, Printed, Release,
+    RenderError, Rendered, Request, render,
 };
 use crate::files::{FileTree, Snapshot, Store, read_bytes};
 use crate::lang::text::clean;
@@ -218,7 +218,7 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
         helm: line.into(),
         skip_schema_validation: arguments.skip_schema_validation,
         version_suffix: None,
-        origins: arguments.origin,
+        keep: if arguments.origin { Keep::Origins } else { Keep::Text },
     };
     let places = Places::new(&chart, &given);
     let rendered = render(&request).map_err(|error| places.told(error))?;

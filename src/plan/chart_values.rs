@@ -50,7 +50,11 @@ fn tell_unread(
         let place = place(pair, after.value_place(&pointer(&dead.path)).map(|place| place.location));
         format!("`{}`{now}{place}", shown(&dead.path))
     });
-    host.consequences.push(format!("read no more: {}{}", told.collect::<Vec<_>>().join("; "), more(unread.len())));
+    host.consequences.push(format!(
+        "read no more: {}{}",
+        told.collect::<Vec<_>>().join("; "),
+        more(unread.len())
+    ));
     let list = unread.iter().map(|(dead, meant)| {
         let now = meant.as_ref().map(|(Meant::Near(other) | Meant::Elsewhere(other))| pointer(other));
         json!({"path": pointer(&dead.path), "now": now})
@@ -69,7 +73,9 @@ fn tell_faults(
     let missing: Vec<Vec<String>> = faults
         .iter()
         .flat_map(|fault| match &fault.kind {
-            SchemaFaultKind::Missing(names) => names.iter().map(|name| [&*fault.path, &[name.clone()]].concat()).collect(),
+            SchemaFaultKind::Missing(names) => {
+                names.iter().map(|name| [&*fault.path, &[name.clone()]].concat()).collect()
+            }
             SchemaFaultKind::Value | SchemaFaultKind::Additional => Vec::new(),
         })
         .collect();

@@ -5,7 +5,7 @@ use super::request::Request as Asked;
 use super::resolve::{ChartPlace, Found, Trees, clean};
 use super::values::Values;
 use crate::build::helm::{
-    self, Capabilities, Chart, ChartFile, Dead, Helm, Kind, Readers, Release, RenderError, Replaced,
+    self, Capabilities, Chart, ChartFile, Dead, Helm, Idle, Kind, Readers, Release, RenderError, Replaced,
     SchemaFault, Value, merge_maps,
 };
 use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
@@ -166,6 +166,16 @@ impl Rendering {
         self.of.as_ref().map(|of| of.reading(&self.unread()))
     }
 
+    /// The values that the chart reads under other values only; nothing where its templates
+    /// could not be followed.
+    pub(crate) fn idle(&self) -> Vec<Idle> {
+        let unread = self.unread();
+        match (&self.of, &unread.readers) {
+            (Some(of), Some(readers)) => helm::idle(&of.request(), readers, &unread.dead),
+            _ => Vec::new(),
+        }
+    }
+
     /// The value that the chart fails on, where it fails: without it, it renders.
     pub(crate) fn culprit(&self) -> Option<Vec<Arc<str>>> {
         self.of.as_ref().and_then(|of| helm::culprit(&of.request()))
@@ -219,7 +229,7 @@ impl Rendered {
             helm: self.helm,
             skip_schema_validation: self.skips_schema,
             version_suffix: None,
-            origins: false,
+            keep: helm::Keep::Text,
         }
     }
 
@@ -571,7 +581,7 @@ impl Wish<'_> {
             helm: self.helm,
             skip_schema_validation: self.skips_schema,
             version_suffix: suffix,
-            origins: effort == Effort::Whole,
+            keep: if effort == Effort::Whole { helm::Keep::Origins } else { helm::Keep::Text },
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::reads::without;
 use super::value::{Kind, Value};
-use super::{RenderError, Request, render};
+use super::{Keep, RenderError, Request, render};
 use std::sync::Arc;
 
 /// Renders that are tried for one release.
@@ -46,7 +46,7 @@ pub(crate) fn culprit(request: &Request<'_>) -> Option<Vec<Arc<str>>> {
 fn renders(request: &Request<'_>, path: &[Arc<str>]) -> bool {
     let values = cut(request.values, path);
     let rendered: Result<_, RenderError> =
-        render(&Request { values: &values, origins: false, ..request.clone() });
+        render(&Request { values: &values, keep: Keep::Text, ..request.clone() });
     rendered.is_ok()
 }
 

@@ -37,6 +37,7 @@ mod culprit;
 mod dependencies;
 mod error;
 mod given;
+mod idle;
 mod ignore;
 mod line;
 mod load;
@@ -57,6 +58,7 @@ pub use coalesce::Warning;
 pub(crate) use culprit::culprit;
 pub use error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 pub use given::Given;
+pub(crate) use idle::{Idle, Reason, idle};
 pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};
 pub use load::values_of;
 pub(crate) use manifest::HOOK;
@@ -110,8 +112,19 @@ pub struct Request<'r> {
     pub skip_schema_validation: bool,
     /// Why something unknown follows the chart's version behind a `+`, if so.
     pub version_suffix: Option<String>,
-    /// Whether the origins of values are kept.
-    pub origins: bool,
+    /// What is kept of the run.
+    pub keep: Keep,
+}
+
+/// What is kept of a run besides what it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Nothing.
+    Text,
+    /// The origins of values.
+    Origins,
+    /// The same, and what templates asked.
+    Questions,
 }
 
 /// What a chart renders to.
@@ -135,6 +148,8 @@ pub struct Rendered {
     pub(crate) origins: Vec<Origin>,
     /// The templates, as the parts count them.
     pub(crate) sources: Vec<FilePath>,
+    /// What templates asked, where that is kept.
+    questions: Option<idle::Questions>,
 }
 
 /// What a template wrote.
@@ -329,7 +344,12 @@ const TEMPLATES: usize = 100 << 20;
 fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered, RenderError> {
     let line = request.helm.line;
     let without = unknown_functions(line);
-    let mut engine = Engine::new(&Run { origins: request.origins, without, ..Run::default() });
+    let mut engine = Engine::new(&Run {
+        origins: request.keep != Keep::Text,
+        questions: request.keep == Keep::Questions,
+        without,
+        ..Run::default()
+    });
     let mut objects =
         Objects { data: engine.data(), request, origins: Vec::new(), left: objects::Left::default() };
     let scopes = objects.scopes(chart, values);
@@ -375,12 +395,15 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
         names.push(template.name.as_str().into());
         outputs.push(engine.without_no_value(&output));
     }
-    let mut parts = if request.origins { engine.parts_of(&outputs) } else { Vec::new() };
+    let mut parts = if request.keep != Keep::Text { engine.parts_of(&outputs) } else { Vec::new() };
     parts.resize_with(outputs.len(), Vec::new);
     let bytes = outputs.iter().map(|output| output.bytes().to_vec());
     let written = names.into_iter().zip(bytes).zip(parts).map(|((name, bytes), parts)| (name, bytes, parts));
     let written: Vec<Output> = written.collect();
     rendered.assumed = questions(&engine, &templates);
+    if request.keep == Keep::Questions {
+        rendered.questions = Some(idle::Questions::of(&engine, &templates, &scopes, chart));
+    }
     finish(request, chart, written, &mut rendered)?;
     rendered.crds = crds(chart, chart.name());
     Ok(rendered)

@@ -4,7 +4,7 @@ use super::chart::Chart;
 use super::line::{Capabilities, HelmLine, KubeVersion, build_info};
 use super::metadata::{Dependency, Maintainer, Metadata};
 use super::value::{Kind, Value};
-use super::{Release, Request};
+use super::{Keep, Release, Request};
 use crate::lang::template::{Data, OriginId, Val};
 use crate::lang::yaml::Origin;
 
@@ -42,7 +42,7 @@ pub(super) struct Scope {
 
 impl Objects<'_, '_> {
     fn origin(&mut self, origin: Option<&Origin>) -> Option<OriginId> {
-        let origin = origin.filter(|_| self.request.origins)?;
+        let origin = origin.filter(|_| self.request.keep != Keep::Text)?;
         self.origins.push(origin.clone());
         Some(OriginId(self.origins.len() as u32 - 1))
     }

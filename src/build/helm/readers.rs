@@ -106,6 +106,11 @@ impl Readers {
         Some(all)
     }
 
+    /// Whether Helm itself looks at a value.
+    pub(super) fn is_switch_itself(&self, path: &[Arc<str>]) -> bool {
+        self.switches.iter().any(|own| own[..] == *path)
+    }
+
     /// Whether Helm itself looks at a value, or into it.
     fn is_switch(&self, path: &[Arc<str>]) -> bool {
         self.switches.iter().chain(&self.scopes).any(|own| own.starts_with(path))

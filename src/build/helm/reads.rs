@@ -9,7 +9,7 @@ use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
 use super::value::{Kind, Map, Value};
-use super::{HelmLine, Rendered, Request, render, unknown_functions};
+use super::{HelmLine, Keep, Rendered, Request, render, unknown_functions};
 use crate::lang::template::reads::{self, Program, Shape};
 use crate::lang::template::{Engine, Run, helm};
 use base64::Engine as _;
@@ -190,27 +190,32 @@ fn switches(parts: &[Part<'_>]) -> Vec<Path> {
 /// Those of dead values whose lack changes nothing of what the chart makes; all of them
 /// where it makes nothing: what fails without the key fails at another place, perhaps.
 pub(crate) fn proved(request: &Request<'_>, dead: Vec<Dead>) -> Vec<Dead> {
-    proved_by(request, dead, &|values, dead| without(values, &dead.path))
+    proved_by(request, dead, &|values, dead: &Dead| without(values, &dead.path))
 }
 
 /// The same of defaults of the charts, which a null above them takes away; `all` are all
 /// values. A schema that needs them is not asked.
 pub(crate) fn proved_defaults(request: &Request<'_>, all: &Value, dead: Vec<Dead>) -> Vec<Dead> {
     let request = Request { skip_schema_validation: true, ..request.clone() };
-    proved_by(&request, dead, &|values, dead| hiding(Some(values), all, &dead.path))
+    proved_by(&request, dead, &|values, dead: &Dead| hiding(Some(values), all, &dead.path))
 }
 
-fn proved_by(request: &Request<'_>, dead: Vec<Dead>, lacking: &dyn Fn(&Value, &Dead) -> Value) -> Vec<Dead> {
+/// Those of some things without which the same is made; `lacking` takes one from the values.
+pub(super) fn proved_by<T>(
+    request: &Request<'_>,
+    dead: Vec<T>,
+    lacking: &dyn Fn(&Value, &T) -> Value,
+) -> Vec<T> {
     if dead.is_empty() {
         return dead;
     }
-    let with = render(&Request { origins: false, ..request.clone() });
+    let with = render(&Request { keep: Keep::Text, ..request.clone() });
     if matches!(&with, Err(RenderError::Refused(refusal)) if refusal.faults.is_empty()) {
         return dead;
     }
-    let is_same = |dead: &[Dead]| {
+    let is_same = |dead: &[T]| {
         let values = dead.iter().fold(request.values.clone(), |values, dead| lacking(&values, dead));
-        is_same(&with, &render(&Request { values: &values, origins: false, ..request.clone() }))
+        is_same(&with, &render(&Request { values: &values, keep: Keep::Text, ..request.clone() }))
     };
     if is_same(&dead) {
         return dead;

@@ -10,7 +10,7 @@ use super::error::RenderError;
 use super::readers::Path;
 use super::reads::is_same;
 use super::value::{GLOBAL, Kind, Map, Value};
-use super::{Rendered, Request, coalesced, render};
+use super::{Keep, Rendered, Request, coalesced, render};
 use std::sync::Arc;
 
 /// A value in whose place something else stands.
@@ -63,7 +63,7 @@ pub(crate) fn replaced(request: &Request<'_>) -> Result<Vec<Replaced>, RenderErr
     if walk.found.is_empty() {
         return Ok(walk.found);
     }
-    let request = Request { origins: false, ..request.clone() };
+    let request = Request { keep: Keep::Text, ..request.clone() };
     let with = render(&request);
     walk.found.retain(|replaced| !is_taken(&request, &with, replaced));
     Ok(walk.found)

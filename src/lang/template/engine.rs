@@ -7,7 +7,7 @@ use super::exec::{Execution, MissingKey, Set, Template, without_no_value};
 use super::functions::FuncMap;
 use super::lex::Delimiters;
 use super::limits::{Cx, Limits};
-use super::lookups::{Lookup, lookups};
+use super::lookups::{Lookup, PassedOver, lookups, passed_over};
 use super::parse::{ParseError, Parsed, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};
@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub struct Run {
     /// Whether origins are kept. What is unknown is known even without.
     pub origins: bool,
+    /// Whether it is kept what was asked, too ([`Engine::questioned`]).
+    pub questions: bool,
     /// What a run may cost.
     pub limits: Limits,
     /// What opens and closes an action, if not `{{` and `}}`.
@@ -125,8 +127,12 @@ impl Engine {
             Some((left, right)) => Delimiters { left: left.clone(), right: right.clone() },
             None => Delimiters::default(),
         };
+        let mut trace = Trace::new(run.origins);
+        if run.questions {
+            trace.keep_questions();
+        }
         let execution = Execution {
-            cx: Cx::new(Trace::new(run.origins), run.limits.clone()),
+            cx: Cx::new(trace, run.limits.clone()),
             set: Rc::default(),
             functions: run.functions.finder(),
             missing_key: run.missing_key,
@@ -221,6 +227,28 @@ impl Engine {
     /// under it: `if`, `with` and `range`.
     pub fn assumed(&self) -> Vec<Condition> {
         Reader::new(&self.execution.cx.trace).assumed()
+    }
+
+    /// The values that any `if`, `with` or `range` asked so far.
+    pub(crate) fn questioned(&self) -> Vec<OriginId> {
+        self.execution.cx.trace.questioned()
+    }
+
+    /// What stands in branches that the runs came to and never took, of all templates, as
+    /// if each were given the same as those that are run.
+    pub(crate) fn passed_over(&self) -> Vec<PassedOver> {
+        let mut all: Vec<&Template> = self.templates.values().collect();
+        all.sort_by_key(|template| (template.base, template.tree.name.clone()));
+        let trace = &self.execution.cx.trace;
+        let of_one = |template: &&Template| {
+            let is_passed = |node| trace.is_passed_over(trace.writer(template.base, node));
+            passed_over(&template.tree, &is_passed)
+        };
+        let found = all.iter().flat_map(|template| {
+            let source = trace.place(trace.writer(template.base, 0)).map_or(0, |place| place.source);
+            of_one(template).into_iter().map(move |one| one.of_source(source))
+        });
+        found.collect()
     }
 
     /// Runs a template.

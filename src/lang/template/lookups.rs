@@ -2,6 +2,7 @@
 
 use super::ast::{Branch, Command, List, Node, Pipe, Span, Term, TermKind, Tree};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One look-up: a field, or the whole of a value.
@@ -38,6 +39,124 @@ pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec
     let mut walk = Walk { trees, found: Vec::new(), vars: Vec::new(), is_certain: true, depth: 0 };
     walk.template(name, Some(Vec::new()));
     walk.found
+}
+
+/// A look-up in a branch that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PassedOver {
+    /// From the data down.
+    pub(crate) path: Vec<Step>,
+    /// Whether it stands in what another branch asks.
+    pub(crate) is_question: bool,
+    /// The outermost branch that was passed over: its pipeline, and where that stands.
+    pub(crate) question: String,
+    /// `if`, `with` or `range`
+    pub(crate) word: &'static str,
+    /// The number of the source, as [`super::Place::source`], and the bytes of the branch.
+    pub(crate) place: super::Place,
+}
+
+impl PassedOver {
+    pub(super) fn of_source(mut self, source: u32) -> PassedOver {
+        self.place.source = source;
+        self
+    }
+}
+
+/// The look-ups of a template, by itself, in branches that were passed over.
+pub(super) fn passed_over(tree: &Arc<Tree>, is_passed: &dyn Fn(u32) -> bool) -> Vec<PassedOver> {
+    let mut branches = Vec::new();
+    outermost(&tree.root, is_passed, &mut branches);
+    if branches.is_empty() {
+        return Vec::new();
+    }
+    let alone = std::iter::once((tree.name.clone(), tree.clone())).collect();
+    let mut questions = Vec::new();
+    asked(&tree.root, &mut questions);
+    let mut found = Vec::new();
+    for lookup in lookups(&tree.name, &alone) {
+        // Neither branches nor questions overlap, and both stand in order.
+        let at = lookup.span.start;
+        let next = branches.partition_point(|(_, branch)| branch.place.span.start <= at);
+        let Some((word, branch)) = next.checked_sub(1).map(|last| branches[last]) else { continue };
+        if !inside(&branch.list).is_some_and(|bytes| bytes.contains(&at)) {
+            continue;
+        }
+        let next = questions.partition_point(|span| span.start <= at);
+        found.push(PassedOver {
+            path: lookup.path,
+            is_question: next.checked_sub(1).is_some_and(|last| at < questions[last].end),
+            question: branch.pipe.to_string(),
+            word,
+            place: super::Place { source: 0, span: branch.pipe.place.span },
+        });
+    }
+    found
+}
+
+/// The bytes of a list.
+fn inside(list: &List) -> Option<Range<u32>> {
+    let start = match list.first()? {
+        Node::Text(place)
+        | Node::Action(place, _)
+        | Node::Template(place, ..)
+        | Node::Break(place)
+        | Node::Continue(place) => place.span.start,
+        Node::If(branch) | Node::With(branch) | Node::Range(branch) => branch.place.span.start,
+    };
+    Some(start..end(list)?)
+}
+
+/// Behind the last byte of a list, but for the `end` of a branch.
+fn end(list: &List) -> Option<u32> {
+    Some(match list.last()? {
+        Node::Text(place)
+        | Node::Action(place, _)
+        | Node::Template(place, ..)
+        | Node::Break(place)
+        | Node::Continue(place) => place.span.end,
+        Node::If(branch) | Node::With(branch) | Node::Range(branch) => {
+            let last = branch.otherwise.as_ref().unwrap_or(&branch.list);
+            end(last).unwrap_or(branch.pipe.place.span.end)
+        }
+    })
+}
+
+fn word(node: &Node) -> Option<(&'static str, &Branch)> {
+    match node {
+        Node::If(branch) => Some(("if", branch)),
+        Node::With(branch) => Some(("with", branch)),
+        Node::Range(branch) => Some(("range", branch)),
+        Node::Text(_) | Node::Action(..) | Node::Template(..) | Node::Break(_) | Node::Continue(_) => None,
+    }
+}
+
+fn outermost<'t>(
+    list: &'t List,
+    is_passed: &dyn Fn(u32) -> bool,
+    found: &mut Vec<(&'static str, &'t Branch)>,
+) {
+    for (word, branch) in list.iter().filter_map(word) {
+        if is_passed(branch.place.id) {
+            found.push((word, branch));
+        } else {
+            outermost(&branch.list, is_passed, found);
+        }
+        if let Some(list) = &branch.otherwise {
+            outermost(list, is_passed, found);
+        }
+    }
+}
+
+/// The bytes of all that branches ask.
+fn asked(list: &List, found: &mut Vec<Span>) {
+    for (_, branch) in list.iter().filter_map(word) {
+        found.push(branch.pipe.place.span);
+        asked(&branch.list, found);
+        if let Some(list) = &branch.otherwise {
+            asked(list, found);
+        }
+    }
 }
 
 struct Walk<'t> {

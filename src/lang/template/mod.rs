@@ -44,7 +44,7 @@ pub use exec::MissingKey;
 pub use functions::{FuncMap, page};
 pub(crate) use functions::{adler32, json_error};
 pub use limits::Limits;
-pub(crate) use lookups::{Lookup, Step};
+pub(crate) use lookups::{Lookup, PassedOver, Step};
 pub(crate) use methods::ANY_VERSION;
 pub use parse::ParseError;
 pub(crate) use parse::Parsed;

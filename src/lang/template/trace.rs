@@ -104,6 +104,15 @@ pub struct Place {
     pub span: Span,
 }
 
+/// What was asked in all runs.
+#[derive(Debug, Default)]
+struct Questions {
+    sets: FxHashSet<SetId>,
+    /// Branches that were come to, and those of them whose list was run.
+    asked: FxHashSet<WriterId>,
+    taken: FxHashSet<WriterId>,
+}
+
 const IS_UNKNOWN: u8 = 1;
 const IS_ASSUMED: u8 = 2;
 
@@ -119,6 +128,8 @@ pub(super) struct Trace {
     unknowns: Vec<String>,
     /// Questions to something unknown, and who asked.
     assumed: FxHashSet<(SetId, WriterId)>,
+    /// What was asked of anything, where somebody wants to know.
+    questions: Option<Questions>,
     provs: Vec<Prov>,
     prov_ids: FxHashMap<Prov, ProvId>,
     conds: Vec<Cond>,
@@ -139,6 +150,7 @@ impl Trace {
             decides: FxHashMap::default(),
             unknowns: Vec::new(),
             assumed: FxHashSet::default(),
+            questions: None,
             provs: vec![Prov::default()],
             prov_ids: FxHashMap::from_iter([(Prov::default(), ProvId(0))]),
             conds: vec![Cond {
@@ -283,8 +295,36 @@ impl Trace {
         found
     }
 
-    /// Notes a question, where the answer is unknown.
+    /// Keeps what is asked from now on.
+    pub(super) fn keep_questions(&mut self) {
+        self.questions = Some(Questions::default());
+    }
+
+    /// A branch whose list is run.
+    pub(super) fn takes(&mut self, writer: WriterId) {
+        if let Some(questions) = &mut self.questions {
+            questions.taken.insert(writer);
+        }
+    }
+
+    /// Whether a branch was come to, and its list never run.
+    pub(super) fn is_passed_over(&self, writer: WriterId) -> bool {
+        let questions = self.questions.as_ref();
+        questions.is_some_and(|kept| kept.asked.contains(&writer) && !kept.taken.contains(&writer))
+    }
+
+    /// The values that any question hung on.
+    pub(super) fn questioned(&self) -> Vec<OriginId> {
+        let all = self.questions.iter().flat_map(|kept| &kept.sets);
+        self.values_of(all.copied().collect())
+    }
+
+    /// Notes a question; where its answer is unknown, for good.
     pub(super) fn asks(&mut self, question: SetId, writer: WriterId) {
+        if let Some(questions) = &mut self.questions {
+            questions.asked.insert(writer);
+            questions.sets.insert(question);
+        }
         if self.is_assumed(question) {
             self.assumed.insert((question, writer));
         }
@@ -300,6 +340,26 @@ impl Trace {
             let one = self.origin(origin);
             self.union(all, one)
         })
+    }
+
+    /// The values in sets, those too that decided only.
+    fn values_of(&self, sets: Vec<SetId>) -> Vec<OriginId> {
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut todo = sets;
+        while let Some(set) = todo.pop() {
+            if !seen.insert(set) {
+                continue;
+            }
+            match &self.sets[set.0 as usize].0 {
+                SetNode::Origin(origin) => found.push(*origin),
+                SetNode::Absent(map, _) => todo.push(*map),
+                SetNode::Union(a, b) => todo.extend([*a, *b]),
+                SetNode::Decides(inner) => todo.push(*inner),
+                SetNode::Unknown(_) => {}
+            }
+        }
+        found
     }
 
     fn origins_of(&self, set: SetId) -> Vec<OriginId> {

@@ -181,6 +181,7 @@ pub static RULES: &[&Rule] = &[
     &gate::unused_gate::RULE,
     &forebay::unused_suppression::RULE,
     &chart::value_replaced_table::RULE,
+    &chart::value_without_effect::RULE,
     &cluster_api::worker_version_skew::RULE,
     &reference::workload_cluster_not_awaited::RULE,
     &reference::wrong_reference_kind::RULE,

@@ -1,8 +1,8 @@
 //! Charts in memory, and what `helm template` makes of them.
 
 use forebay::internals::build::helm::{
-    Capabilities, Chart, ChartFile, Given, HelmLine, KubeVersion, Printed, Release, RenderError, Request,
-    render,
+    Capabilities, Chart, ChartFile, Given, HelmLine, Keep, KubeVersion, Printed, Release, RenderError,
+    Request, render,
 };
 use forebay::internals::files::{FileTree, Snapshot, Store};
 use forebay::internals::lang::yaml::FilePath;
@@ -75,7 +75,7 @@ impl Template {
             helm: line.into(),
             skip_schema_validation: flags.skip_schema_validation,
             version_suffix: None,
-            origins: false,
+            keep: Keep::Text,
         };
         let rendered = render(&request)?;
         warnings.extend(rendered.warnings.iter().map(|warning| warning.message.clone()));

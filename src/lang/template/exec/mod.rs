@@ -323,6 +323,8 @@ impl Execution {
         let question = flow::of(&mut self.cx.trace, &value);
         self.cx.trace.asks(question, self.writer(frame, branch.place));
         let step = if value.truth() {
+            let writer = self.writer(frame, branch.place);
+            self.cx.trace.takes(writer);
             let dot = if is_with { &value } else { dot };
             self.under(frame, dot, &branch.list, question, branch.place)?
         } else if let Some(list) = &branch.otherwise {
@@ -351,6 +353,10 @@ impl Execution {
         let mut ran = false;
         let items = self.iteration(frame, branch, &value)?;
         for (key, item) in items {
+            if !ran {
+                let writer = self.writer(frame, branch.place);
+                self.cx.trace.takes(writer);
+            }
             ran = true;
             self.cx.step(1)?;
             self.set_loop_variables(frame, &branch.pipe, key, &item);

@@ -83,8 +83,13 @@ fn unread(release: &Release, culprit: Option<&[Arc<str>]>) -> Option<String> {
         let above = dead.path.split_last().map_or(&[][..], |(_, above)| above);
         culprit.is_none_or(|path| path.starts_with(above) || above.starts_with(path))
     };
-    let near: Vec<String> =
-        unread.dead.iter().filter(is_near).take(NAMED).map(|dead| format!("`{}`", shown(&dead.path))).collect();
+    let near: Vec<String> = unread
+        .dead
+        .iter()
+        .filter(is_near)
+        .take(NAMED)
+        .map(|dead| format!("`{}`", shown(&dead.path)))
+        .collect();
     (!near.is_empty()).then(|| format!("; no template reads {}", near.join(", ")))
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod faulty_chart;
 pub(crate) mod rejected_chart_values;
 pub(crate) mod unknown_chart_value;
 pub(crate) mod value_replaced_table;
+pub(crate) mod value_without_effect;
 
 use crate::lang::yaml::Location;
 use crate::lint::Related;

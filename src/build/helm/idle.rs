@@ -1,0 +1,215 @@
+//! Which values of a release its chart reads under other values only.
+//!
+//! Three witnesses: no byte of what the chart makes comes from the value and no condition
+//! asked it; it is looked up in a branch that was come to and passed over; and a render
+//! without it makes the same.
+
+use super::chart::Chart;
+use super::dependencies::Processing;
+use super::objects::Scope;
+use super::readers::{Dead, Path, Readers};
+use super::reads::{proved_by, without};
+use super::value::{Kind, Value};
+use super::{Keep, Rendered, Request, Template, render};
+use crate::lang::template::{Engine, OriginId, PassedOver, Source, Step};
+use crate::lang::yaml::{Location, Origin};
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// Values of one release that are looked at.
+const LOOKED_AT: usize = 500;
+
+/// A value that does nothing under the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Idle {
+    /// Keys and indices from the root of all values.
+    pub(crate) path: Path,
+    /// Why.
+    pub(crate) reason: Reason,
+    /// What it stands for, where that is more than itself.
+    all: Vec<Path>,
+}
+
+/// Why a value does nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// The chart that it is for takes no part: its name, and the values that say so.
+    Off(String, Vec<String>),
+    /// It is read in a branch that was passed over: `if`, `with` or `range`, what that asks,
+    /// and where.
+    PassedOver(&'static str, String, Option<Location>),
+}
+
+/// What templates asked in a run.
+#[derive(Debug)]
+pub(super) struct Questions {
+    asked: Vec<OriginId>,
+    /// What was passed over, by the keys of the values.
+    passed: Vec<(Vec<Step>, PassedOver)>,
+}
+
+impl Questions {
+    pub(super) fn of(
+        engine: &Engine,
+        templates: &[Template<'_>],
+        scopes: &[Scope],
+        chart: &Chart,
+    ) -> Questions {
+        let mut charts = Vec::new();
+        value_paths(chart, Vec::new(), &mut charts);
+        debug_assert_eq!(charts.len(), scopes.len(), "charts are walked in one order");
+        let of_values = |one: PassedOver| {
+            let (first, rest) = one.path.split_first()?;
+            let scope = templates.get(one.place.source as usize)?.scope;
+            let own = charts.get(scope)?.iter().cloned().map(Step::Field);
+            let path = own.chain(rest.iter().cloned()).collect();
+            (*first == Step::Field("Values".into())).then_some((path, one))
+        };
+        let passed = engine.passed_over().into_iter().filter_map(of_values).collect();
+        Questions { asked: engine.questioned(), passed }
+    }
+}
+
+/// Where the values of a chart and of those in it lie, in the order of their scopes;
+/// those of a library are the values of the chart around it.
+fn value_paths(chart: &Chart, path: Path, found: &mut Vec<Path>) {
+    let own = match (chart.metadata.is_library(), path.split_last()) {
+        (true, Some((_, above))) => above.to_vec(),
+        _ => path.clone(),
+    };
+    found.push(own);
+    for inner in &chart.dependencies {
+        let below = path.iter().cloned().chain([inner.name().into()]).collect();
+        value_paths(inner, below, found);
+    }
+}
+
+/// The values of a release that its chart reads under other values only; without those in
+/// `dead`, which it never reads.
+pub(crate) fn idle(request: &Request<'_>, readers: &Readers, dead: &[Dead]) -> Vec<Idle> {
+    let Ok(rendered) = render(&Request { keep: Keep::Questions, ..request.clone() }) else {
+        return Vec::new();
+    };
+    let Some(questions) = &rendered.questions else { return Vec::new() };
+    let mut untouched = Vec::new();
+    let walk = Walk { live: live(&rendered, questions), readers, dead };
+    walk.value(request.values, &mut Vec::new(), &mut untouched);
+    untouched.truncate(LOOKED_AT);
+    let off = switched_off(request);
+    let mut found: Vec<Idle> = Vec::new();
+    for path in untouched {
+        let switched = off.iter().find(|(name, _)| path.first() == Some(name));
+        if let Some((name, by)) = switched {
+            match found.iter_mut().find(|idle| idle.path[..] == path[..1]) {
+                Some(known) => known.all.push(path),
+                None => found.push(Idle {
+                    path: path[..1].to_vec(),
+                    reason: Reason::Off(name.to_string(), by.clone()),
+                    all: vec![path],
+                }),
+            }
+        } else if let Some(passed) = passed_over(questions, &path) {
+            let place = rendered.place(passed.place);
+            let reason = Reason::PassedOver(passed.word, passed.question.clone(), place);
+            found.push(Idle { path: path.clone(), reason, all: vec![path] });
+        }
+    }
+    proved_by(request, found, &|values, idle| {
+        idle.all.iter().fold(values.clone(), |values, path| without(&values, path))
+    })
+}
+
+/// Where the values were written that anything comes from, or that were asked.
+fn live(rendered: &Rendered, questions: &Questions) -> FxHashSet<Location> {
+    let mut ids: FxHashSet<OriginId> = questions.asked.iter().copied().collect();
+    let flows =
+        || rendered.written.iter().flat_map(|written| &written.parts).flat_map(|part| part.from.iter());
+    for flow in flows() {
+        match &flow.source {
+            Source::Value(id) => drop(ids.insert(*id)),
+            Source::Absent(maps, _) => ids.extend(maps),
+            Source::Unknown(_) => {}
+        }
+    }
+    ids.iter().filter_map(|id| rendered.origins.get(id.0 as usize)).map(Origin::location).collect()
+}
+
+struct Walk<'w> {
+    live: FxHashSet<Location>,
+    readers: &'w Readers,
+    dead: &'w [Dead],
+}
+
+impl Walk<'_> {
+    /// Finds the highest values that nothing came from; says whether all of this one is
+    /// such a value. Values are no deeper than the reader of YAML lets them be.
+    fn value(&self, value: &Value, path: &mut Path, found: &mut Vec<Path>) -> bool {
+        let is_own = value.origin.as_ref().is_some_and(|origin| !self.live.contains(&origin.location()));
+        let is_known = !matches!(value.kind, Kind::Unknown(_) | Kind::Null);
+        let is_dead = self.dead.iter().any(|dead| dead.path == *path);
+        if is_dead || self.readers.is_switch_itself(path) {
+            return false;
+        }
+        let before = found.len();
+        let mut is_all = is_own && is_known;
+        match &value.kind {
+            Kind::Map(map) => {
+                for (key, inner) in map.iter() {
+                    path.push(key.clone());
+                    is_all &= self.value(inner, path, found);
+                    path.pop();
+                }
+            }
+            Kind::List(items) => {
+                let mut below = Vec::new();
+                for (index, item) in items.iter().enumerate() {
+                    path.push(index.to_string().into());
+                    is_all &= self.value(item, path, &mut below);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
+        if is_all && !path.is_empty() {
+            found.truncate(before);
+            found.push(path.clone());
+        }
+        is_all
+    }
+}
+
+/// Charts in the chart that take no part, by the keys of their values, and what decides.
+fn switched_off(request: &Request<'_>) -> Vec<(Arc<str>, Vec<String>)> {
+    let Ok(chart) = Processing::new(request.helm).run(request.chart, request.values) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for dependency in request.chart.metadata.dependencies.iter().flatten() {
+        let is_here = request.chart.dependencies.iter().any(|inner| inner.name() == dependency.name);
+        let name = if dependency.alias.is_empty() { &dependency.name } else { &dependency.alias };
+        let takes_part = chart.dependencies.iter().any(|inner| inner.name() == name);
+        if is_here && !takes_part {
+            let conditions = dependency.condition.split(',').map(str::trim).filter(|one| !one.is_empty());
+            let tags = dependency.tags.iter().map(|tag| format!("tags.{tag}"));
+            let by = conditions.map(str::to_owned).chain(tags).collect();
+            found.push((Arc::from(name.as_str()), by));
+        }
+    }
+    found
+}
+
+/// The branch that would read a value: one that names it or goes into it, else one that
+/// uses what it lies in.
+fn passed_over<'q>(questions: &'q Questions, path: &[Arc<str>]) -> Option<&'q PassedOver> {
+    let is_step = |(step, key): (&Step, &Arc<str>)| match step {
+        Step::Field(name) => name == key,
+        Step::Element => true,
+        Step::Key => false,
+    };
+    let fits = |read: &[Step]| read.iter().zip(path).all(is_step);
+    let all = || questions.passed.iter().filter(|(read, _)| fits(read));
+    let named = all().find(|(read, _)| read.len() >= path.len());
+    // A branch that asks for a map reads none of its keys.
+    let around = || all().find(|(read, one)| !read.is_empty() && read.len() < path.len() && !one.is_question);
+    named.or_else(around).map(|(_, one)| one)
+}
