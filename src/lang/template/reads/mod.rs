@@ -11,6 +11,7 @@
 
 mod calls;
 mod containers;
+mod guards;
 mod heap;
 mod paths;
 mod texts;

@@ -1,5 +1,6 @@
 //! Runs templates over what their data may be.
 
+use super::guards::Scalars;
 use super::heap::{Atom, Heap, Site, Val};
 use super::paths::{Reads, Seg};
 use super::{Program, Shape, Templates};
@@ -66,6 +67,8 @@ pub(super) struct Walk<'p> {
     assigned: bool,
     /// All that the run may have printed so far.
     words: Option<Vec<Arc<str>>>,
+    /// Terms that are no maps and no lists where the walk is.
+    scalars: Scalars,
     pub(super) done: Done,
 }
 
@@ -104,6 +107,7 @@ impl<'p> Walk<'p> {
             source: 0,
             assigned: false,
             words: None,
+            scalars: Scalars::default(),
             done: Done::default(),
         }
     }
@@ -230,6 +234,7 @@ impl<'p> Walk<'p> {
         let (before, here) = (std::mem::replace(&mut self.current, run), self.source);
         let words = self.words.replace(vec!["".into()]);
         let branches = std::mem::take(&mut self.branches);
+        let scalars = std::mem::take(&mut self.scalars);
         self.source = template.source;
         self.runs[run].is_active = true;
         self.depth += 1;
@@ -239,7 +244,7 @@ impl<'p> Walk<'p> {
         let own = std::mem::replace(&mut self.words, words);
         self.heap.has_changed |= own != self.runs[run].words;
         self.runs[run].words = own;
-        (self.vars, self.branches) = (vars, branches);
+        (self.vars, self.branches, self.scalars) = (vars, branches, scalars);
         (self.current, self.source) = (before, here);
     }
 
@@ -371,16 +376,27 @@ impl<'p> Walk<'p> {
         self.read_truth(&value);
         self.branches += 1;
         let before = self.words.clone();
+        let [is, is_not] = if is_with { Default::default() } else { Scalars::of(branch) };
         if !value.is_nil() {
-            self.list(&branch.list, if is_with { &value } else { dot });
+            match is_with {
+                true => self.where_scalar(self.scalars.without_dot(), &branch.list, &value),
+                false => self.where_scalar(self.scalars.clone().and(is), &branch.list, dot),
+            }
         }
         let after = std::mem::replace(&mut self.words, before);
         if let Some(list) = &branch.otherwise {
-            self.list(list, dot);
+            self.where_scalar(self.scalars.clone().and(is_not), list, dot);
         }
         self.either(after);
         self.branches -= 1;
         self.vars.truncate(mark);
+    }
+
+    /// Runs a list where some terms are scalars.
+    fn where_scalar(&mut self, scalars: Scalars, list: &List, dot: &Val) {
+        let before = std::mem::replace(&mut self.scalars, scalars);
+        self.list(list, dot);
+        self.scalars = before;
     }
 
     fn range(&mut self, branch: &Branch, dot: &Val) {
@@ -389,7 +405,7 @@ impl<'p> Walk<'p> {
         if let Some(items) = self.in_turn(branch, &value) {
             for item in &items {
                 self.loop_variables(&branch.pipe, &Val::one(Atom::Other), item);
-                self.list(&branch.list, item);
+                self.where_scalar(self.scalars.without_dot(), &branch.list, item);
                 self.vars.truncate(mark);
             }
             return;
@@ -402,7 +418,7 @@ impl<'p> Walk<'p> {
             for _ in 0..LOOPS {
                 let before = std::mem::replace(&mut self.assigned, false);
                 self.loop_variables(&branch.pipe, &keys, &items);
-                self.list(&branch.list, &items);
+                self.where_scalar(self.scalars.without_dot(), &branch.list, &items);
                 self.vars.truncate(mark);
                 let again = std::mem::replace(&mut self.assigned, before);
                 self.assigned |= again;
@@ -560,6 +576,12 @@ impl<'p> Walk<'p> {
 
     fn term(&mut self, term: &Term, dot: &Val) -> Val {
         self.steps += 1;
+        if !self.scalars.is_empty() && self.scalars.holds(term) {
+            let scalars = std::mem::take(&mut self.scalars);
+            let val = self.term(term, dot);
+            self.scalars = scalars;
+            return self.laid_out(&[val], term.place);
+        }
         if let Some((start, names)) = self.start(term, dot) {
             return self.fields(start, names);
         }

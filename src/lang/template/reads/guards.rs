@@ -1,0 +1,124 @@
+//! What a condition says of the type of a value: where that is a scalar, nothing below it
+//! is read, whatever is done with it.
+
+use crate::lang::template::ast::{Branch, Command, Pipe, Term, TermKind};
+use std::sync::Arc;
+
+/// Types without anything in them, by the words of `kindIs` and `typeOf`.
+const SCALARS: [&str; 9] = ["string", "bool", "int", "int64", "float64", "invalid", "<nil>", "uint", "float"];
+
+/// Terms that are scalars in a branch, as they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Scalars {
+    /// Those that begin at the dot.
+    of_dot: Vec<String>,
+    /// Those that begin at a variable.
+    of_variables: Vec<String>,
+}
+
+impl Scalars {
+    /// Those of the list of an `if`, and of what stands behind its `else`.
+    pub(super) fn of(branch: &Branch) -> [Scalars; 2] {
+        let mut found = [Scalars::default(), Scalars::default()];
+        let [is, is_not] = &mut found;
+        pipe(&branch.pipe, is, is_not);
+        for scalars in &mut found {
+            let is_assigned =
+                |shown: &String| branch.assigns.iter().any(|name| shown.split('.').next() == Some(&**name));
+            scalars.of_variables.retain(|shown| !is_assigned(shown));
+        }
+        found
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.of_dot.is_empty() && self.of_variables.is_empty()
+    }
+
+    /// The same where the dot is another one.
+    pub(super) fn without_dot(&self) -> Scalars {
+        Scalars { of_dot: Vec::new(), of_variables: self.of_variables.clone() }
+    }
+
+    /// Both.
+    pub(super) fn and(mut self, other: Scalars) -> Scalars {
+        self.of_dot.extend(other.of_dot);
+        self.of_variables.extend(other.of_variables);
+        self
+    }
+
+    /// Whether a term is one of them.
+    pub(super) fn holds(&self, term: &Term) -> bool {
+        match &term.kind {
+            TermKind::Dot | TermKind::Field(_) => self.of_dot.iter().any(|own| *own == term.to_string()),
+            TermKind::Variable(_) => self.of_variables.iter().any(|own| *own == term.to_string()),
+            _ => false,
+        }
+    }
+
+    fn add(&mut self, term: &Term) {
+        match &term.kind {
+            TermKind::Dot | TermKind::Field(_) => self.of_dot.push(term.to_string()),
+            TermKind::Variable(_) => self.of_variables.push(term.to_string()),
+            _ => {}
+        }
+    }
+}
+
+/// What a pipeline says where it is true, and where it isn't.
+fn pipe(of: &Pipe, is: &mut Scalars, is_not: &mut Scalars) {
+    if let [only] = &*of.commands {
+        command(only, is, is_not);
+    }
+}
+
+/// As deep as actions are nested.
+fn command(of: &Command, is: &mut Scalars, is_not: &mut Scalars) {
+    let Some((first, args)) = of.terms.split_first() else { return };
+    match (&first.kind, args) {
+        (TermKind::Pipe(inner), []) => pipe(inner, is, is_not),
+        (TermKind::Identifier(name), [arg]) if **name == *"not" => {
+            if let TermKind::Pipe(inner) = &arg.kind {
+                pipe(inner, is_not, is);
+            }
+        }
+        // Of several one may be false, and nobody knows which.
+        (TermKind::Identifier(name), args) if **name == *"and" => {
+            for arg in args {
+                if let TermKind::Pipe(inner) = &arg.kind {
+                    pipe(inner, is, &mut Scalars::default());
+                }
+            }
+        }
+        (TermKind::Identifier(name), [kind, value]) if matches!(&**name, "kindIs" | "typeIs") => {
+            if is_scalar(kind) {
+                is.add(value);
+            }
+        }
+        (TermKind::Identifier(name), [one, other]) if **name == *"eq" => {
+            for (kind, value) in [(one, other), (other, one)] {
+                if let Some(value) = typed(value).filter(|_| is_scalar(kind)) {
+                    is.add(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_scalar(term: &Term) -> bool {
+    matches!(&term.kind, TermKind::Str(_, text) if SCALARS.iter().any(|own| own.as_bytes() == &**text))
+}
+
+/// What `(typeOf X)` and `(kindOf X)` ask.
+fn typed(term: &Term) -> Option<&Term> {
+    let TermKind::Pipe(inner) = &term.kind else { return None };
+    let [command] = &*inner.commands else { return None };
+    match &*command.terms {
+        [Term { kind: TermKind::Identifier(name), .. }, value] if is_type(name) => Some(value),
+        _ => None,
+    }
+}
+
+fn is_type(name: &Arc<str>) -> bool {
+    matches!(&**name, "typeOf" | "kindOf")
+}
