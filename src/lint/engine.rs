@@ -259,7 +259,7 @@ fn run_all(
             None => outcome.findings.push(finding),
         }
     };
-    shared::give_way(merge(checked.findings)).into_iter().for_each(&mut keep);
+    shared::give_way(shared::give_way_to_schemas(merge(checked.findings))).into_iter().for_each(&mut keep);
     let view = RunView {
         context,
         suppressions: &suppressions,

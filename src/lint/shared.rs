@@ -142,6 +142,36 @@ impl<'w> Fed<'w> {
     }
 }
 
+/// Rules about values of charts that say nothing where a schema refuses the value; whether
+/// they are silent below it, too.
+const BESIDE_REFUSED: [(&str, bool); 3] =
+    [("unknown-chart-value", false), ("value-without-effect", true), ("value-replaced-table", true)];
+
+/// One finding for one value of a chart: what its schema refuses is an error, and nothing
+/// else is said of it.
+pub(super) fn give_way_to_schemas(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut refused: FxHashSet<(ObjectId, String)> = FxHashSet::default();
+    for finding in findings.iter().filter(|finding| finding.rule.id == "rejected-chart-values") {
+        let paths =
+            finding.objects.iter().map(|id| (id.clone(), finding.values_path.clone().unwrap_or_default()));
+        refused.extend(paths);
+    }
+    if refused.is_empty() {
+        return findings;
+    }
+    let is_refused = |finding: &Finding, below: bool| {
+        let Some(path) = &finding.values_path else { return false };
+        let above = path.match_indices('/').map(|(at, _)| &path[..at]).filter(|_| below);
+        let mut paths = above.filter(|above| !above.is_empty()).chain([&**path]);
+        paths.any(|path| finding.objects.iter().any(|id| refused.contains(&(id.clone(), path.to_owned()))))
+    };
+    let gives_way = |finding: &Finding| {
+        let rule = BESIDE_REFUSED.iter().find(|(id, _)| *id == finding.rule.id);
+        rule.is_some_and(|(_, below)| is_refused(finding, *below))
+    };
+    findings.into_iter().filter(|finding| !gives_way(finding)).collect()
+}
+
 /// One finding for one mistake: where a more telling rule reports the same place or
 /// the same field, what the group `schema` says of it is left out. Only of what a
 /// scalar reads as, the schema tells more.

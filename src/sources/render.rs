@@ -5,13 +5,13 @@ use super::request::Request as Asked;
 use super::resolve::{ChartPlace, Found, Trees, clean};
 use super::values::Values;
 use crate::build::helm::{
-    self, Capabilities, Chart, ChartFile, Dead, Helm, Idle, Kind, Readers, Release, RenderError, Replaced,
-    SchemaFault, Value, merge_maps,
+    self, Capabilities, Chart, ChartFile, Culprit, Dead, Helm, Idle, Kind, Readers, Release, RenderError,
+    Replaced, SchemaFault, Value, merge_maps,
 };
 use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
 use crate::lang::template::{Constraints, Version};
 use crate::lang::text::nearest;
-use crate::lang::yaml::{Location, Node, Tree};
+use crate::lang::yaml::{FilePath, Location, Node, Tree};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sha2::{Digest, Sha256};
 use std::hash::Hash;
@@ -100,6 +100,8 @@ struct Rendered {
     capabilities: Capabilities,
     helm: Helm,
     skips_schema: bool,
+    /// Files of `valuesFiles`, without the chart's own values.
+    values_files: Vec<FilePath>,
 }
 
 /// What the templates of a chart do with the values of a release.
@@ -166,6 +168,22 @@ impl Rendering {
         self.of.as_ref().map(|of| of.reading(&self.unread()))
     }
 
+    /// The files of `valuesFiles`, without the chart's own values.
+    pub(crate) fn values_files(&self) -> &[FilePath] {
+        self.of.as_ref().map_or(&[], |of| &of.values_files)
+    }
+
+    /// The values of these files that nothing reads, each with where its key stands.
+    pub(crate) fn unread_of_files(&self) -> Vec<(Dead, Location)> {
+        let unread = self.unread();
+        match (&self.of, &unread.readers, &unread.coalesced) {
+            (Some(of), Some(readers), Some(coalesced)) if !of.values_files.is_empty() => {
+                of.unread_of_files(readers, coalesced)
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The values that the chart reads under other values only; nothing where its templates
     /// could not be followed.
     pub(crate) fn idle(&self) -> Vec<Idle> {
@@ -176,9 +194,10 @@ impl Rendering {
         }
     }
 
-    /// The value that the chart fails on, where it fails: without it, it renders.
-    pub(crate) fn culprit(&self) -> Option<Vec<Arc<str>>> {
-        self.of.as_ref().and_then(|of| helm::culprit(&of.request()))
+    /// The value that the chart fails on, where it fails.
+    pub(crate) fn culprit(&self) -> Option<Culprit> {
+        let unread = self.unread();
+        self.of.as_ref().and_then(|of| helm::culprit(&of.request(), unread.readers.as_deref()))
     }
 
     /// The values that another version of the chart read and this one doesn't; nothing where
@@ -242,6 +261,21 @@ impl Rendered {
             _ => Vec::new(),
         };
         Unread { dead, readers, coalesced }
+    }
+
+    fn unread_of_files(&self, readers: &Readers, coalesced: &Value) -> Vec<(Dead, Location)> {
+        let Some(defaults) = &self.chart.values else { return Vec::new() };
+        let mut dead = readers.dead(defaults, coalesced);
+        // What the release sets itself is told there.
+        dead.retain(|dead| self.values.at(&dead.path).is_none());
+        let place = |dead: &Dead| {
+            let origin = defaults.at(&dead.path)?.origin.as_ref()?;
+            let is_own = self.values_files.contains(&origin.location().file);
+            is_own.then(|| helm::key_of(origin).unwrap_or_else(|| origin.location()))
+        };
+        dead.retain(|dead| place(dead).is_some());
+        let proved = helm::proved_defaults(&self.request(), coalesced, dead);
+        proved.into_iter().filter_map(|dead| Some((dead.clone(), place(&dead)?))).collect()
     }
 
     fn reading(&self, unread: &Unread) -> Result<Reading, RenderError> {
@@ -324,8 +358,8 @@ impl Charts {
         };
         let (kind, namespace, name) = &wish.asked.source;
         let source = || trees(kind, namespace.as_deref(), name, "");
-        let chart = match with_files(chart, found, wish, &source) {
-            Ok(chart) => chart,
+        let (chart, values_files) = match with_files(chart, found, wish, &source) {
+            Ok(both) => both,
             Err(outcome) => return Rendering::without_chart(outcome),
         };
         let files = chart.all_files().into_iter().filter(|file| *file.place.tree() == Tree::Chart);
@@ -333,7 +367,7 @@ impl Charts {
         self.rendered.get(wish.key(&chart, found), || {
             Arc::new(Rendering {
                 outcome: Arc::new(wish.render(&chart)),
-                of: Some(wish.kept(chart.clone())),
+                of: Some(Rendered { values_files, ..wish.kept(chart.clone()) }),
                 unread: OnceLock::new(),
             })
         })
@@ -444,18 +478,20 @@ fn stored<'s>(stores: &'s ChartStores, name: &str, range: &str) -> Option<&'s Ar
     best.map(|(_, chart)| chart)
 }
 
-/// The chart with what `valuesFiles` put in the place of its own values.
+/// The chart with what `valuesFiles` put in the place of its own values, and these files
+/// without the one that has them.
 fn with_files(
     chart: Arc<Chart>,
     found: &Found,
     wish: &Wish<'_>,
     source: &dyn Fn() -> Result<FileTree, String>,
-) -> Result<Arc<Chart>, Arc<Outcome>> {
+) -> Result<(Arc<Chart>, Vec<FilePath>), Arc<Outcome>> {
     let files = &wish.asked.values_files;
     if files.iter().all(|(file, _)| file == "values.yaml") {
-        return Ok(chart);
+        return Ok((chart, Vec::new()));
     }
-    let mut merged = Value::empty();
+    let own = chart.values.as_ref().and_then(|values| Some(values.origin.as_ref()?.location().file));
+    let (mut merged, mut taken) = (Value::empty(), Vec::new());
     for (path, place) in files {
         let refused =
             |message: String| Arc::new(Outcome::Refused(Box::new(Refusal::new(message, place.clone()))));
@@ -472,12 +508,13 @@ fn with_files(
                 let values =
                     helm::values_of(&file, wish.helm.line).map_err(|why| Arc::new(Outcome::of(why)))?;
                 merged = merge_maps(&merged, &values);
+                taken.extend(Some(file.place).filter(|place| Some(place) != own.as_ref()));
             }
             None if wish.asked.ignores_missing_files => {}
             None => return Err(refused(format!("no values file found at path '{path}'"))),
         }
     }
-    Ok(Arc::new(Chart { values: Some(merged), ..Chart::clone(&chart) }))
+    Ok((Arc::new(Chart { values: Some(merged), ..Chart::clone(&chart) }), taken))
 }
 
 /// A values file of a source, by its path there.
@@ -520,6 +557,7 @@ impl Wish<'_> {
             capabilities: self.capabilities.clone(),
             helm: self.helm,
             skips_schema: self.skips_schema,
+            values_files: Vec::new(),
         }
     }
 

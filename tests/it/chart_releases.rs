@@ -487,3 +487,70 @@ fn what_a_schema_refuses_is_told_in_patches_files_of_values_and_generators() {
     let related = ["the release takes the value from here"];
     assert_eq!(rejected(&scratch), [told(None, "/replicas", "more.yaml", "replicas", &related)]);
 }
+
+/// What is told of values that nothing reads or a schema refuses: rule, level, `path`, file,
+/// the text at its place.
+fn unread(scratch: &Scratch, flags: &[&str]) -> Vec<[String; 5]> {
+    let arguments =
+        [&["lint", "--format", "json", "--fail-on", "never", "--show", "info"][..], flags].concat();
+    let answer = scratch.forebay(&arguments).json();
+    let wanted =
+        ["unknown-chart-value", "rejected-chart-values", "value-without-effect", "value-replaced-table"];
+    let ours = answer["findings"].as_array().expect("findings").iter();
+    let ours = ours.filter(|one| wanted.contains(&one["rule"].as_str().expect("a rule")));
+    let told = ours.map(|one| {
+        let file = one["location"]["path"].as_str().expect("a path");
+        let byte = |name: &str| one["location"][name].as_u64().expect("a byte") as usize;
+        let text = scratch.read(file)[byte("start")..byte("end")].to_owned();
+        let word = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+        [word("rule"), word("level"), word("path"), file.to_owned(), text]
+    });
+    told.collect()
+}
+
+#[test]
+fn what_a_schema_refuses_is_one_finding_and_the_other_comes_alone() {
+    let scratch = fleet("  values: {host: h, hots: h, more: {a: b}}\n", "");
+    scratch.write(
+        "charts/web/templates/settings.yaml",
+        b"kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: {host: {{ .Values.host }}}\n",
+    );
+    scratch.write("charts/web/values.schema.json", SCHEMA.as_bytes());
+    let refused = |key: &str| {
+        ["rejected-chart-values", "error", &format!("/spec/values/{key}"), "clusters/a/web.yaml", key]
+            .map(str::to_owned)
+    };
+    assert_eq!(unread(&scratch, &[]), [refused("hots"), refused("more")]);
+    let alone = unread(&scratch, &["--select", "unknown-chart-value"]);
+    let rules: Vec<&str> = alone.iter().map(|one| &*one[1]).collect();
+    assert_eq!(rules, ["warning", "warning"], "{alone:?}");
+}
+
+#[test]
+fn dead_values_of_files_are_told_at_the_file_where_all_releases_leave_them() {
+    let scratch = fleet("", "");
+    scratch.write(
+        "charts/web/templates/settings.yaml",
+        b"kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: {host: {{ .Values.host }}}\n",
+    );
+    let text = scratch.read("clusters/a/web.yaml");
+    let with_file = |text: &str| {
+        text.replace(
+            "chart: ./charts/web,",
+            "chart: ./charts/web, valuesFiles: [charts/web/values.yaml, more.yaml],",
+        )
+    };
+    scratch.write("clusters/a/web.yaml", with_file(&text).as_bytes());
+    scratch.write("more.yaml", b"host: h\nhots: a\nsize: 3\n");
+    let dead = |key: &str| ["unknown-chart-value", "info", "", "more.yaml", key].map(str::to_owned);
+    assert_eq!(unread(&scratch, &[]), [dead("hots"), dead("size")]);
+    // Another release takes the file, and its chart reads one of them.
+    scratch.write("charts/other/Chart.yaml", b"apiVersion: v2\nname: other\nversion: 0.1.0\n");
+    scratch.write("charts/other/templates/a.yaml", b"kind: ConfigMap\napiVersion: v1\nmetadata: {name: b}\ndata: {host: {{ .Values.host }}, size: '{{ .Values.size }}'}\n");
+    let other = text
+        .replace("name: web, namespace: apps", "name: other, namespace: apps")
+        .replace("./charts/web", "./charts/other");
+    let other = other.replace("chart: ./charts/other,", "chart: ./charts/other, valuesFiles: [more.yaml],");
+    scratch.write("clusters/a/other.yaml", other.as_bytes());
+    assert_eq!(unread(&scratch, &[]), [dead("hots")]);
+}

@@ -1,17 +1,95 @@
 //! The value that a chart fails on: without it Helm renders.
 
+use super::readers::{Path, Readers};
 use super::reads::without;
-use super::value::{Kind, Value};
-use super::{Keep, RenderError, Request, render};
+use super::value::{Kind, Map, Value};
+use super::{Keep, Request, coalesced, render};
+use crate::lang::text::nearest;
 use std::sync::Arc;
 
-/// Renders that are tried for one release.
+/// Renders that are tried for one release, of each kind.
 const TRIED: usize = 60;
 
-/// The smallest value given to a release that fails without which the chart renders: keys
-/// and indices from the root. It is the cause, or, of a value that is missing, what lacks
-/// it. `None` where there is none, or none found in time.
-pub(crate) fn culprit(request: &Request<'_>) -> Option<Vec<Arc<str>>> {
+/// The value that a release fails on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Culprit {
+    /// Keys and indices from the root.
+    pub(crate) path: Path,
+    /// Under which name the chart renders with it.
+    pub(crate) meant: Option<Path>,
+}
+
+/// The value that a chart fails on: one that has a name which only nearly is one that the
+/// chart knows, and renders with that; else the smallest one without which it renders, which
+/// is the cause, or, of a value that is missing, what lacks it. `None` where there is none,
+/// or none found in time.
+pub(crate) fn culprit(request: &Request<'_>, readers: Option<&Readers>) -> Option<Culprit> {
+    let known = coalesced(request).ok();
+    let misspelt = known.and_then(|known| misspelt(request, &known, readers));
+    misspelt.or_else(|| Some(Culprit { path: in_the_way(request)?, meant: None }))
+}
+
+/// The value that the chart renders with once it has a name that is near.
+fn misspelt(request: &Request<'_>, known: &Value, readers: Option<&Readers>) -> Option<Culprit> {
+    let mut near = Vec::new();
+    near_names(request.values, known, readers, &mut Vec::new(), &mut near);
+    near.truncate(TRIED);
+    let renders_as = |one: &&Culprit| {
+        let (Some(meant), Some(value)) = (&one.meant, request.values.at(&one.path)) else { return false };
+        let values = without(request.values, &one.path);
+        let (above, last) = (&meant[..meant.len() - 1], &meant[meant.len() - 1]);
+        let Some(map) = values.at(above).and_then(Value::map) else { return false };
+        let mut map = map.clone();
+        map.insert(last.clone(), value.clone());
+        renders(request, &replaced(&values, above, Kind::Map(Arc::new(map))))
+    };
+    near.iter().find(renders_as).cloned()
+}
+
+/// Keys that the chart's values lack, each with the one that is near. Values are as deep as
+/// YAML may be.
+fn near_names(
+    value: &Value,
+    known: &Value,
+    readers: Option<&Readers>,
+    path: &mut Path,
+    found: &mut Vec<Culprit>,
+) {
+    match &value.kind {
+        Kind::Map(map) => {
+            let named = readers.map(|readers| readers.named_at(path, known)).unwrap_or_default();
+            let beside = known.at(path).and_then(Value::map);
+            let mut names: Vec<&str> = beside.into_iter().flat_map(Map::keys).map(|key| &**key).collect();
+            names.extend(named.iter().map(|key| &**key));
+            names.retain(|name| !map.contains_key(*name));
+            names.sort_unstable();
+            names.dedup();
+            for (key, inner) in map.iter() {
+                let near = nearest(key, names.iter().copied()).filter(|_| !named.contains(key));
+                path.push(key.clone());
+                if let Some(near) = near {
+                    let mut meant = path.clone();
+                    meant.pop();
+                    meant.push(near.into());
+                    found.push(Culprit { path: path.clone(), meant: Some(meant) });
+                }
+                near_names(inner, known, readers, path, found);
+                path.pop();
+            }
+        }
+        Kind::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(index.to_string().into());
+                near_names(item, known, readers, path, found);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The smallest value without which the chart renders.
+fn in_the_way(request: &Request<'_>) -> Option<Path> {
     let mut left = TRIED;
     let mut found = Vec::new();
     let mut at = request.values;
@@ -29,7 +107,7 @@ pub(crate) fn culprit(request: &Request<'_>) -> Option<Vec<Arc<str>>> {
                 None => return (!found.is_empty()).then_some(found),
             };
             found.push(key);
-            if renders(request, &found) {
+            if renders(request, &cut(request.values, &found)) {
                 next = at.at(&found[found.len() - 1..]);
                 break;
             }
@@ -43,11 +121,8 @@ pub(crate) fn culprit(request: &Request<'_>) -> Option<Vec<Arc<str>>> {
     (!found.is_empty()).then_some(found)
 }
 
-fn renders(request: &Request<'_>, path: &[Arc<str>]) -> bool {
-    let values = cut(request.values, path);
-    let rendered: Result<_, RenderError> =
-        render(&Request { values: &values, keep: Keep::Text, ..request.clone() });
-    rendered.is_ok()
+fn renders(request: &Request<'_>, values: &Value) -> bool {
+    render(&Request { values, keep: Keep::Text, ..request.clone() }).is_ok()
 }
 
 /// Values without one of them; of a list, without the item.
@@ -70,7 +145,7 @@ fn replaced(value: &Value, path: &[Arc<str>], other: Kind) -> Value {
     };
     let kind = match &value.kind {
         Kind::Map(map) => {
-            let mut map = super::Map::clone(map);
+            let mut map = Map::clone(map);
             if let Some(inner) = map.get(first).cloned() {
                 map.insert(first.clone(), replaced(&inner, rest, other));
             }

@@ -55,7 +55,7 @@ mod value;
 
 pub use chart::{Chart, ChartFile};
 pub use coalesce::Warning;
-pub(crate) use culprit::culprit;
+pub(crate) use culprit::{Culprit, culprit};
 pub use error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 pub use given::Given;
 pub(crate) use idle::{Idle, Reason, idle};
@@ -64,6 +64,7 @@ pub use load::values_of;
 pub(crate) use manifest::HOOK;
 pub use manifest::{Document, Head, Hook};
 pub use metadata::{Dependency, Maintainer, Metadata};
+pub(crate) use origins::key_of;
 pub use print::Printed;
 pub(crate) use readers::{Dead, Readers};
 pub(crate) use reads::{proved, proved_defaults};

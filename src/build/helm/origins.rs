@@ -55,7 +55,7 @@ fn location(file: &FilePath, start: u32, end: u32) -> Location {
 }
 
 /// The key that a value stands behind: nothing but a colon is between them.
-fn key_of(origin: &Origin) -> Option<Location> {
+pub(crate) fn key_of(origin: &Origin) -> Option<Location> {
     let Origin::Token(source, at) = origin else { return None };
     let tokens = &source.document().tokens;
     let (key, value) = (&tokens[at.checked_sub(1)? as usize], &tokens[*at as usize]);

@@ -70,6 +70,19 @@ impl Readers {
         found
     }
 
+    /// The keys that templates name in a map of the values.
+    pub(super) fn named_at(&self, path: &[Arc<str>], coalesced: &Value) -> Vec<Arc<str>> {
+        let mut at = Some(coalesced);
+        let mut segs = Vec::new();
+        for key in path {
+            let is_list = matches!(at.map(|value| &value.kind), Some(Kind::List(_)));
+            segs.push(if is_list { Seg::Any } else { Seg::Key(key.clone()) });
+            at = at.and_then(|value| value.at(std::slice::from_ref(key)));
+        }
+        let has = &|path: &[Seg], key: &str| has_key(coalesced, path, key);
+        self.reads.named(&self.states(path, &segs, has))
+    }
+
     /// Where else templates read what has the key of a dead value: each way to it with the
     /// keys of the values, as far as there is one key only.
     pub(crate) fn elsewhere(&self, dead: &Dead, coalesced: &Value) -> Vec<Path> {

@@ -37,17 +37,24 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 fn one(release: &Release, refusal: &Refusal, report: &mut Reporter<'_>) {
     let culprit = release.rendering.as_ref().and_then(|rendering| rendering.culprit());
-    let culprit = culprit.and_then(|path| Some((place_of(release, &pointer(&path))?, path)));
+    let culprit = culprit.and_then(|culprit| Some((place_of(release, &pointer(&culprit.path))?, culprit)));
     let Some(chart) = chart_place(release) else { return };
     let cause = cause(&refusal.message);
     let doubt = doubt(release);
     let mut why = format!("helm-controller installs and upgrades nothing; Helm says: {cause}");
     let mut what = format!("the chart {} fails", chart_of(release));
-    if let Some((_, path)) = &culprit {
-        what.push_str(&format!(" with `{}`", shown(path)));
-        why.push_str("; without this value, or with what it lacks, the chart renders");
+    match culprit.as_ref().map(|(_, culprit)| (culprit, &culprit.meant)) {
+        Some((culprit, Some(meant))) => {
+            what.push_str(&format!(" with `{}`; did you mean `{}`?", shown(&culprit.path), shown(meant)));
+            why.push_str("; with the value of that name the chart renders");
+        }
+        Some((culprit, None)) => {
+            what.push_str(&format!(" with `{}`", shown(&culprit.path)));
+            why.push_str("; without this value, or with what it lacks, the chart renders");
+        }
+        None => {}
     }
-    why.extend(unread(release, culprit.as_ref().map(|(_, path)| &**path)));
+    why.extend(unread(release, culprit.as_ref().map(|(_, culprit)| &*culprit.path)));
     why.extend(doubt.as_ref().map(|doubt| format!("; {doubt}")));
     let location = culprit.as_ref().map_or_else(|| chart.clone(), |(place, _)| place.location.clone());
     let finding = report.report(location, title(&release.id, &what));
@@ -56,11 +63,11 @@ fn one(release: &Release, refusal: &Refusal, report: &mut Reporter<'_>) {
         .why(why)
         .help("give the chart the values that it asks for")
         .object(&release.id);
-    let Some((place, path)) = culprit else {
+    let Some((place, culprit)) = culprit else {
         finding.field("", cause);
         return;
     };
-    finding.field(place.path.unwrap_or_default(), cause).values_path(pointer(&path));
+    finding.field(place.path.unwrap_or_default(), cause).values_path(pointer(&culprit.path));
     finding.related.extend(place.related);
     finding.related("the chart that fails", chart);
 }

@@ -7,6 +7,7 @@ pub(crate) mod rejected_chart_values;
 pub(crate) mod unknown_chart_value;
 pub(crate) mod value_replaced_table;
 pub(crate) mod value_without_effect;
+mod values_files;
 
 use crate::lang::yaml::Location;
 use crate::lint::Related;

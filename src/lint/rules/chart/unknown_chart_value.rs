@@ -2,12 +2,17 @@
 //! Source: Go `text/template/exec.go` (`evalField`: a key that nothing names is passed over),
 //! helm `pkg/engine/engine.go`, `pkg/chart/v2/util/dependencies.go`.
 
-use super::{Place, chart_of, doubt, place_of};
-use crate::build::helm::Dead;
-use crate::lang::yaml::pointer_join;
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
+use super::{Place, chart_of, doubt, place_of, values_files};
+use crate::build::helm::{Dead, Kind, Value};
+use crate::lang::yaml::{Location, pointer_join};
+use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule, title};
+use crate::model::ObjectId;
 use crate::sources::render::{Meant, Unread};
 use crate::world::releases::Release;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-chart-value",
@@ -18,58 +23,194 @@ pub(crate) static RULE: Rule = Rule {
     summary: "a value that no template of the chart reads",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/chart/unknown-chart-value.md"),
-    check: Check::Cluster(check),
+    check: Check::Repository(check),
 };
-
-/// The rule about values that a schema refuses.
-const REFUSED: &str = "rejected-chart-values";
 
 /// Values of one release that are told of.
 const MOST: usize = 200;
 
-fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    for release in &view.cluster.releases {
-        let Some(rendering) = &release.rendering else { continue };
-        let unread = rendering.unread();
-        // What a schema refuses is told as an error at the same key.
-        let refused: Vec<&[String]> = match release.refusal() {
-            Some(refusal) if view.is_selected(REFUSED) => {
-                refusal.faults.iter().map(|fault| &*fault.path).collect()
-            }
-            _ => Vec::new(),
-        };
-        let is_told = |dead: &Dead| {
-            refused.iter().any(|path| dead.path.iter().map(|key| &**key).eq(path.iter().map(String::as_str)))
-        };
-        for dead in unread.dead.iter().filter(|dead| !is_told(dead)).take(MOST) {
-            one(release, &unread, dead, report);
+/// Clusters that are named.
+const NAMED: usize = 3;
+
+/// A pointer into values, and where the key stands.
+type Key = (String, Location);
+
+/// A dead value, with those that it is dead for.
+struct Told<'w> {
+    release: &'w Release,
+    dead: Dead,
+    unread: Arc<Unread>,
+    place: Place,
+    /// The clusters that it is dead in, and those where it is read or nobody can say.
+    clusters: Vec<Option<Arc<str>>>,
+    others: Vec<(Option<Arc<str>>, Certainty)>,
+    objects: Vec<ObjectId>,
+}
+
+/// Whether a chart that isn't said to read nothing reads a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Certainty {
+    Read,
+    Unknown,
+}
+
+fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
+    let mut all: Vec<(Option<Arc<str>>, &Release)> = Vec::new();
+    for cluster in &context.world.clusters {
+        all.extend(cluster.releases.iter().map(|release| (cluster.name.clone(), release)));
+    }
+    // What templates read is found once for each chart, by all threads.
+    all.par_iter().for_each(|(_, release)| drop(unread(release)));
+    values_files::check(&all, report);
+    let mut told: Vec<Told<'_>> = Vec::new();
+    let mut at: FxHashMap<Key, usize> = FxHashMap::default();
+    for (_, release) in &all {
+        for dead in unread(release).iter().flat_map(|unread| unread.dead.iter().take(MOST)) {
+            let pointer = pointer(&dead.path);
+            let Some(place) = place_of(release, &pointer) else { continue };
+            let key = (pointer, place.location.clone());
+            at.entry(key).or_insert_with(|| {
+                let unread = unread(release).unwrap_or_default();
+                told.push(Told {
+                    release,
+                    dead: dead.clone(),
+                    unread,
+                    place,
+                    clusters: Vec::new(),
+                    others: Vec::new(),
+                    objects: Vec::new(),
+                });
+                told.len() - 1
+            });
         }
+    }
+    if told.is_empty() {
+        return;
+    }
+    let pointers: FxHashSet<&str> = at.keys().map(|(pointer, _)| &**pointer).collect();
+    for (cluster, release) in &all {
+        let Ok(values) = &release.values else { continue };
+        let mut found = Vec::new();
+        among(&values.value, &mut String::new(), &pointers, &mut found);
+        let unread = unread(release);
+        for pointer in found {
+            let Some(place) = place_of(release, &pointer) else { continue };
+            let Some(index) = at.get(&(pointer.clone(), place.location)) else { continue };
+            let one = &mut told[*index];
+            match standing(unread.as_deref(), &one.dead) {
+                None => {
+                    one.clusters.push(cluster.clone());
+                    one.objects.push(release.id.clone());
+                }
+                Some(certainty) => one.others.push((cluster.clone(), certainty)),
+            }
+        }
+    }
+    told.iter().for_each(|one| tell(one, report));
+}
+
+fn unread(release: &Release) -> Option<Arc<Unread>> {
+    release.rendering.as_ref().map(|rendering| rendering.unread())
+}
+
+/// What the chart of a release that takes a text does with a value of it; `None` where it
+/// is dead.
+fn standing(unread: Option<&Unread>, dead: &Dead) -> Option<Certainty> {
+    match unread {
+        Some(unread) if unread.dead.iter().any(|own| own.path == dead.path) => None,
+        Some(unread) if unread.readers.is_some() => Some(Certainty::Read),
+        _ => Some(Certainty::Unknown),
     }
 }
 
-fn one(release: &Release, unread: &Unread, dead: &Dead, report: &mut Reporter<'_>) {
+/// Those of some pointers that values have. Values are as deep as YAML may be.
+fn among(value: &Value, pointer: &mut String, wanted: &FxHashSet<&str>, found: &mut Vec<String>) {
+    if wanted.contains(&**pointer) {
+        found.push(pointer.clone());
+    }
+    let mut below = |key: &str, inner: &Value| {
+        let before = pointer.len();
+        *pointer = pointer_join(pointer, key);
+        among(inner, pointer, wanted, found);
+        pointer.truncate(before);
+    };
+    match &value.kind {
+        Kind::Map(map) => map.iter().for_each(|(key, inner)| below(key, inner)),
+        Kind::List(items) => {
+            items.iter().enumerate().for_each(|(index, inner)| below(&index.to_string(), inner));
+        }
+        _ => {}
+    }
+}
+
+fn tell(told: &Told<'_>, report: &mut Reporter<'_>) {
+    let Told { release, dead, unread, place, .. } = told;
     let path = &dead.path;
-    let pointer = path.iter().fold(String::new(), |above, key| pointer_join(&above, key));
-    let Some(Place { location, path: own, related }) = place_of(release, &pointer) else { return };
+    let (what, mut why) = unread_words(&chart_of(release), unread, dead);
+    let mut help = "remove it, or correct its name or its place".to_owned();
+    if let Some(elsewhere) = elsewhere(told) {
+        why.push_str(&format!(" there; {elsewhere}"));
+        help = "leave it where another cluster needs it; where none does, remove it".to_owned();
+    }
+    if let Some(doubt) = doubt(release) {
+        why.push_str(&format!("; {doubt}"));
+    }
+    let finding = report.report(place.location.clone(), title(&release.id, &what));
+    finding
+        .why(why)
+        .help(help)
+        .object(&release.id)
+        .field(
+            place.path.clone().unwrap_or_default(),
+            path.last().map(ToString::to_string).unwrap_or_default(),
+        )
+        .values_path(pointer(path));
+    if !told.others.is_empty() {
+        finding.level(Level::Info);
+    }
+    for id in told.objects.iter().filter(|id| **id != release.id) {
+        finding.objects.push(id.clone());
+    }
+    let mut seen = FxHashSet::default();
+    finding.objects.retain(|id| seen.insert(id.clone()));
+    finding.clusters.extend(told.clusters.iter().flatten().cloned());
+    finding.clusters.sort();
+    finding.clusters.dedup();
+    finding.related.extend(place.related.clone());
+}
+
+/// What is wrong with a value that nothing reads, and why that is sure.
+pub(super) fn unread_words(chart: &str, unread: &Unread, dead: &Dead) -> (String, String) {
     let meant = match unread.meant(dead) {
         Some(Meant::Near(near)) => format!("; did you mean `{}`?", near.join(".")),
         Some(Meant::Elsewhere(other)) => format!("; it stands at `{}`", other.join(".")),
         None => String::new(),
     };
-    let what = format!("the chart {} reads no value `{}`{meant}", chart_of(release), path.join("."));
-    let mut why =
-        "no template of the chart or of the charts in it names it, prints what it lies in, or goes \
-                   through the keys around it: it does nothing"
-            .to_owned();
-    if let Some(doubt) = doubt(release) {
-        why.push_str(&format!("; {doubt}"));
+    let why = "no template of the chart or of the charts in it names it, prints what it lies in, or goes \
+               through the keys around it: it does nothing";
+    (format!("the chart {chart} reads no value `{}`{meant}", dead.path.join(".")), why.to_owned())
+}
+
+/// What the other clusters that share the text do with it.
+fn elsewhere(told: &Told<'_>) -> Option<String> {
+    let of = |wanted: Certainty| {
+        let names = told.others.iter().filter(|(_, certainty)| *certainty == wanted);
+        let names = names.map(|(name, _)| name.as_deref().unwrap_or("another cluster").to_owned());
+        let names: BTreeSet<String> = names.collect();
+        let listed: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+        let more =
+            if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
+        (!names.is_empty()).then(|| format!("{}{more}", listed.join(", ")))
+    };
+    match (of(Certainty::Read), of(Certainty::Unknown)) {
+        (Some(read), _) => Some(format!("the chart that {read} takes reads it from the same text")),
+        (None, Some(unknown)) => {
+            Some(format!("what the chart of {unknown} does with the same text is not known"))
+        }
+        (None, None) => None,
     }
-    let finding = report.report(location, title(&release.id, &what));
-    finding
-        .why(why)
-        .help("remove it, or correct its name or its place")
-        .object(&release.id)
-        .field(own.unwrap_or_default(), path.last().map(ToString::to_string).unwrap_or_default())
-        .values_path(pointer);
-    finding.related.extend(related);
+}
+
+pub(super) fn pointer(path: &[Arc<str>]) -> String {
+    path.iter().fold(String::new(), |above, key| pointer_join(&above, key))
 }

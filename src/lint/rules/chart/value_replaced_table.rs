@@ -21,9 +21,6 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
-/// The rule about values that a schema refuses.
-const REFUSED: &str = "rejected-chart-values";
-
 /// Values of one release that are told of.
 const MOST: usize = 100;
 
@@ -36,18 +33,7 @@ const SHOWN: usize = 40;
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for release in &view.cluster.releases {
         let Some(rendering) = &release.rendering else { continue };
-        // What a schema refuses is told as an error at the same value.
-        let refused: Vec<&[String]> = match release.refusal() {
-            Some(refusal) if view.is_selected(REFUSED) => {
-                refusal.faults.iter().map(|fault| &*fault.path).collect()
-            }
-            _ => Vec::new(),
-        };
-        let is_told = |replaced: &Replaced| {
-            let path = replaced.path.iter().map(|key| &**key);
-            refused.iter().any(|told| path.clone().take(told.len()).eq(told.iter().map(String::as_str)))
-        };
-        for replaced in rendering.replaced().iter().filter(|replaced| !is_told(replaced)).take(MOST) {
+        for replaced in rendering.replaced().iter().take(MOST) {
             one(release, replaced, report);
         }
     }
