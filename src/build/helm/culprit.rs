@@ -5,10 +5,11 @@ use super::reads::without;
 use super::value::{Kind, Map, Value};
 use super::{Keep, Request, coalesced, render};
 use crate::lang::text::nearest;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Renders that are tried for one release, of each kind.
-const TRIED: usize = 60;
+const TRIED: usize = 100;
 
 /// The value that a release fails on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +59,11 @@ fn near_names(
     match &value.kind {
         Kind::Map(map) => {
             let named = readers.map(|readers| readers.named_at(path, known)).unwrap_or_default();
-            let beside = known.at(path).and_then(Value::map);
-            let mut names: Vec<&str> = beside.into_iter().flat_map(Map::keys).map(|key| &**key).collect();
+            // A library that merges its own values into those of the chart has them below its name.
+            let scopes = readers.map_or(&[][..], |readers| &readers.scopes);
+            let beside = scopes.iter().filter_map(|scope| known.at(scope)?.at(path)?.map());
+            let beside = beside.chain(known.at(path).and_then(Value::map));
+            let mut names: Vec<&str> = beside.flat_map(Map::keys).map(|key| &**key).collect();
             names.extend(named.iter().map(|key| &**key));
             names.retain(|name| !map.contains_key(*name));
             names.sort_unstable();
@@ -88,37 +92,34 @@ fn near_names(
     }
 }
 
-/// The smallest value without which the chart renders.
+/// A small value without which the chart renders: none below it is one, and none around it
+/// was tried before.
 fn in_the_way(request: &Request<'_>) -> Option<Path> {
+    let mut todo: VecDeque<(Path, &Value)> = VecDeque::from([(Vec::new(), request.values)]);
+    let mut found = None;
     let mut left = TRIED;
-    let mut found = Vec::new();
-    let mut at = request.values;
-    loop {
-        let keys: Vec<Arc<str>> = match &at.kind {
+    while let Some((path, value)) = todo.pop_front() {
+        let keys: Vec<Arc<str>> = match &value.kind {
             Kind::Map(map) => map.keys().cloned().collect(),
             // Items are tried from the end, for the others to keep their places.
             Kind::List(items) => (0..items.len()).rev().map(|index| index.to_string().into()).collect(),
-            _ => break,
+            _ => continue,
         };
-        let mut next = None;
         for key in keys {
-            left = match left.checked_sub(1) {
-                Some(left) => left,
-                None => return (!found.is_empty()).then_some(found),
-            };
-            found.push(key);
-            if renders(request, &cut(request.values, &found)) {
-                next = at.at(&found[found.len() - 1..]);
+            let Some(next) = left.checked_sub(1) else { return found };
+            left = next;
+            let Some(inner) = value.at(std::slice::from_ref(&key)) else { continue };
+            let below: Path = path.iter().cloned().chain([key]).collect();
+            if renders(request, &cut(request.values, &below)) {
+                found = Some(below.clone());
+                todo.clear();
+                todo.push_back((below, inner));
                 break;
             }
-            found.pop();
-        }
-        match next {
-            Some(inner) => at = inner,
-            None => break,
+            todo.push_back((below, inner));
         }
     }
-    (!found.is_empty()).then_some(found)
+    found
 }
 
 fn renders(request: &Request<'_>, values: &Value) -> bool {
