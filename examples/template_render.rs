@@ -2,13 +2,15 @@
 //! `.ci/template-parity`, which compares the answers with Helm's.
 //!
 //! Reads lines of JSON, each a chart with `templates`, `values`, `files`, `chart` and
-//! `args`; writes a line for each: `{"files": {…}}` or `{"error": "…"}`. With the
-//! argument `functions`, the table of functions.
+//! `args`, and `helm`, `"3.17"` or `"4.2"`, where it is not 4.1; writes a line for each:
+//! `{"files": {…}}` or `{"error": "…"}`. With the argument `functions`, the table of
+//! functions.
 
 #[path = "../tests/it/support/helm.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod helm;
 
+use forebay::internals::lang::template::Libraries;
 use std::io::{BufRead, Write};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,6 +32,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             args: serde_json::from_value(
                 given.get("args").cloned().unwrap_or_else(|| serde_json::json!([])),
             )?,
+            libraries: match given["helm"].as_str() {
+                Some("3.17") => Libraries::Helm3_17,
+                Some("4.2") => Libraries::Helm4_2,
+                _ => Libraries::Helm4_1,
+            },
         };
         let answer = match helm::render(&chart, true) {
             Ok(files) => {

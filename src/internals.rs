@@ -20,11 +20,13 @@ pub mod lang {
     }
     pub mod template {
         pub use crate::lang::template::{
-            Bound, Condition, Data, Engine, Failure, Flow, FuncMap, Limits, MissingKey, OriginId, Output,
-            ParseError, Part, Place, Run, Source, Span, Val, document, page, with_stack,
+            Bound, Condition, Data, Engine, Failure, Flow, FuncMap, Libraries, Limits, MissingKey, OriginId,
+            Output, ParseError, Part, Place, Run, Source, Span, Val, document, page, with_stack,
         };
         pub mod helm {
-            pub use crate::lang::template::helm::{execution_error, order, parse_error};
+            pub use crate::lang::template::helm::{
+                execution_error, execution_error_in_a_line, order, parse_error,
+            };
         }
     }
     pub mod yaml {

@@ -122,7 +122,7 @@ impl Snapshot {
 
     /// A directory with no regard to git, of which nothing is read before it is asked
     /// for: its objects are not known.
-    pub(crate) fn listed(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
+    pub fn listed(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
         let listing = tree::directory(root)?;
         Ok(Snapshot::build_files(Origin::Directory(Root::new(root).into()), listing, store))
     }

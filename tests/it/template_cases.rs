@@ -2,6 +2,7 @@
 
 use crate::support::helm::{Chart, render};
 use crate::support::recordings;
+use forebay::internals::lang::template::Libraries;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -42,6 +43,7 @@ fn difference(case: &Case, origins: bool) -> Option<String> {
         files: case.files.clone(),
         chart: case.chart.clone(),
         args: case.args.clone(),
+        libraries: Libraries::Helm4_1,
     };
     let answer = match render(&chart, origins) {
         Ok(files) => {

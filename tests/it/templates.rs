@@ -4,8 +4,8 @@
 use crate::support::generated;
 use crate::support::recordings;
 use forebay::internals::lang::template::{
-    Bound, Data, Engine, Failure, Flow, FuncMap, Limits, MissingKey, OriginId, Part, Run, Source, Val, page,
-    with_stack,
+    Bound, Data, Engine, Failure, Flow, FuncMap, Libraries, Limits, MissingKey, OriginId, Part, Run, Source,
+    Val, page, with_stack,
 };
 
 /// A map of texts, the first with origin 1, the next with 2, and so on.
@@ -235,6 +235,7 @@ fn twice_the_elements_are_not_much_more_than_twice_the_work() {
     for text in [
         "{{ $x := \"\" }}{{ range $i := until . }}{{ $x = printf \"%s%s\" $x \"abc\" }}{{ end }}{{ len $x }}",
         "{{ $x := list }}{{ range $i := until . }}{{ $x = append $x $i }}{{ end }}{{ len $x }}",
+        "{{ $x := list }}{{ range $i := until . }}{{ $x = prepend $x $i }}{{ end }}{{ len $x }}",
         "{{ $x := dict }}{{ range $i := until . }}{{ $_ := set $x (print $i) $i }}{{ end }}{{ len $x }}",
         "{{ $x := dict }}{{ range $i := until . }}{{ $x = merge $x (dict (print $i) 1) }}{{ end }}{{ len $x }}",
         "{{ range $i := until . }}{{ dict \"a\" $i | toYaml | nindent 2 }}{{ end }}",
@@ -248,6 +249,15 @@ fn twice_the_elements_are_not_much_more_than_twice_the_work() {
         let (first, second) = (work[1] - work[0], work[2] - work[1]);
         assert!(second * 10 <= first * 23, "{text}: {work:?}");
     }
+}
+
+#[test]
+fn lists_that_grew_from_one_list_stay_apart() {
+    let text = "{{ $x := list 1 2 }}{{ $a := prepend $x 0 }}{{ $b := prepend $x 9 }}{{ $c := append $a 3 }}\
+                {{ $d := append $x 4 }}{{ $e := prepend $b 7 }}{{ $f := append (initial $a) 5 }}\
+                {{ $g := prepend (rest $a) 6 }}{{ list $x $a $b $c $d $e $f $g (reverse $c) }}";
+    let expected = "[[1 2] [0 1 2] [9 1 2] [0 1 2 3] [1 2 4] [7 9 1 2] [0 1 5] [6 1 2] [3 2 1 0]]";
+    assert_eq!(answer(text, Libraries::Helm4_2), expected);
 }
 
 #[test]
@@ -287,6 +297,131 @@ fn the_table_of_functions_is_that_of_the_code() {
 }
 
 /// Go's `TestMissingMapKey`, and what a field of a missing value is.
+/// What a text writes, or the end of what is wrong with it.
+fn answer(text: &str, libraries: Libraries) -> String {
+    with_stack(|| {
+        let mut engine = Engine::new(&Run { libraries, ..Run::default() });
+        assert_eq!(engine.add("t", text), [], "{text}");
+        let nothing = engine.data().map(Vec::new(), None);
+        match engine.run("t", &nothing) {
+            Ok(output) => String::from_utf8_lossy(output.bytes()).into_owned(),
+            Err(failure) => failure.chain[0].rsplit_once(" error calling ").expect("a call").1.to_owned(),
+        }
+    })
+    .expect("a thread")
+}
+
+/// As Helm 3.17.3 and Helm 4.2.3 answered.
+#[test]
+fn functions_are_those_of_the_libraries() {
+    for (text, helm_3, helm_4) in [
+        (r#"{{ semverCompare ">=1.2.0-0 <2.0.0" "1.5.0-rc" }}"#, "false", "true"),
+        (r#"{{ semverCompare "!=1.2.3" "1.2.3-rc.1" }}"#, "true", "false"),
+        (r#"{{ semverCompare "!=1.2" "1.2.3-rc.1" }}"#, "false", "false"),
+        (r#"{{ semver "x" }}"#, "semver: Invalid Semantic Version", "semver: invalid semantic version"),
+        (
+            r#"{{ semverCompare "\"" "1" }}"#,
+            "semverCompare: improper constraint: \"",
+            r#"semverCompare: improper constraint: "\"""#,
+        ),
+        ("{{ toToml (list 1234567.5) }}", "[1234567.5]", "[1.2345675e+06]"),
+        (
+            "{{ lt 1 2.5 }}",
+            "lt: incompatible types for comparison",
+            "lt: incompatible types for comparison: int and float64",
+        ),
+    ] {
+        assert_eq!(answer(text, Libraries::Helm3_17), helm_3, "{text}");
+        assert_eq!(answer(text, Libraries::Helm4_2), helm_4, "{text}");
+    }
+}
+
+/// As Helm 4.2.3 answered.
+#[test]
+fn slices_that_were_never_made_and_texts_that_are_none() {
+    for (text, expected) in [
+        ("{{ snakecase \"[-1 (--a x -1\" }}", "[-1_(--a_x__1"),
+        ("{{ semver \"1.2.3\" | len }}", "len: len of type semver.Version"),
+        ("{{ toJson (deepCopy (dict \"z\" (fromJson \"null\"))) }}", "{\"z\":null}"),
+        ("{{ printf \"%U %U\" -1 65 }}", "U+FFFFFFFFFFFFFFFF U+0041"),
+        ("{{ toToml (dict \"a\" (initial list) \"b\" 1) }}", "b = 1\n"),
+        ("{{ toToml (list (initial list)) }}", "toml: cannot encode array with nil element"),
+        ("{{ toYaml (trunc 1 \"é\") }}", "\u{fffd}"),
+        (
+            "{{ toYamlPretty (trunc 1 \"é\") | print }}",
+            "toYamlPretty: more than forebay's bound: toYamlPretty of a text that is no UTF-8 is not done here",
+        ),
+        (
+            "{{ regexReplaceAll (trunc 1 \"é\") \"a\" \"\" }}",
+            "regexReplaceAll: regexp: Compile(\"\\xc3\"): error parsing regexp: invalid UTF-8: `\u{fffd}`",
+        ),
+    ] {
+        assert_eq!(answer(text, Libraries::Helm4_2), expected, "{text}");
+    }
+}
+
+/// Texts that YAML may read as something else, of all ways to put a few characters together.
+fn nasty_texts() -> Vec<String> {
+    let alphabet: Vec<char> =
+        "aynN1.e0x_:#-?|>%@`{[,&*!=<~\"'\\ \té\u{85}\u{feff}\u{1f600}".chars().collect();
+    let mut found = vec![String::new(), "null".to_owned(), "2001-12-14".to_owned(), "1:30".to_owned()];
+    for a in &alphabet {
+        found.push(a.to_string());
+        for b in &alphabet {
+            found.push(format!("{a}{b}"));
+            found.push(format!("{a}{b} word{a}"));
+            found.push(format!("{b}{} {a}  {}{b}", "long ".repeat(12), "words ".repeat(9)));
+        }
+    }
+    found.extend(
+        ["a\n", "\na", "a\nb", "a: b", "a #b", "- a", "off", "0o17", "1e3", "-0", ".inf"].map(str::to_owned),
+    );
+    found
+}
+
+/// What was written as YAML is passed on without being read; a comment before it prevents that.
+#[test]
+fn yaml_that_was_written_reads_back_as_its_text_does() {
+    let text = "{{ define \"i\" }}\n{{ toYaml . }}\n\n{{ end }}{{ $v := fromJson .json }}\
+                {{ $map := toYaml $v }}{{ $included := include \"i\" $v }}{{ $list := toYaml $v.list }}\
+                {{ toJson (fromYaml $map) }}\x1f{{ toJson (fromYaml (printf \"#\\n%s\" $map)) }}\x1f\
+                {{ toJson (fromYaml $included) }}\x1f{{ toJson (fromYaml (printf \"#\\n%s\" $included)) }}\x1f\
+                {{ toJson (fromYamlArray $list) }}\x1f{{ toJson (fromYamlArray (printf \"#\\n%s\" $list)) }}";
+    let mut values = vec![serde_json::json!({
+        "list": [1, 1.5, -0.0, 1e21, 12_345_678_901_234_567_890_u64, 1e-7, true, null, "x", [], {}, [[1]]],
+        "map": {"a": {"b": [{"c": null}]}, "": 1, "on": 1, "1": 2, "<<": {"z": 1}, "=": 3},
+    })];
+    // Each alone, so that one that has to be read does not hide the others.
+    values.extend(nasty_texts().into_iter().map(|text| serde_json::json!({ &text: text, "list": [text] })));
+    for value in values {
+        let answers = with_stack(|| {
+            let mut engine = Engine::new(&Run { origins: true, ..Run::default() });
+            assert_eq!(engine.add("t", text), []);
+            let data = texts(&mut engine.data(), &[("json", &value.to_string())]);
+            let output = engine.run("t", &data).expect("rendered");
+            String::from_utf8_lossy(output.bytes()).into_owned()
+        });
+        let answers = answers.expect("a thread");
+        let answers: Vec<&str> = answers.split('\x1f').collect();
+        let [map, read_map, included, read_included, list, read_list] = *answers else {
+            panic!("{value}: {answers:?}")
+        };
+        assert_eq!((map, included, list), (read_map, read_included, read_list), "{value}");
+    }
+}
+
+#[test]
+fn yaml_that_was_written_keeps_the_origins_of_its_values() {
+    let text = "{{ define \"o\" }}{{ toYaml (dict \"a\" .a \"b\" (dict \"c\" .b)) }}{{ end }}\
+                {{ $o := include \"o\" . | fromYaml }}{{ $o.b.c }}{{ $o.a }}";
+    let expected = [("y".to_owned(), vec![2]), ("x".to_owned(), vec![1])];
+    assert_eq!(origins(text, &[("a", "x"), ("b", "y")]), expected);
+    // What changes behind the text is not in it.
+    let text =
+        "{{ $d := dict \"a\" (list 1) }}{{ $y := toYaml $d }}{{ $_ := set $d \"a\" 2 }}{{ fromYaml $y }}";
+    assert_eq!(answer(text, Libraries::Helm4_2), "map[a:[1]]");
+}
+
 #[test]
 fn a_missing_key_is_what_the_option_says() {
     let run = |text: &str, missing_key: MissingKey, functions: FuncMap| {

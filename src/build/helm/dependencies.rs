@@ -13,7 +13,13 @@ use std::sync::Arc;
 
 /// Whether a version lies in a range; a range or version that is none never fits.
 pub(super) fn in_range(range: &str, version: &str) -> bool {
+    in_range_for(HelmLine::V4_2, range, version)
+}
+
+/// As [`in_range`], by the library of a line of Helm.
+pub(super) fn in_range_for(line: HelmLine, range: &str, version: &str) -> bool {
     match (Constraints::parse(range), Version::parse(version)) {
+        (Ok(range), Ok(version)) if line == HelmLine::V3_17 => range.check_each(&version),
         (Ok(range), Ok(version)) => range.check(&version),
         _ => false,
     }
@@ -61,8 +67,9 @@ impl Processing {
         let Some(mut wanted) = chart.metadata.dependencies.clone() else {
             return Ok(());
         };
+        let line = self.helm.line;
         let fits = |wanted: &Dependency, chart: &Chart| {
-            chart.name() == wanted.name && in_range(&wanted.version, &chart.metadata.version)
+            chart.name() == wanted.name && in_range_for(line, &wanted.version, &chart.metadata.version)
         };
         let is_free = |chart: &&Chart| !wanted.iter().any(|one| fits(one, chart));
         let mut charts: Vec<Chart> = chart.dependencies.iter().filter(is_free).cloned().collect();

@@ -102,6 +102,14 @@ impl Ignore {
 
 /// Go's `path.Match`; nothing where the pattern is malformed as far as it is looked at.
 pub(super) fn matches(pattern: &str, name: &str) -> Option<bool> {
+    // Most are a name or an ending.
+    const SPECIAL: [char; 4] = ['*', '?', '[', '\\'];
+    if !pattern.contains(SPECIAL) {
+        return Some(pattern == name);
+    }
+    if let Some(end) = pattern.strip_prefix('*').filter(|end| !end.contains(SPECIAL)) {
+        return Some(name.strip_suffix(end).is_some_and(|start| !start.contains('/')));
+    }
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut p, mut n) = (0, 0);

@@ -72,10 +72,10 @@ pub(crate) use replaced::{Loss, Replaced, replaced};
 pub use strvals::{Style, set};
 pub use value::{Kind, Map, Value, merge_maps};
 
-use crate::lang::template::{Engine, Failure, Part, Run, Source, helm, with_stack};
+use crate::lang::template::{Engine, Failure, Libraries, Part, Run, Source, helm, with_stack};
 use crate::lang::yaml::{FilePath, Origin};
 use coalesce::Coalescing;
-use dependencies::{Processing, in_range};
+use dependencies::{Processing, in_range_for};
 use error::refuse;
 use objects::{Objects, Scope};
 use std::sync::Arc;
@@ -254,7 +254,7 @@ fn check_name(name: &str, line: HelmLine) -> Result<(), RenderError> {
 fn check_cluster(chart: &Chart, request: &Request<'_>) -> Result<(), RenderError> {
     let wanted = &chart.metadata.kube_version;
     let version = &request.capabilities.kube_version;
-    if wanted.is_empty() || in_range(wanted, &version.normalized) {
+    if wanted.is_empty() || in_range_for(request.helm.line, wanted, &version.normalized) {
         return Ok(());
     }
     let mut refusal = Refusal::new(format!(
@@ -345,10 +345,16 @@ const TEMPLATES: usize = 100 << 20;
 fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered, RenderError> {
     let line = request.helm.line;
     let without = unknown_functions(line);
+    let libraries = match line {
+        HelmLine::V3_17 => Libraries::Helm3_17,
+        HelmLine::V4_1 => Libraries::Helm4_1,
+        HelmLine::V4_2 => Libraries::Helm4_2,
+    };
     let mut engine = Engine::new(&Run {
         origins: request.keep != Keep::Text,
         questions: request.keep == Keep::Questions,
         without,
+        libraries,
         ..Run::default()
     });
     let mut objects =

@@ -6,7 +6,7 @@ use super::error::Fault;
 use super::exec::{Execution, MissingKey, Set, Template, without_no_value};
 use super::functions::FuncMap;
 use super::lex::Delimiters;
-use super::limits::{Cx, Limits};
+use super::limits::{Cx, Libraries, Limits};
 use super::lookups::{Lookup, PassedOver, lookups, passed_over};
 use super::parse::{ParseError, Parsed, parse};
 use super::rope::{Builder, Text};
@@ -31,6 +31,8 @@ pub struct Run {
     pub delimiters: Option<(String, String)>,
     /// Functions that this version of Helm does not know yet.
     pub without: &'static [&'static str],
+    /// What the functions are built with.
+    pub libraries: Libraries,
     /// The functions that there are.
     pub functions: FuncMap,
     /// What a key is that a map does not have.
@@ -96,7 +98,7 @@ pub struct Engine {
     execution: Execution,
     delimiters: Delimiters,
     without: &'static [&'static str],
-    templates: FxHashMap<Arc<str>, Template>,
+    templates: Rc<Set>,
 }
 
 /// How deep the stack of a run may grow: nested templates are nested calls.
@@ -132,7 +134,7 @@ impl Engine {
             trace.keep_questions();
         }
         let execution = Execution {
-            cx: Cx::new(trace, run.limits.clone()),
+            cx: Cx::new(trace, run.limits.clone(), run.libraries),
             set: Rc::default(),
             functions: run.functions.finder(),
             missing_key: run.missing_key,
@@ -143,8 +145,9 @@ impl Engine {
             out: Builder::default(),
             under: CondId::default(),
             depth: 0,
+            dollar: "$".into(),
         };
-        Engine { execution, delimiters, without: run.without, templates: FxHashMap::default() }
+        Engine { execution, delimiters, without: run.without, templates: Rc::default() }
     }
 
     /// Adds a text and what it defines. Of two templates of one name the later one
@@ -179,15 +182,16 @@ impl Engine {
 
     /// Takes all templates away.
     pub fn clear(&mut self) {
-        self.templates.clear();
+        self.templates = Rc::default();
     }
 
     fn define(&mut self, tree: &Arc<Tree>, source: &Arc<Source>, base: u32) {
-        if self.templates.contains_key(&tree.name) && is_empty(&tree.root, &source.text) {
+        let templates = &mut Rc::make_mut(&mut self.templates).templates;
+        if templates.contains_key(&tree.name) && is_empty(&tree.root, &source.text) {
             return;
         }
         let template = Template { tree: tree.clone(), source: source.clone(), base, text: None };
-        self.templates.insert(tree.name.clone(), template);
+        templates.insert(tree.name.clone(), template);
     }
 
     /// The name of a source, as [`Place::source`] counts them.
@@ -209,7 +213,8 @@ impl Engine {
 
     /// The parts of its data that a template looks up, in the order in which they stand.
     pub(crate) fn lookups(&self, name: &str) -> Vec<Lookup> {
-        let trees = self.templates.iter().map(|(name, template)| (name.clone(), template.tree.clone()));
+        let trees =
+            self.templates.templates.iter().map(|(name, template)| (name.clone(), template.tree.clone()));
         lookups(name, &trees.collect())
     }
 
@@ -237,7 +242,7 @@ impl Engine {
     /// What stands in branches that the runs came to and never took, of all templates, as
     /// if each were given the same as those that are run.
     pub(crate) fn passed_over(&self) -> Vec<PassedOver> {
-        let mut all: Vec<&Template> = self.templates.values().collect();
+        let mut all: Vec<&Template> = self.templates.templates.values().collect();
         all.sort_by_key(|template| (template.base, template.tree.name.clone()));
         let trace = &self.execution.cx.trace;
         let of_one = |template: &&Template| {
@@ -253,10 +258,7 @@ impl Engine {
 
     /// Runs a template.
     pub fn run(&mut self, name: &str, data: &Val) -> Result<Output, Failure> {
-        let mut templates = Rc::new(Set::default());
-        if let Some(set) = Rc::get_mut(&mut templates) {
-            set.templates.clone_from(&self.templates);
-        }
+        let templates = self.templates.clone();
         self.execution.set = templates.clone();
         let Some(template) = templates.get(name) else {
             let quoted = super::quote::go_quote(name.as_bytes());

@@ -74,8 +74,23 @@ pub(super) fn of_key(trace: &mut Trace, val: &Val) -> SetId {
 /// How many elements are looked at for a set; beyond it, the set has what was found.
 const DEEP_LIMIT: usize = 100_000;
 
+/// What flowed into a value, as far as it tells what it is and whether it is empty: of a map
+/// that a template made, what its keys hang on.
+pub(super) fn shallow(trace: &mut Trace, val: &Val) -> SetId {
+    let own = of(trace, val);
+    match &val.kind {
+        Kind::Map(map) if own == SetId::NONE && !trace.is_empty() => {
+            map.entries.0.borrow().values().fold(own, |set, entry| trace.union(set, entry.key))
+        }
+        _ => own,
+    }
+}
+
 /// What flowed into a value and all below it.
 pub(super) fn deep(trace: &mut Trace, val: &Val) -> SetId {
+    if trace.is_empty() {
+        return SetId::NONE;
+    }
     if !trace.is_on && !matches!(val.kind, Kind::Str(_) | Kind::List(_) | Kind::Map(_)) {
         return val.from;
     }

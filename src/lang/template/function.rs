@@ -73,6 +73,9 @@ pub(super) enum Flow {
     Holds,
     /// All that flowed into any argument flowed into all of the result.
     Unites,
+    /// As before, but nothing of what a list or a map holds: only that it is one, and
+    /// whether it is empty, is asked.
+    Looks,
     /// Nothing flows.
     Nothing,
 }

@@ -49,7 +49,7 @@ pub fn execution_error(file: &str, failure: &Failure) -> String {
 }
 
 /// Helm 3's words for a template that failed: all in one line.
-pub(crate) fn execution_error_in_a_line(file: &str, failure: &Failure) -> String {
+pub fn execution_error_in_a_line(file: &str, failure: &Failure) -> String {
     let message = failure.chain.first().map(String::as_str).unwrap_or_default();
     if !failure.is_execution {
         return message.to_owned();

@@ -70,12 +70,11 @@ impl Kind {
     }
 }
 
-/// A token: what it is and where. `message` is what is wrong, of an error.
-#[derive(Clone, Debug)]
+/// A token: what it is and where. What is wrong, of an error, the lexer knows.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     pub(super) kind: Kind,
     pub(super) span: Span,
-    pub(super) message: Option<String>,
 }
 
 /// What opens and closes an action.
@@ -110,6 +109,8 @@ pub(super) struct Lexer<'t> {
     start: usize,
     state: State,
     parens: usize,
+    /// What is wrong, of the error that it gave last; it ends there until it is resumed.
+    complaint: String,
 }
 
 /// `-` and the white space next to it.
@@ -148,7 +149,7 @@ fn has_right_trim(text: &str) -> bool {
 
 impl<'t> Lexer<'t> {
     pub(super) fn new(text: &'t str, delimiters: &'t Delimiters) -> Lexer<'t> {
-        Lexer { text, delimiters, at: 0, start: 0, state: State::Text, parens: 0 }
+        Lexer { text, delimiters, at: 0, start: 0, state: State::Text, parens: 0, complaint: String::new() }
     }
 
     /// After a mistake: on behind the next closing delimiter, or to the end.
@@ -203,13 +204,14 @@ impl<'t> Lexer<'t> {
     fn item(&mut self, kind: Kind) -> Item {
         let span = Span::new(self.start, self.at);
         self.start = self.at;
-        Item { kind, span, message: None }
+        Item { kind, span }
     }
 
     fn error(&mut self, message: impl Into<String>) -> Item {
         self.state = State::Ended;
         let span = Span::new(self.start, self.at.max(self.start));
-        Item { kind: Kind::Error, span, message: Some(message.into()) }
+        self.complaint = message.into();
+        Item { kind: Kind::Error, span }
     }
 
     pub(super) fn next_item(&mut self) -> Item {
@@ -310,7 +312,7 @@ impl<'t> Lexer<'t> {
         let start = self.at + marker;
         let span = Span::new(start, start + self.delimiters.right.len());
         self.leave_action(trims);
-        Item { kind: Kind::RightDelim, span, message: None }
+        Item { kind: Kind::RightDelim, span }
     }
 
     fn inside(&mut self) -> Option<Item> {
@@ -396,10 +398,16 @@ impl<'t> Lexer<'t> {
         self.error(format!("bad character {}", unicode_name(c)))
     }
 
-    fn identifier(&mut self) -> Item {
+    fn word(&mut self) {
+        let is_plain = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'_';
+        self.at += self.rest().as_bytes().iter().take_while(is_plain).count();
         while self.peek().is_some_and(is_alphanumeric) {
             self.next_char();
         }
+    }
+
+    fn identifier(&mut self) -> Item {
+        self.word();
         if !self.at_terminator() {
             return self.bad_character();
         }
@@ -411,9 +419,7 @@ impl<'t> Lexer<'t> {
         if self.at_terminator() {
             return self.item(if kind == Kind::Variable { kind } else { Kind::Dot });
         }
-        while self.peek().is_some_and(is_alphanumeric) {
-            self.next_char();
-        }
+        self.word();
         if !self.at_terminator() {
             return self.bad_character();
         }
@@ -503,13 +509,13 @@ fn unicode_name(c: char) -> String {
     if super::quote::is_print(c) { format!("{code} '{c}'") } else { code }
 }
 
-impl Item {
-    /// The token in Go's words for messages.
-    pub(super) fn describe(&self, text: &str) -> String {
-        let value = &text[self.span.range()];
-        match self.kind {
+impl Lexer<'_> {
+    /// A token in Go's words for messages.
+    pub(super) fn describe(&self, item: &Item) -> String {
+        let value = &self.text[item.span.range()];
+        match item.kind {
             Kind::Eof => "EOF".to_owned(),
-            Kind::Error => self.message.clone().unwrap_or_default(),
+            Kind::Error => self.complaint.clone(),
             kind if kind.is_keyword() => format!("<{value}>"),
             _ if value.len() > 10 => {
                 let cut: String = value.chars().take(10).collect();

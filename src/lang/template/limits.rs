@@ -39,6 +39,19 @@ impl Default for Limits {
     }
 }
 
+/// What a line of Helm is built with, where a template sees it: Go and the libraries of
+/// the functions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Libraries {
+    /// Go 1.23, semver 3.3, BurntSushi/toml 1.4.
+    Helm3_17,
+    /// Go 1.25, semver 3.4, BurntSushi/toml 1.6.
+    #[default]
+    Helm4_1,
+    /// As before, but semver 3.5, which quotes a constraint that it refuses.
+    Helm4_2,
+}
+
 /// Levels of a value that anything goes down into.
 const NESTING: usize = 1_000;
 
@@ -47,6 +60,7 @@ const NESTING: usize = 1_000;
 pub(super) struct Cx {
     pub(super) trace: Trace,
     pub(super) limits: Limits,
+    pub(super) libraries: Libraries,
     pub(super) steps: u64,
     total: u64,
     /// Counts what is made up for the unknown, so that no two are alike.
@@ -55,9 +69,9 @@ pub(super) struct Cx {
 }
 
 impl Cx {
-    pub(super) fn new(trace: Trace, limits: Limits) -> Cx {
+    pub(super) fn new(trace: Trace, limits: Limits, libraries: Libraries) -> Cx {
         let alternatives = Alternatives::default();
-        Cx { trace, limits, steps: 0, total: 0, made_up: 0, alternatives }
+        Cx { trace, limits, libraries, steps: 0, total: 0, made_up: 0, alternatives }
     }
 
     pub(super) fn step(&mut self, count: usize) -> Result<()> {

@@ -43,7 +43,7 @@ pub use engine::{Data, Engine, Failure, Output, Part, Run, with_stack};
 pub use exec::MissingKey;
 pub use functions::{FuncMap, page};
 pub(crate) use functions::{adler32, json_error};
-pub use limits::Limits;
+pub use limits::{Libraries, Limits};
 pub(crate) use lookups::{Lookup, PassedOver, Step};
 pub(crate) use methods::ANY_VERSION;
 pub use parse::ParseError;

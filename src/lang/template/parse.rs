@@ -9,7 +9,7 @@ use super::ast::{
 use super::lex::{Delimiters, Item, Kind, Lexer};
 use super::number;
 use super::quote::{go_quote, unquote};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// How deeply actions and parentheses may be nested.
@@ -60,6 +60,7 @@ pub(super) fn parse(
         trees: Vec::new(),
         errors: Vec::new(),
         assigns: Vec::new(),
+        names: FxHashSet::default(),
         is_function,
     };
     let root = parser.top();
@@ -97,6 +98,8 @@ struct Parser<'t> {
     errors: Vec<ParseError>,
     /// For each open list, the variables that it assigns.
     assigns: Vec<Vec<Arc<str>>>,
+    /// Names that were met: most are met often.
+    names: FxHashSet<Arc<str>>,
     is_function: &'t dyn Fn(&str) -> bool,
 }
 
@@ -116,7 +119,7 @@ impl<'t> Parser<'t> {
         loop {
             let item = self.lexer.next_item();
             if item.kind != Kind::Comment {
-                self.last = Some(item.clone());
+                self.last = Some(item);
                 return item;
             }
         }
@@ -128,7 +131,7 @@ impl<'t> Parser<'t> {
 
     fn peek(&mut self) -> Item {
         let item = self.next();
-        self.backup(item.clone());
+        self.backup(item);
         item
     }
 
@@ -143,7 +146,7 @@ impl<'t> Parser<'t> {
 
     fn peek_non_space(&mut self) -> Item {
         let item = self.next_non_space();
-        self.backup(item.clone());
+        self.backup(item);
         item
     }
 
@@ -153,6 +156,15 @@ impl<'t> Parser<'t> {
 
     fn value(&self, item: &Item) -> &'t str {
         &self.text[item.span.range()]
+    }
+
+    fn interned(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let name: Arc<str> = name.into();
+        self.names.insert(name.clone());
+        name
     }
 
     fn place(&mut self, span: Span) -> Place {
@@ -183,7 +195,7 @@ impl<'t> Parser<'t> {
     }
 
     fn unexpected<T>(&mut self, item: &Item, context: &str) -> Result<T> {
-        let described = item.describe(self.text);
+        let described = self.lexer.describe(item);
         if item.kind == Kind::Error {
             let line = self.line(item.span.start);
             if self.action_line != 0 && self.action_line != line {
@@ -580,7 +592,7 @@ impl<'t> Parser<'t> {
             self.next_non_space();
             let behind = self.peek();
             let next = self.peek_non_space();
-            let name: Arc<str> = self.value(&variable).into();
+            let name = self.interned(self.value(&variable));
             match next.kind {
                 Kind::Assign | Kind::Declare => {
                     pipe.is_assign = next.kind == Kind::Assign;
@@ -668,7 +680,8 @@ impl<'t> Parser<'t> {
         let mut end = next.span;
         while self.peek().kind == Kind::Field {
             let item = self.next();
-            fields.push(self.value(&item)[1..].into());
+            let name = &self.value(&item)[1..];
+            fields.push(self.interned(name));
             end = item.span;
         }
         match &mut term.kind {
@@ -697,7 +710,7 @@ impl<'t> Parser<'t> {
                     return self
                         .fail_at(span, format!("function {} not defined", go_quote(value.as_bytes())));
                 }
-                TermKind::Identifier(value.into())
+                TermKind::Identifier(self.interned(value))
             }
             Kind::Dot => TermKind::Dot,
             Kind::Nil => TermKind::Nil,
@@ -705,9 +718,9 @@ impl<'t> Parser<'t> {
                 if !self.vars.iter().any(|known| &**known == value) {
                     return self.fail_at(span, format!("undefined variable {}", go_quote(value.as_bytes())));
                 }
-                TermKind::Variable(vec![value.into()])
+                TermKind::Variable(vec![self.interned(value)])
             }
-            Kind::Field => TermKind::Field(vec![value[1..].into()]),
+            Kind::Field => TermKind::Field(vec![self.interned(&value[1..])]),
             Kind::Bool => TermKind::Bool(value == "true"),
             Kind::CharConstant | Kind::Complex | Kind::Number => match self.number(&item) {
                 Ok(number) => TermKind::Number(number),

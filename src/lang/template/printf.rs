@@ -442,7 +442,9 @@ impl Formatter<'_> {
             }
             'U' => {
                 let c = u32::try_from(value).ok().and_then(char::from_u32);
-                let mut shown = format!("U+{magnitude:04X}");
+                // Go takes the bits of a negative number.
+                let bits = if negative { value as u64 } else { magnitude };
+                let mut shown = format!("U+{bits:04X}");
                 if let (true, Some(c)) = (spec.sharp, c.filter(|c| is_print(*c))) {
                     shown.push_str(" '");
                     shown.push(c);

@@ -85,6 +85,9 @@ pub(super) fn unquote(written: &str) -> Option<Vec<u8>> {
     if written.starts_with('`') {
         return Some(inner.bytes().filter(|b| *b != b'\r').collect());
     }
+    if !inner.contains(['\\', '"', '\n']) {
+        return Some(inner.as_bytes().to_vec());
+    }
     let mut out = Vec::with_capacity(inner.len());
     let mut rest = inner;
     while !rest.is_empty() {

@@ -4,7 +4,8 @@
 //! texts joined. Joining costs nothing; the bytes are laid out when somebody reads
 //! them, so a loop that appends to a text is not quadratic unless it reads each time.
 
-use super::trace::ProvId;
+use super::trace::{CondId, ProvId, SetId, WriterId};
+use std::any::Any;
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -19,6 +20,24 @@ struct Rope {
     len: usize,
     flat: OnceCell<Flat>,
     parts: RefCell<Option<(Text, Text)>>,
+    meaning: Option<Box<Meaning>>,
+}
+
+/// What a text was written out of, where nothing but line breaks stands around it: who asks
+/// for the value that it says need not read it.
+#[derive(Clone, Debug)]
+pub(super) struct Meaning {
+    pub(super) of: Rc<dyn Any>,
+    /// What flowed into all of it since, who wrote it, and under which condition.
+    pub(super) from: SetId,
+    pub(super) writer: WriterId,
+    pub(super) under: CondId,
+}
+
+impl Meaning {
+    pub(super) fn new(of: Rc<dyn Any>, from: SetId) -> Meaning {
+        Meaning { of, from, writer: WriterId::NOBODY, under: CondId::default() }
+    }
 }
 
 /// Laid out.
@@ -71,8 +90,18 @@ impl Text {
     }
 
     fn flat(bytes: Box<[u8]>, runs: Runs) -> Text {
+        Text::flat_of(bytes, runs, None)
+    }
+
+    fn flat_of(bytes: Box<[u8]>, runs: Runs, meaning: Option<Box<Meaning>>) -> Text {
         let len = bytes.len();
-        Text(Rc::new(Rope { len, flat: OnceCell::from(Flat { bytes, runs }), parts: RefCell::new(None) }))
+        let flat = OnceCell::from(Flat { bytes, runs });
+        Text(Rc::new(Rope { len, flat, parts: RefCell::new(None), meaning }))
+    }
+
+    /// What it was written out of.
+    pub(super) fn meaning(&self) -> Option<&Meaning> {
+        self.0.meaning.as_deref()
     }
 
     /// This text, and another behind it.
@@ -84,7 +113,7 @@ impl Text {
             return self.clone();
         }
         let parts = RefCell::new(Some((self.clone(), other.clone())));
-        Text(Rc::new(Rope { len: self.len() + other.len(), flat: OnceCell::new(), parts }))
+        Text(Rc::new(Rope { len: self.len() + other.len(), flat: OnceCell::new(), parts, meaning: None }))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -107,7 +136,7 @@ impl Text {
                     todo.extend([b.clone(), a.clone()]);
                 }
             }
-            out.into_flat()
+            out.into_flat().0
         })
     }
 
@@ -171,6 +200,7 @@ impl Text {
 pub(super) struct Builder {
     pub(super) bytes: Vec<u8>,
     runs: Vec<(u32, ProvId)>,
+    meaning: Option<Box<Meaning>>,
 }
 
 impl Builder {
@@ -180,9 +210,22 @@ impl Builder {
 
     pub(super) fn push(&mut self, bytes: &[u8], prov: ProvId) {
         if !bytes.is_empty() {
+            if self.meaning.is_some() && !is_blank(bytes) {
+                self.meaning = None;
+            }
             self.bytes.extend_from_slice(bytes);
             self.mark(prov);
         }
+    }
+
+    /// Whether nothing but line breaks is in it.
+    pub(super) fn is_blank(&self) -> bool {
+        is_blank(&self.bytes)
+    }
+
+    /// All that is in it but line breaks was written out of this.
+    pub(super) fn mean(&mut self, meaning: Meaning) {
+        self.meaning = Some(Box::new(meaning));
     }
 
     /// What was written since is of this provenance.
@@ -217,17 +260,21 @@ impl Builder {
         }
     }
 
-    fn into_flat(self) -> Flat {
+    fn into_flat(self) -> (Flat, Option<Box<Meaning>>) {
         let runs = match &*self.runs {
             [] => Runs::default(),
             [(_, prov)] => Runs::One(*prov),
             _ => Runs::Many(self.runs.into_boxed_slice()),
         };
-        Flat { bytes: self.bytes.into_boxed_slice(), runs }
+        (Flat { bytes: self.bytes.into_boxed_slice(), runs }, self.meaning)
     }
 
     pub(super) fn finish(self) -> Text {
-        let Flat { bytes, runs } = self.into_flat();
-        Text::flat(bytes, runs)
+        let (Flat { bytes, runs }, meaning) = self.into_flat();
+        Text::flat_of(bytes, runs, meaning)
     }
+}
+
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|b| *b == b'\n')
 }

@@ -165,6 +165,11 @@ impl Trace {
         }
     }
 
+    /// Whether there is nothing that a set could hold.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_on && self.unknowns.is_empty()
+    }
+
     /// How much is kept, for the bound.
     pub(super) fn size(&self) -> usize {
         self.sets.len() + self.provs.len() + self.conds.len() + self.spans.len()

@@ -6,7 +6,7 @@ use super::trace::SetId;
 use super::version::Version;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// A value and the set of what flowed into it. A text's own parts know more.
@@ -91,14 +91,22 @@ pub(super) enum Elem {
     Maps,
 }
 
+/// What lists hold that grew from one another, on both sides.
+#[derive(Debug, Default)]
+struct Row {
+    items: VecDeque<Val>,
+    /// How many came before the first one since.
+    before: usize,
+}
+
 /// What a list holds.
 #[derive(Clone, Debug)]
-struct Items(Rc<RefCell<Vec<Val>>>);
+struct Items(Rc<RefCell<Row>>);
 
 impl Drop for Items {
     fn drop(&mut self) {
-        if let Some(items) = Rc::get_mut(&mut self.0) {
-            drop_all(std::mem::take(items.get_mut()));
+        if let Some(row) = Rc::get_mut(&mut self.0) {
+            drop_all(std::mem::take(&mut row.get_mut().items).into());
         }
     }
 }
@@ -121,8 +129,8 @@ fn drop_all(mut todo: Vec<Val>) {
     while let Some(mut val) = todo.pop() {
         match &mut val.kind {
             Kind::List(list) => {
-                if let Some(items) = Rc::get_mut(&mut list.items.0) {
-                    todo.append(items.get_mut());
+                if let Some(row) = Rc::get_mut(&mut list.items.0) {
+                    todo.extend(std::mem::take(&mut row.get_mut().items));
                 }
             }
             Kind::Map(map) => {
@@ -136,12 +144,13 @@ fn drop_all(mut todo: Vec<Val>) {
 }
 
 /// A list. Nothing changes an element, so lists share what they hold: one that is
-/// longer by what was appended goes on in the same place.
+/// longer by what was appended or prepended goes on in the same place.
 #[derive(Clone, Debug)]
 pub(super) struct List {
     pub(super) elem: Elem,
     items: Items,
-    start: usize,
+    /// Where it begins, from the first item that the row began with.
+    start: isize,
     len: usize,
     /// Go tells a nil slice and an empty one apart in JSON.
     pub(super) is_nil: bool,
@@ -150,7 +159,8 @@ pub(super) struct List {
 impl List {
     pub(super) fn new(items: Vec<Val>, elem: Elem) -> List {
         let len = items.len();
-        List { elem, items: Items(Rc::new(RefCell::new(items))), start: 0, len, is_nil: false }
+        let row = Row { items: items.into(), before: 0 };
+        List { elem, items: Items(Rc::new(RefCell::new(row))), start: 0, len, is_nil: false }
     }
 
     pub(super) fn any(items: Vec<Val>) -> List {
@@ -166,11 +176,22 @@ impl List {
     }
 
     pub(super) fn get(&self, index: usize) -> Val {
-        self.items.0.borrow()[self.start + index].clone()
+        let row = self.items.0.borrow();
+        row.items[self.first(&row) + index].clone()
+    }
+
+    /// The index of its first item in the row.
+    fn first(&self, row: &Row) -> usize {
+        row.before.saturating_add_signed(self.start)
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Val> + ExactSizeIterator + '_ {
         (0..self.len).map(|index| self.get(index))
+    }
+
+    /// Whether both are parts of one row, so that none of them is a copy.
+    pub(super) fn shares_with(&self, other: &List) -> bool {
+        Rc::ptr_eq(&self.items.0, &other.items.0)
     }
 
     /// As untyped items.
@@ -179,20 +200,33 @@ impl List {
     }
 
     pub(super) fn slice(&self, start: usize, end: usize) -> List {
-        List { start: self.start + start, len: end - start, is_nil: false, ..self.clone() }
+        List { start: self.start + start as isize, len: end - start, is_nil: false, ..self.clone() }
     }
 
     /// With a value behind; as untyped items.
     pub(super) fn append(&self, val: Val) -> List {
-        let mut items = self.items.0.borrow_mut();
-        if items.len() == self.start + self.len {
-            items.push(val);
-            drop(items);
+        let mut row = self.items.0.borrow_mut();
+        if row.items.len() == self.first(&row) + self.len {
+            row.items.push_back(val);
+            drop(row);
             return List { elem: Elem::Any, len: self.len + 1, is_nil: false, ..self.clone() };
         }
-        let mut copy = items[self.start..self.start + self.len].to_vec();
-        copy.push(val);
-        List::any(copy)
+        drop(row);
+        List::any(self.iter().chain(std::iter::once(val)).collect())
+    }
+
+    /// With a value before it; as untyped items.
+    pub(super) fn prepend(&self, val: Val) -> List {
+        let mut row = self.items.0.borrow_mut();
+        if self.first(&row) == 0 {
+            row.items.push_front(val);
+            row.before += 1;
+            drop(row);
+            let start = self.start - 1;
+            return List { elem: Elem::Any, start, len: self.len + 1, is_nil: false, ..self.clone() };
+        }
+        drop(row);
+        List::any(std::iter::once(val).chain(self.iter()).collect())
     }
 }
 

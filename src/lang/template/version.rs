@@ -180,6 +180,16 @@ impl Constraints {
         Ok(Constraints { groups })
     }
 
+    /// As [`Constraints::check`] up to semver 3.3: each constraint of an alternative asks for
+    /// prereleases itself, a whole version after `!=` doesn't.
+    pub(crate) fn check_each(&self, version: &Version) -> bool {
+        let takes = |of: &Constraint| {
+            let asks = version.pre.is_empty() || !of.version.pre.is_empty();
+            (asks || of.operator == "!=" && !of.dirty) && of.check(version)
+        };
+        self.groups.iter().any(|(constraints, _)| constraints.iter().all(takes))
+    }
+
     /// Whether a version lies in one of the alternatives.
     pub(crate) fn check(&self, version: &Version) -> bool {
         self.groups.iter().any(|(constraints, with_pre)| {

@@ -1,7 +1,7 @@
 //! A chart as `helm template` renders it, as far as templates see it: the objects that
 //! they get, in Helm's order, with Helm's words for what fails.
 
-use forebay::internals::lang::template::{Data, Engine, Run, Val, document, helm, with_stack};
+use forebay::internals::lang::template::{Data, Engine, Libraries, Run, Val, document, helm, with_stack};
 use forebay::internals::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use std::collections::BTreeMap;
 
@@ -14,6 +14,8 @@ pub(crate) struct Chart {
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) chart: Option<String>,
     pub(crate) args: Vec<String>,
+    /// The line of Helm whose functions, and whose words for what fails, are asked for.
+    pub(crate) libraries: Libraries,
 }
 
 const CHART: &str = "apiVersion: v2\nname: t\nversion: 0.1.0\n";
@@ -368,7 +370,8 @@ pub(crate) fn render(chart: &Chart, origins: bool) -> Result<Vec<(String, Vec<u8
 }
 
 fn rendered(chart: &Chart, origins: bool) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let mut engine = Engine::new(&Run { origins, ..Run::default() });
+    let libraries = chart.libraries;
+    let mut engine = Engine::new(&Run { origins, libraries, ..Run::default() });
     let top = top(chart, &mut engine.data())?;
     let mut names: Vec<String> = chart.templates.keys().map(|name| format!("t/templates/{name}")).collect();
     names.sort_by(|a, b| helm::order(a, b));
@@ -394,7 +397,11 @@ fn rendered(chart: &Chart, origins: bool) -> Result<Vec<(String, Vec<u8>)>, Stri
         entries.push(("Template".to_owned(), own));
         let dot = data.map(entries, None);
         let dot = data.values(&dot);
-        let output = engine.run(&name, &dot).map_err(|failure| helm::execution_error(&name, &failure))?;
+        let told = match libraries {
+            Libraries::Helm3_17 => helm::execution_error_in_a_line,
+            Libraries::Helm4_1 | Libraries::Helm4_2 => helm::execution_error,
+        };
+        let output = engine.run(&name, &dot).map_err(|failure| told(&name, &failure))?;
         let output = engine.without_no_value(&output);
         out.push((name, output.bytes().to_vec()));
     }

@@ -8,7 +8,7 @@ use crate::lang::template::function::{Call, Flow, Function, Purity, Run, Ty};
 use crate::lang::template::limits::Cx;
 use crate::lang::template::one_of::is_same;
 use crate::lang::template::rope::Text;
-use crate::lang::template::trace::SetId;
+use crate::lang::template::trace::{SetId, Trace};
 use crate::lang::template::value::{Kind, Val};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -93,17 +93,16 @@ impl Execution {
         self.cx.step(1)?;
         let under = self.cx.trace.question(self.under);
         let result = run(&mut Call { cx: &mut self.cx, args: values, under })?;
-        let from = match function.flow {
-            Flow::Unites => {
-                let mut from = result.from;
-                for value in values {
-                    let set = flow::deep(&mut self.cx.trace, value);
-                    from = self.cx.trace.union(from, set);
-                }
-                from
-            }
-            _ => result.from,
+        let flowed: Option<fn(&mut Trace, &Val) -> SetId> = match function.flow {
+            Flow::Unites => Some(flow::deep),
+            Flow::Looks => Some(flow::shallow),
+            _ => None,
         };
+        let mut from = result.from;
+        for (of, value) in flowed.into_iter().flat_map(|of| values.iter().map(move |value| (of, value))) {
+            let set = of(&mut self.cx.trace, value);
+            from = self.cx.trace.union(from, set);
+        }
         if self.cx.trace.is_unknown(from)
             && let Some(told) = self.of_alternatives(function, run, values, under, &result)
         {
@@ -122,7 +121,8 @@ impl Execution {
         under: SetId,
         likely: &Val,
     ) -> Option<Val> {
-        let can_be_told = function.purity == Purity::Pure && function.flow == Flow::Unites;
+        let can_be_told =
+            function.purity == Purity::Pure && matches!(function.flow, Flow::Unites | Flow::Looks);
         let cx = &mut self.cx;
         if cx.alternatives.count == 0 || !can_be_told {
             return None;
@@ -252,10 +252,10 @@ impl Execution {
 
     /// The text of a `tpl`, parsed once for each text.
     pub(super) fn parsed(&mut self, text: &Text) -> (Parsed, u32) {
-        let key: Rc<[u8]> = text.bytes().into();
-        if let Some(known) = self.parsed.get(&key) {
+        if let Some(known) = self.parsed.get(text.bytes()) {
             return known.clone();
         }
+        let key: Rc<[u8]> = text.bytes().into();
         let index = self.sources.len() as u32;
         let functions = self.functions;
         let is_function = move |name: &str| functions(name).is_some();

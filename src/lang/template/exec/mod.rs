@@ -10,7 +10,7 @@ use super::flow;
 use super::function::Function;
 use super::limits::Cx;
 use super::print::{Printer, scalar};
-use super::rope::{Builder, Text};
+use super::rope::{Builder, Meaning, Text};
 use super::trace::{CondId, Prov, ProvId, SetId, WriterId};
 use super::value::{IntType, Kind, Val};
 use rustc_hash::FxHashMap;
@@ -41,7 +41,7 @@ pub(super) struct Template {
 }
 
 /// Templates by name. Those of a text that `tpl` runs stand before those around it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Set {
     pub(super) outer: Option<Rc<Set>>,
     pub(super) templates: FxHashMap<Arc<str>, Template>,
@@ -77,6 +77,8 @@ pub(super) struct Execution {
     pub(super) out: Builder,
     pub(super) under: CondId,
     pub(super) depth: usize,
+    /// `$`
+    pub(super) dollar: Arc<str>,
 }
 
 #[derive(Clone, Copy)]
@@ -169,7 +171,7 @@ impl Execution {
     }
 
     fn run_frame(&mut self, template: &Template, data: Val) -> Result<()> {
-        let vars = vec![Variable { name: "$".into(), value: data.clone() }];
+        let vars = vec![Variable { name: self.dollar.clone(), value: data.clone() }];
         let mut frame = Frame { template, vars, at: At::Start };
         self.list(&mut frame, &data, &template.tree.root).map(drop)
     }
@@ -235,6 +237,7 @@ impl Execution {
     }
 
     fn write(&mut self, text: &Text, from: SetId, writer: WriterId) {
+        let meaning = text.meaning().filter(|_| self.out.is_blank()).cloned();
         let mut known: Option<(ProvId, ProvId)> = None;
         for (range, id) in text.runs() {
             let prov = match known {
@@ -243,6 +246,12 @@ impl Execution {
             };
             known = Some((id, prov));
             self.out.push(&text.bytes()[range], prov);
+        }
+        if let Some(meaning) = meaning {
+            let from = self.cx.trace.union(meaning.from, from);
+            let writer = if meaning.writer == WriterId::NOBODY { writer } else { meaning.writer };
+            let under = self.cx.trace.both(self.under, meaning.under);
+            self.out.mean(Meaning { from, writer, under, ..meaning });
         }
     }
 

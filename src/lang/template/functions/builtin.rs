@@ -2,9 +2,10 @@
 
 use super::{Native, percent_v};
 use crate::lang::template::compare;
-use crate::lang::template::error::{Result, fail};
+use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::limits::Libraries;
 use crate::lang::template::printf::sprintf;
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::{ProvId, SetId};
@@ -45,7 +46,7 @@ pub(super) const TABLE: &[Function] = &[
     go("len", ONE, false, Flow::Unites, len),
     go("lt", TWO, false, Flow::Unites, lt),
     go("ne", TWO, false, Flow::Unites, ne),
-    go("not", ONE, false, Flow::Unites, not),
+    go("not", ONE, false, Flow::Looks, not),
     go("print", ANY, true, Flow::Keeps, print),
     go("printf", &[Ty::Str, Ty::Any], true, Flow::Keeps, printf),
     go("println", ANY, true, Flow::Keeps, println),
@@ -70,7 +71,18 @@ fn call(call: &mut Call<'_>) -> Result<Val> {
 /// Whether the first argument is one of the others; what can't be compared is shown.
 fn is_equal(call: &mut Call<'_>) -> Result<bool> {
     call.args.iter().try_for_each(|arg| call.cx.weigh(arg, 4))?;
-    compare::eq(call.args)
+    compare::eq(call.args).map_err(|fault| told(call, fault))
+}
+
+/// Go names the types that can't be compared since 1.24.
+fn told(call: &Call<'_>, fault: Box<Fault>) -> Box<Fault> {
+    const TYPES: &str = "incompatible types for comparison";
+    let is_about_types = fault.bound.is_none() && fault.message().starts_with(TYPES);
+    if call.cx.libraries == Libraries::Helm3_17 && is_about_types { Fault::new(TYPES) } else { fault }
+}
+
+fn order(call: &Call<'_>) -> Result<Option<Ordering>> {
+    compare::order(&call.args[0], &call.args[1]).map_err(|fault| told(call, fault))
 }
 
 fn eq(call: &mut Call<'_>) -> Result<Val> {
@@ -82,22 +94,20 @@ fn ne(call: &mut Call<'_>) -> Result<Val> {
 }
 
 fn lt(call: &mut Call<'_>) -> Result<Val> {
-    boolean(compare::order(&call.args[0], &call.args[1])? == Some(Ordering::Less))
+    boolean(order(call)? == Some(Ordering::Less))
 }
 
 fn le(call: &mut Call<'_>) -> Result<Val> {
-    let order = compare::order(&call.args[0], &call.args[1])?;
-    boolean(matches!(order, Some(Ordering::Less | Ordering::Equal)))
+    boolean(matches!(order(call)?, Some(Ordering::Less | Ordering::Equal)))
 }
 
 fn gt(call: &mut Call<'_>) -> Result<Val> {
-    let order = compare::order(&call.args[0], &call.args[1])?;
     // Go computes it as neither less nor equal.
-    boolean(!matches!(order, Some(Ordering::Less | Ordering::Equal)))
+    boolean(!matches!(order(call)?, Some(Ordering::Less | Ordering::Equal)))
 }
 
 fn ge(call: &mut Call<'_>) -> Result<Val> {
-    boolean(compare::order(&call.args[0], &call.args[1])? != Some(Ordering::Less))
+    boolean(order(call)? != Some(Ordering::Less))
 }
 
 fn not(call: &mut Call<'_>) -> Result<Val> {
@@ -114,7 +124,12 @@ fn len(call: &mut Call<'_>) -> Result<Val> {
         Kind::Map(map) => map.len(),
         Kind::Nil => return fail(ZERO_VALUE),
         Kind::Null => return fail("len of nil pointer"),
-        _ => return fail(format!("len of type {}", call.args[0].type_name())),
+        _ => {
+            // Go asks what a pointer points to.
+            let name = call.args[0].type_name();
+            let name = name.trim_start_matches('*');
+            return fail(format!("len of type {name}"));
+        }
     };
     Ok(Val::int(length as i64, SetId::NONE))
 }

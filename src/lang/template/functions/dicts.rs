@@ -22,7 +22,7 @@ pub(super) const TABLE: &[Function] = &[
     sprig("get", MAP_KEY, Flow::Picks, get),
     changing(sprig("set", &[Ty::Map, Ty::Str, Ty::Any], Flow::Holds, set)),
     changing(sprig("unset", MAP_KEY, Flow::Holds, unset)),
-    sprig("hasKey", MAP_KEY, Flow::Unites, has_key),
+    sprig("hasKey", MAP_KEY, Flow::Looks, has_key),
     variadic("pluck", &[Ty::Str, Ty::Map], Flow::Holds, pluck),
     variadic("keys", &[Ty::Map], Flow::Holds, keys),
     variadic("pick", MAP_KEY, Flow::Holds, pick),
@@ -36,10 +36,10 @@ pub(super) const TABLE: &[Function] = &[
     sprig("mustDeepCopy", ANY, Flow::Holds, deep_copy),
     variadic("dig", ANY, Flow::Picks, dig),
     variadic("default", &[Ty::Any, Ty::Any], Flow::Picks, default),
-    sprig("empty", ANY, Flow::Unites, empty),
+    sprig("empty", ANY, Flow::Looks, empty),
     variadic("coalesce", ANY, Flow::Picks, coalesce),
-    variadic("all", ANY, Flow::Unites, all),
-    variadic("any", ANY, Flow::Unites, any),
+    variadic("all", ANY, Flow::Looks, all),
+    variadic("any", ANY, Flow::Looks, any),
     sprig("ternary", &[Ty::Any, Ty::Any, Ty::Bool], Flow::Picks, ternary),
     sprig("deepEqual", &[Ty::Any, Ty::Any], Flow::Unites, equal),
 ];
@@ -240,7 +240,7 @@ fn copied(call: &mut Call<'_>, val: &Val, depth: usize) -> Result<Val> {
     call.cx.step(16)?;
     Ok(match &val.kind {
         Kind::Map(map) => {
-            let copy = Map::new(map.ty);
+            let copy = Map { is_nil: map.is_nil, ..Map::new(map.ty) };
             for (key, entry) in map.snapshot() {
                 let val = copied(call, &entry.val, depth + 1)?;
                 copy.entries.0.borrow_mut().insert(key, Entry { key: entry.key, val });

@@ -85,20 +85,26 @@ fn list(call: &mut Call<'_>) -> Result<Val> {
 }
 
 fn append(call: &mut Call<'_>) -> Result<Val> {
-    let val = call.args[1].clone().stored();
-    let set = call.set(0);
-    // Not counted per element: nothing is copied.
-    let list = match &call.args[0].kind {
-        Kind::List(list) if list.elem != Elem::Any || list.len() < call.cx.limits.list => list.append(val),
-        _ => items(call, 0, "Cannot push on type")?.append(val),
-    };
-    Ok(Val::list(list).with(set))
+    longer(call, List::append, "Cannot push on type")
 }
 
 fn prepend(call: &mut Call<'_>) -> Result<Val> {
-    let list = items(call, 0, "Cannot prepend on type")?;
-    let all = std::iter::once(call.args[1].clone().stored()).chain(list.iter()).collect();
-    held(call, all, 0)
+    longer(call, List::prepend, "Cannot prepend on type")
+}
+
+fn longer(call: &mut Call<'_>, add: fn(&List, Val) -> List, complaint: &str) -> Result<Val> {
+    let val = call.args[1].clone().stored();
+    let set = call.set(0);
+    let from = match &call.args[0].kind {
+        Kind::List(list) if list.elem != Elem::Any || list.len() < call.cx.limits.list => list.clone(),
+        _ => items(call, 0, complaint)?,
+    };
+    let list = add(&from, val);
+    // Not counted per element where nothing is copied.
+    if !list.shares_with(&from) {
+        call.cx.list(list.len())?;
+    }
+    Ok(Val::list(list).with(set))
 }
 
 fn picked(call: &mut Call<'_>, val: Option<Val>) -> Result<Val> {

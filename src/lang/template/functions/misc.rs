@@ -4,6 +4,7 @@ use super::sprig;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Ty};
+use crate::lang::template::limits::Libraries;
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Kind, Map, MapType, Val};
@@ -20,11 +21,11 @@ const NAMED: &[Ty] = &[Ty::Str, Ty::Any];
 
 pub(super) const TABLE: &[Function] = &[
     sprig("hello", &[], Flow::Nothing, hello),
-    sprig("typeOf", ANY, Flow::Unites, type_of),
-    sprig("typeIs", NAMED, Flow::Unites, type_is),
-    sprig("typeIsLike", NAMED, Flow::Unites, type_is_like),
-    sprig("kindOf", ANY, Flow::Unites, kind_of),
-    sprig("kindIs", NAMED, Flow::Unites, kind_is),
+    sprig("typeOf", ANY, Flow::Looks, type_of),
+    sprig("typeIs", NAMED, Flow::Looks, type_is),
+    sprig("typeIsLike", NAMED, Flow::Looks, type_is_like),
+    sprig("kindOf", ANY, Flow::Looks, kind_of),
+    sprig("kindIs", NAMED, Flow::Looks, kind_is),
     sprig("base", S, Flow::Keeps, base),
     sprig("osBase", S, Flow::Keeps, base),
     sprig("dir", S, Flow::Unites, dir),
@@ -341,15 +342,35 @@ fn b32dec(call: &mut Call<'_>) -> Result<Val> {
     }
 }
 
+/// A version, or the words of the library for what is none.
+fn version(call: &Call<'_>, index: usize) -> Result<Version> {
+    Version::parse(&call.string(index)).map_err(|why| match (call.cx.libraries, &*why) {
+        (Libraries::Helm3_17, "invalid semantic version") => Fault::new("Invalid Semantic Version"),
+        (Libraries::Helm3_17, "version segment starts with 0") => Fault::new("Version segment starts with 0"),
+        _ => Fault::new(why),
+    })
+}
+
 fn semver(call: &mut Call<'_>) -> Result<Val> {
-    let version = Version::parse(&call.string(0)).map_err(Fault::new)?;
+    let version = version(call, 0)?;
     Ok(Val::new(Kind::Version(Rc::new(version)), SetId::NONE))
 }
 
 fn semver_compare(call: &mut Call<'_>) -> Result<Val> {
-    let constraints = Constraints::parse(&call.string(0)).map_err(Fault::new)?;
-    let version = Version::parse(&call.string(1)).map_err(Fault::new)?;
-    boolean(constraints.check(&version))
+    let constraints = Constraints::parse(&call.string(0)).map_err(|why| {
+        match why.strip_prefix("improper constraint: ") {
+            Some(text) if call.cx.libraries == Libraries::Helm4_2 => {
+                let quoted = crate::lang::template::quote::go_quote(text.as_bytes());
+                Fault::new(format!("improper constraint: {quoted}"))
+            }
+            _ => Fault::new(why),
+        }
+    })?;
+    let version = version(call, 1)?;
+    boolean(match call.cx.libraries {
+        Libraries::Helm3_17 => constraints.check_each(&version),
+        Libraries::Helm4_1 | Libraries::Helm4_2 => constraints.check(&version),
+    })
 }
 
 fn host_by_name(call: &mut Call<'_>) -> Result<Val> {
@@ -359,7 +380,12 @@ fn host_by_name(call: &mut Call<'_>) -> Result<Val> {
 fn url_parse(call: &mut Call<'_>) -> Result<Val> {
     let text = call.string(0);
     let url = super::url::Url::parse(&text).map_err(|why| {
-        let quoted = crate::lang::template::quote::go_quote(text.as_bytes());
+        // Go 1.23 tells what is before the fragment.
+        let told = match call.cx.libraries {
+            Libraries::Helm3_17 => text.split('#').next().unwrap_or_default(),
+            Libraries::Helm4_1 | Libraries::Helm4_2 => &text,
+        };
+        let quoted = crate::lang::template::quote::go_quote(told.as_bytes());
         Fault::new(format!("unable to parse url: parse {quoted}: {why}"))
     })?;
     let set = call.set(0);
@@ -576,7 +602,12 @@ fn next_word(chars: &[char]) -> (Class, &[char], &[char]) {
                 run(1, Class::Letter)
             }
         }
-        Class::Punct | Class::Invalid => 1,
+        Class::Invalid => 1,
+        // Go counts `-` and `_` as punctuation, where no word begins with them.
+        Class::Punct => {
+            let goes_on = |c: &&char| class(**c) == Class::Punct || matches!(c, '-' | '_');
+            1 + chars[1..].iter().take_while(goes_on).count()
+        }
         other => run(1, other),
     };
     (kind, &chars[..end], &chars[end..])

@@ -20,6 +20,7 @@ mod strings;
 mod toml;
 mod url;
 mod yaml;
+mod yaml_tree;
 
 pub use funcmap::FuncMap;
 pub(crate) use json_check::check as json_error;

@@ -35,6 +35,7 @@ pub fn page() -> String {
                 Flow::Picks => "those of what is chosen; the rest decided",
                 Flow::Holds => "each element keeps its own",
                 Flow::Unites => "all into all",
+                Flow::Looks => "those of the arguments, not of what they hold",
                 Flow::Nothing => "none",
             },
             of(line)

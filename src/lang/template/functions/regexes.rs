@@ -34,6 +34,16 @@ fn compiled(call: &mut Call<'_>, panics: bool) -> Result<GoFinder> {
     let pattern = call.string(0);
     let length = call.bytes(1).len();
     call.cx.step(length / 16)?;
+    if let Err(error) = std::str::from_utf8(call.bytes(0)) {
+        let rest = String::from_utf8_lossy(&call.bytes(0)[error.valid_up_to()..]);
+        let message = format!("error parsing regexp: invalid UTF-8: `{rest}`");
+        let quoted = crate::lang::template::quote::go_quote(call.bytes(0));
+        return Err(Fault::new(if panics {
+            format!("regexp: Compile({quoted}): {message}")
+        } else {
+            message
+        }));
+    }
     GoFinder::new(&pattern).map_err(|error| match error {
         RegexpError::Rejected(message) if panics => {
             let quoted = if pattern.contains('`') || !is_raw(&pattern) {

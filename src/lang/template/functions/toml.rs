@@ -5,6 +5,7 @@ use super::json::error_map;
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::limits::Libraries;
 use crate::lang::template::print::float_v;
 use crate::lang::template::rope::Text;
 use crate::lang::template::time::parse as parse_time;
@@ -40,7 +41,7 @@ fn shape(val: &Val) -> Result<Shape> {
             let mut all = true;
             for item in list.iter() {
                 match shape(&item)? {
-                    Shape::Nothing => return fail(NIL_IN_ARRAY),
+                    _ if is_nil(&item) => return fail(NIL_IN_ARRAY),
                     Shape::Table => {}
                     _ => all = false,
                 }
@@ -54,6 +55,7 @@ fn shape(val: &Val) -> Result<Shape> {
 struct Writer {
     out: String,
     limit: usize,
+    libraries: Libraries,
 }
 
 fn fields(val: &Val) -> Vec<(String, Val)> {
@@ -124,6 +126,7 @@ impl Writer {
         let indent = "  ".repeat(path.len().saturating_sub(1));
         match shape(val)? {
             Shape::Nothing => Ok(()),
+            _ if is_nil(val) && !path.is_empty() => Ok(()),
             Shape::Table => {
                 if path.len() == 1 {
                     self.newline();
@@ -187,7 +190,7 @@ impl Writer {
             Kind::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
             Kind::Int(value, ty) if ty.is_unsigned() => self.out.push_str(&(*value as u64).to_string()),
             Kind::Int(value, _) => self.out.push_str(&value.to_string()),
-            Kind::Float(value) => self.out.push_str(&float(*value)),
+            Kind::Float(value) => self.out.push_str(&float(*value, self.libraries)),
             Kind::Str(text) => self.out.push_str(&quoted(&text.str())),
             Kind::Version(version) => self.out.push_str(&quoted(&version.full())),
             Kind::Time(time) => self.out.push_str(&time.format("2006-01-02T15:04:05.999999999Z07:00")),
@@ -201,7 +204,7 @@ impl Writer {
                     if index > 0 {
                         self.out.push_str(", ");
                     }
-                    if item.is_nil() {
+                    if is_nil(&item) {
                         return fail(NIL_IN_ARRAY);
                     }
                     self.element(&item, depth + 1)?;
@@ -224,7 +227,7 @@ impl Writer {
         }
         let (first, total) = (direct.len(), direct.len() + below.len());
         for (index, (name, val)) in direct.into_iter().chain(below).enumerate() {
-            if val.is_nil() {
+            if is_nil(&val) {
                 continue;
             }
             self.out.push_str(&format!("{} = ", key(&name)));
@@ -238,14 +241,24 @@ impl Writer {
     }
 }
 
-fn float(value: f64) -> String {
+/// A slice or a map that was never made is nil as well.
+fn is_nil(val: &Val) -> bool {
+    match &val.kind {
+        Kind::List(list) => list.is_nil,
+        Kind::Map(map) => map.is_nil,
+        _ => val.is_nil(),
+    }
+}
+
+fn float(value: f64, libraries: Libraries) -> String {
     if value.is_nan() {
         return "nan".to_owned();
     }
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    let shown = float_v(value);
+    // Exponents since toml 1.4.
+    let shown = if libraries == Libraries::Helm3_17 { value.to_string() } else { float_v(value) };
     if shown.contains(['.', 'e']) { shown } else { format!("{shown}.0") }
 }
 
@@ -254,7 +267,7 @@ fn written(call: &mut Call<'_>) -> Result<String> {
         return fail(super::builtin::ZERO_VALUE);
     }
     call.cx.weigh(&call.args[0], 8)?;
-    let mut writer = Writer { out: String::new(), limit: call.cx.limits.text };
+    let mut writer = Writer { out: String::new(), limit: call.cx.limits.text, libraries: call.cx.libraries };
     writer.encode(&mut Vec::new(), &call.args[0])?;
     call.cx.step(writer.out.len() / 16)?;
     Ok(writer.out)

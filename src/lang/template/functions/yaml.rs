@@ -2,17 +2,17 @@
 
 use super::Native;
 use super::json::{error_list, error_map, typed};
+use super::yaml_tree::{Tree, read_back};
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
-use crate::lang::template::rope::{Builder, Text};
-use crate::lang::template::trace::{ProvId, SetId};
+use crate::lang::template::rope::{Builder, Meaning, Text};
+use crate::lang::template::trace::ProvId;
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
 use crate::lang::yaml::emit::{DEPTH_LIMIT, EmitError, to_yaml_marked};
-use crate::lang::yaml::{Built, Dialect, Entry, Node, NodeKind, NodeRef, Scalar, Value};
-use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
+use std::rc::Rc;
 
 const fn helm(name: &'static str, params: &'static [Ty], flow: Flow, run: Native) -> Function {
     let (library, purity, run) = (Library::Helm, Purity::Pure, Run::Native(run));
@@ -27,100 +27,12 @@ pub(super) const TABLE: &[Function] = &[
     helm("fromYamlArray", &[Ty::Str], Flow::Holds, from_yaml_array),
 ];
 
-/// What a scalar of the tree is made of: its text and its key.
-struct Part {
-    val: Val,
-    key: SetId,
-}
-
-/// A value as a tree, and what its nodes are made of.
-struct Tree {
-    parts: FxHashMap<(usize, u32), Part>,
-    /// Floats stay floats and structs have the names of go-yaml.
-    pretty: bool,
-}
-
-impl Tree {
-    fn node(&mut self, val: &Val, key: SetId, depth: usize) -> Result<Node> {
-        if depth > DEPTH_LIMIT {
-            return Err(Fault::bound(Bound::Nesting(DEPTH_LIMIT)));
-        }
-        let value = match &val.kind {
-            Kind::Nil | Kind::Null => Value::Null,
-            Kind::Bool(value) => Value::Bool(*value),
-            Kind::Int(value, ty) if ty.is_unsigned() => Value::Uint(*value as u64),
-            Kind::Int(value, _) => Value::Int(*value),
-            Kind::Float(value) if !value.is_finite() && !self.pretty => {
-                let shown = crate::lang::template::print::float_v(*value);
-                return fail(format!("error marshaling into JSON: json: unsupported value: {shown}"));
-            }
-            Kind::Float(value) => Value::Float(*value),
-            Kind::Complex(..) => {
-                return fail("error marshaling into JSON: json: unsupported type: complex128");
-            }
-            Kind::Str(text) => Value::Str(text.str().as_ref().into()),
-            Kind::Bytes(text) => {
-                let encoded =
-                    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text.bytes());
-                Value::Str(encoded.into())
-            }
-            Kind::List(list) if list.is_nil && !self.pretty => Value::Null,
-            Kind::Map(map) if map.is_nil && !self.pretty => Value::Null,
-            Kind::List(list) => {
-                let items: Result<Vec<Node>> =
-                    list.iter().map(|item| self.node(&item, SetId::NONE, depth + 1)).collect();
-                Value::Seq(items?)
-            }
-            Kind::Map(map) => {
-                let entries = map.snapshot();
-                let fields = entries.iter().map(|(key, entry)| (&**key, entry.key, &entry.val));
-                self.fields(fields, depth)?
-            }
-            Kind::Struct(of) => {
-                let exported =
-                    of.fields.iter().filter(|(name, _)| !name.starts_with(|c: char| c.is_lowercase()));
-                if self.pretty {
-                    let lower: Vec<(String, &Val)> =
-                        exported.map(|(name, val)| (name.to_lowercase(), val)).collect();
-                    let fields = lower.iter().map(|(name, val)| (name.as_bytes(), SetId::NONE, *val));
-                    self.fields(fields, depth)?
-                } else {
-                    self.fields(exported.map(|(name, val)| (name.as_bytes(), SetId::NONE, val)), depth)?
-                }
-            }
-            Kind::Time(time) if self.pretty => {
-                Value::Plain(time.format("2006-01-02T15:04:05.999999999Z07:00").into())
-            }
-            Kind::Time(time) => Value::Str(time.format("2006-01-02T15:04:05.999999999Z07:00").into()),
-            Kind::Version(version) => Value::Str(version.full().into()),
-        };
-        let node = Node::Built(Arc::new(Built { value, origin: None }));
-        self.parts.insert(node.address(), Part { val: val.clone(), key });
-        Ok(node)
-    }
-
-    fn fields<'f>(
-        &mut self,
-        fields: impl Iterator<Item = (&'f [u8], SetId, &'f Val)>,
-        depth: usize,
-    ) -> Result<Value> {
-        let mut entries = Vec::new();
-        for (key, key_from, val) in fields {
-            let value = self.node(val, key_from, depth + 1)?;
-            let key = Node::string(&String::from_utf8_lossy(key), None);
-            entries.push(Entry { key, value });
-        }
-        Ok(Value::Map(entries.into()))
-    }
-}
-
 /// A value as YAML without its last line break; each scalar keeps its origins.
 fn emitted(call: &mut Call<'_>, val: &Val, pretty: bool) -> Result<Val> {
     call.cx.weigh(val, 16)?;
-    let mut tree = Tree { parts: FxHashMap::default(), pretty };
-    let node = tree.node(val, SetId::NONE, 0)?;
-    let parts = tree.parts;
-    let emitted = to_yaml_marked(node.get_ref(), pretty);
+    let tree = Tree::of(val, pretty)?;
+    let parts = &tree.parts;
+    let emitted = to_yaml_marked(tree.root.get_ref(), pretty);
     let (text, marks) = match emitted {
         Ok(emitted) => emitted,
         Err(EmitError::TooDeep) => return Err(Fault::bound(Bound::Nesting(DEPTH_LIMIT))),
@@ -151,6 +63,9 @@ fn emitted(call: &mut Call<'_>, val: &Val, pretty: bool) -> Result<Val> {
         }
     }
     out.push(&text[at..], own);
+    if !pretty {
+        out.mean(Meaning::new(Rc::new(tree), val.from));
+    }
     Ok(Val::text(out.finish()))
 }
 
@@ -319,6 +234,10 @@ fn read(call: &mut Call<'_>, wants_map: bool) -> Result<std::result::Result<Opti
 }
 
 fn from_yaml(call: &mut Call<'_>) -> Result<Val> {
+    if let Some(val) = read_back(call, true) {
+        call.cx.step(call.bytes(0).len() / 4)?;
+        return Ok(val);
+    }
     let from = call.set(0);
     Ok(match read(call, true)? {
         Ok(Some(Val { kind: Kind::Nil, .. }) | None) => Val::map(Map::new(MapType::Any)).with(from),
@@ -328,6 +247,10 @@ fn from_yaml(call: &mut Call<'_>) -> Result<Val> {
 }
 
 fn from_yaml_array(call: &mut Call<'_>) -> Result<Val> {
+    if let Some(val) = read_back(call, false) {
+        call.cx.step(call.bytes(0).len() / 4)?;
+        return Ok(val);
+    }
     let from = call.set(0);
     Ok(match read(call, false)? {
         Ok(Some(Val { kind: Kind::Nil, .. }) | None) => Val::list(List::any(Vec::new())).with(from),
