@@ -1,0 +1,186 @@
+//! Releases of charts: all in one process, with and without origins, against one process
+//! each of forebay and of Helm. docs/performance.md has the figures.
+//!
+//! RELEASES is a file of lines of JSON, `{"chart": directory, "name": …, "namespace": …,
+//! "values": {…}}`. HELM is the helm to compare with, of the line 4.2, if any.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+
+use forebay::internals::build::helm::{
+    Capabilities, Chart, ChartFile, Given, HelmLine, Printed, Release, Request, Value, render,
+};
+use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::yaml::FilePath;
+use rustc_hash::FxHashMap;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Renders of one release, of which the median counts.
+const RUNS: usize = 9;
+/// The releases with the most output, that origins are timed on.
+const LARGEST: usize = 20;
+const LINE: HelmLine = HelmLine::V4_2;
+
+struct Case {
+    chart: String,
+    release: Release,
+    values: String,
+}
+
+fn cases(path: &str) -> Vec<Case> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let case = |line: &str| {
+        let given: serde_json::Value = serde_json::from_str(line).unwrap();
+        let word = |key: &str, otherwise: &str| given[key].as_str().unwrap_or(otherwise).to_owned();
+        let release = Release {
+            name: word("name", "release"),
+            namespace: word("namespace", "default"),
+            revision: 1,
+            is_upgrade: false,
+        };
+        Case { chart: word("chart", ""), release, values: given["values"].to_string() }
+    };
+    text.lines().map(case).collect()
+}
+
+fn load(path: &str, store: &Arc<Store>) -> Option<Chart> {
+    let snapshot = Snapshot::listed(Path::new(path), store.clone()).ok()?;
+    let tree = FileTree::root(Arc::new(snapshot));
+    Chart::of_tree(&tree, "", path, LINE).ok()
+}
+
+fn values(case: &Case, store: &Store) -> Value {
+    let blob = store.intern(case.values.clone().into_bytes());
+    let file = ChartFile { name: "values".into(), blob, place: FilePath::in_root("values") };
+    let given = Given { files: vec![("values".to_owned(), file)], ..Given::default() };
+    given.merge(LINE, &|name| Err(name.to_owned())).unwrap()
+}
+
+/// The output, where the chart takes the values.
+fn printed(case: &Case, chart: &Chart, values: &Value, origins: bool) -> Option<Vec<u8>> {
+    let request = Request {
+        chart,
+        values,
+        release: &case.release,
+        capabilities: &Capabilities::of(LINE),
+        ends: &[],
+        helm: LINE.into(),
+        skip_schema_validation: false,
+        version_suffix: None,
+        origins,
+    };
+    let printed = Printed { include_crds: true, ..Printed::default() };
+    render(&request).ok()?.print(&printed, LINE).ok()
+}
+
+fn median<T: Copy + PartialOrd>(mut found: Vec<T>) -> T {
+    found.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    found[found.len() / 2]
+}
+
+/// From a store that is empty to the last output; the cases that render, their charts, and
+/// the bytes of their outputs.
+fn in_process(cases: &[Case]) -> Vec<(&Case, Chart, usize)> {
+    let store = Arc::new(Store::default());
+    let mut charts: FxHashMap<&str, Option<Chart>> = FxHashMap::default();
+    let mut found = Vec::new();
+    let start = Instant::now();
+    for case in cases {
+        let chart = charts.entry(&case.chart).or_insert_with(|| load(&case.chart, &store));
+        if let Some(chart) = chart
+            && let Some(output) = printed(case, chart, &values(case, &store), false)
+        {
+            found.push((case, chart.clone(), black_box(output).len()));
+        }
+    }
+    let time = start.elapsed();
+    println!(
+        "in one process: {} of {} releases of {} charts in {time:.2?}, {:.2?} each",
+        found.len(),
+        cases.len(),
+        charts.len(),
+        time / cases.len() as u32
+    );
+    found
+}
+
+/// What origins are of a whole render: values read, chart rendered, output printed.
+fn origins(found: &[(&Case, Chart, usize)]) {
+    let store = Arc::new(Store::default());
+    let mut shares = Vec::new();
+    for (case, chart, bytes) in found.iter().take(LARGEST) {
+        let once = |origins: bool| {
+            let start = Instant::now();
+            black_box(printed(case, chart, &values(case, &store), origins));
+            start.elapsed()
+        };
+        // In turns, so that both meet the same machine.
+        let times: Vec<_> = (0..RUNS).map(|_| (once(true), once(false))).collect();
+        let with = median(times.iter().map(|(with, _)| *with).collect());
+        let without = median(times.iter().map(|(_, without)| *without).collect());
+        let share = 100.0 * (1.0 - without.as_secs_f64() / with.as_secs_f64());
+        println!(
+            "{}: {bytes} bytes, {with:.2?} with origins, {without:.2?} without: {share:.0} %",
+            case.chart
+        );
+        shares.push(share);
+    }
+    println!(
+        "origins are {:.0} % of the render, median of {} releases",
+        median(shares.clone()),
+        shares.len()
+    );
+}
+
+/// One process for each, start to exit.
+fn processes(program: &[&str], found: &[(&Case, Chart, usize)]) -> Duration {
+    let values = std::env::temp_dir().join(format!("forebay-bench-{}.json", std::process::id()));
+    let mut all = Duration::ZERO;
+    for (case, ..) in found {
+        std::fs::write(&values, &case.values).unwrap();
+        let start = Instant::now();
+        let status = Command::new(program[0])
+            .args(&program[1..])
+            .args(["template", &case.release.name, &case.chart, "-n", &case.release.namespace])
+            .args(["--include-crds", "-f"])
+            .arg(&values)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        all += start.elapsed();
+        assert!(status.success(), "{program:?}: {}", case.chart);
+    }
+    std::fs::remove_file(&values).unwrap();
+    all
+}
+
+fn main() {
+    let Ok(path) = std::env::var("RELEASES") else {
+        println!("skipped: RELEASES names no file");
+        return;
+    };
+    let cases = cases(&path);
+    let mut found = in_process(&cases);
+    let start = Instant::now();
+    let store = Arc::new(Store::default());
+    for (case, chart, _) in &found {
+        black_box(printed(case, chart, &values(case, &store), false));
+    }
+    println!("again, with each chart parsed: {:.2?} each", start.elapsed() / found.len() as u32);
+    found.sort_by_key(|(_, _, bytes)| std::cmp::Reverse(*bytes));
+    origins(&found);
+    let Ok(helm) = std::env::var("HELM") else { return };
+    let ours = processes(&[env!("CARGO_BIN_EXE_forebay"), "chart"], &found);
+    let theirs = processes(&[&helm], &found);
+    let each = |all: Duration| all / found.len() as u32;
+    println!(
+        "one process each: forebay {:.2?}, Helm {:.2?}, {:.1} times as long",
+        each(ours),
+        each(theirs),
+        theirs.as_secs_f64() / ours.as_secs_f64()
+    );
+}
