@@ -7,7 +7,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use forebay::internals::build::helm::{
-    Capabilities, Chart, ChartFile, Given, HelmLine, Printed, Release, Request, Value, render,
+    Capabilities, Chart, ChartFile, Given, HelmLine, Keep, Printed, Release, Request, Value, render,
 };
 use forebay::internals::files::{FileTree, Snapshot, Store};
 use forebay::internals::lang::yaml::FilePath;
@@ -60,7 +60,7 @@ fn values(case: &Case, store: &Store) -> Value {
 }
 
 /// The output, where the chart takes the values.
-fn printed(case: &Case, chart: &Chart, values: &Value, origins: bool) -> Option<Vec<u8>> {
+fn printed(case: &Case, chart: &Chart, values: &Value, keep: Keep) -> Option<Vec<u8>> {
     let request = Request {
         chart,
         values,
@@ -70,7 +70,7 @@ fn printed(case: &Case, chart: &Chart, values: &Value, origins: bool) -> Option<
         helm: LINE.into(),
         skip_schema_validation: false,
         version_suffix: None,
-        origins,
+        keep,
     };
     let printed = Printed { include_crds: true, ..Printed::default() };
     render(&request).ok()?.print(&printed, LINE).ok()
@@ -91,7 +91,7 @@ fn in_process(cases: &[Case]) -> Vec<(&Case, Chart, usize)> {
     for case in cases {
         let chart = charts.entry(&case.chart).or_insert_with(|| load(&case.chart, &store));
         if let Some(chart) = chart
-            && let Some(output) = printed(case, chart, &values(case, &store), false)
+            && let Some(output) = printed(case, chart, &values(case, &store), Keep::Text)
         {
             found.push((case, chart.clone(), black_box(output).len()));
         }
@@ -112,13 +112,13 @@ fn origins(found: &[(&Case, Chart, usize)]) {
     let store = Arc::new(Store::default());
     let mut shares = Vec::new();
     for (case, chart, bytes) in found.iter().take(LARGEST) {
-        let once = |origins: bool| {
+        let once = |keep: Keep| {
             let start = Instant::now();
-            black_box(printed(case, chart, &values(case, &store), origins));
+            black_box(printed(case, chart, &values(case, &store), keep));
             start.elapsed()
         };
         // In turns, so that both meet the same machine.
-        let times: Vec<_> = (0..RUNS).map(|_| (once(true), once(false))).collect();
+        let times: Vec<_> = (0..RUNS).map(|_| (once(Keep::Origins), once(Keep::Text))).collect();
         let with = median(times.iter().map(|(with, _)| *with).collect());
         let without = median(times.iter().map(|(_, without)| *without).collect());
         let share = 100.0 * (1.0 - without.as_secs_f64() / with.as_secs_f64());
@@ -168,7 +168,7 @@ fn main() {
     let start = Instant::now();
     let store = Arc::new(Store::default());
     for (case, chart, _) in &found {
-        black_box(printed(case, chart, &values(case, &store), false));
+        black_box(printed(case, chart, &values(case, &store), Keep::Text));
     }
     println!("again, with each chart parsed: {:.2?} each", start.elapsed() / found.len() as u32);
     found.sort_by_key(|(_, _, bytes)| std::cmp::Reverse(*bytes));

@@ -341,6 +341,9 @@ fn functions_are_those_of_the_libraries() {
 fn slices_that_were_never_made_and_texts_that_are_none() {
     for (text, expected) in [
         ("{{ snakecase \"[-1 (--a x -1\" }}", "[-1_(--a_x__1"),
+        ("{{ index list 0 }}", "index: reflect: slice index out of range"),
+        ("{{ index \"abc\" 3 }}", "index: reflect: string index out of range"),
+        ("{{ index \"abc\" 4 }}", "index: index out of range: 4"),
         ("{{ semver \"1.2.3\" | len }}", "len: len of type semver.Version"),
         ("{{ toJson (deepCopy (dict \"z\" (fromJson \"null\"))) }}", "{\"z\":null}"),
         ("{{ printf \"%U %U\" -1 65 }}", "U+FFFFFFFFFFFFFFFF U+0041"),

@@ -134,15 +134,19 @@ fn len(call: &mut Call<'_>) -> Result<Val> {
     Ok(Val::int(length as i64, SetId::NONE))
 }
 
-/// An index into a list of `len`, as Go takes it.
-fn position(index: &Val, len: usize) -> Result<usize> {
+/// An index into a slice or a string of `len`, as Go takes it.
+fn position(index: &Val, len: usize, of: &str) -> Result<usize> {
     let at = match index.kind {
         Kind::Int(at, _) => at,
         Kind::Nil | Kind::Null => return fail("cannot index slice/array with nil"),
         _ => return fail(format!("cannot index slice/array with type {}", index.type_name())),
     };
-    if at < 0 || at >= len as i64 {
+    if at < 0 || at > len as i64 {
         return fail(format!("index out of range: {at}"));
+    }
+    if at == len as i64 {
+        // text/template takes it, reflect panics.
+        return fail(format!("reflect: {of} index out of range"));
     }
     Ok(at as usize)
 }
@@ -157,9 +161,13 @@ fn index(call: &mut Call<'_>) -> Result<Val> {
         let by = flow::of(&mut call.cx.trace, index);
         let next = match &item.kind {
             Kind::Nil | Kind::Null => return fail("index of nil pointer"),
-            Kind::List(list) => list.get(position(index, list.len())?).element(),
+            Kind::List(list) => list.get(position(index, list.len(), "slice")?).element(),
             Kind::Str(text) | Kind::Bytes(text) => {
-                let at = position(index, text.len())?;
+                let at = position(
+                    index,
+                    text.len(),
+                    if matches!(item.kind, Kind::Str(_)) { "string" } else { "slice" },
+                )?;
                 let byte = Kind::Int(i64::from(text.bytes()[at]), IntType::Uint8);
                 let from = flow::of(&mut call.cx.trace, &item);
                 Val::new(byte, from)
