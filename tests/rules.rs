@@ -17,7 +17,8 @@
 //! under test, at least one; under `## Use instead` there must be none. A
 //! `fixed` fence after a `yaml` fence is the file after `--fix=unsafe` of this
 //! rule alone. A `base` fence after a `yaml` fence is the file before the change,
-//! for rules about changes. A `config` fence is the repository's `.forebay.yaml`. Under
+//! for rules about changes. A `config` fence is the repository's `.forebay.yaml`; files
+//! below `.forebay/charts` are its store of charts. Under
 //! `## Fix`, a rule that can fix must have such a pair. Time-dependent rules run
 //! at 2026-06-01T00:00:00Z.
 
@@ -34,6 +35,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+
+/// The store of charts of a repository.
+const STORE: &str = ".forebay/charts";
 
 /// The moment that time-dependent rules judge.
 const AT: &str = "2026-06-01T00:00:00Z";
@@ -261,6 +265,19 @@ fn check_case(rule: &Rule, case: &Case) -> Result<(), Failed> {
     let config = match &case.config {
         Some(text) => load_config(text)?,
         None => Config::default(),
+    };
+    // A store of charts is read from a disk.
+    let disk = tempfile::tempdir().map_err(|error| Failed::from(error.to_string()))?;
+    for (path, text) in case.files.iter().filter(|(path, _)| path.starts_with(STORE)) {
+        let path = disk.path().join(path);
+        path.parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .map_err(|error| Failed::from(error.to_string()))?;
+        std::fs::write(path, text).map_err(|error| Failed::from(error.to_string()))?;
+    }
+    let config = match disk.path().join(STORE) {
+        store if store.is_dir() => config.with_store(STORE, &store),
+        _ => config,
     };
     let ignored: Vec<String> =
         case.files.get(".gitignore").map_or("", String::as_str).lines().map(str::to_owned).collect();

@@ -13,7 +13,7 @@ pub(crate) use pattern::{Pattern, Patterns};
 pub(crate) use read::Mistake;
 pub use read::read;
 
-use crate::files::{Allowed, ChartStores, Place, place};
+use crate::files::{Allowed, ChartStore, ChartStores, Place, StoreLayout, place};
 use crate::lang::yaml::Location;
 use crate::model::Version;
 use std::collections::BTreeSet;
@@ -127,6 +127,13 @@ impl Config {
     /// Which variables something in the cluster adds, where the file says so.
     pub fn injected(&self) -> Option<&Injected> {
         self.injected_variables.as_ref().map(|injected| &injected.value)
+    }
+
+    /// The same, with one store of charts: what it is called, and its directory.
+    pub fn with_store(&self, name: &str, directory: &Path) -> Config {
+        let layout = StoreLayout::Charts;
+        let store = ChartStore { name: name.into(), path: Ok(directory.to_owned()), layout };
+        Config { stores: Arc::new(ChartStores::new(vec![store])), ..self.clone() }
     }
 
     /// The same, with versions that a rehearsal assumes.

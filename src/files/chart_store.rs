@@ -66,7 +66,13 @@ struct Listed {
     named: FxHashMap<String, Vec<u32>>,
     /// By the digest of an OCI artifact's manifest, the first in the list.
     manifests: FxHashMap<String, u32>,
+    /// What the repositories say whose indices lie in stores, by their numbers.
+    catalogues: Vec<(usize, Catalogue)>,
 }
+
+/// Versions of charts, each with the URL of its archive, as the index of a chart repository
+/// lists them.
+type Catalogue = FxHashMap<String, Vec<(String, String)>>;
 
 /// A chart of a store.
 #[derive(Debug)]
@@ -171,6 +177,13 @@ impl ChartStores {
         listed.manifests.get(digest).map(|number| &listed.all[*number as usize])
     }
 
+    /// The versions of a chart, each with the URL of its archive, of each store that holds the
+    /// index of a repository.
+    pub(crate) fn catalogued(&self, name: &str) -> impl Iterator<Item = (&ChartStore, &[(String, String)])> {
+        let catalogues = self.listed().catalogues.iter();
+        catalogues.filter_map(move |(store, catalogue)| Some((self.store(*store), &**catalogue.get(name)?)))
+    }
+
     fn listed(&self) -> &Listed {
         self.charts.get_or_init(|| {
             let listed = |(number, store): (usize, &ChartStore)| match &store.path {
@@ -186,7 +199,9 @@ impl ChartStores {
                     manifests.entry(digest).or_insert(number);
                 }
             }
-            Listed { all, named, manifests }
+            let stores = self.stores.iter().enumerate();
+            let catalogues = stores.filter_map(|(number, store)| Some((number, catalogue(store)?))).collect();
+            Listed { all, named, manifests, catalogues }
         })
     }
 }
@@ -365,6 +380,27 @@ pub(crate) fn read_index(bytes: &[u8]) -> Vec<(String, Recorded)> {
         }
     }
     found
+}
+
+/// What a repository says whose index lies in a store: entries with the URLs of archives, and
+/// without the source that [`read_index`] knows of what was pulled.
+fn catalogue(store: &ChartStore) -> Option<Catalogue> {
+    let path = store.path.as_ref().ok().filter(|_| store.layout == StoreLayout::Charts)?;
+    let bytes = Root::new(path).read(INDEX).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let documents = parse_nodes(INDEX, &text);
+    let mut found = Catalogue::default();
+    for entry in documents.first()?.get_ref().entries_at("/entries") {
+        for version in entry.value.items().filter(|version| version.get("url").is_none()) {
+            let url =
+                version.items_at("/urls").find_map(|url| url.as_str().filter(|url| url.contains("://")));
+            let number = version.get("version").and_then(scalar_text);
+            if let (Some(url), Some(number)) = (url, number) {
+                found.entry(entry.key.to_string()).or_default().push((number, url.into_owned()));
+            }
+        }
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 /// The files of a folder.

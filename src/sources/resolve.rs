@@ -46,6 +46,18 @@ pub(crate) struct Missing {
     pub why: String,
     /// Whether `chart pull` could fetch it.
     pub is_remote: bool,
+    /// What the index of its repository, where a store has it, says against it.
+    pub unlisted: Option<Unlisted>,
+}
+
+/// An index of a chart repository that lists a chart, newer versions of it, and not the one
+/// that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Unlisted {
+    /// The store that holds the index.
+    pub store: Arc<str>,
+    /// The versions that it lists, the nearest to the one that is asked for first.
+    pub versions: Vec<String>,
 }
 
 /// What finds the tree of a Flux source: kind, namespace, name, and the path that will be
@@ -55,7 +67,7 @@ pub(crate) type Trees<'t> = dyn Fn(&str, Option<&str>, &str, &str) -> Result<Fil
 impl Missing {
     fn remote(name: &str, version: &str, url: Option<&str>, why: String) -> Missing {
         let (name, version) = (name.to_owned(), version.to_owned());
-        Missing { name, version, url: url.map(str::to_owned), why, is_remote: url.is_some() }
+        Missing { name, version, url: url.map(str::to_owned), why, is_remote: url.is_some(), unlisted: None }
     }
 
     /// Of a release whose request isn't clear.
@@ -65,7 +77,14 @@ impl Missing {
             Unclear::NotHere(why) => why.clone(),
             Unclear::Nothing => "it names no chart".to_owned(),
         };
-        Missing { name: String::new(), version: String::new(), url: None, why, is_remote: false }
+        Missing {
+            name: String::new(),
+            version: String::new(),
+            url: None,
+            why,
+            is_remote: false,
+            unlisted: None,
+        }
     }
 }
 
@@ -130,7 +149,8 @@ pub(crate) fn resolve(
                     Some(_) => why,
                     None => format!("nothing here makes {kind} {}", request.source.2),
                 };
-                Missing::remote(name, version, url.as_deref(), why)
+                let unlisted = url.as_deref().and_then(|url| unlisted(url, last(name), version, stores));
+                Missing { unlisted, ..Missing::remote(name, version, url.as_deref(), why) }
             };
             wanted.find(stores).map_err(missing)
         }
@@ -148,6 +168,35 @@ pub(crate) fn resolve(
     found.map_err(Box::new)
 }
 
+/// What an index of a repository says against an exact version. One without a newer version
+/// may be older than the version; one whose archives lie elsewhere may be of another
+/// repository.
+fn unlisted(url: &str, name: &str, version: &str, stores: &ChartStores) -> Option<Unlisted> {
+    let wanted = Version::parse(version).ok().filter(|_| is_exact(version))?;
+    let repository = format!("{}/", normalised(url));
+    for (store, listed) in stores.catalogued(name) {
+        if !listed.iter().any(|(_, url)| normalised(url).starts_with(&repository)) {
+            continue;
+        }
+        let parsed = |(version, _): &(String, String)| Some((Version::parse(version).ok()?, version.clone()));
+        let mut versions: Vec<(Version, String)> = listed.iter().filter_map(parsed).collect();
+        if versions.iter().any(|(own, _)| own.compare(&wanted) == Ordering::Equal) {
+            return None;
+        }
+        if !versions.iter().any(|(own, _)| own.compare(&wanted) == Ordering::Greater) {
+            continue;
+        }
+        let distance = |own: &Version| {
+            let parts = [(own.major, wanted.major), (own.minor, wanted.minor), (own.patch, wanted.patch)];
+            parts.map(|(own, wanted)| own.abs_diff(wanted))
+        };
+        versions.sort_by_key(|(own, _)| distance(own));
+        let versions = versions.into_iter().map(|(_, version)| version).collect();
+        return Some(Unlisted { store: store.name.clone(), versions });
+    }
+    None
+}
+
 /// The last component of a path or URL.
 fn last(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
@@ -157,8 +206,14 @@ fn last(path: &str) -> &str {
 fn in_tree(written: &str, tree: &dyn Fn(&str) -> Result<FileTree, String>) -> Result<Found, Missing> {
     let path = clean(written);
     let named = last(&path).to_owned();
-    let missing =
-        |why| Missing { name: named.clone(), version: String::new(), url: None, why, is_remote: false };
+    let missing = |why| Missing {
+        name: named.clone(),
+        version: String::new(),
+        url: None,
+        why,
+        is_remote: false,
+        unlisted: None,
+    };
     let tree = tree(&path).map_err(missing)?;
     let chart = if path.is_empty() { "Chart.yaml".to_owned() } else { format!("{path}/Chart.yaml") };
     if tree.file(&chart).is_none() && tree.file(&path).is_none() {
@@ -185,7 +240,14 @@ pub(crate) fn clean(path: &str) -> String {
 fn other_layer(request: &Request, layer: &str) -> Missing {
     let (name, version, _) = request.named();
     let why = format!("its layerSelector takes a layer of type {layer}, and charts are of {CHART_LAYER}");
-    Missing { name: name.to_owned(), version: version.to_owned(), url: None, why, is_remote: false }
+    Missing {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        url: None,
+        why,
+        is_remote: false,
+        unlisted: None,
+    }
 }
 
 fn artifact(url: &str, reference: &Reference, stores: &ChartStores) -> Result<Found, Missing> {

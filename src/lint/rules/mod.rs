@@ -162,6 +162,7 @@ pub static RULES: &[&Rule] = &[
     &build::undefined_substitution::RULE,
     &cluster_api::undefined_topology_variable::RULE,
     &annotation::unknown_annotation_key::RULE,
+    &chart::unavailable_chart_version::RULE,
     &chart::unknown_chart_value::RULE,
     &cluster_api::unknown_extension_handler::RULE,
     &schema::unknown_field::RULE,

@@ -4,6 +4,7 @@ pub(crate) mod chart_fails;
 pub(crate) mod deprecated_chart;
 pub(crate) mod faulty_chart;
 pub(crate) mod rejected_chart_values;
+pub(crate) mod unavailable_chart_version;
 pub(crate) mod unknown_chart_value;
 pub(crate) mod value_replaced_table;
 pub(crate) mod value_without_effect;
