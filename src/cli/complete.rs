@@ -2,13 +2,13 @@
 //! that the repository holds. The scripts of `forebay completions` ask this.
 
 use super::common::Common;
+use super::respond;
 use super::session::Session;
 use crate::lint::Group;
 use crate::lint::rules::RULES;
 use crate::model::ObjectId;
 use crate::model::kinds::{KINDS, kind_of_word};
 use crate::model::short_names::is_called;
-use crate::simulate::cluster_api::hooks::Hook;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
@@ -181,10 +181,13 @@ fn rules_and_groups(typed: &str) -> Vec<Word> {
 /// What a hook may answer: first the hooks, then the answers.
 fn answers(typed: &str) -> Vec<Word> {
     match typed.split_once('=') {
-        None => Hook::ALL.iter().map(|hook| Word::plain(format!("{}=", hook.name()))).collect(),
-        Some((hook, _)) => ["blocking", "failure", "unreachable"]
+        None => respond::names().map(|name| Word::plain(format!("{name}="))).collect(),
+        // What a file is called, the shell knows.
+        Some((hook, _)) => respond::answers(hook)
+            .iter()
+            .filter(|answer| **answer != "FILE")
             .map(|answer| Word::plain(format!("{hook}={answer}")))
-            .into(),
+            .collect(),
     }
 }
 

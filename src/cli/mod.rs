@@ -32,6 +32,7 @@ mod refactoring;
 mod releases;
 mod relocate;
 mod rename;
+mod respond;
 mod revisions;
 mod rewriting;
 mod root;

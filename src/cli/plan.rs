@@ -2,6 +2,7 @@
 
 use super::common::Common;
 use super::output;
+use super::respond::{self, Respond};
 use super::revisions::{self, Revision};
 use super::session::{self, Session};
 use super::{Answer, Failure, Status, assume};
@@ -13,6 +14,8 @@ use crate::model::{Category, EffectKind, Severity, Unchecked};
 use crate::plan::{self, ClusterChange, Effect, Planned};
 use crate::report::paint;
 use crate::report::plan::{Plan, github, json, markdown, text, verb_of};
+use crate::simulate::cluster_api::hooks::mutation::Responses;
+use crate::simulate::cluster_api::references::{Scope, scopes};
 use crate::world::World;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::borrow::Cow;
@@ -34,6 +37,12 @@ pub(crate) struct Arguments {
     /// and proposals: gates=enabled,suspendAnnotation=enabled
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     assume: Vec<String>,
+    /// What an extension of Cluster API answers: GeneratePatches=FILE or BEFORE..AFTER,
+    /// DiscoverVariables=FILE (the response as Cluster API's JSON), ValidateTopology=failure,
+    /// CanUpdateMachine and CanUpdateMachineSet=all, none or unreachable, UpdateMachine=done,
+    /// inProgress or failure
+    #[arg(long, value_name = "HOOK=ANSWER", value_delimiter = ',', value_parser = respond::parse)]
+    respond: Vec<Respond>,
     /// Exit 1 when there are effects, or a cluster changes in a way that concerns what is here
     #[arg(long)]
     exit_code: bool,
@@ -200,9 +209,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         common.cluster.is_empty() || cluster.as_deref().is_some_and(is)
     };
     session::check_clusters(common, &[&base_world, &head_world])?;
+    let responses = answers(common, arguments, [&base_world, &head_world])?;
     let options = Options::default();
     let (planned, (before, after)) = rayon::join(
-        || plan::planned(&base_world, &head_world),
+        || plan::planned_under(&base_world, &head_world, &responses),
         || engine::run_both(&base_world, &head_world, &session.config, &options),
     );
     let Planned { mut effects, mut changes } = planned;
@@ -269,6 +279,25 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         std::mem::forget((effects, changes, session, base_world, head_world));
     }
     Ok(status)
+}
+
+/// What extensions are stated to answer.
+///
+/// # Errors
+/// An answer is none, or is to a hook whose answer a plan does not turn on.
+fn answers(common: &Common, arguments: &Arguments, worlds: [&World; 2]) -> Result<Responses, Failure> {
+    for given in &arguments.respond {
+        if let Respond::Lifecycle(hook, _) = given {
+            return Err(Failure::Usage(format!(
+                "--respond: a plan says which lifecycle hooks may block; what follows when {hook} does is what \
+                 `forebay simulate hooks` shows"
+            )));
+        }
+    }
+    let responses = respond::responses(common, &arguments.respond)?;
+    let all: Vec<Scope<'_>> = worlds.into_iter().flat_map(scopes).collect();
+    respond::check(&responses, &all)?;
+    Ok(responses)
 }
 
 /// Counts the charts that only the base lacks.

@@ -2,27 +2,27 @@
 
 use super::common::Common;
 use super::output;
+use super::respond::{self, Respond};
 use super::selector::{Asked, Selector};
 use super::session::Session;
 use super::simulate_propagation::wanted;
 use super::{Answer, Failure, Status};
 use crate::config::{Feature, Target};
-use crate::files::SIZE_LIMIT;
 use crate::lint::engine::NotChecked;
 use crate::model::cluster_api_kinds as kinds;
 use crate::report;
 use crate::simulate::behaviour::Product;
-use crate::simulate::cluster_api::hooks;
+use crate::simulate::cluster_api::hooks::full_sequence::{Extensions, simulate};
+use crate::simulate::cluster_api::hooks::input;
+use crate::simulate::cluster_api::hooks::mutation::Responses;
 use crate::simulate::cluster_api::hooks::selection::{Called, called};
-use crate::simulate::cluster_api::hooks::simulate::{Event, Request, RuntimeSdk, StepKind, simulate};
-use crate::simulate::cluster_api::hooks::{Hook, input};
+use crate::simulate::cluster_api::hooks::simulate::{Event, Request, RuntimeSdk, StepKind};
 use crate::simulate::cluster_api::references::{Scope, scopes};
 use crate::simulate::cluster_api::topology::Cluster;
 use crate::world::versions::Settings;
 use clap::ValueEnum;
-use serde_json::{Value, json};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use serde_json::json;
+use std::path::PathBuf;
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
@@ -41,9 +41,11 @@ pub(crate) struct Arguments {
     /// Version after the upgrade [default, with --from: spec.topology.version]
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
-    /// What a hook answers: HOOK=blocking, HOOK=failure or HOOK=unreachable
-    #[arg(long, value_name = "HOOK=ANSWER", value_delimiter = ',', value_parser = response)]
-    respond: Vec<(Hook, Response)>,
+    /// What a hook answers: blocking, failure or unreachable; GeneratePatches=FILE and
+    /// DiscoverVariables=FILE (the response as Cluster API's JSON); CanUpdateMachine and
+    /// CanUpdateMachineSet=all, none or unreachable; UpdateMachine=done, inProgress or failure
+    #[arg(long, value_name = "HOOK=ANSWER", value_delimiter = ',', value_parser = respond::parse)]
+    respond: Vec<Respond>,
     /// An observed state in JSON, in the terms of cluster-api's own tests; `-`
     /// reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["objects", "object", "on", "from", "to", "respond"])]
@@ -60,37 +62,12 @@ enum On {
     Delete,
 }
 
-/// How the extension of a hook answers, if it does.
-#[derive(Clone, Copy)]
-enum Response {
-    Answer(hooks::Answer),
-    Unreachable,
-}
-
-fn response(text: &str) -> Result<(Hook, Response), String> {
-    let (name, answer) =
-        text.split_once('=').ok_or("write HOOK=blocking, HOOK=failure or HOOK=unreachable")?;
-    let names = Hook::ALL.map(Hook::name);
-    let hook = Hook::from_name(name).ok_or_else(|| {
-        let near = crate::lang::text::suggest(name, names);
-        let hint = near.map_or(format!("hooks are {}", names.join(", ")), |n| format!("did you mean {n}?"));
-        format!("no lifecycle hook is called {name}; {hint}")
-    })?;
-    let answer = match answer {
-        "blocking" => Response::Answer(hooks::Answer::Blocking { retry_after_seconds: 10 }),
-        "failure" => Response::Answer(hooks::Answer::Failure),
-        "unreachable" => Response::Unreachable,
-        _ => return Err(format!("a hook answers `blocking`, `failure` or `unreachable`, not `{answer}`")),
-    };
-    Ok((hook, answer))
-}
-
 /// Run the command.
 pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let header = |world| report::json::header("simulate-hooks", None, world, &NotChecked::default());
     if let Some(file) = &arguments.input {
-        let result = input::answer(&read_input(common, file)?).map_err(Failure::Usage)?;
+        let result = input::answer(&respond::read_json(common, file)?).map_err(Failure::Usage)?;
         let document = report::json::answer(header(None), json!({ "result": result }));
         output::emit(common, |_: Format, out, _| report::json::write(out, &document))?;
         return Ok(Status::Clean);
@@ -107,9 +84,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let target = session.config.target_of(name);
     let mut called = called(&target.extensions, &scope.objects, cluster.object.namespace());
     let notes = std::mem::take(&mut called.notes);
+    let responses = respond::responses(common, &arguments.respond)?;
+    respond::check(&responses, std::slice::from_ref(scope))?;
+    let extensions = extensions(scope, &target, &mut called, &responses);
     let request = request(arguments, on, scope, &target, called);
-    let mut simulation = simulate(&cluster, &scope.objects, &request).map_err(Failure::Usage)?;
-    if simulation.steps.iter().any(|step| matches!(step.kind, StepKind::Hook(_))) {
+    let mut simulation = simulate(&cluster, &scope.objects, &request, &extensions).map_err(Failure::Usage)?;
+    if simulation.steps.iter().any(|step| matches!(step.kind, StepKind::Hook(_) | StepKind::Mutation(_))) {
         simulation.notes.extend(notes);
     }
     let id = cluster.object.id;
@@ -130,12 +110,38 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     Ok(Status::Clean)
 }
 
+fn extensions<'r>(
+    scope: &Scope<'_>,
+    target: &Target,
+    called: &mut Called,
+    responses: &'r Responses,
+) -> Extensions<'r> {
+    let settings = scope.cluster.map(|cluster| &cluster.settings);
+    let stated =
+        settings.map(|s| s.feature(Feature::InPlaceUpdates)).filter(|setting| setting.from.is_some());
+    let configured = target.feature(Feature::InPlaceUpdates).map(|enabled| enabled.value);
+    let version = settings.and_then(|s| s.cluster_api.value);
+    Extensions {
+        responses,
+        handlers: called.mutation.take(),
+        out: std::mem::take(&mut called.out),
+        in_place: stated.and_then(|setting| setting.value).or(configured),
+        template_metadata: version.is_none_or(|version| version.at_least(1, 14)),
+    }
+}
+
 fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target, called: Called) -> Request {
     let settings = scope.cluster.map(|cluster| &cluster.settings);
     let version = settings.and_then(|s| s.cluster_api.value).or(target.cluster_api.as_ref().map(|v| v.value));
     let gate = settings.and_then(|s| s.feature(Feature::RuntimeSdk).value);
     let is_stated = settings.is_some_and(|s| s.feature(Feature::RuntimeSdk).from.is_some())
         || target.feature(Feature::RuntimeSdk).is_some();
+    let lifecycle = || {
+        arguments.respond.iter().filter_map(|respond| match respond {
+            Respond::Lifecycle(hook, answer) => Some((hook, answer)),
+            Respond::Mutation(..) => None,
+        })
+    };
     let gate = gate.or(target.feature(Feature::RuntimeSdk).map(|enabled| enabled.value));
     Request {
         event: match on {
@@ -145,20 +151,8 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target, ca
         },
         from: arguments.from.clone(),
         to: arguments.to.clone(),
-        respond: arguments
-            .respond
-            .iter()
-            .filter_map(|(hook, response)| match response {
-                Response::Answer(answer) => Some((*hook, *answer)),
-                Response::Unreachable => None,
-            })
-            .collect(),
-        unreachable: arguments
-            .respond
-            .iter()
-            .filter(|(_, response)| matches!(response, Response::Unreachable))
-            .map(|(hook, _)| *hook)
-            .collect(),
+        respond: lifecycle().filter_map(|(hook, answer)| Some((*hook, (*answer)?))).collect(),
+        unreachable: lifecycle().filter(|(_, answer)| answer.is_none()).map(|(hook, _)| *hook).collect(),
         ignoring: called.ignoring,
         handlers: called.handlers,
         minor: version.map(|version| u64::from(version.minor_in(1))),
@@ -198,15 +192,4 @@ fn find<'s, 'w>(
         message.push_str(&format!("\n  {}  {name}{path}", cluster.object.id));
     }
     Err(Failure::Usage(message))
-}
-
-fn read_input(common: &Common, file: &Path) -> Result<Value, Failure> {
-    let text = if file == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().take(SIZE_LIMIT).read_to_string(&mut text).map(|_| text)
-    } else {
-        crate::files::read_named(&common.boundary(file)?, file)
-    };
-    let text = text.map_err(|error| Failure::Work(format!("{}: {error}", file.display())))?;
-    serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
 }

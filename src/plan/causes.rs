@@ -107,6 +107,9 @@ fn lines(old: &str, new: &str) -> (Vec<Range<u32>>, Vec<Range<u32>>) {
 pub(super) fn settle(pair: &Pair<'_>, changes: &Changes, effects: &mut [Effect]) {
     let mut known: FxHashMap<(Side, usize), Vec<Cause>> = FxHashMap::default();
     for effect in effects {
+        if effect.details.contains_key(super::machines::ANSWER) {
+            continue;
+        }
         let own = std::mem::take(&mut effect.causes);
         let mut found: Vec<Cause> = Vec::new();
         for cause in &own {

@@ -1,16 +1,20 @@
 //! Machines and lifecycle hooks: Cluster API's effects in the plan's words.
 
 use super::{Effect, FieldChange, Pair, Side};
-use crate::lang::yaml::pointer_join;
+use crate::lang::yaml::{Via, ViaKind, pointer_join};
 use crate::model::{Category, ObjectId, Severity};
+use crate::simulate::cluster_api::hooks::mutation::Responses;
 use crate::simulate::cluster_api::machines::effects as changes;
 use crate::simulate::cluster_api::rollout::template::differences;
 use crate::world::ApplyTarget;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
-    let found = changes(pair.base_world, pair.base, pair.head_world, pair.head);
+/// Among the details of an effect: what an extension answers is what changed.
+pub(super) const ANSWER: &str = "answer";
+
+pub(super) fn effects(pair: &Pair<'_>, responses: &Responses) -> Vec<Effect> {
+    let found = changes(pair.base_world, pair.base, pair.head_world, pair.head, responses);
     found
         .into_iter()
         // A Cluster that only is no longer looked after calls no hook.
@@ -33,10 +37,23 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             effect.reason = change.effect.reason;
             effect.consequences = change.effect.consequences;
             effect.details = change.effect.details;
-            match change.head {
-                Some(location) => effect.at(Side::Head, Some(location)),
-                None => effect.at(Side::Base, change.base),
+            let (side, mut location) = match (change.head, change.base) {
+                (Some(head), _) => (Side::Head, Some(head)),
+                (None, Some(base)) => (Side::Base, Some(base)),
+                // Only an answer is another: no line is the cause.
+                (None, None) => {
+                    effect.details.insert(ANSWER.to_owned(), Value::from("stated"));
+                    (Side::Head, change.via.clone())
+                }
+            };
+            // A patch that changed itself is the cause, and told once.
+            if let (Some(place), Some(patch)) = (&mut location, change.via)
+                && side == Side::Head
+                && (&place.file, place.start) != (&patch.file, patch.start)
+            {
+                place.via.push(Via { kind: ViaKind::Resource, location: patch });
             }
+            effect.at(side, location)
         })
         .collect()
 }

@@ -48,6 +48,7 @@ use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
 use crate::model::value::to_json;
 use crate::model::{Category, EffectKind, ObjectId, Severity};
+use crate::simulate::cluster_api::hooks::mutation::{NOTHING_STATED, Responses};
 use crate::simulate::suspend::Dependants;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
 use serde_json::{Map, Value};
@@ -337,10 +338,15 @@ pub struct Planned {
 
 /// What a change does to objects, and to whole clusters.
 pub fn planned(base: &World, head: &World) -> Planned {
+    planned_under(base, head, &NOTHING_STATED)
+}
+
+/// The same, where extensions of Cluster API are stated to answer something.
+pub(crate) fn planned_under(base: &World, head: &World, responses: &Responses) -> Planned {
     let (mut effects, mut cluster_changes) = (Vec::new(), Vec::new());
     let changes = causes::Changes::between(base, head);
     for pair in pairs(base, head) {
-        let machines = machines::effects(&pair);
+        let machines = machines::effects(&pair, responses);
         let mut own = objects::effects(&pair, &machines::Told::by(&machines));
         own.extend(suspend::effects(&pair));
         own.extend(gates::effects(&pair));

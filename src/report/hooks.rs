@@ -31,6 +31,7 @@ pub fn json(cluster: Option<&str>, id: &ObjectId, simulation: &Simulation) -> Va
 fn step(step: &Step) -> Value {
     let (kind, hook) = match step.kind {
         StepKind::Hook(hook) => ("hook", Some(hook.name())),
+        StepKind::Mutation(hook) => ("hook", Some(hook.name())),
         StepKind::ControlPlane => ("controlPlane", None),
         StepKind::Workers => ("workers", None),
     };
@@ -149,6 +150,7 @@ fn line(number: usize, steps: &[Step]) -> String {
             })
             .collect::<Vec<_>>()
             .join(", "),
+        StepKind::Mutation(hook) => format!("hook {}", hook.name()),
         StepKind::ControlPlane => format!("control plane{}", to(step)),
         StepKind::Workers => format!("workers{}", to(step)),
     };

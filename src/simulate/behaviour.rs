@@ -240,6 +240,14 @@ pub(crate) const CHAINED_UPGRADES: Behaviour = cluster_api(
     "an upgrade goes up one minor",
 );
 
+/// Hooks CanUpdateMachine, CanUpdateMachineSet and UpdateMachine, with the gate
+/// InPlaceUpdates.
+pub(crate) const IN_PLACE_UPDATES: Behaviour = cluster_api(
+    12,
+    "an update extension may change Machines in place",
+    "a Machine that is not up to date is replaced",
+);
+
 /// `retryAfterSeconds` of AfterClusterUpgrade.
 pub(crate) const AFTER_CLUSTER_UPGRADE_BLOCKS: Behaviour = cluster_api(
     12,
@@ -298,6 +306,7 @@ pub(crate) const ALL: &[Behaviour] = &[
     GCR_CLAIMS,
     OLD_VERSION_DEPRECATED,
     CHAINED_UPGRADES,
+    IN_PLACE_UPDATES,
     AFTER_CLUSTER_UPGRADE_BLOCKS,
     UPGRADE_HOOK_ANNOTATION,
     NODE_ANNOTATIONS,

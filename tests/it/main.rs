@@ -110,6 +110,7 @@ mod suspend;
 mod template_cases;
 mod template_fuzzing;
 mod templates;
+mod topology_mutation;
 mod transcripts;
 mod two_trees;
 mod unknown_fields;

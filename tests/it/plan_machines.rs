@@ -34,6 +34,22 @@ fn plan_text(base: &[Value], head: &[Value]) -> String {
 }
 
 fn answer(config: &str, base: &[Value], head: &[Value], format: &str) -> String {
+    answer_with(config, base, head, &["--format", format])
+}
+
+/// Effects where extensions are stated to answer; `responses` are files beside the trees.
+fn plan_answered(config: &str, base: &[Value], head: &[Value], respond: &[&str]) -> Vec<Value> {
+    let flags: Vec<&str> = respond.iter().flat_map(|one| ["--respond", one]).collect();
+    let all = [&["--format", "json"], &flags[..]].concat();
+    let mut answer: Value = serde_json::from_str(&answer_with(config, base, head, &all)).expect("JSON");
+    let Value::Array(effects) = answer["effects"].take() else { return Vec::new() };
+    effects.into_iter().filter(told).collect()
+}
+
+/// Answers to GeneratePatches, by file.
+const RESPONSES: &[(&str, &str)] = &[("a.json", "a"), ("b.json", "b")];
+
+fn answer_with(config: &str, base: &[Value], head: &[Value], flags: &[&str]) -> String {
     let directory = TempDir::new().expect("a temporary directory");
     let (before, after) = (directory.path().join("base"), directory.path().join("head"));
     write(&before, base);
@@ -41,8 +57,21 @@ fn answer(config: &str, base: &[Value], head: &[Value], format: &str) -> String 
     for root in [&before, &after] {
         std::fs::write(root.join(".forebay.yaml"), config).expect("writable");
     }
+    for (file, value) in RESPONSES {
+        let merge = json!({"spec": {"template": {"spec": {"kubeadmConfigSpec": {"clusterConfiguration":
+            {"imageRepository": value}}}}}});
+        let operations = json!([{"op": "add", "path": "/spec/template/spec/image", "value": value}]);
+        let response = json!({"items": [
+            {"uid": "controlPlane", "patchType": "JSONMergePatch", "patch": merge},
+            {"uid": "fleet/c/machineDeployments/md-0/infrastructure", "patchType": "JSONPatch", "patch": operations},
+        ]});
+        std::fs::write(directory.path().join(file), response.to_string()).expect("writable");
+    }
     let output = Command::new(env!("CARGO_BIN_EXE_forebay"))
-        .args(["plan", "--format", format, "--base"])
+        .current_dir(directory.path())
+        .arg("plan")
+        .args(flags)
+        .arg("--base")
         .arg(&before)
         .arg("--head")
         .arg(&after)
@@ -627,7 +656,11 @@ fn what_an_extension_answers_is_not_told_as_a_rollout() {
     let mut more = only.clone();
     more[CLUSTER]["spec"]["topology"]["variables"] = json!([{"name": "image", "value": "v2"}]);
     let effects = plan(&only, &more);
-    assert_eq!(words(&effects), ["provider-defined"; 4], "{effects:#?}");
+    assert_eq!(words(&effects), ["provider-defined"; 5], "{effects:#?}");
+    // So does one that the class doesn't define, as the extension may.
+    let mut undefined = only.clone();
+    undefined[CLUSTER]["spec"]["topology"]["variables"] = json!([{"name": "registry", "value": "r"}]);
+    assert_eq!(words(&plan(&only, &undefined)), ["provider-defined"; 5]);
 
     // The inline patch before it is known, and so is the change that it makes.
     let mut both = topology();
@@ -1083,4 +1116,175 @@ fn an_extension_of_other_namespaces_calls_no_hook() {
         let effects = plan(&before, &after);
         assert_eq!(words(&effects).contains(&"hooks-called"), is_called, "{selected}: {effects:#?}");
     }
+}
+
+/// A class whose one patch is an extension's, which also says whether it accepts the result.
+fn with_extension() -> Vec<Value> {
+    let external =
+        json!({"generatePatchesExtension": "patches.addons", "validateTopologyExtension": "check.addons"});
+    changed(CLASS, "/spec/patches", json!([{"name": "ext", "external": external}]))
+}
+
+/// cluster-api `core/reconcilers/topology/cluster/patches/engine.go`, `Apply`: what an
+/// extension answers is applied; an answer to one request says nothing about another.
+#[test]
+fn stated_answers_of_extensions_are_applied() {
+    let base = with_extension();
+    let mut head = base.clone();
+    head[CLUSTER]["spec"]["topology"]["variables"] = json!([{"name": "registry", "value": "r"}]);
+    let under = |base: &[Value], head: &[Value], respond: &[&str]| plan_answered(CONFIG, base, head, respond);
+    // The same question before and after.
+    assert!(under(&base, &base, &["GeneratePatches=a.json"]).is_empty());
+    let other = under(&base, &head, &["GeneratePatches=a.json"]);
+    assert_eq!(words(&other), ["provider-defined"; 5], "{other:#?}");
+    assert!(other[0]["reason"].as_str().is_some_and(|reason| reason.contains("BEFORE..AFTER")), "{other:#?}");
+    // Both answers.
+    let both = under(&base, &head, &["GeneratePatches@patches.addons=a.json..b.json"]);
+    assert_eq!(words(&both), ["rollout", "rollout"], "{both:#?}");
+    let values: Vec<_> = both.iter().map(|effect| (&effect["before"], &effect["after"])).collect();
+    assert_eq!(values, [(&json!("a"), &json!("b")); 2]);
+    assert_eq!(both[0]["details"]["patch"], "ext");
+    assert_eq!(both[0]["details"]["template"], "KubeadmControlPlaneTemplate/fleet/cp");
+    // What fails holds everything, and failurePolicy speaks of what cannot be reached only.
+    let ignoring = format!(
+        "{CONFIG}target: {{extensions: [{{name: addons, handlers: [\
+         {{name: patches, hook: GeneratePatches, failurePolicy: Ignore}}, \
+         {{name: check, hook: ValidateTopology, failurePolicy: Ignore}}]}}]}}\n"
+    );
+    let answers = "GeneratePatches=a.json..b.json";
+    for (config, validate, effects) in [
+        (CONFIG, "ValidateTopology=success", ["rollout"; 2]),
+        (CONFIG, "ValidateTopology=failure", ["delayed"; 2]),
+        (CONFIG, "ValidateTopology=unreachable", ["delayed"; 2]),
+        (&*ignoring, "ValidateTopology=failure", ["delayed"; 2]),
+        (&*ignoring, "ValidateTopology=unreachable", ["rollout"; 2]),
+    ] {
+        let found = plan_answered(config, &base, &head, &[answers, validate]);
+        assert_eq!(words(&found), effects, "{validate}: {found:#?}");
+    }
+    // Ignored, it is an answer without patches: nothing differs.
+    assert!(plan_answered(&ignoring, &base, &head, &["GeneratePatches=unreachable"]).is_empty());
+}
+
+/// cluster-api `kubeadmcontrolplane/update.go`, `rollingUpdate`, and
+/// `machinedeployment_rollout_rollingupdate.go`, `reconcileInPlaceUpdateIntent`.
+#[test]
+fn answers_decide_whether_machines_are_changed_in_place() {
+    let on = format!("{CONFIG}target: {{clusterApi: \"1.14\", features: {{inPlaceUpdates: enabled}}}}\n");
+    let off = on.replace("enabled", "disabled");
+    let old = on.replace("1.14", "1.11");
+    let handlers = |hooks: &[&str]| {
+        let all = hooks.iter().enumerate().map(|(index, hook)| format!("{{name: h{index}, hook: {hook}}}"));
+        let all = all.collect::<Vec<_>>().join(", ");
+        on.replace("features", &format!("extensions: [{{name: e, handlers: [{all}]}}], features"))
+    };
+    let (base, head) = (topology(), changed(MACHINES, "/spec/template/spec/x", json!(1)));
+    let renamed = |objects: &[Value], to: &str| {
+        let mut objects = objects.to_vec();
+        objects[MACHINES]["metadata"]["name"] = json!(to);
+        objects[CLASS]["spec"]["workers"]["machineDeployments"][0]["infrastructure"]["templateRef"]["name"] =
+            json!(to);
+        objects
+    };
+    let head = renamed(&head, "m2");
+    let found = |config: &str, respond: &[&str]| {
+        let found = plan_answered(config, &base, &head, respond);
+        assert_eq!(found.len(), 1, "{respond:?} {found:#?}");
+        found[0].clone()
+    };
+    let all = "CanUpdateMachineSet=all";
+    let both = handlers(&["CanUpdateMachineSet", "UpdateMachine"]);
+    let twice = handlers(&["CanUpdateMachineSet", "CanUpdateMachineSet"]);
+    for (config, respond, effect, says) in [
+        (&*on, &[][..], "rollout", "unless an update extension accepts it in place"),
+        (&on, &["CanUpdateMachineSet=none"], "rollout", "CanUpdateMachineSet accepts nothing in place"),
+        (&on, &["CanUpdateMachineSet=unreachable"], "delayed", ""),
+        (&on, &[all], "updated-in-place", "3 of 4 Machines changed in place; with maxUnavailable 0"),
+        (&on, &[all, "UpdateMachine=done"], "updated-in-place", ""),
+        (&on, &[all, "UpdateMachine=inProgress"], "updated-in-place", "UpdateMachine asks to wait"),
+        (&on, &[all, "UpdateMachine=failure"], "delayed", "UpdateMachine fails"),
+        (&off, &[all], "rollout", "the feature gate InPlaceUpdates is off"),
+        (&old, &[all], "rollout", "not called before Cluster API 1.12"),
+        (&both, &[all], "updated-in-place", ""),
+        (&handlers(&["UpdateMachine"]), &[all], "rollout", "no handler is registered"),
+        (&handlers(&["CanUpdateMachineSet"]), &[all], "delayed", "UpdateMachine fails"),
+        (&twice, &[all], "delayed", ""),
+        // Asked for control planes only.
+        (&on, &["CanUpdateMachine=all"], "rollout", "unless an update extension"),
+    ] {
+        let effect_found = found(config, respond);
+        assert_eq!(effect_found["effect"], effect, "{respond:?} {effect_found:#}");
+        let told = effect_found["consequences"].to_string();
+        assert!(told.contains(says), "{respond:?}: {told}");
+    }
+    // One Machine is replaced by a new one in any case, and OnDelete is nobody's rollout.
+    let alone = |objects: &[Value], entry: &str, value: Value| {
+        let mut objects = objects.to_vec();
+        objects[CLUSTER]["spec"]["topology"]["workers"]["machineDeployments"][0][entry] = value;
+        objects
+    };
+    let one =
+        plan_answered(&on, &alone(&base, "replicas", json!(1)), &alone(&head, "replicas", json!(1)), &[all]);
+    assert_eq!(words(&one), ["rollout"], "{one:#?}");
+    let spare = json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}});
+    let spare =
+        plan_answered(&on, &alone(&base, "rollout", spare.clone()), &alone(&head, "rollout", spare), &[all]);
+    assert!(spare[0]["consequences"].to_string().contains("4 Machines changed in place"), "{spare:#?}");
+    let held = json!({"strategy": {"type": "OnDelete"}});
+    let held =
+        plan_answered(&on, &alone(&base, "rollout", held.clone()), &alone(&head, "rollout", held), &[all]);
+    assert_eq!(words(&held), ["new-machines-only"], "{held:#?}");
+    // A new version: what accepts, and what not.
+    let next = changed(CLUSTER, "/spec/topology/version", json!("v1.34.0"));
+    for (respond, effect, count) in [
+        (&[all, "CanUpdateMachine=all"][..], "updated-in-place", Some(7)),
+        (&[all, "CanUpdateMachine=none"], "rollout", Some(4)),
+        (&["CanUpdateMachine=unreachable"], "delayed", None),
+    ] {
+        let effects = plan_answered(&on, &base, &next, respond);
+        let version = effects.iter().find(|one| one["field"] == "/spec/topology/version").expect("an effect");
+        assert_eq!(version["effect"], effect, "{respond:?} {version:#}");
+        assert_eq!(version["details"].get("inPlace"), count.map(|n: i32| json!(n)).as_ref(), "{version:#}");
+    }
+}
+
+/// A change of a class is told for each Cluster, with the patch that it goes through; what is
+/// equal stands together.
+#[test]
+fn a_change_of_a_class_names_templates_patches_and_clusters() {
+    let many = |mut objects: Vec<Value>| {
+        for name in ["d", "e", "f"] {
+            let mut cluster = objects[CLUSTER].clone();
+            cluster["metadata"]["name"] = json!(name);
+            objects.push(cluster);
+        }
+        objects
+    };
+    let base = many(topology());
+    let patch = "/spec/patches/0/definitions/0/jsonPatches/0/valueFrom";
+    let head = many(changed(CLASS, patch, json!({"template": "{{ .image }}-hardened"})));
+    let effects = plan(&base, &head);
+    let rolls: Vec<&Value> = effects.iter().filter(|effect| effect["effect"] == "rollout").collect();
+    assert_eq!(rolls.len(), 4, "{effects:#?}");
+    assert_eq!(rolls[0]["details"]["template"], "DevMachineTemplate/fleet/m");
+    assert_eq!(rolls[0]["details"]["patch"], "image");
+    let text = plan_text(&base, &head);
+    assert!(
+        text.contains("4 Clusters (fleet/c, fleet/d, fleet/e, fleet/f): MachineDeployment md-0"),
+        "{text}"
+    );
+    assert!(text.contains("template DevMachineTemplate fleet/m, by patch image"), "{text}");
+    assert!(text.contains("16 Machines in all"), "{text}");
+
+    // Of several variables the one that the patch reads is the cause.
+    let variables = json!([{"name": "another", "value": "x"}, {"name": "image", "value": "v2"}]);
+    let effects = plan(&topology(), &changed(CLUSTER, "/spec/topology/variables", variables));
+    let via = &effects[0]["causes"][0]["location"]["via"];
+    assert_eq!(via[0]["kind"], "resource", "{effects:#?}");
+    // Several effects of one line on one Cluster are no several Clusters.
+    let base = with_extension();
+    let mut head = base.clone();
+    head[CLUSTER]["spec"]["topology"]["variables"] = json!([{"name": "image", "value": "v2"}]);
+    let text = plan_text(&base, &head);
+    assert!(text.contains("changes   Cluster fleet/c: ") && !text.contains("Clusters ("), "{text}");
 }

@@ -469,3 +469,75 @@ fn an_unknown_class_leaves_the_steps_unknown() {
     assert!(notes.contains("kubernetesVersions and extensions are unknown"), "{notes}");
     assert!(!notes.contains("fails"), "{notes}");
 }
+
+/// cluster-api `patches/engine.go`, `Apply`, and `kubeadmcontrolplane/update.go`,
+/// `rollingUpdate`: hooks of topology mutation come before the first control plane step, those
+/// of updates in place where Machines change.
+#[test]
+fn hooks_that_decide_what_is_made_stand_where_they_are_called() {
+    let external = "      patches:\n        - name: ext\n          external:\n            \
+                    {discoverVariablesExtension: d.addons, generatePatchesExtension: p.addons, \
+                    validateTopologyExtension: v.addons}\n";
+    let kind = "kind: ClusterClass";
+    assert!(fleet("", "").contains(kind));
+    let spec = |text: &str| {
+        let (before, class) = text.split_once(kind).expect("a class");
+        let (head, rest) = class.split_once("spec:\n").expect("a spec");
+        let patches = external.replace("      patches", "  patches").replace("\n        ", "\n    ");
+        format!("{before}{kind}{head}spec:\n{patches}{rest}")
+    };
+    let with = spec(&fleet("", ""));
+    let config = "version: 1\ntarget: {features: {runtimeSdk: enabled, inPlaceUpdates: enabled}}\n";
+    let upgrade = ["Cluster/prod", "--on", "upgrade", "--to", "v1.31.9"];
+    let run = |respond: &[&str]| {
+        let flags: Vec<&str> = respond.iter().flat_map(|one| ["--respond", one]).collect();
+        states(&sequence_under(config, &with, &[&upgrade[..], &flags].concat()))
+    };
+    let plain = run(&[]);
+    let names: Vec<&str> = plain.iter().filter_map(|step| step.split(' ').nth(1)).collect();
+    assert_eq!(
+        names,
+        [
+            "DiscoverVariables",
+            "BeforeClusterUpgrade",
+            "BeforeControlPlaneUpgrade",
+            "GeneratePatches",
+            "ValidateTopology",
+            "CanUpdateMachine",
+            "controlPlane",
+            "AfterControlPlaneUpgrade",
+            "BeforeWorkersUpgrade",
+            "CanUpdateMachineSet",
+            "workers",
+            "AfterWorkersUpgrade",
+            "AfterClusterUpgrade"
+        ]
+    );
+    let at = |steps: &[String], state: &str| steps.iter().find(|step| step.starts_with(state)).cloned();
+    for (respond, stopped) in [
+        (&["DiscoverVariables=failure"][..], "aborted DiscoverVariables"),
+        (&["GeneratePatches=unreachable"], "aborted GeneratePatches"),
+        (&["ValidateTopology=failure"], "aborted ValidateTopology"),
+        (&["CanUpdateMachine=unreachable"], "aborted CanUpdateMachine"),
+        (&["CanUpdateMachine=all", "UpdateMachine=inProgress"], "blocked UpdateMachine"),
+        (&["CanUpdateMachine=all", "UpdateMachine=failure"], "aborted UpdateMachine"),
+        (&["CanUpdateMachineSet=unreachable"], "aborted CanUpdateMachineSet"),
+    ] {
+        let steps = run(respond);
+        let state = stopped.split(' ').next().expect("a state");
+        let found = at(&steps, state).unwrap_or_default();
+        assert!(found.starts_with(stopped), "{respond:?}: {steps:?}");
+    }
+    let accepted = run(&["CanUpdateMachine=all", "CanUpdateMachineSet=none", "UpdateMachine=done"]);
+    assert_eq!(
+        accepted.iter().filter(|step| step.starts_with("done UpdateMachine")).count(),
+        1,
+        "{accepted:?}"
+    );
+    // Nothing is asked where the gate is off.
+    let off = config.replace("inPlaceUpdates: enabled", "inPlaceUpdates: disabled");
+    let answer =
+        sequence_under(&off, &with, &[&upgrade[..], &["--respond", "CanUpdateMachine=all"]].concat());
+    assert!(!states(&answer).iter().any(|step| step.contains("CanUpdate")), "{answer:#}");
+    assert!(answer["notes"].to_string().contains("InPlaceUpdates is off"), "{answer:#}");
+}

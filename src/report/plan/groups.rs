@@ -4,7 +4,7 @@
 use super::values::Told;
 use super::{Plan, consequences, phrases, verb};
 use crate::lang::text::counted;
-use crate::model::{EffectKind, Severity};
+use crate::model::{Category, EffectKind, Severity};
 use crate::plan::{Cause, Effect, Side, is_by_label_only, is_version_label};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -120,8 +120,9 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
         };
         let object = format!("{:?} {} {}", effect.target, effect.object.api_version, effect.object);
         let own = own_entry(effect) || !shape.inside.is_empty();
+        let by_field = own || effect.category() == Category::Machines;
         alike
-            .entry((shape, if own { format!("{object} {}", effect.field) } else { object }))
+            .entry((shape, if by_field { format!("{object} {}", effect.field) } else { object }))
             .or_default()
             .push(effect);
     }
@@ -132,7 +133,12 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
             effects.iter().filter_map(|effect| effect.cluster.as_deref()).collect();
         let Some(first) = effects.first().copied() else { continue };
         let own = own_entry(first) || !shape.inside.is_empty();
-        let kind = if own { object } else { String::new() };
+        // Machines of several Clusters share an entry, those of one field each.
+        let kind = match (own, first.category()) {
+            (true, _) => object,
+            (false, Category::Machines) => first.field.clone(),
+            (false, _) => String::new(),
+        };
         let entries = sections.entry(clusters.into_iter().collect()).or_default();
         let inside = shape.inside.clone();
         let entry = entries.entry((shape, kind)).or_insert_with(|| Entry { effects: Vec::new(), inside });
@@ -160,8 +166,8 @@ fn rank(entry: &Entry<'_>) -> (bool, std::cmp::Reverse<Severity>) {
 
 /// Whether an effect says so much of its object that it stands for itself.
 fn own_entry(effect: &Effect) -> bool {
-    effect.consequences.iter().any(|text| text.contains(&*effect.object.name))
-        || effect.category() == crate::model::Category::Machines
+    let names_itself = || effect.consequences.iter().any(|text| text.contains(&*effect.object.name));
+    effect.category() != Category::Machines && names_itself()
 }
 
 /// Entries, those that one line of a file causes together where they are many; what is
@@ -326,6 +332,14 @@ fn inner_phrases(effect: &Effect) -> Vec<Told> {
 }
 
 impl Entry<'_> {
+    /// The Machines of several objects together.
+    pub(super) fn machines(&self) -> Option<String> {
+        let count = |effect: &&Effect| effect.details.get("machines").and_then(serde_json::Value::as_u64);
+        let counts: Option<Vec<u64>> = self.effects.iter().map(count).collect();
+        let all: u64 = counts.filter(|counts| counts.len() > 1)?.iter().sum();
+        Some(format!("{} in all", counted(usize::try_from(all).unwrap_or(usize::MAX), "Machine")))
+    }
+
     /// `Deployment shop/web`; `3 ConfigMaps: a/x, a/y, a/z`.
     pub(super) fn subject(&self, at_most: usize) -> String {
         subject(&self.effects, at_most)
@@ -333,6 +347,13 @@ impl Entry<'_> {
 }
 
 fn subject(effects: &[&Effect], at_most: usize) -> String {
+    let mut objects: Vec<&Effect> = Vec::new();
+    for effect in effects {
+        if !objects.iter().any(|known| known.object == effect.object && known.target == effect.target) {
+            objects.push(effect);
+        }
+    }
+    let effects = &objects[..];
     if let [first] = effects {
         return first.object.to_string();
     }

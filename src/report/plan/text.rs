@@ -175,6 +175,9 @@ fn one(out: &mut String, plan: &Plan<'_>, entry: &Entry<'_>) {
         out.push_str(&" ".repeat(INDENT));
         wrapped(out, &clean(&consequence), INDENT);
     }
+    if let Some(all) = entry.machines() {
+        let _ = writeln!(out, "{}{all}", " ".repeat(INDENT));
+    }
     for line in &entry.inside {
         inner(out, line, INDENT);
     }

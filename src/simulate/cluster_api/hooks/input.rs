@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::sequence::{self, CallOutcome, ControlPlaneState, HookCall, UpgradeTracker, WorkerEntry};
 use super::upgrade_plan::{self, Observed, PlanSource};
-use super::{Answer, Answers, Hook, PendingHooks};
+use super::{Answer, Answers, Hook, PendingHooks, in_place, mutation_input};
 
 /// Answers one input.
 ///
@@ -18,6 +18,12 @@ use super::{Answer, Answers, Hook, PendingHooks};
 /// a field of a wrong type.
 pub fn answer(input: &Value) -> Result<Value, String> {
     let has = |key: &str| input.get(key).is_some();
+    if let Some(function) = input.get("function").and_then(Value::as_str) {
+        return match in_place::NAMES.contains(&function) {
+            true => Ok(read::<in_place::Question>(input)?.answer()),
+            false => read::<mutation_input::Question>(input)?.answer(),
+        };
+    }
     if has("topologyList") {
         deferral(read(input)?)
     } else if has("desiredVersion") {
@@ -31,7 +37,8 @@ pub fn answer(input: &Value) -> Result<Value, String> {
     } else {
         Err("the input asks nothing known: expected one of the keys topologyVersion (hooks of an \
              upgrade), desiredVersion (upgrade plan), topologyList (deferral), \
-             pendingHooksAnnotation (After hooks) or infrastructureRefSet (creation)"
+             pendingHooksAnnotation (After hooks), infrastructureRefSet (creation) or function (topology \
+             mutation and updates in place, such as canUpdateMachineSetInPlace)"
             .to_owned())
     }
 }

@@ -5,7 +5,11 @@
 //! upstream's names, so that a test case of cluster-api reads the same.
 
 pub(crate) mod extension_config;
+pub(crate) mod full_sequence;
+mod in_place;
 pub(crate) mod input;
+pub(crate) mod mutation;
+mod mutation_input;
 pub(crate) mod selection;
 pub(crate) mod sequence;
 pub(crate) mod simulate;
@@ -13,6 +17,7 @@ pub(crate) mod upgrade_plan;
 
 use crate::config::Extension;
 use crate::simulate::behaviour::{AFTER_CLUSTER_UPGRADE_BLOCKS, CHAINED_UPGRADES};
+use mutation::MutationHook;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -175,6 +180,24 @@ pub(crate) fn handlers(extensions: &[Extension]) -> Option<BTreeMap<Hook, Vec<St
         handlers
     })
 }
+
+/// The handlers of extensions that decide what is made; `None` where none is known.
+pub(crate) fn mutation_handlers(extensions: &[Extension]) -> Option<MutationHandlers> {
+    (!extensions.is_empty()).then(|| {
+        let mut handlers = MutationHandlers::new();
+        for extension in extensions {
+            for handler in &extension.handlers {
+                if let Some(hook) = MutationHook::from_name(&handler.hook) {
+                    handlers.entry(hook).or_default().push(format!("{}.{}", handler.name, extension.name));
+                }
+            }
+        }
+        handlers
+    })
+}
+
+/// Handlers, as `handler.extension`, by the hook that they answer.
+pub(crate) type MutationHandlers = BTreeMap<MutationHook, Vec<String>>;
 
 /// The handlers of extensions whose failure is ignored.
 pub(crate) fn ignoring(extensions: &[Extension]) -> BTreeSet<String> {

@@ -4,7 +4,7 @@
 //! Mirrors cluster-api `internal/runtime/client/client.go`, `matchNamespace`, which
 //! `CallAllExtensions` and `CallExtension` ask before a call.
 
-use super::{Hook, handlers, ignoring};
+use super::{Hook, MutationHandlers, handlers, ignoring, mutation_handlers};
 use crate::config::Extension;
 use crate::lang::yaml::{Known, NodeRef};
 use crate::model::cluster_api_kinds::RUNTIME;
@@ -19,6 +19,10 @@ const OWN_NAME: &str = "kubernetes.io/metadata.name";
 pub(crate) struct Called {
     /// Handlers by hook; `None`: unknown, so that every hook is assumed to have one.
     pub handlers: Option<BTreeMap<Hook, Vec<String>>>,
+    /// Handlers of hooks that decide what is made; `None`: unknown.
+    pub mutation: Option<MutationHandlers>,
+    /// Extensions whose ExtensionConfig surely leaves the namespace out.
+    pub out: BTreeSet<String>,
     /// Those whose failure is ignored.
     pub ignoring: BTreeSet<String>,
     /// What is to be said of extensions that are not called, or perhaps not.
@@ -54,6 +58,8 @@ pub(crate) fn called(extensions: &[Extension], objects: &Objects<'_>, namespace:
     let stated = !extensions.is_empty() || none_selects;
     Called {
         handlers: handlers(&rest).or_else(|| stated.then(BTreeMap::new)),
+        mutation: mutation_handlers(&rest).or_else(|| stated.then(BTreeMap::new)),
+        out,
         ignoring: ignoring(&rest),
         notes,
         none_selects,

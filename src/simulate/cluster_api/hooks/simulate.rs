@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::mutation::MutationHook;
 use super::sequence::{
     self, BEFORE_UPGRADE_PREFIX, ControlPlaneState, DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, HookCall,
     OK_TO_DELETE, WorkerEntry,
@@ -83,6 +84,8 @@ impl RuntimeSdk {
 pub enum StepKind {
     /// A hook is called.
     Hook(Hook),
+    /// One that decides what is made, or how Machines change.
+    Mutation(MutationHook),
     /// The control plane is created, moves to a version, or is deleted.
     ControlPlane,
     /// Workers are created, move to a version, or are deleted.

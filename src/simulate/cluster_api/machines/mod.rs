@@ -3,10 +3,14 @@
 //! Two states of one cluster are compared: the desired objects of each managed
 //! topology, and the standalone control planes and workers.
 
+mod in_place;
+mod stops;
 mod topology;
+mod upgrade;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use in_place::{Gate, Verdict};
 use serde_json::{Map, Value, json};
 
 use crate::config::Feature;
@@ -14,6 +18,7 @@ use crate::lang::yaml::{Known, Location, NodeRef, pointer_join};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::value::{has_unknown, to_json, unknown};
 use crate::model::{EffectKind, ObjectId};
+use crate::simulate::cluster_api::hooks::mutation::{MutationHook, NOTHING_STATED, Responses, Update};
 use crate::simulate::cluster_api::hooks::simulate::Event;
 use crate::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source};
 use crate::simulate::cluster_api::references::{Object, Objects, Scope, has_cluster_api, scopes_of};
@@ -38,6 +43,8 @@ pub(crate) struct Change {
     pub base: Option<Location>,
     /// Where it is written now.
     pub head: Option<Location>,
+    /// The patch of a class through which it comes.
+    pub via: Option<Location>,
 }
 
 /// Effects between two states of a cluster; either may be absent. Objects that
@@ -48,6 +55,7 @@ pub(crate) fn effects(
     base_cluster: Option<&FluxCluster>,
     head: &World,
     head_cluster: Option<&FluxCluster>,
+    responses: &Responses,
 ) -> Vec<Change> {
     let has = |world, cluster: Option<&FluxCluster>| cluster.is_some_and(|one| has_cluster_api(world, one));
     if !has(base, base_cluster) && !has(head, head_cluster) {
@@ -65,7 +73,7 @@ pub(crate) fn effects(
         let old = of(&before).map_or(&nothing, |index| &before[index]);
         let new = of(&after).map_or(&nothing, |index| &after[index]);
         let conditions = conditions(if new.cluster.is_some() { new } else { old });
-        Comparison { before: old, after: new, conditions }.run(&mut changes);
+        Comparison { before: old, after: new, conditions, responses }.run(&mut changes);
     }
     changes
 }
@@ -73,14 +81,15 @@ pub(crate) fn effects(
 /// Templates that standalone objects reference and that were edited in place.
 pub(crate) fn template_edits(before: &Scope<'_>, after: &Scope<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
-    Comparison { before, after, conditions: conditions(after) }.templates(&mut changes);
+    Comparison { before, after, conditions: conditions(after), responses: &NOTHING_STATED }
+        .templates(&mut changes);
     changes
 }
 
 /// What of the cluster's settings decides.
 struct Conditions {
     template_metadata: bool,
-    in_place: bool,
+    in_place: Gate,
     runtime_sdk: bool,
     /// Whether it is stated, not taken from an extension that is there.
     runtime_sdk_stated: bool,
@@ -96,7 +105,10 @@ fn conditions(scope: &Scope<'_>) -> Conditions {
         scope.objects.of_kind(crate::model::cluster_api_kinds::RUNTIME, "ExtensionConfig").next().is_some();
     Conditions {
         template_metadata: version.is_none_or(|version| version.at_least(1, 14)),
-        in_place: feature(Feature::InPlaceUpdates).unwrap_or(extension),
+        in_place: Gate {
+            is_on: feature(Feature::InPlaceUpdates).unwrap_or(extension),
+            is_stated: settings.is_some_and(|s| s.feature(Feature::InPlaceUpdates).from.is_some()),
+        },
         // Off in every release. One that is stated to be on, or an extension that needs it.
         runtime_sdk: match settings.map(|s| s.feature(Feature::RuntimeSdk)) {
             Some(setting) if setting.from.is_some() => setting.value == Some(true),
@@ -112,6 +124,7 @@ struct Comparison<'c, 'a> {
     before: &'c Scope<'a>,
     after: &'c Scope<'a>,
     conditions: Conditions,
+    responses: &'c Responses,
 }
 
 impl Comparison<'_, '_> {
@@ -229,6 +242,8 @@ impl Comparison<'_, '_> {
         part.paused = self.pause(after);
         let old = fields::of_object(Table::ControlPlane, before.node);
         let new = fields::of_object(Table::ControlPlane, after.node);
+        part.strategy = strategy(&new);
+        part.ask(self, MutationHook::CanUpdateMachine);
         let spec = "/spec/kubeadmConfigSpec";
         let kubeadm = after.node.at(spec).map(to_json).unwrap_or_default();
         let stacked =
@@ -262,6 +277,10 @@ impl Comparison<'_, '_> {
         let old = fields::of_object(Table::Worker, before.node);
         let new = fields::of_object(Table::Worker, after.node);
         part.on_delete = kind == "MachineDeployment" && fields::is_on_delete(&new);
+        if kind == "MachineDeployment" {
+            part.strategy = strategy(&new);
+            part.ask(self, MutationHook::CanUpdateMachineSet);
+        }
         part.fields(&old, &new, |name, _, value| field::worker(&kind, name, value));
         let template = "/spec/template/metadata";
         let metadata = |object: Object<'_>, at: &str| metadata_at(object.node, at);
@@ -318,6 +337,7 @@ impl Comparison<'_, '_> {
                 },
                 base: before.node.location_at("/spec"),
                 head: after.node.location_at("/spec"),
+                via: None,
             });
         }
     }
@@ -337,7 +357,10 @@ struct Part<'p> {
     /// name for its index.
     entry: Option<(String, String)>,
     machines: Option<i64>,
-    in_place: bool,
+    /// Who is asked whether Machines can be changed in place, and what comes of it.
+    in_place: (Option<MutationHook>, Verdict),
+    /// How Machines are replaced: `rollout.strategy`.
+    strategy: Option<Value>,
     /// Why everything but replacement waits.
     held: Option<String>,
     /// Why everything waits.
@@ -348,8 +371,13 @@ struct Part<'p> {
     on_delete: bool,
     /// Said with everything that does not wait.
     note: Option<String>,
-    rollout: Option<Change>,
+    /// The first change that needs other Machines, without what comes of it.
+    rollout: Option<(Change, String)>,
     rolled: Vec<String>,
+    /// The template and the patch behind what is pushed next.
+    origin: Option<Origin>,
+    /// Those behind the rollout.
+    origins: Vec<Origin>,
     changes: &'p mut Vec<Change>,
 }
 
@@ -367,7 +395,11 @@ impl<'p> Part<'p> {
             target: target.to_owned(),
             entry: None,
             machines,
-            in_place: comparison.conditions.in_place,
+            in_place: (
+                None,
+                if comparison.conditions.in_place.is_on { Verdict::Maybe } else { Verdict::No(None) },
+            ),
+            strategy: None,
             held: None,
             paused: None,
             rollout_waits: None,
@@ -375,8 +407,16 @@ impl<'p> Part<'p> {
             note: None,
             rollout: None,
             rolled: Vec::new(),
+            origin: None,
+            origins: Vec::new(),
             changes,
         }
+    }
+
+    /// Asks whether Machines can be changed in place.
+    fn ask(&mut self, comparison: &Comparison<'_, '_>, hook: MutationHook) {
+        let namespace = self.object.namespace.as_deref().unwrap_or("default");
+        self.in_place = (Some(hook), comparison.verdict(hook, namespace));
     }
 
     fn fields(&mut self, before: &Fields, after: &Fields, judge: impl Fn(&str, &Value, &Value) -> Judgement) {
@@ -502,7 +542,9 @@ impl<'p> Part<'p> {
         let part =
             if self.target == *self.object.kind { String::new() } else { format!("{}, ", self.target) };
         let reason = if effect == EffectKind::Rollout && self.on_delete { fields::ON_DELETE } else { reason };
-        let reason = format!("{part}{}: {reason}", phrase(&field, &before, &after));
+        let what = format!("{part}{}", phrase(&field, &before, &after));
+        let reason = format!("{what}: {reason}");
+        let origin = self.origin.take();
         let mut change = Change {
             object: self.object.clone(),
             target: self.applied_to.clone(),
@@ -517,11 +559,16 @@ impl<'p> Part<'p> {
             },
             base,
             head,
+            via: None,
         };
         if effect == EffectKind::Rollout {
             self.rolled.push(field);
-            self.rollout.get_or_insert(change);
+            self.origins.extend(origin.filter(|origin| !self.origins.contains(origin)));
+            self.rollout.get_or_insert((change, what));
             return;
+        }
+        if let Some(origin) = origin {
+            origin.tell(&mut change);
         }
         match self.paused.as_ref().or(self.held.as_ref().filter(|_| waits)) {
             Some(why) if effect != EffectKind::Rejected => {
@@ -534,13 +581,35 @@ impl<'p> Part<'p> {
         self.changes.push(change);
     }
 
-    /// Adds the one replacement of all Machines of the part.
-    fn finish(self) {
-        let Some(mut change) = self.rollout else { return };
+    /// Adds the one replacement of all Machines of the part, or their change in place.
+    fn finish(mut self) {
+        let Some((mut change, what)) = self.rollout.take() else { return };
+        for origin in &self.origins {
+            origin.tell(&mut change);
+        }
         let effect = &mut change.effect;
+        let (hook, mut verdict) = std::mem::replace(&mut self.in_place, (None, Verdict::No(None)));
+        // A time that has come asks for new Machines (`ShouldRolloutAfter`, `ShouldRolloutBefore`).
+        let is_due = |field: &String| field.contains("/rollout/") || field.contains("/rolloutAfter");
+        if matches!(verdict, Verdict::Yes(_)) && self.rolled.iter().any(is_due) {
+            verdict = Verdict::No(Some("what asks for new Machines is not changed in place".to_owned()));
+        }
+        let changed = hook
+            .zip(self.machines)
+            .map(|(hook, machines)| in_place::changed(hook, self.strategy.as_ref(), machines));
+        if let (Verdict::Yes(_), Some(hook), Some(0)) = (&verdict, hook, changed) {
+            verdict = Verdict::No(Some(in_place::replaced_first(hook)));
+        }
         if self.on_delete {
             // Nothing is replaced by itself, so no Machine counts.
             effect.effect = EffectKind::NewMachinesOnly;
+        } else if let (Verdict::Yes(update), Some(hook)) = (&verdict, hook) {
+            effect.effect = EffectKind::UpdatedInPlace;
+            effect.reason = format!("{what}: {} accepts it in place", hook.name());
+            effect.details.extend(self.machines.map(|machines| ("machines".to_owned(), json!(machines))));
+            let machines = self.machines;
+            effect.consequences.extend(in_place::told(hook, &self.target, machines, changed.unwrap_or(0)));
+            effect.consequences.extend(in_place::progress(*update).map(str::to_owned));
         } else if let Some(machines) = self.machines {
             effect.details.insert("machines".to_owned(), json!(machines));
             effect.consequences.push(match machines {
@@ -554,16 +623,52 @@ impl<'p> Part<'p> {
             effect.consequences.push(format!("for {} fields at once", self.rolled.len()));
         }
         effect.details.insert("fields".to_owned(), json!(self.rolled));
-        if self.in_place && !self.on_delete {
-            effect.consequences.push("unless an update extension accepts it in place".to_owned());
+        let mut stops = None;
+        match verdict {
+            _ if self.on_delete => {}
+            Verdict::No(why) => effect.consequences.extend(why),
+            Verdict::Maybe => effect.consequences.push(MAYBE_IN_PLACE.to_owned()),
+            Verdict::Yes(Some(Update::Failure)) => stops = Some("UpdateMachine fails".to_owned()),
+            Verdict::Yes(_) => {}
+            Verdict::Fails(why) => stops = Some(why),
         }
-        if let Some(why) = self.paused.or(self.rollout_waits) {
+        if let Some(why) = self.paused.or(self.rollout_waits).or(stops) {
             effect.details.insert("then".to_owned(), json!(effect.effect.name()));
             effect.effect = EffectKind::Delayed;
             effect.reason = format!("{}; {why}", effect.reason);
         }
         effect.consequences.extend(self.held);
         self.changes.push(change);
+    }
+}
+
+const MAYBE_IN_PLACE: &str = "unless an update extension accepts it in place";
+
+/// `rollout.strategy` of a control plane or of workers.
+fn strategy(fields: &Fields) -> Option<Value> {
+    fields.get("/spec/rollout/strategy").map(|field| field.value.clone())
+}
+
+/// The template that changes a clone, and the patch of the class that does it.
+#[derive(Clone, Debug, PartialEq)]
+struct Origin {
+    /// Kind and name of the template.
+    template: (String, String),
+    /// The patch, and where its operation is written.
+    patch: Option<(String, Option<Location>)>,
+}
+
+impl Origin {
+    fn tell(&self, change: &mut Change) {
+        let (kind, name) = &self.template;
+        let by = self.patch.as_ref().map(|(name, _)| format!(", by patch {name}"));
+        let details = &mut change.effect.details;
+        change.effect.consequences.push(format!("template {kind} {name}{}", by.unwrap_or_default()));
+        details.entry("template").or_insert(json!(format!("{kind}/{name}")));
+        if let Some((name, location)) = &self.patch {
+            details.entry("patch").or_insert(json!(name));
+            change.via = change.via.take().or_else(|| location.clone());
+        }
     }
 }
 
@@ -593,6 +698,8 @@ fn is_among(objects: &Objects<'_>, object: Object<'_>) -> bool {
 fn phrase(field: &str, before: &Value, after: &Value) -> String {
     let segments: Vec<String> = crate::lang::yaml::pointer_segments(field).map(|s| s.into_owned()).collect();
     let name = segments.iter().rev().find(|s| !s.starts_with('{')).cloned().unwrap_or_default();
+    // The mark of what an extension may change.
+    let name = name.strip_prefix('$').map_or(name.clone(), str::to_owned);
     let short = |value: &Value| match value {
         Value::Null => Some("nothing".to_owned()),
         Value::String(text) if text.is_empty() => Some("\"\"".to_owned()),

@@ -3,15 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Part, is_on_both_sides};
-use crate::lang::yaml::{Location, NodeRef};
+use super::stops::stops;
+use super::upgrade::is_deferred;
+use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Origin, Part, is_on_both_sides, upgrade};
+use crate::lang::yaml::{Location, NodeRef, pointer_join};
 use crate::model::EffectKind;
 use crate::model::value::has_unknown;
+use crate::simulate::cluster_api::hooks::mutation::{MutationHook, Side, Stated};
 use crate::simulate::cluster_api::hooks::selection::called;
-use crate::simulate::cluster_api::hooks::sequence;
-use crate::simulate::cluster_api::hooks::sequence::{
-    DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, WorkerEntry as Deferrable,
-};
 use crate::simulate::cluster_api::hooks::simulate::{
     Event, Request, RuntimeSdk, State, StepKind, VersionUpdate, simulate,
 };
@@ -22,10 +21,10 @@ use crate::simulate::cluster_api::rollout::template::{
 };
 use crate::simulate::cluster_api::rollout::{Effect, kubeadm_config};
 use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
-use crate::simulate::cluster_api::topology::desired::{Desired, Part as Template, Worker, desired};
+use crate::simulate::cluster_api::topology::desired::{Desired, Part as Template, Worker, desired_with};
 use crate::simulate::cluster_api::topology::fields;
-use crate::simulate::cluster_api::topology::patches::is_external;
-use crate::simulate::cluster_api::topology::{Class, Cluster, TemplateRef, WorkerEntry};
+use crate::simulate::cluster_api::topology::patches::{is_external, writer};
+use crate::simulate::cluster_api::topology::{Class, Cluster, TemplateRef, text_at};
 use std::collections::BTreeSet;
 
 const VERSION: &str = "/spec/topology/version";
@@ -38,6 +37,13 @@ const EXTERNAL: (EffectKind, &str) = (
     "what the extension answers decides whether the template changes, and so whether Machines roll",
 );
 
+/// The same, of a template for which one answer is stated.
+const OTHER_REQUEST: (EffectKind, &str) = (
+    EffectKind::ProviderDefined,
+    "the stated answer of the extension was to one request, and this is another: \
+     GeneratePatches=BEFORE..AFTER states both",
+);
+
 /// Effects of a change on a Cluster whose topology is managed on both sides.
 pub(super) fn effects(
     comparison: &Comparison<'_, '_>,
@@ -46,11 +52,13 @@ pub(super) fn effects(
     changes: &mut Vec<Change>,
 ) {
     let template_metadata = comparison.conditions.template_metadata;
-    let old = desired(*before, &comparison.before.objects, template_metadata);
-    let new = desired(*after, &comparison.after.objects, template_metadata);
+    let stated = |side| Stated { responses: comparison.responses, side };
+    let old = desired_with(*before, &comparison.before.objects, template_metadata, stated(Side::Before));
+    let new = desired_with(*after, &comparison.after.objects, template_metadata, stated(Side::After));
+    let stops = new.as_ref().and_then(|new| stops(comparison, new));
     let versions = before.version().zip(after.version()).filter(|(from, to)| from != to);
     if let Some((from, to)) = &versions
-        && !upgrade(comparison, before, after, (from, to), changes)
+        && !upgraded(comparison, before, after, (from, to), stops.as_deref(), changes)
     {
         return;
     }
@@ -61,7 +69,7 @@ pub(super) fn effects(
         unknown_class(comparison, before, after, changes);
         return;
     };
-    let pair = Pair { comparison, old: &old, new: &new, upgrades: versions.is_some() };
+    let pair = Pair { comparison, old: &old, new: &new, upgrades: versions.is_some(), stops };
     if pair.class_is_refused(changes) {
         return;
     }
@@ -73,11 +81,12 @@ pub(super) fn effects(
 }
 
 /// The effect of another version, and its hooks. Whether the change is accepted.
-fn upgrade(
+fn upgraded(
     comparison: &Comparison<'_, '_>,
     before: &Cluster<'_>,
     after: &Cluster<'_>,
     (from, to): (&str, &str),
+    stops: Option<&str>,
     changes: &mut Vec<Change>,
 ) -> bool {
     let class = after.class(&comparison.after.objects);
@@ -107,6 +116,7 @@ fn upgrade(
         },
         base: place(before),
         head: place(after),
+        via: None,
     };
     if let Some(why) = update.rejection().filter(|_| !unsafe_update) {
         change.effect.effect = EffectKind::Rejected;
@@ -114,72 +124,14 @@ fn upgrade(
         changes.push(change);
         return false;
     }
-    let replicas = |node: Option<NodeRef<'_>>| node.and_then(NodeRef::as_int);
-    let mut machines = 0;
-    let control_plane = replicas(after.object.node.at("/spec/topology/controlPlane/replicas"));
-    let count = |n: i64| if n == 1 { "1 Machine".to_owned() } else { format!("{n} Machines") };
-    let consequences = &mut change.effect.consequences;
-    if let Some(n) = control_plane {
-        machines += n;
-        consequences.push(format!("control plane: {}, one at a time", count(n)));
-    }
-    let known = before.all_workers();
-    for entry in after.all_workers() {
-        let name = entry.name.clone().unwrap_or_default();
-        if !known.iter().any(|e| e.kind == entry.kind && e.name == entry.name) {
-            continue;
-        }
-        let kind = entry.kind.kind();
-        if is_deferred(after, &entry) {
-            consequences.push(format!("{kind} {name}: deferred by annotation, so it stays at its version"));
-            continue;
-        }
-        if after.is_on_delete(&entry, class.as_ref()) {
-            consequences.push(format!("{kind} {name}: {}", fields::ON_DELETE));
-            continue;
-        }
-        match (entry.kind, replicas(entry.node.at("/replicas"))) {
-            (WorkerKind::MachinePool, _) => {
-                consequences.push(format!(
-                    "{kind} {name}: the infrastructure provider decides, after the control plane"
-                ));
-            }
-            (_, Some(n)) => {
-                machines += n;
-                consequences.push(format!("{kind} {name}: {}, after the control plane", count(n)));
-            }
-            (_, None) => consequences.push(format!("{kind} {name}: after the control plane")),
-        }
-    }
-    if comparison.conditions.in_place {
-        consequences.push("unless an update extension accepts it in place".to_owned());
-    }
-    change.effect.details.insert("machines".to_owned(), json!(machines));
-    if after.is_paused() {
-        change.effect.details.insert("then".to_owned(), json!(EffectKind::Rollout.name()));
-        change.effect.effect = EffectKind::Delayed;
-        change.effect.reason = format!("{}; {PAUSED}", change.effect.reason);
-    }
+    let waits = after.is_paused().then_some(PAUSED).or(stops);
+    upgrade::machines(comparison, (before, after), class.as_ref(), waits, &mut change.effect);
     changes.push(change);
     hooks(comparison, Event::Upgrade, Some(before), after, changes);
     true
 }
 
 const PAUSED: &str = "the Cluster is paused, so nothing is reconciled until it is not";
-
-/// Whether the upgrade of an entry is deferred, by itself or by one before it.
-fn is_deferred(cluster: &Cluster<'_>, entry: &WorkerEntry<'_>) -> bool {
-    let entries: Vec<Deferrable> = cluster
-        .workers(entry.kind)
-        .iter()
-        .map(|e| Deferrable {
-            name: e.name.clone().unwrap_or_default(),
-            defers: e.has_annotation(DEFER_UPGRADE),
-            holds: e.has_annotation(HOLD_UPGRADE_SEQUENCE),
-        })
-        .collect();
-    sequence::is_deferred(&entries, entry.name.as_deref().unwrap_or_default())
-}
 
 /// A Cluster gets a topology, or loses the one that it has: both are refused,
 /// with one way around the first.
@@ -214,6 +166,7 @@ pub(super) fn given_or_taken(
         },
         base: place(before),
         head: place(after),
+        via: None,
     });
 }
 
@@ -310,6 +263,7 @@ pub(super) fn hooks(
         },
         base: before.and_then(place),
         head: place(after).filter(|_| event != Event::Delete),
+        via: None,
     });
 }
 
@@ -338,6 +292,7 @@ fn unknown_version(
         },
         base: before.object.node.location_at(VERSION),
         head: after.object.node.location_at(VERSION),
+        via: None,
     });
 }
 
@@ -373,6 +328,7 @@ fn unknown_class(
         },
         base: place(before),
         head: place(after),
+        via: None,
     });
 }
 
@@ -390,12 +346,14 @@ struct Pair<'p, 'c, 'a> {
     old: &'p Desired<'p>,
     new: &'p Desired<'p>,
     upgrades: bool,
+    /// Why the reconcile fails, so that nothing of the topology changes.
+    stops: Option<String>,
 }
 
 impl Pair<'_, '_, '_> {
     fn part<'s>(&self, target: String, machines: Option<i64>, changes: &'s mut Vec<Change>) -> Part<'s> {
         let mut part = Part::new(self.comparison, self.new.cluster.object.id, &target, machines, changes);
-        part.paused = self.new.cluster.is_paused().then(|| PAUSED.to_owned());
+        part.paused = self.new.cluster.is_paused().then(|| PAUSED.to_owned()).or_else(|| self.stops.clone());
         part
     }
 
@@ -435,6 +393,7 @@ impl Pair<'_, '_, '_> {
                 },
                 base,
                 head,
+                via: None,
             });
         };
         let mut compare =
@@ -502,6 +461,13 @@ impl Pair<'_, '_, '_> {
         before.remove("/spec/version");
         after.remove("/spec/version");
         let kubeadm = new.kind == "KubeadmControlPlane" && old.kind == new.kind;
+        if kubeadm {
+            let spec = new.part.as_ref().and_then(Template::spec);
+            part.strategy = spec
+                .and_then(|spec| spec.pointer("/rollout/strategy").or(spec.get("rolloutStrategy")))
+                .cloned();
+            part.ask(self.comparison, MutationHook::CanUpdateMachine);
+        }
         let stacked = new.part.as_ref().and_then(Template::spec).is_some_and(|spec| {
             spec.pointer("/kubeadmConfigSpec/clusterConfiguration/etcd/external").is_none()
                 && !has_unknown(spec)
@@ -520,7 +486,14 @@ impl Pair<'_, '_, '_> {
             let version = self.new.cluster.version().unwrap_or_default();
             let specs = (spec(before).unwrap_or_default(), spec(after).unwrap_or_default());
             let migrated = before.api_version != after.api_version;
-            part.kubeadm(specs, migrated, &version, "/spec/kubeadmConfigSpec", self.cause());
+            let place = "/spec/template/spec/kubeadmConfigSpec";
+            let first = differences(&specs.0, &specs.1).into_iter().next().unwrap_or_default();
+            let at = first.iter().fold(place.to_owned(), |place, key| pointer_join(&place, key));
+            part.origin = Some(self.origin(before, after, &at));
+            let cause = self.cause(before, after, &at);
+            part.kubeadm(specs, migrated, &version, "/spec/kubeadmConfigSpec", cause);
+            part.origin = None;
+            self.marks(&mut part, before, after);
         } else {
             self.generated(&mut part, old.part.as_ref(), new.part.as_ref());
         }
@@ -610,7 +583,11 @@ impl Pair<'_, '_, '_> {
         let mut part = self.part(format!("{kind} {name}"), replicas, changes);
         part.entry = Some(entry_of(new));
         self.hold(&mut part);
-        part.on_delete = new.entry.kind == WorkerKind::MachineDeployment && fields::is_on_delete(&new.fields);
+        if new.entry.kind == WorkerKind::MachineDeployment {
+            part.on_delete = fields::is_on_delete(&new.fields);
+            part.strategy = super::strategy(&new.fields);
+            part.ask(self.comparison, MutationHook::CanUpdateMachineSet);
+        }
         let (mut before, mut after) = (old.fields.clone(), new.fields.clone());
         before.remove("/spec/template/spec/version");
         after.remove("/spec/template/spec/version");
@@ -668,7 +645,7 @@ impl Pair<'_, '_, '_> {
                 _ => (EffectKind::Rejected, "group and kind of infrastructure templates cannot change"),
             };
             let values = (json!(old.group_kind), json!(new.group_kind));
-            part.push(judgement, format!("/{what}"), values, self.cause(), true);
+            part.push(judgement, format!("/{what}"), values, self.cause(old, new, ""), true);
             return;
         }
         let migrated = old.api_version != new.api_version;
@@ -683,7 +660,7 @@ impl Pair<'_, '_, '_> {
         let paths = differences(&before, &after);
         let dotted: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
         let known = |path: &Vec<String>| {
-            let pointer = path.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
+            let pointer = path.iter().fold(String::new(), |p, s| pointer_join(&p, s));
             let value = |t: &Value| t.pointer(&pointer).cloned().unwrap_or_default();
             !has_unknown(&value(&before))
                 && !has_unknown(&value(&after))
@@ -692,7 +669,7 @@ impl Pair<'_, '_, '_> {
         let is_spec = |path: &&Vec<String>| path.first().is_some_and(|s| s == "spec");
         let known_spec = paths.iter().find(|path| is_spec(path) && known(path));
         let Some(first) = known_spec.or_else(|| paths.iter().find(is_spec)).or(paths.first()) else { return };
-        let pointer = first.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
+        let pointer = first.iter().fold(String::new(), |p, s| pointer_join(&p, s));
         let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
         let values = (at(&before), at(&after));
         let judgement = match template_outcome(summarise(dotted.iter().map(String::as_str), &[])) {
@@ -706,13 +683,51 @@ impl Pair<'_, '_, '_> {
             // Its Machines are replaced for the version anyway.
             TemplateOutcome::Rotated if self.upgrades => return,
             TemplateOutcome::Rotated if migrated => MIGRATED,
-            TemplateOutcome::Rotated if paths.iter().all(|path| is_external(path)) => EXTERNAL,
+            TemplateOutcome::Rotated if paths.iter().all(|path| is_external(path)) => self.external(),
             TemplateOutcome::Rotated => (
                 EffectKind::Unknown,
                 "a Go template, an extension or a value that is not known offline may change the template, and so roll Machines",
             ),
         };
-        part.push(judgement, format!("/{what}{pointer}"), values, self.cause(), true);
+        part.origin = Some(self.origin(old, new, &pointer));
+        part.push(judgement, format!("/{what}{pointer}"), values, self.cause(old, new, &pointer), true);
+    }
+
+    /// What is to be said where only the answer of an extension is not known.
+    fn external(&self) -> (EffectKind, &'static str) {
+        if self.comparison.responses.generate_patches.is_empty() { EXTERNAL } else { OTHER_REQUEST }
+    }
+
+    /// What an extension may do to a KubeadmControlPlane, whose fields are judged one by one.
+    fn marks(&self, part: &mut Part<'_>, old: &Template, new: &Template) {
+        if self.upgrades {
+            return;
+        }
+        let paths = differences(&old.template, &new.template);
+        let Some(mark) = paths.iter().find(|path| is_external(path)) else { return };
+        let pointer = mark.iter().fold(String::new(), |p, s| pointer_join(&p, s));
+        let at = |template: &Template| template.template.pointer(&pointer).cloned().unwrap_or_default();
+        part.origin = Some(self.origin(old, new, &pointer));
+        let cause = self.cause(old, new, &pointer);
+        part.push(self.external(), format!("/controlPlane{pointer}"), (at(old), at(new)), cause, true);
+    }
+
+    /// The template behind a difference, and the patch that makes it.
+    fn origin(&self, old: &Template, new: &Template, pointer: &str) -> Origin {
+        let operation = |class: &Class<'_>, part: &Template| {
+            let written = writer(&part.written, pointer)?.pointer.clone();
+            let patch = written.split('/').take(4).collect::<Vec<_>>().join("/");
+            let name = text_at(class.object.node, &[&format!("{patch}/name")]).unwrap_or_default();
+            Some((name, class.object.node.location_at(&written)))
+        };
+        Origin {
+            template: (
+                new.template_kind.clone(),
+                format!("{}/{}", self.new.class.object.namespace(), new.template_name),
+            ),
+            patch: operation(&self.new.class, new)
+                .or_else(|| operation(&self.old.class, old).map(|(name, _)| (name, None))),
+        }
     }
 
     /// A template of an object that is patched in place.
@@ -720,27 +735,52 @@ impl Pair<'_, '_, '_> {
         let (Some(old), Some(new)) = (old, new) else { return };
         let paths = differences(&old.template, &new.template);
         let Some(first) = paths.first() else { return };
-        let pointer = first.iter().fold(String::new(), |p, s| crate::lang::yaml::pointer_join(&p, s));
+        let pointer = first.iter().fold(String::new(), |p, s| pointer_join(&p, s));
         let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
         let values = (at(&old.template), at(&new.template));
-        let judgement = (
-            EffectKind::ProviderDefined,
-            "the object is patched in place; its provider decides what follows",
-        );
-        part.push(judgement, pointer, values, self.cause(), true);
+        let judgement = match paths.iter().all(|path| is_external(path)) {
+            true => self.external(),
+            false => (
+                EffectKind::ProviderDefined,
+                "the object is patched in place; its provider decides what follows",
+            ),
+        };
+        part.origin = Some(self.origin(old, new, &pointer));
+        let cause = self.cause(old, new, &pointer);
+        part.push(judgement, pointer, values, cause, true);
     }
 
     fn unseen(&self, part: &mut Part<'_>, what: &str, changed: bool) {
         if changed {
             let judgement = (EffectKind::Unknown, "its template is not in the repository on one side");
-            part.push(judgement, format!("/{what}"), (Value::Null, Value::Null), self.cause(), true);
+            let list = "/spec/topology";
+            let places = (
+                self.old.cluster.object.node.location_at(list),
+                self.new.cluster.object.node.location_at(list),
+            );
+            part.push(judgement, format!("/{what}"), (Value::Null, Value::Null), places, true);
         }
     }
 
     /// What changed among the sources of templates: a variable, the class, or a
-    /// template; the first of them.
-    fn cause(&self) -> (Option<Location>, Option<Location>) {
+    /// template; the first of them that has to do with the place of the template.
+    fn cause(
+        &self,
+        before: &Template,
+        after: &Template,
+        place: &str,
+    ) -> (Option<Location>, Option<Location>) {
         let (old, new) = (&self.old.cluster.object, &self.new.cluster.object);
+        let (old_class, new_class) = (&self.old.class, &self.new.class);
+        fn operation<'a>(class: &Class<'a>, part: &Template, place: &str) -> Option<(NodeRef<'a>, String)> {
+            writer(&part.written, place).map(|written| (class.object.node, written.pointer.clone()))
+        }
+        let operations = [operation(old_class, before, place), operation(new_class, after, place)];
+        let text = operations.iter().flatten().filter_map(|(class, pointer)| {
+            let patch = pointer.split('/').take(4).collect::<Vec<_>>().join("/");
+            Some(format!("{:?} {:?}", json(class.at(pointer))?, class.str_at(&format!("{patch}/enabledIf"))))
+        });
+        let text: String = text.collect();
         let mut lists: Vec<String> = ["variables", "controlPlane/variables/overrides", "classRef", "class"]
             .map(|name| format!("/spec/topology/{name}"))
             .to_vec();
@@ -748,31 +788,70 @@ impl Pair<'_, '_, '_> {
             lists.push(format!("{}/variables/overrides", entry.pointer));
             lists.push(format!("{}/class", entry.pointer));
         }
-        for list in &lists {
-            let (before, after) = (old.node.at(list), new.node.at(list));
-            if json(before) != json(after) {
-                return first_difference(old.node, new.node, list);
-            }
+        let differing = |list: &&String| json(old.node.at(list)) != json(new.node.at(list));
+        let lists: Vec<&String> = lists.iter().filter(differing).collect();
+        if let Some(places) = lists.iter().find_map(|list| mentioned(old.node, new.node, list, &text)) {
+            return places;
         }
-        let (old_class, new_class) = (&self.old.class, &self.new.class);
+        if let Some(list) = lists.first() {
+            return first_difference(old.node, new.node, list);
+        }
+        let [base, head] = &operations;
+        let written =
+            |one: &Option<(NodeRef<'_>, String)>| json(one.as_ref().and_then(|(class, at)| class.at(at)));
+        if written(base) != written(head) {
+            let location = |one: &Option<(NodeRef<'_>, String)>| {
+                one.as_ref().and_then(|(class, at)| class.location_at(at))
+            };
+            return (location(base), location(head));
+        }
         for pointer in ["/spec/patches", "/spec/variables", "/spec"] {
             let (before, after) = (old_class.object.node.at(pointer), new_class.object.node.at(pointer));
             if json(before) != json(after) {
                 return first_difference(old_class.object.node, new_class.object.node, pointer);
             }
         }
+        self.changed_template()
+    }
+
+    /// The first template of the class that is another.
+    fn changed_template(&self) -> (Option<Location>, Option<Location>) {
         let before = &self.comparison.before.objects;
-        for reference in new_class.templates() {
-            let Some(after) = new_class.template(&self.comparison.after.objects, &reference) else {
+        for reference in self.new.class.templates() {
+            let Some(after) = self.new.class.template(&self.comparison.after.objects, &reference) else {
                 continue;
             };
-            let old = old_class.template(before, &reference);
+            let old = self.old.class.template(before, &reference);
             if old.map(|o| json(o.node.at("/spec"))) != Some(json(after.node.at("/spec"))) {
                 return (old.and_then(|o| o.node.location_at("/spec")), after.node.location_at("/spec"));
             }
         }
         (None, None)
     }
+}
+
+/// The places of the first variable that differs and that the text of a patch names.
+fn mentioned(
+    old: NodeRef<'_>,
+    new: NodeRef<'_>,
+    list: &str,
+    patch: &str,
+) -> Option<(Option<Location>, Option<Location>)> {
+    let names: BTreeSet<String> = [old, new]
+        .iter()
+        .flat_map(|node| node.items_at(list))
+        .filter_map(|item| text_at(item, &["/name"]))
+        .collect();
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_named = |name: &String| patch.split(|c| !is_part(c)).any(|word| word == name);
+    fn of<'a>(node: NodeRef<'a>, list: &str, name: &str) -> Option<NodeRef<'a>> {
+        node.items_at(list).find(|item| text_at(*item, &["/name"]).as_deref() == Some(name))
+    }
+    names.iter().filter(|name| is_named(name)).find_map(|name| {
+        let (before, after) = (of(old, list, name), of(new, list, name));
+        let location = |node: Option<NodeRef<'_>>| node.and_then(NodeRef::location);
+        (json(before) != json(after)).then(|| (location(before), location(after)))
+    })
 }
 
 fn json(node: Option<NodeRef<'_>>) -> Option<Value> {

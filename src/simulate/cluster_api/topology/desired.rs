@@ -6,11 +6,13 @@
 use serde_json::{Map, Value, json};
 
 use super::fields::{self, Fields, Table};
-use super::patches::{Failure, Patching, Role};
+use super::part_names::{CONTROL_PLANE, INFRASTRUCTURE, MACHINE_INFRASTRUCTURE, worker_part};
+use super::patches::{Failure, Patching, Role, Written};
 use super::variables::{self, Variables};
 use super::{Class, Cluster, TemplateRef, WorkerEntry, metadata_at, text_at};
 use crate::model::cluster_api_kinds as kinds;
 use crate::model::value::to_json;
+use crate::simulate::cluster_api::hooks::mutation::{Stated, UNSTATED};
 use crate::simulate::cluster_api::propagation;
 use crate::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source, WorkerKind};
 use crate::simulate::cluster_api::references::{Object, Objects};
@@ -47,6 +49,8 @@ pub(crate) struct Part {
     pub template_name: String,
     /// The patched template: metadata and spec.
     pub template: Value,
+    /// Which operations of the class's patches wrote to it.
+    pub written: Vec<Written>,
     /// Its labels and annotations, with their places where no patch set them.
     pub metadata: Metadata,
     /// Those of `spec.template`.
@@ -86,13 +90,23 @@ pub(crate) struct Worker<'a> {
     pub infrastructure: Option<Part>,
 }
 
-/// Computes what a Cluster's topology asks for; none without a topology, or
-/// where its class is not among the objects. `template_metadata`: patches may
-/// change template metadata (Cluster API 1.14).
+/// [`desired_with`] where nothing is stated of what extensions answer.
 pub(crate) fn desired<'a>(
     cluster: Cluster<'a>,
     objects: &Objects<'a>,
     template_metadata: bool,
+) -> Option<Desired<'a>> {
+    desired_with(cluster, objects, template_metadata, UNSTATED)
+}
+
+/// Computes what a Cluster's topology asks for; none without a topology, or
+/// where its class is not among the objects. `template_metadata`: patches may
+/// change template metadata (Cluster API 1.14).
+pub(crate) fn desired_with<'a>(
+    cluster: Cluster<'a>,
+    objects: &Objects<'a>,
+    template_metadata: bool,
+    stated: Stated<'_>,
 ) -> Option<Desired<'a>> {
     cluster.topology()?;
     let class = cluster.class(objects)?;
@@ -101,13 +115,15 @@ pub(crate) fn desired<'a>(
         class,
         objects,
         template_metadata,
+        stated,
         global: variables::global(&cluster, &class),
         failures: Vec::new(),
         missing: Vec::new(),
     };
     let global = maker.global.clone();
-    let infrastructure =
-        class.infrastructure().and_then(|r| maker.part(&r, Role::InfrastructureCluster, &global));
+    let infrastructure = class
+        .infrastructure()
+        .and_then(|r| maker.part(&r, Role::InfrastructureCluster, INFRASTRUCTURE, &global));
     let control_plane = maker.control_plane();
     let workers = cluster.all_workers().into_iter().map(|entry| maker.worker(entry)).collect();
     let Maker { failures, missing, .. } = maker;
@@ -119,13 +135,20 @@ struct Maker<'a, 'o> {
     class: Class<'a>,
     objects: &'o Objects<'a>,
     template_metadata: bool,
+    stated: Stated<'o>,
     global: Variables,
     failures: Vec<Failure>,
     missing: Vec<String>,
 }
 
 impl<'a> Maker<'a, '_> {
-    fn part(&mut self, reference: &TemplateRef<'_>, role: Role<'_>, variables: &Variables) -> Option<Part> {
+    fn part(
+        &mut self,
+        reference: &TemplateRef<'_>,
+        role: Role<'_>,
+        part: &str,
+        variables: &Variables,
+    ) -> Option<Part> {
         let (Some(api_version), Some(kind), Some(name)) =
             (&reference.api_version, &reference.kind, &reference.name)
         else {
@@ -136,9 +159,13 @@ impl<'a> Maker<'a, '_> {
             self.missing.push(format!("{kind} {}/{name}", self.class.object.namespace()));
             return None;
         };
-        let patching = Patching { api_version, kind, role, variables };
+        let part = (self.cluster.object.namespace(), self.cluster.object.name(), part);
+        let template = (self.class.object.namespace(), &**name);
+        let patching = Patching { api_version, kind, template, role, variables, part, stated: self.stated };
         let content = content(template_object);
-        let (template, failures) = patching.apply(&self.class.patches(), self.template_metadata, &content);
+        let mut written = Vec::new();
+        let patches = self.class.patches();
+        let (template, failures) = patching.apply(&patches, self.template_metadata, &content, &mut written);
         for failure in failures {
             if !self.failures.contains(&failure) {
                 self.failures.push(failure);
@@ -152,15 +179,19 @@ impl<'a> Maker<'a, '_> {
             metadata: patched_metadata(template_object, &template, "/metadata"),
             nested_metadata: patched_metadata(template_object, &template, "/spec/template/metadata"),
             template,
+            written,
         })
     }
 
     fn control_plane(&mut self) -> ControlPlane {
         let variables = self.global.for_control_plane(&self.cluster, &self.class);
         let reference = self.class.control_plane();
-        let part = reference.as_ref().and_then(|r| self.part(r, Role::ControlPlane, &variables));
+        let part =
+            reference.as_ref().and_then(|r| self.part(r, Role::ControlPlane, CONTROL_PLANE, &variables));
         let machines_ref = self.class.control_plane_machines();
-        let machines = machines_ref.as_ref().and_then(|r| self.part(r, Role::ControlPlane, &variables));
+        let of_machines =
+            |r: &TemplateRef<'_>| self.part(r, Role::ControlPlane, MACHINE_INFRASTRUCTURE, &variables);
+        let machines = machines_ref.as_ref().and_then(of_machines);
 
         let topology = metadata_at(self.cluster.object.node, "/spec/topology/controlPlane/metadata");
         let class = metadata_at(self.class.object.node, "/spec/controlPlane/metadata");
@@ -202,10 +233,11 @@ impl<'a> Maker<'a, '_> {
         let class = entry.class.as_deref().and_then(|name| self.class.worker(entry.kind, name));
         let name = entry.class.clone().unwrap_or_default();
         let role = Role::Worker(entry.kind, &name);
-        let mut part =
-            |reference: Option<&TemplateRef<'_>>| reference.and_then(|r| self.part(r, role, &variables));
-        let bootstrap = part(class.as_ref().and_then(|c| c.bootstrap.as_ref()));
-        let infrastructure = part(class.as_ref().and_then(|c| c.infrastructure.as_ref()));
+        let mut part = |what: &str, reference: Option<&TemplateRef<'_>>| {
+            reference.and_then(|r| self.part(r, role, &worker_part(&entry, what), &variables))
+        };
+        let bootstrap = part("bootstrap", class.as_ref().and_then(|c| c.bootstrap.as_ref()));
+        let infrastructure = part("infrastructure", class.as_ref().and_then(|c| c.infrastructure.as_ref()));
 
         let of_class = |pointer: &str| {
             let base = class.as_ref().map(|c| format!("{}{pointer}", c.pointer));
@@ -276,6 +308,23 @@ impl Part {
 }
 
 impl Desired<'_> {
+    /// All templates that are here, by their names in answers of extensions.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = (String, &Part)> {
+        let plane = &self.control_plane;
+        let of_workers = self.workers.iter().flat_map(|worker| {
+            let parts = [("bootstrap", &worker.bootstrap), ("infrastructure", &worker.infrastructure)];
+            parts.map(|(what, part)| (worker_part(&worker.entry, what), part))
+        });
+        [
+            (INFRASTRUCTURE.to_owned(), &self.infrastructure),
+            (CONTROL_PLANE.to_owned(), &plane.part),
+            (MACHINE_INFRASTRUCTURE.to_owned(), &plane.machines),
+        ]
+        .into_iter()
+        .chain(of_workers)
+        .filter_map(|(name, part)| Some((name, part.as_ref()?)))
+    }
+
     /// The worker of an entry name.
     pub(crate) fn worker(&self, kind: WorkerKind, name: &str) -> Option<&Worker<'_>> {
         self.workers.iter().find(|w| w.entry.kind == kind && w.entry.name.as_deref() == Some(name))

@@ -1,21 +1,29 @@
 //! Inline patches of a ClusterClass, applied to a template of one Cluster.
 //!
 //! Mirrors cluster-api `core/reconcilers/topology/cluster/patches`
-//! (`inline/json_patch_generator.go`, `engine.go`, `patch.go`). External patches
-//! are unknown offline.
+//! (`inline/json_patch_generator.go`, `engine.go`, `patch.go`). What an external patch does
+//! is unknown, unless its extension's answer is stated.
 
 use serde_json::Value;
 
+use super::part_names::CONTROL_PLANE;
 use super::template::{digest, enabled, render};
 use super::variables::Variables;
 use super::{text, text_at};
-use crate::lang::yaml::{NodeRef, pointer_segments};
-use crate::model::value::{is_unknown, to_json, unknown};
+use crate::lang::yaml::{NodeRef, pointer_join, pointer_segments};
+use crate::model::value::{has_unknown, is_unknown, to_json, unknown};
+use crate::simulate::cluster_api::hooks::mutation::{Patch, Stated, is_for};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::rollout::template::differences;
 
 /// What begins the key of the mark that an external patch leaves; no field of an API has it.
 const EXTERNAL: &str = "$patch ";
+
+/// Where a patch names the extension that generates it, by the names of v1beta2 and v1beta1.
+pub(crate) const GENERATE: [&str; 2] = ["/external/generatePatchesExtension", "/external/generateExtension"];
+
+/// Where it names the one that validates what all patches made.
+pub(crate) const VALIDATE: [&str; 2] = ["/external/validateTopologyExtension", "/external/validateExtension"];
 
 /// Whether the keys of a path lead to the mark of an external patch.
 pub(crate) fn is_external(path: &[String]) -> bool {
@@ -84,20 +92,46 @@ pub(crate) struct Failure {
     pub message: String,
 }
 
+/// Something that an operation of a patch writes to a template, or takes away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// JSON Pointer in the template.
+    pub path: String,
+    /// JSON Pointer of the operation in the ClusterClass; of an external patch, where it
+    /// names its extension.
+    pub pointer: String,
+}
+
+/// The last of the operations that write at a place of a template, above it or below it.
+pub(crate) fn writer<'w>(written: &'w [Written], place: &str) -> Option<&'w Written> {
+    let is_in = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    written.iter().rev().find(|one| is_in(place, &one.path) || is_in(&one.path, place))
+}
+
 /// One template on its way through the patches of a class.
 pub(crate) struct Patching<'a> {
     /// `apiVersion` of the template, as the class references it.
     pub api_version: &'a str,
     /// `kind` of it.
     pub kind: &'a str,
+    /// Namespace and name of it.
+    pub template: (&'a str, &'a str),
     /// What it is to its Cluster.
     pub role: Role<'a>,
     /// Variables that hold for it.
     pub variables: &'a Variables,
+    /// Namespace and name of the Cluster, and which of its templates it is, as answers of
+    /// extensions name it.
+    pub part: (&'a str, &'a str, &'a str),
+    /// What extensions are stated to answer.
+    pub stated: Stated<'a>,
 }
 
 impl Patching<'_> {
-    /// Applies patches, each given with its JSON Pointer, in order; of the result
+    /// Applies patches, each given with its JSON Pointer, in order, and notes who wrote what
+    /// in `written`; of the result
     /// only `spec.template.spec` is taken over, with template metadata from
     /// Cluster API 1.14 on (`template_metadata`). Failures stop that patch only,
     /// so that what follows can still be shown.
@@ -106,18 +140,29 @@ impl Patching<'_> {
         patches: &[(String, NodeRef<'_>)],
         template_metadata: bool,
         template: &Value,
+        written: &mut Vec<Written>,
     ) -> (Value, Vec<Failure>) {
         let mut patched = template.clone();
+        let given = self.identify(template_metadata, &mut patched);
         let mut failures = Vec::new();
         for (pointer, patch) in patches {
-            if patch.at("/external/generatePatchesExtension").is_some()
-                || patch.at("/external/generateExtension").is_some()
-            {
-                self.external(*patch, &mut patched);
-                continue;
-            }
-            if let Err(message) = self.inline(*patch, &mut patched) {
+            let done = match text_at(*patch, &GENERATE) {
+                Some(handler) => self.external((pointer, *patch), &handler, &mut patched, written),
+                None => self.inline((pointer, *patch), &mut patched, written),
+            };
+            if let Err(message) = done {
                 failures.push(Failure { pointer: pointer.clone(), message });
+            }
+        }
+        for (pointer, key) in &given {
+            let parent = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
+            let Some(Value::Object(map)) = patched.pointer_mut(pointer) else { continue };
+            map.remove(key);
+            if map.is_empty()
+                && template.pointer(pointer).is_none()
+                && let Some(Value::Object(metadata)) = patched.pointer_mut(parent)
+            {
+                metadata.remove(&pointer[parent.len() + 1..]);
             }
         }
         let mut result = template.clone();
@@ -134,18 +179,97 @@ impl Patching<'_> {
         (result, failures)
     }
 
-    /// An extension may patch anything; a mark says so, and changes with what it
-    /// is given.
-    fn external(&self, patch: NodeRef<'_>, patched: &mut Value) {
-        let name = text_at(patch, &["/name"]).unwrap_or_default();
-        let digest = self.variables.digest_all(&patched.to_string());
-        let mark = unknown(format!("extension patch {name} may change it ({digest})"));
-        if let Some(Value::Object(spec)) = patched.pointer_mut("/spec/template/spec") {
-            spec.insert(format!("{EXTERNAL}{name}"), mark);
+    /// What a request has beside metadata and spec: patches may name it, and nothing of it is
+    /// taken over (`requestItemBuilder.Build`). From Cluster API 1.14 on it also has the keys
+    /// that every desired object gets (`createRequest`), which no patch can change
+    /// (`updateDesiredState`); those that are given are told.
+    fn identify(&self, template_metadata: bool, patched: &mut Value) -> Vec<(String, String)> {
+        let Value::Object(map) = patched else { return Vec::new() };
+        map.insert("apiVersion".to_owned(), self.api_version.into());
+        map.insert("kind".to_owned(), self.kind.into());
+        let (namespace, name) = self.template;
+        if let Some(Value::Object(metadata)) = map.get_mut("metadata") {
+            metadata.insert("name".to_owned(), name.into());
+            metadata.insert("namespace".to_owned(), namespace.into());
         }
+        let mut given = Vec::new();
+        if !template_metadata {
+            return given;
+        }
+        let is_object = match self.role {
+            Role::InfrastructureCluster | Role::Worker(WorkerKind::MachinePool, _) => true,
+            Role::ControlPlane => self.part.2 == CONTROL_PLANE,
+            Role::Worker(WorkerKind::MachineDeployment, _) => false,
+        };
+        let base: &[&str] = if is_object { &["spec", "template", "metadata"] } else { &["metadata"] };
+        let mut keys = vec![
+            ("labels", "cluster.x-k8s.io/cluster-name"),
+            ("labels", "topology.cluster.x-k8s.io/owned"),
+            ("annotations", "cluster.x-k8s.io/cloned-from-name"),
+            ("annotations", "cluster.x-k8s.io/cloned-from-groupkind"),
+        ];
+        match self.role {
+            Role::Worker(WorkerKind::MachineDeployment, _) => {
+                keys.push(("labels", "topology.cluster.x-k8s.io/deployment-name"));
+            }
+            Role::Worker(WorkerKind::MachinePool, _) => {
+                keys.push(("labels", "topology.cluster.x-k8s.io/pool-name"));
+            }
+            _ => {}
+        }
+        for (field, key) in keys {
+            let pointer = format!("/{}/{field}", base.join("/"));
+            let path: Vec<&str> = base.iter().copied().chain([field, key]).collect();
+            put(patched, &path, Value::String(String::new()));
+            given.push((pointer, key.to_owned()));
+        }
+        given
     }
 
-    fn inline(&self, patch: NodeRef<'_>, patched: &mut Value) -> Result<(), String> {
+    /// An extension may patch anything; a mark says so, and changes with what it
+    /// is given. Where its answer is stated, that is applied, and the mark stands only where
+    /// the answer may have been to another request (`applyPatchToRequest`).
+    fn external(
+        &self,
+        (pointer, patch): (&str, NodeRef<'_>),
+        handler: &str,
+        patched: &mut Value,
+        written: &mut Vec<Written>,
+    ) -> Result<(), String> {
+        let name = text_at(patch, &["/name"]).unwrap_or_default();
+        let settings = patch.at("/external").map(to_json).unwrap_or_default();
+        let digest = self.variables.digest_all(&format!("{patched}{settings}"));
+        let (namespace, cluster, part) = self.part;
+        let stated = self.stated.patches(handler);
+        let is_sure = stated.is_some_and(|(_, is_sure)| is_sure);
+        let items = stated.map_or(&[][..], |(items, _)| items);
+        for item in items.iter().filter(|item| is_for(&item.uid, namespace, cluster, part)) {
+            let before = patched.clone();
+            patched_by(&item.patch, patched)
+                .map_err(|why| format!("the answer of {handler} cannot be applied to {part}: {why}"))?;
+            written.extend(differences(&before, patched).iter().map(|path| Written {
+                path: path.iter().fold(String::new(), |path, key| pointer_join(&path, key)),
+                pointer: format!("{pointer}/external"),
+            }));
+        }
+        let mark = unknown(format!("extension patch {name} may change it ({digest})"));
+        if !is_sure && let Some(Value::Object(spec)) = patched.pointer_mut("/spec/template/spec") {
+            let key = format!("{EXTERNAL}{name}");
+            written.push(Written {
+                path: pointer_join("/spec/template/spec", &key),
+                pointer: format!("{pointer}/external"),
+            });
+            spec.insert(key, mark);
+        }
+        Ok(())
+    }
+
+    fn inline(
+        &self,
+        (pointer, patch): (&str, NodeRef<'_>),
+        patched: &mut Value,
+        written: &mut Vec<Written>,
+    ) -> Result<(), String> {
         let name = text_at(patch, &["/name"]).unwrap_or_default();
         let enabled_if = text_at(patch, &["/enabledIf"]);
         let condition = enabled_if.as_deref().unwrap_or_default();
@@ -153,7 +277,8 @@ impl Patching<'_> {
         if on == Some(false) {
             return Ok(());
         }
-        for definition in patch.items_at("/definitions") {
+        for (index, definition) in patch.items_at("/definitions").enumerate() {
+            let pointer = format!("{pointer}/definitions/{index}/jsonPatches");
             let selector = definition.at("/selector");
             match selector.map(|s| selects(s, self.api_version, self.kind, self.role)) {
                 None | Some(Some(false)) => continue,
@@ -161,7 +286,9 @@ impl Patching<'_> {
                 Some(Some(true)) => {}
             }
             let mut result = patched.clone();
-            for operation in definition.items_at("/jsonPatches") {
+            for (index, operation) in definition.items_at("/jsonPatches").enumerate() {
+                let path = text_at(operation, &["/path"]).unwrap_or_default();
+                written.push(Written { path, pointer: format!("{pointer}/{index}") });
                 match self.operation(operation, &mut result) {
                     // A patch that may be off need not be able to apply.
                     Err(_) if on.is_none() => self.unsettle(&name, condition, operation, &mut result),
@@ -210,7 +337,13 @@ impl Patching<'_> {
         json_patch(target, &op, &path, value)
     }
 
-    fn value(&self, operation: NodeRef<'_>) -> Result<Value, String> {
+    /// What an operation sets (`calculateValue`).
+    pub(crate) fn value(&self, operation: NodeRef<'_>) -> Result<Value, String> {
+        let given = ["/value", "/valueFrom/variable", "/valueFrom/template"];
+        let is_given = |pointer: &&&str| operation.at(pointer).is_some_and(|node| !node.is_null());
+        if given.iter().filter(is_given).count() > 1 {
+            return Err("a JSON patch with more than one of value, variable and template".to_owned());
+        }
         if let Some(value) = operation.at("/value") {
             return Ok(to_json(value));
         }
@@ -220,6 +353,86 @@ impl Patching<'_> {
         match text_at(operation, &["/valueFrom/template"]) {
             Some(template) => Ok(render(&template, self.variables)),
             None => Err("a JSON patch without value or valueFrom".to_owned()),
+        }
+    }
+}
+
+/// Applies a patch that an extension answered with.
+pub(crate) fn patched_by(patch: &Patch, target: &mut Value) -> Result<(), String> {
+    match patch {
+        Patch::Merge(patch) => merge(target, patch),
+        Patch::Json(operations) => {
+            for operation in operations {
+                let text = |key: &str| operation.get(key).and_then(Value::as_str);
+                let (Some(op), Some(path)) = (text("op"), text("path")) else {
+                    return Err("a JSON patch without op or path".to_owned());
+                };
+                stated_operation(target, op, path, text("from"), operation.get("value"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One operation of RFC 6902 with those that patches of a class don't have.
+fn stated_operation(
+    target: &mut Value,
+    op: &str,
+    path: &str,
+    from: Option<&str>,
+    value: Option<&Value>,
+) -> Result<(), String> {
+    let source = |target: &Value| {
+        let from = from.ok_or_else(|| format!("`{op}` at `{path}` has no from"))?;
+        let found = target.pointer(from).cloned();
+        Ok::<_, String>((
+            from.to_owned(),
+            found.ok_or_else(|| format!("`{op}` from `{from}`: it is missing"))?,
+        ))
+    };
+    match op {
+        "test" => {
+            let found = target.pointer(path);
+            let is_equal = found.is_some_and(|found| has_unknown(found) || Some(found) == value);
+            if is_equal { Ok(()) } else { Err(format!("`test` at `{path}` does not hold")) }
+        }
+        "copy" => {
+            let (_, value) = source(target)?;
+            json_patch(target, "add", path, Some(value))
+        }
+        "move" => {
+            let (from, value) = source(target)?;
+            json_patch(target, "remove", &from, None)?;
+            json_patch(target, "add", path, Some(value))
+        }
+        "remove" => json_patch(target, op, path, None),
+        "add" | "replace" => {
+            let value = value.cloned().ok_or_else(|| format!("`{op}` at `{path}` has no value"))?;
+            json_patch(target, op, path, Some(value))
+        }
+        _ => Err(format!("`{op}` is no operation of JSON patches")),
+    }
+}
+
+/// RFC 7386: maps are merged, null removes, everything else is replaced. As deep as JSON is
+/// read.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        if !patch.is_null() {
+            *target = patch.clone();
+        }
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let Value::Object(map) = target else { return };
+    for (key, value) in patch {
+        match value {
+            Value::Null => {
+                map.remove(key);
+            }
+            value => merge(map.entry(key.clone()).or_insert(Value::Null), value),
         }
     }
 }

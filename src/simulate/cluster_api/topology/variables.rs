@@ -18,6 +18,8 @@ use crate::simulate::cluster_api::propagation::WorkerKind;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Variables {
     values: Map<String, Value>,
+    /// What the Cluster sets, also where only an extension defines it.
+    set: Map<String, Value>,
 }
 
 /// Variables that hold for all templates of a Cluster.
@@ -50,7 +52,7 @@ pub(crate) fn global(cluster: &Cluster<'_>, class: &Class<'_>) -> Variables {
         },
         "metadata": {
             "labels": network("/metadata/labels"),
-            "annotations": network("/metadata/annotations"),
+            "annotations": network("/metadata/annotations").map(without_records),
         },
         "network": {
             "serviceDomain": network("/spec/clusterNetwork/serviceDomain"),
@@ -60,7 +62,16 @@ pub(crate) fn global(cluster: &Cluster<'_>, class: &Class<'_>) -> Variables {
     }});
     drop_nulls(&mut builtin);
     values.insert("builtin".to_owned(), builtin);
-    Variables { values }
+    Variables { values, set }
+}
+
+/// Annotations without those that hold other objects (`cleanupAnnotations`).
+fn without_records(mut annotations: Value) -> Value {
+    if let Value::Object(map) = &mut annotations {
+        map.remove("kubectl.kubernetes.io/last-applied-configuration");
+        map.remove("cluster.x-k8s.io/conversion-data");
+    }
+    annotations
 }
 
 /// `name` and `value` of the entries at a pointer.
@@ -154,13 +165,15 @@ impl Variables {
 
     fn with(&self, class: &Class<'_>, overrides: Map<String, Value>, mut builtin: Value) -> Self {
         let mut values = self.values.clone();
+        let mut set = self.set.clone();
+        set.extend(overrides.clone());
         let defined = class.variables();
         values.extend(overrides.into_iter().filter(|(name, _)| defined.iter().any(|(d, _)| d == name)));
         drop_nulls(&mut builtin);
         if let (Some(Value::Object(all)), Value::Object(more)) = (values.get_mut("builtin"), builtin) {
             all.extend(more);
         }
-        Self { values }
+        Self { values, set }
     }
 
     /// All by name, `builtin` among them.
@@ -168,10 +181,10 @@ impl Variables {
         self.values.iter()
     }
 
-    /// Of a map of values.
-    #[cfg(test)]
+    /// Of a map of values; none of anything else.
     pub(crate) fn of(values: Value) -> Variables {
-        Variables { values: values.as_object().expect("an object").clone() }
+        let values = if let Value::Object(values) = values { values } else { Map::new() };
+        Variables { values, set: Map::new() }
     }
 
     /// The value at a path such as `builtin.cluster.name` or `users[0].name`;
@@ -185,10 +198,12 @@ impl Variables {
         Some(value)
     }
 
-    /// A short text that differs whenever any variable differs.
+    /// A short text that differs whenever any variable differs, those that only an extension
+    /// defines among them.
     pub(crate) fn digest_all(&self, more: &str) -> String {
         let mut hasher = Sha256::new();
         hasher.update(more);
+        hasher.update(Value::Object(self.set.clone()).to_string());
         hasher.update(Value::Object(self.values.clone()).to_string());
         short(hasher)
     }
@@ -202,14 +217,19 @@ pub(super) fn short(hasher: Sha256) -> String {
     })
 }
 
+/// A name, with the index of an item where one is written (`parsePathSegment`).
+pub(crate) fn segment(segment: &str) -> Option<(&str, Option<usize>)> {
+    match segment.split_once('[') {
+        Some((name, index)) => Some((name, Some(index.strip_suffix(']')?.parse::<usize>().ok()?))),
+        None => (!segment.contains(']')).then_some((segment, None)),
+    }
+}
+
 fn step(value: &Value, segment: &str) -> Option<Value> {
     if is_unknown(value) {
         return Some(value.clone());
     }
-    let (name, index) = match segment.split_once('[') {
-        Some((name, index)) => (name, Some(index.strip_suffix(']')?.parse::<usize>().ok()?)),
-        None => (segment, None),
-    };
+    let (name, index) = self::segment(segment)?;
     let child = value.get(name)?;
     match index {
         Some(index) => child.get(index).cloned(),
