@@ -73,7 +73,7 @@ pub use strvals::{Style, set};
 pub use value::{Kind, Map, Value, merge_maps};
 
 use crate::lang::template::{Engine, Failure, Libraries, Part, Run, Source, helm, with_stack};
-use crate::lang::yaml::{FilePath, Origin};
+use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
 use dependencies::{Processing, in_range_for};
 use error::refuse;
@@ -148,7 +148,7 @@ pub struct Rendered {
     /// Where values were written, as the parts count them.
     pub(crate) origins: Vec<Origin>,
     /// The templates, as the parts count them.
-    pub(crate) sources: Vec<FilePath>,
+    pub(crate) sources: Vec<ChartFile>,
     /// What templates asked, where that is kept.
     questions: Option<idle::Questions>,
 }
@@ -374,7 +374,7 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
         left = left.checked_sub(text.len()).ok_or_else(|| {
             RenderError::Unable(format!("more than forebay's bound: {TEMPLATES} bytes of templates"))
         })?;
-        rendered.sources.push(template.file.place.clone());
+        rendered.sources.push(template.file.clone());
         let parsed = request
             .chart
             .prepared

@@ -31,7 +31,26 @@ impl Rendered {
     pub fn place(&self, place: Place) -> Option<Location> {
         let file = self.sources.get(place.source as usize)?;
         let range = place.span.range();
-        Some(location(file, range.start as u32, range.end as u32))
+        Some(location(&file.place, range.start as u32, range.end as u32))
+    }
+
+    /// As [`Rendered::place`], where the byte `at` of a document stands that a part wrote:
+    /// of a text of the template's own, its line there, not that of its beginning.
+    fn place_of(&self, part: &Part, document: &str, start: usize, at: usize) -> Option<Location> {
+        let place = part.written_by?;
+        let file = self.sources.get(place.source as usize)?;
+        let within = || {
+            let own = file.text()?.get(place.span.range()).filter(|own| !own.starts_with("{{"))?;
+            // What of its line the part wrote.
+            let line = document.get(..at)?.rfind('\n').map_or(0, |at| at + 1);
+            let end = at + document.get(at..)?.find('\n').unwrap_or(document.len() - at);
+            let (line, end) =
+                (line.max(part.bytes.start.saturating_sub(start)), end.min(part.bytes.end - start));
+            let found = own_offset(own, document.get(line..end)?, at - line, start + at - part.bytes.start)?;
+            let from = place.span.range().start + found;
+            Some(location(&file.place, from as u32, (from + end - at) as u32))
+        };
+        within().or_else(|| self.place(place))
     }
 
     /// Where the values were written that flowed into a part or decided on it; of a key
@@ -48,6 +67,19 @@ impl Rendered {
         }
         found
     }
+}
+
+/// Where the byte `column` of a line stands in a template's text: as far behind its beginning
+/// as in what was written, where that is the same, or in the only place that has the line.
+fn own_offset(own: &str, line: &str, column: usize, behind: usize) -> Option<usize> {
+    let written = line.get(column..).filter(|written| !written.is_empty())?;
+    if own.get(behind..).is_some_and(|rest| rest.starts_with(written)) {
+        return Some(behind);
+    }
+    let lead = line.len() - line.trim_start().len();
+    let mut places = own.match_indices(line.trim());
+    let (first, _) = places.next()?;
+    (places.next().is_none() && column >= lead).then(|| first + column - lead)
 }
 
 fn location(file: &FilePath, start: u32, end: u32) -> Location {
@@ -104,7 +136,7 @@ impl Located<'_> {
         };
         let origin = token.and_then(|(source, token)| {
             let token = &source.document().tokens[token as usize];
-            self.origin(token.start as usize, token.end as usize, is_key)
+            self.origin(&source.stream.text, token.start as usize, token.end as usize, is_key)
         });
         Node::Built(Arc::new(Built { value, origin }))
     }
@@ -145,10 +177,13 @@ impl Located<'_> {
         Value::Holes(Holes { parts: holes })
     }
 
-    fn origin(&self, start: usize, end: usize, is_key: bool) -> Option<Origin> {
+    fn origin(&self, document: &str, start: usize, end: usize, is_key: bool) -> Option<Origin> {
         let parts = covered(self.parts, self.start + start, self.start + end.max(start + 1));
         let parts = &parts[..parts.len().min(MOST_PARTS)];
-        let template = parts.iter().find_map(|part| self.rendered.place(part.written_by?));
+        let template = parts.iter().find_map(|part| {
+            let at = start.max(part.bytes.start.saturating_sub(self.start));
+            self.rendered.place_of(part, document, self.start, at)
+        });
         let (mut flowed, mut decided): (Vec<Location>, Vec<Location>) = (Vec::new(), Vec::new());
         let mut seen: Vec<*const Flow> = Vec::new();
         for part in parts {
