@@ -2,7 +2,7 @@
 //! rendered once.
 
 use super::request::Request as Asked;
-use super::resolve::{ChartPlace, Found, Trees, clean};
+use super::resolve::{ChartPlace, Found, Trees, clean, location_of, normalised};
 use super::values::Values;
 use crate::build::helm::{
     self, Capabilities, Chart, ChartFile, Culprit, Dead, Helm, Idle, Kind, Readers, Release, RenderError,
@@ -89,6 +89,8 @@ pub(crate) struct Rendering {
     /// The chart, with its values files, and what it was rendered for; nothing where there
     /// is no chart.
     of: Option<Rendered>,
+    /// What of the chart a store was asked for by name alone, in words.
+    pub taken_in: Arc<[String]>,
     unread: OnceLock<Arc<Unread>>,
 }
 
@@ -227,7 +229,7 @@ impl Rendering {
     }
 
     fn without_chart(outcome: Arc<Outcome>) -> Arc<Rendering> {
-        Arc::new(Rendering { outcome, of: None, unread: OnceLock::new() })
+        Arc::new(Rendering { outcome, of: None, taken_in: Arc::default(), unread: OnceLock::new() })
     }
 
     /// What of the values nothing reads; found once.
@@ -302,7 +304,7 @@ impl Rendered {
 /// Charts and renders that are known.
 #[derive(Debug, Default)]
 pub(crate) struct Charts {
-    loaded: Once<String, Result<Arc<Chart>, RenderError>>,
+    loaded: Once<String, Result<Loaded, RenderError>>,
     rendered: Once<[u8; 32], Arc<Rendering>>,
 }
 
@@ -352,8 +354,8 @@ impl Charts {
         snapshot: &Snapshot,
         trees: &Trees<'_>,
     ) -> Arc<Rendering> {
-        let chart = match self.load(found, wish.helm, stores, snapshot.store()) {
-            Ok(chart) => chart,
+        let (chart, taken_in) = match self.load(found, wish.helm, stores, snapshot.store()) {
+            Ok(loaded) => loaded,
             Err(error) => return Rendering::without_chart(Arc::new(Outcome::of(error))),
         };
         let (kind, namespace, name) = &wish.asked.source;
@@ -368,6 +370,7 @@ impl Charts {
             Arc::new(Rendering {
                 outcome: Arc::new(wish.render(&chart)),
                 of: Some(Rendered { values_files, ..wish.kept(chart.clone()) }),
+                taken_in,
                 unread: OnceLock::new(),
             })
         })
@@ -379,18 +382,21 @@ impl Charts {
         helm: Helm,
         stores: &ChartStores,
         blobs: &Store,
-    ) -> Result<Arc<Chart>, RenderError> {
+    ) -> Result<Loaded, RenderError> {
         let key = format!("{} {:?}", place_key(found), helm.line);
         self.loaded.get(key, || {
             let mut chart = match &found.place {
                 ChartPlace::Tree(tree, path) => of_tree(tree, path, helm)?,
                 ChartPlace::Store(stored) => of_store(stored, helm, blobs)?,
             };
-            complete(&mut chart, found, stores, helm, blobs)?;
-            Ok(Arc::new(chart))
+            let taken_in = complete(&mut chart, found, stores, helm, blobs)?;
+            Ok((Arc::new(chart), taken_in.into()))
         })
     }
 }
+
+/// A chart, and what of it a store was asked for by name alone.
+type Loaded = (Arc<Chart>, Arc<[String]>);
 
 /// What tells charts apart, by content.
 fn place_key(found: &Found) -> String {
@@ -428,14 +434,16 @@ fn of_store(stored: &StoredChart, helm: Helm, blobs: &Store) -> Result<Chart, Re
     }
 }
 
-/// Takes in from stores and from beside the chart what its `charts/` lacks.
+/// Takes in from stores and from beside the chart what its `charts/` lacks; says what may be
+/// another chart of the same name.
 fn complete(
     chart: &mut Chart,
     found: &Found,
     stores: &ChartStores,
     helm: Helm,
     blobs: &Store,
-) -> Result<(), RenderError> {
+) -> Result<Vec<String>, RenderError> {
+    let mut taken_in = Vec::new();
     let missing: Vec<String> = chart.missing_dependencies().into_iter().map(str::to_owned).collect();
     for name in missing {
         let all = chart.metadata.dependencies.iter().flatten();
@@ -456,12 +464,19 @@ fn complete(
                         "its dependency {name} {version} is neither in it nor in a store"
                     ))
                 })?;
+                let url = stored.recorded.as_ref().and_then(|recorded| recorded.url.as_deref());
+                let wanted_url = location_of(&wanted.repository, &wanted.name);
+                if url.is_none_or(|url| normalised(url) != wanted_url) {
+                    let (name, version) = (&stored.name, &stored.version);
+                    taken_in
+                        .push(format!("its dependency {name} {version} is the store's chart of that name"));
+                }
                 of_store(stored, helm, blobs)?
             }
         };
         chart.dependencies.push(inner);
     }
-    Ok(())
+    Ok(taken_in)
 }
 
 /// The newest chart of the stores that fits a dependency.

@@ -403,8 +403,8 @@ impl Renderer<'_> {
         };
         let rendering = self.known.charts.render(found, &wish, self.stores, self.snapshot, trees);
         let outcome = rendering.outcome.clone();
+        release.assumed.extend(found.assumed.iter().chain(rendering.taken_in.iter()).cloned());
         release.rendering = Some(rendering);
-        release.assumed.extend(found.assumed.clone());
         release.assumed.extend(values.unknown.iter().map(|unknown| format!("{unknown}, is not known here")));
         match &*outcome {
             Outcome::Rendered(made) => {

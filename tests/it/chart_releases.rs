@@ -351,6 +351,23 @@ fn what_cannot_be_rendered_says_why() {
     assert!(run.code == 3 && run.err.contains("its dependency lib 1.x"), "{}", run.err);
     scratch.write("store/lib/Chart.yaml", b"apiVersion: v2\nname: lib\nversion: 1.2.0\n");
     assert_eq!(build(&scratch, &["--charts", "store"]).code, 0);
+    // Of a store that has one of its name nobody knows whether it is meant.
+    scratch
+        .write("store/lib/1.2.0/Chart.yaml", b"apiVersion: v2\nname: lib\nversion: 1.2.0\ntype: library\n");
+    scratch.write(
+        "charts/web/templates/settings.yaml",
+        b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ include \"lib.name\" . }}}\n",
+    );
+    let lint = |flags: &[&str]| {
+        let flags = [&["lint", "--format", "json", "--fail-on", "never"][..], flags].concat();
+        let answer = scratch.forebay(&flags).json();
+        let fails = answer["findings"].as_array().expect("findings").iter();
+        fails.filter(|one| one["rule"] == "chart-fails").cloned().collect::<Vec<Value>>()
+    };
+    let told = lint(&["--charts", "store"]);
+    let why = told[0]["why"].as_str().expect("why");
+    assert_eq!(told[0]["level"], "warning", "{told:#?}");
+    assert!(why.contains("its dependency lib 1.2.0 is the store's chart of that name"), "{why}");
 }
 
 const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false, "properties": {

@@ -207,7 +207,9 @@ fn passed_over<'q>(questions: &'q Questions, path: &[Arc<str>]) -> Option<&'q Pa
         Step::Key => false,
     };
     let fits = |read: &[Step]| read.iter().zip(path).all(is_step);
-    let all = || questions.passed.iter().filter(|(read, _)| fits(read));
+    // What the cluster can do is known there alone.
+    let is_known = |one: &PassedOver| !one.question.contains(".Capabilities");
+    let all = || questions.passed.iter().filter(|(read, one)| fits(read) && is_known(one));
     let named = all().find(|(read, _)| read.len() >= path.len());
     // A branch that asks for a map reads none of its keys.
     let around = || all().find(|(read, one)| !read.is_empty() && read.len() < path.len() && !one.is_question);

@@ -326,9 +326,14 @@ impl Trace {
 
     /// Notes a question; where its answer is unknown, for good.
     pub(super) fn asks(&mut self, question: SetId, writer: WriterId) {
+        let is_assumed = self.is_assumed(question);
         if let Some(questions) = &mut self.questions {
             questions.asked.insert(writer);
             questions.sets.insert(question);
+            // Whatever is unknown may be true.
+            if is_assumed {
+                questions.taken.insert(writer);
+            }
         }
         if self.is_assumed(question) {
             self.assumed.insert((question, writer));
