@@ -2,7 +2,7 @@
 //! looks at two states that differ in a few files.
 
 use super::{Outcome, World};
-use crate::build::substitute::Variables;
+use crate::build::substitute::{Problem, ProblemKind, Variables};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Known, Node, NodeRef};
 use crate::world::build::{BuildFailure, FailureKind, FluxBuild};
@@ -102,7 +102,7 @@ impl<'w> Earlier<'w> {
         // Nothing is known about what changed in other directories.
         let same = Arc::ptr_eq(old.snapshot(), &self.world.snapshot)
             && Arc::ptr_eq(new.snapshot(), self.snapshot)
-            && before.strict == inputs.strict
+            && (before.strict == inputs.strict || !heeds_strictness(before))
             && before.variables == *inputs.variables
             && old.is_laid_out_as(new)
             && before.node.get_ref().is_same_text(inputs.node)
@@ -135,6 +135,15 @@ impl<'w> Earlier<'w> {
         inputs.node.at("/spec/ignoreMissingComponents").is_some()
             || self.moved.iter().any(|path| is_below(path) || is_beside(path))
     }
+}
+
+/// Whether strict substitution may make something else of a build: an undefined variable is
+/// all that it judges, and each is noted.
+fn heeds_strictness(built: &Built) -> bool {
+    let Ok(build) = &built.result else { return true };
+    let is_undefined = |problem: &Problem| matches!(problem.kind, ProblemKind::Undefined { .. });
+    built.variables.runs() == Some(true)
+        && build.objects.iter().any(|object| object.problems.iter().any(is_undefined))
 }
 
 /// Equal values, the same unknown parts included.
