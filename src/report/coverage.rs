@@ -74,6 +74,26 @@ fn unapplied(found: &Unapplied) -> String {
     format!("{} {verb} Kustomizations that nothing applies{parts}", found.files)
 }
 
+/// What to say where no object is looked at because the configuration excludes their files:
+/// how many, and a directory of them to look at. One with a configuration, or with clusters,
+/// is a repository of its own.
+pub(crate) fn all_excluded(world: &World) -> Option<String> {
+    let files = world.snapshot.files().iter();
+    let excluded: Vec<_> = files.filter(|file| world.is_excluded(&file.name())).collect();
+    let root = |path: &'_ str| {
+        let (root, _) = path.split_once("/clusters/").or_else(|| path.rsplit_once("/.forebay.yaml"))?;
+        Some((root.matches('/').count(), root.to_owned()))
+    };
+    let nearest = excluded.iter().filter_map(|file| root(&file.path)).min();
+    let hint = nearest.map_or_else(String::new, |(_, root)| {
+        format!("; to look at some: forebay lint --root {}", clean(&root))
+    });
+    (!excluded.is_empty()).then(|| {
+        let files = crate::lang::text::counted(excluded.len(), "file");
+        format!("no object was looked at: .forebay.yaml excludes {files}{hint}")
+    })
+}
+
 /// What to say where nothing at all is followed: the answer rests on nothing
 /// that Flux applies. With the lines of `.forebay.yaml` that would change it.
 pub(crate) fn nothing_followed(world: &World) -> Option<String> {

@@ -21,6 +21,9 @@ pub(crate) fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
         looked.push_str(&format!(" in {}", counted(outcome.clusters.len(), "cluster")));
     }
     writeln!(out, "{looked}")?;
+    if let Some(line) = (outcome.objects == 0).then(|| super::coverage::all_excluded(lint.world)).flatten() {
+        super::unchecked::paragraph(out, &line, "  ", lint.width)?;
+    }
     super::unchecked::write(out, &outcome.not_checked, lint.list_unchecked, lint.width)?;
     if let Some(line) = super::coverage::line(lint.world) {
         super::unchecked::paragraph(out, &line, "  ", lint.width)?;

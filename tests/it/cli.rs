@@ -172,6 +172,25 @@ fn standard_input_stands_for_a_file() {
     assert_eq!(scratch.read("a/x.yaml"), CLEAN);
 }
 
+/// A repository of which everything is a fixture.
+#[test]
+fn where_all_is_excluded_the_summary_says_what_to_look_at() {
+    let config = (".forebay.yaml", "version: 1\nexclude: [fixtures/**]\n");
+    let sync = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
+                metadata: {name: a, namespace: flux-system}\n\
+                spec: {interval: 1m, prune: true, path: ./apps, sourceRef: {kind: GitRepository, name: a}}\n";
+    let file = ("fixtures/demo/clusters/prod/a.yaml", sync);
+    let said = "no object was looked at: .forebay.yaml excludes 1 file; to look at some: forebay lint --root \
+                fixtures/demo";
+    let run = Scratch::git(&[config, file]).forebay(&["lint"]);
+    let words: Vec<&str> = run.out.split_whitespace().collect();
+    assert!(words.join(" ").contains(said), "{}", run.out);
+    // One object that counts is enough.
+    let one = ("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    let run = Scratch::git(&[config, file, one]).forebay(&["lint"]);
+    assert!(!run.out.contains("no object was looked at"), "{}", run.out);
+}
+
 #[test]
 fn paths_choose_what_is_reported_and_override_exclude() {
     let scratch =
