@@ -182,7 +182,7 @@ impl Unchecked {
             Unchecked::TooManyKustomizations => ("too many kustomizations", ""),
             Unchecked::UnknownField => ("unknown field", ""),
             Unchecked::UnknownKind => ("unknown kind", ""),
-            Unchecked::UnseenGateUsers => ("unseen gate users", ""),
+            Unchecked::UnseenGateUsers => ("unseen gate user", ""),
             Unchecked::UnseenReference => ("unseen reference", ""),
             Unchecked::ValidationRule => ("validation rule", ""),
         }
@@ -295,6 +295,9 @@ mod tests {
             (2, Unchecked::PathNotUtf8, "2 paths outside UTF-8"),
             (3, Unchecked::Template, "3 templates"),
             (2, Unchecked::TemplateNotHere, "2 templates not here"),
+            (4, Unchecked::ClassNotHere, "4 classes not here"),
+            (2, Unchecked::ContentHash, "2 content hashes"),
+            (2, Unchecked::UnseenGateUsers, "2 unseen gate users"),
             (2, Unchecked::ChangedFileInPartialBuild, "2 changed files in partial build"),
             (2, Unchecked::ResourceSet, "2 resource sets"),
             (2, Unchecked::RemoteBase, "2 remote resources (URL in kustomization.yaml)"),

@@ -1288,3 +1288,20 @@ fn a_change_of_a_class_names_templates_patches_and_clusters() {
     let text = plan_text(&base, &head);
     assert!(text.contains("changes   Cluster fleet/c: ") && !text.contains("Clusters ("), "{text}");
 }
+
+/// What a class that is not here says of versions is not known: a minor is skipped with it only.
+#[test]
+fn a_skipped_minor_without_the_class_may_be_rejected() {
+    let without = |version: &str| {
+        let mut objects = changed(CLUSTER, "/spec/topology/version", json!(version));
+        objects.remove(CLASS);
+        objects
+    };
+    let told = |to: &str| {
+        let effects = plan(&without("v1.33.0"), &without(to));
+        assert_eq!(words(&effects), ["rollout"], "{effects:#?}");
+        effects[0]["consequences"].to_string()
+    };
+    assert!(told("v1.35.0").contains("unless it plans the steps, the webhook rejects it"));
+    assert!(!told("v1.34.0").contains("rejects"));
+}

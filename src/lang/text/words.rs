@@ -5,9 +5,13 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
     if count == 1 {
         return format!("1 {one}");
     }
+    let is_vowel = |stem: &str| stem.ends_with(['a', 'e', 'i', 'o', 'u']);
     match one.strip_suffix('y') {
-        Some(stem) => format!("{count} {stem}ies"),
-        None => format!("{count} {one}s"),
+        Some(stem) if !is_vowel(stem) => format!("{count} {stem}ies"),
+        _ if one.ends_with(['s', 'x']) || one.ends_with("ch") || one.ends_with("sh") => {
+            format!("{count} {one}es")
+        }
+        _ => format!("{count} {one}s"),
     }
 }
 

@@ -124,6 +124,13 @@ fn upgraded(
         changes.push(change);
         return false;
     }
+    // Without the class it is not known whether it plans the steps.
+    let alone = VersionUpdate { class_versions: &[], plan_extension: false, ..update };
+    if let (None, Some(why)) = (&class, alone.rejection().filter(|_| !unsafe_update)) {
+        change.effect.consequences.push(format!(
+            "its ClusterClass is not in the repository; unless it plans the steps, the webhook rejects it: {why}"
+        ));
+    }
     let waits = after.is_paused().then_some(PAUSED).or(stops);
     upgrade::machines(comparison, (before, after), class.as_ref(), waits, &mut change.effect);
     changes.push(change);
