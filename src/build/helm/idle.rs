@@ -198,8 +198,8 @@ fn switched_off(request: &Request<'_>) -> Vec<(Arc<str>, Vec<String>)> {
     found
 }
 
-/// The branch that would read a value: one that names it or goes into it, else one that
-/// uses what it lies in.
+/// The branch that would read a value: one that names it or goes into it. What only uses a
+/// map around it may just hand it on.
 fn passed_over<'q>(questions: &'q Questions, path: &[Arc<str>]) -> Option<&'q PassedOver> {
     let is_step = |(step, key): (&Step, &Arc<str>)| match step {
         Step::Field(name) => name == key,
@@ -209,9 +209,7 @@ fn passed_over<'q>(questions: &'q Questions, path: &[Arc<str>]) -> Option<&'q Pa
     let fits = |read: &[Step]| read.iter().zip(path).all(is_step);
     // What the cluster can do is known there alone.
     let is_known = |one: &PassedOver| !one.question.contains(".Capabilities");
-    let all = || questions.passed.iter().filter(|(read, one)| fits(read) && is_known(one));
-    let named = all().find(|(read, _)| read.len() >= path.len());
-    // A branch that asks for a map reads none of its keys.
-    let around = || all().find(|(read, one)| !read.is_empty() && read.len() < path.len() && !one.is_question);
-    named.or_else(around).map(|(_, one)| one)
+    let named =
+        |(read, one): &&(Vec<Step>, PassedOver)| read.len() >= path.len() && fits(read) && is_known(one);
+    questions.passed.iter().find(named).map(|(_, one)| one)
 }

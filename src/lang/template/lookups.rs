@@ -46,8 +46,6 @@ pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec
 pub(crate) struct PassedOver {
     /// From the data down.
     pub(crate) path: Vec<Step>,
-    /// Whether it stands in what another branch asks.
-    pub(crate) is_question: bool,
     /// The outermost branch that was passed over: its pipeline, and where that stands.
     pub(crate) question: String,
     /// `if`, `with` or `range`
@@ -71,21 +69,17 @@ pub(super) fn passed_over(tree: &Arc<Tree>, is_passed: &dyn Fn(u32) -> bool) -> 
         return Vec::new();
     }
     let alone = std::iter::once((tree.name.clone(), tree.clone())).collect();
-    let mut questions = Vec::new();
-    asked(&tree.root, &mut questions);
     let mut found = Vec::new();
     for lookup in lookups(&tree.name, &alone) {
-        // Neither branches nor questions overlap, and both stand in order.
+        // Branches don't overlap, and stand in order.
         let at = lookup.span.start;
         let next = branches.partition_point(|(_, branch)| branch.place.span.start <= at);
         let Some((word, branch)) = next.checked_sub(1).map(|last| branches[last]) else { continue };
         if !inside(&branch.list).is_some_and(|bytes| bytes.contains(&at)) {
             continue;
         }
-        let next = questions.partition_point(|span| span.start <= at);
         found.push(PassedOver {
             path: lookup.path,
-            is_question: next.checked_sub(1).is_some_and(|last| at < questions[last].end),
             question: branch.pipe.to_string(),
             word,
             place: super::Place { source: 0, span: branch.pipe.place.span },
@@ -144,17 +138,6 @@ fn outermost<'t>(
         }
         if let Some(list) = &branch.otherwise {
             outermost(list, is_passed, found);
-        }
-    }
-}
-
-/// The bytes of all that branches ask.
-fn asked(list: &List, found: &mut Vec<Span>) {
-    for (_, branch) in list.iter().filter_map(word) {
-        found.push(branch.pipe.place.span);
-        asked(&branch.list, found);
-        if let Some(list) = &branch.otherwise {
-            asked(list, found);
         }
     }
 }
