@@ -74,7 +74,7 @@ fn tell_faults(
         .iter()
         .flat_map(|fault| match &fault.kind {
             SchemaFaultKind::Missing(names) => {
-                names.iter().map(|name| [&*fault.path, &[name.clone()]].concat()).collect()
+                names.iter().map(|name| [&*fault.path, std::slice::from_ref(name)].concat()).collect()
             }
             SchemaFaultKind::Value | SchemaFaultKind::Additional => Vec::new(),
         })

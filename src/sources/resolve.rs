@@ -47,7 +47,7 @@ pub(crate) struct Missing {
     /// Whether `chart pull` could fetch it.
     pub is_remote: bool,
     /// What the index of its repository, where a store has it, says against it.
-    pub unlisted: Option<Unlisted>,
+    pub unlisted: Option<Box<Unlisted>>,
 }
 
 /// An index of a chart repository that lists a chart, newer versions of it, and not the one
@@ -149,7 +149,8 @@ pub(crate) fn resolve(
                     Some(_) => why,
                     None => format!("nothing here makes {kind} {}", request.source.2),
                 };
-                let unlisted = url.as_deref().and_then(|url| unlisted(url, last(name), version, stores));
+                let unlisted =
+                    url.as_deref().and_then(|url| unlisted(url, last(name), version, stores)).map(Box::new);
                 Missing { unlisted, ..Missing::remote(name, version, url.as_deref(), why) }
             };
             wanted.find(stores).map_err(missing)

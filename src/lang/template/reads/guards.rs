@@ -89,10 +89,10 @@ fn command(of: &Command, is: &mut Scalars, is_not: &mut Scalars) {
                 }
             }
         }
-        (TermKind::Identifier(name), [kind, value]) if matches!(&**name, "kindIs" | "typeIs") => {
-            if is_scalar(kind) {
-                is.add(value);
-            }
+        (TermKind::Identifier(name), [kind, value])
+            if matches!(&**name, "kindIs" | "typeIs") && is_scalar(kind) =>
+        {
+            is.add(value);
         }
         (TermKind::Identifier(name), [one, other]) if **name == *"eq" => {
             for (kind, value) in [(one, other), (other, one)] {

@@ -2,10 +2,9 @@
 //! Source: helm-controller `internal/reconcile/install.go`, `upgrade.go` (`InstallFailed`,
 //! `UpgradeFailed`); helm `pkg/action`, `pkg/engine`.
 
-use super::{chart_of, chart_place, doubt, place_of};
+use super::{chart_of, chart_place, doubt, place_of, pointer};
 use crate::build::helm::Dead;
 use crate::lang::text::clean;
-use crate::lang::yaml::pointer_join;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::sources::render::Refusal;
 use crate::world::releases::Release;
@@ -98,10 +97,6 @@ fn unread(release: &Release, culprit: Option<&[Arc<str>]>) -> Option<String> {
         .map(|dead| format!("`{}`", shown(&dead.path)))
         .collect();
     (!near.is_empty()).then(|| format!("; no template reads {}", near.join(", ")))
-}
-
-fn pointer(path: &[Arc<str>]) -> String {
-    path.iter().fold(String::new(), |above, key| pointer_join(&above, key))
 }
 
 fn shown(path: &[Arc<str>]) -> String {

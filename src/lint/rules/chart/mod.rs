@@ -10,10 +10,13 @@ pub(crate) mod value_replaced_table;
 pub(crate) mod value_without_effect;
 mod values_files;
 
-use crate::lang::yaml::Location;
+use crate::build::helm::Dead;
+use crate::lang::yaml::{Location, pointer_join};
 use crate::lint::Related;
+use crate::sources::render::{Meant, Unread};
 use crate::world::releases::Release;
 use crate::world::value_places::ValuePlace;
+use std::sync::Arc;
 
 /// Where a value of a release is written.
 pub(super) struct Place {
@@ -64,4 +67,21 @@ pub(super) fn doubt(release: &Release) -> Option<String> {
 /// Where a release names its chart.
 pub(super) fn chart_place(release: &Release) -> Option<Location> {
     release.chart_place()
+}
+
+/// What is wrong with a value that nothing reads, and why that is sure.
+pub(super) fn unread_words(chart: &str, unread: &Unread, dead: &Dead) -> (String, String) {
+    let meant = match unread.meant(dead) {
+        Some(Meant::Near(near)) => format!("; did you mean `{}`?", near.join(".")),
+        Some(Meant::Elsewhere(other)) => format!("; it stands at `{}`", other.join(".")),
+        None => String::new(),
+    };
+    let why = "no template of the chart or of the charts in it names it, prints what it lies in, or goes \
+               through the keys around it: it does nothing";
+    (format!("the chart {chart} reads no value `{}`{meant}", dead.path.join(".")), why.to_owned())
+}
+
+/// A path of keys as a pointer.
+pub(super) fn pointer(path: &[Arc<str>]) -> String {
+    path.iter().fold(String::new(), |above, key| pointer_join(&above, key))
 }

@@ -2,12 +2,12 @@
 //! Source: Go `text/template/exec.go` (`evalField`: a key that nothing names is passed over),
 //! helm `pkg/engine/engine.go`, `pkg/chart/v2/util/dependencies.go`.
 
-use super::{Place, chart_of, doubt, place_of, values_files};
+use super::{Place, chart_of, doubt, place_of, pointer, unread_words, values_files};
 use crate::build::helm::{Dead, Kind, Value};
 use crate::lang::yaml::{Location, pointer_join};
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::model::ObjectId;
-use crate::sources::render::{Meant, Unread};
+use crate::sources::render::Unread;
 use crate::world::releases::Release;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -179,18 +179,6 @@ fn tell(told: &Told<'_>, report: &mut Reporter<'_>) {
     finding.related.extend(place.related.clone());
 }
 
-/// What is wrong with a value that nothing reads, and why that is sure.
-pub(super) fn unread_words(chart: &str, unread: &Unread, dead: &Dead) -> (String, String) {
-    let meant = match unread.meant(dead) {
-        Some(Meant::Near(near)) => format!("; did you mean `{}`?", near.join(".")),
-        Some(Meant::Elsewhere(other)) => format!("; it stands at `{}`", other.join(".")),
-        None => String::new(),
-    };
-    let why = "no template of the chart or of the charts in it names it, prints what it lies in, or goes \
-               through the keys around it: it does nothing";
-    (format!("the chart {chart} reads no value `{}`{meant}", dead.path.join(".")), why.to_owned())
-}
-
 /// What the other clusters that share the text do with it.
 fn elsewhere(told: &Told<'_>) -> Option<String> {
     let of = |wanted: Certainty| {
@@ -209,8 +197,4 @@ fn elsewhere(told: &Told<'_>) -> Option<String> {
         }
         (None, None) => None,
     }
-}
-
-pub(super) fn pointer(path: &[Arc<str>]) -> String {
-    path.iter().fold(String::new(), |above, key| pointer_join(&above, key))
 }

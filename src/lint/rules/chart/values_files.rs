@@ -1,8 +1,7 @@
 //! Values of the files that `valuesFiles` names which no template reads: told by
 //! `unknown-chart-value`, at the file, where that is so for all releases that take it.
 
-use super::unknown_chart_value::{pointer, unread_words};
-use super::{chart_of, doubt};
+use super::{chart_of, doubt, pointer, unread_words};
 use crate::build::helm::Dead;
 use crate::lang::yaml::{FilePath, Location, Tree};
 use crate::lint::{Level, Reporter, title};
