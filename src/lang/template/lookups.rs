@@ -69,17 +69,29 @@ pub(super) fn passed_over(tree: &Arc<Tree>, is_passed: &dyn Fn(u32) -> bool) -> 
         return Vec::new();
     }
     let alone = std::iter::once((tree.name.clone(), tree.clone())).collect();
+    let lookups = lookups(&tree.name, &alone);
+    let asks = |(_, branch): &(&str, &Branch), lookup: &Lookup| {
+        let Span { start, end } = branch.pipe.place.span;
+        (start..end).contains(&lookup.span.start)
+    };
     let mut found = Vec::new();
-    for lookup in lookups(&tree.name, &alone) {
+    for lookup in &lookups {
         // Branches don't overlap, and stand in order.
         let at = lookup.span.start;
         let next = branches.partition_point(|(_, branch)| branch.place.span.start <= at);
-        let Some((word, branch)) = next.checked_sub(1).map(|last| branches[last]) else { continue };
+        let Some(asking) = next.checked_sub(1).map(|last| branches[last]) else { continue };
+        let (word, branch) = asking;
         if !inside(&branch.list).is_some_and(|bytes| bytes.contains(&at)) {
             continue;
         }
+        // What lies in an answer that is empty is nothing.
+        let is_answer = |other: &Lookup| asks(&asking, other) && lookup.path.starts_with(&other.path);
+        let asked = lookups.partition_point(|other| other.span.start < branch.pipe.place.span.start);
+        if lookups[asked..].iter().take_while(|other| asks(&asking, other)).any(is_answer) {
+            continue;
+        }
         found.push(PassedOver {
-            path: lookup.path,
+            path: lookup.path.clone(),
             question: branch.pipe.to_string(),
             word,
             place: super::Place { source: 0, span: branch.pipe.place.span },
