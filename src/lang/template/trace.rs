@@ -321,7 +321,7 @@ impl Trace {
     /// The values that any question hung on.
     pub(super) fn questioned(&self) -> Vec<OriginId> {
         let all = self.questions.iter().flat_map(|kept| &kept.sets);
-        self.values_of(all.copied().collect())
+        self.values_of(all.copied().collect(), true)
     }
 
     /// Notes a question; where its answer is unknown, for good.
@@ -352,8 +352,12 @@ impl Trace {
         })
     }
 
-    /// The values in sets, those too that decided only.
-    fn values_of(&self, sets: Vec<SetId>) -> Vec<OriginId> {
+    fn origins_of(&self, set: SetId) -> Vec<OriginId> {
+        self.values_of(vec![set], false)
+    }
+
+    /// The values in sets, in order; if so asked, those too that decided only.
+    fn values_of(&self, sets: Vec<SetId>, with_decisions: bool) -> Vec<OriginId> {
         let mut found = Vec::new();
         let mut seen = FxHashSet::default();
         let mut todo = sets;
@@ -365,25 +369,7 @@ impl Trace {
                 SetNode::Origin(origin) => found.push(*origin),
                 SetNode::Absent(map, _) => todo.push(*map),
                 SetNode::Union(a, b) => todo.extend([*a, *b]),
-                SetNode::Decides(inner) => todo.push(*inner),
-                SetNode::Unknown(_) => {}
-            }
-        }
-        found
-    }
-
-    fn origins_of(&self, set: SetId) -> Vec<OriginId> {
-        let mut found = Vec::new();
-        let mut seen = FxHashSet::default();
-        let mut todo = vec![set];
-        while let Some(set) = todo.pop() {
-            if !seen.insert(set) {
-                continue;
-            }
-            match &self.sets[set.0 as usize].0 {
-                SetNode::Origin(origin) => found.push(*origin),
-                SetNode::Absent(map, _) => todo.push(*map),
-                SetNode::Union(a, b) => todo.extend([*a, *b]),
+                SetNode::Decides(inner) if with_decisions => todo.push(*inner),
                 SetNode::Unknown(_) | SetNode::Decides(_) => {}
             }
         }
