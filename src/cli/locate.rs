@@ -123,7 +123,7 @@ fn given(world: &World, found: &Found<'_>, pointer: &str) -> Option<(Node, Strin
 }
 
 /// What there is at the nearest parent that exists.
-fn nearest(node: NodeRef<'_>, pointer: &str) -> String {
+pub(super) fn nearest(node: NodeRef<'_>, pointer: &str) -> String {
     let mut parent = pointer;
     while let Some((shorter, _)) = parent.rsplit_once('/') {
         parent = shorter;

@@ -1,6 +1,7 @@
 //! `forebay why`.
 
 use super::common::Common;
+use super::locate::nearest;
 use super::output;
 use super::places::Places;
 use super::selector::{Selector, selector_of};
@@ -8,12 +9,12 @@ use super::session::{Found, Session, cluster_filter, one_object};
 use super::{Answer, Failure, Status};
 use crate::build::kustomize::FileRole;
 use crate::files::{Snapshot, join};
-use crate::lang::text::clean;
+use crate::lang::text::{clean, shorten};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Via, ViaKind};
 use crate::lint::engine::NotChecked;
 use crate::model::Maker;
 use crate::report::references::References;
-use crate::report::{self, parts};
+use crate::report::{self, objects, parts};
 use crate::rewrite::subject::home;
 use crate::world::{Applied, ApplyTarget, Effective, World};
 use serde_json::json;
@@ -26,8 +27,9 @@ output::formats!(Text = "text": "for people", Json = "json": "for programs: stab
 #[derive(clap::Args)]
 #[command(after_help = output::help::<Format>(), arg = output::argument::<Format>())]
 pub(crate) struct Arguments {
-    /// The object: KIND/[NAMESPACE/]NAME, KIND NAME, or the FILE[:LINE] that states it
-    #[arg(value_name = "OBJECT|FILE[:LINE]", required = true, num_args = 1..=2)]
+    /// The object: KIND/[NAMESPACE/]NAME, KIND NAME, or the FILE[:LINE] that states it; behind it
+    /// the JSON Pointer of a value, to be told where that comes from
+    #[arg(value_name = "OBJECT|FILE[:LINE] [POINTER]", required = true, num_args = 1..=3)]
     object: Vec<String>,
     /// Say what it refers to and what refers to it
     #[arg(long)]
@@ -39,10 +41,15 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
-    let all = match stated_in(common, &session, &world, &arguments.object)? {
+    // No object is called by a word that begins with a slash.
+    let (words, pointer) = match arguments.object.split_last() {
+        Some((last, words)) if !words.is_empty() && last.starts_with('/') => (words, Some(last.as_str())),
+        _ => (arguments.object.as_slice(), None),
+    };
+    let all = match stated_in(common, &session, &world, words)? {
         Some(all) => all,
         None => {
-            let selector = Selector::of_words(common, &arguments.object)?;
+            let selector = Selector::of_words(common, words)?;
             vec![one_object(common, &world, &selector)?]
         }
     };
@@ -58,6 +65,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let Some(first) = first.first() else { return Ok(Status::Clean) };
     let files = files(first.object, &session.snapshot);
     let places = Places::of(common, &session);
+    let valued = match pointer {
+        Some(_) if all.len() > 1 => {
+            return Err(Failure::Usage("several objects stand there; name one, or its LINE".to_owned()));
+        }
+        Some(pointer) => Some(Valued::of(first.object, pointer, &session.snapshot)?),
+        None => None,
+    };
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("why", None, Some(&world), &NotChecked::default());
@@ -71,6 +85,13 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 "madeBy": makers(first).map(|maker| made_by(first, maker, &session.snapshot)).collect::<Vec<_>>(),
                 "files": listed.collect::<Vec<_>>(),
             });
+            if let Some(valued) = &valued {
+                body["value"] = valued.json();
+                body["location"] = parts::location(&session.snapshot, valued.location.as_ref());
+                if let Some(origins) = parts::origins(&session.snapshot, valued.location.as_ref()) {
+                    body["origins"] = origins.into();
+                }
+            }
             if arguments.references {
                 (body["references"], body["referencedBy"]) = references(&world, first).json();
             }
@@ -84,12 +105,72 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                     true => referring(found, &references(&world, first).text(&|at| places.text(at))),
                     false => text(found, &session.snapshot, &places),
                 };
-                write!(out, "{gap}{text}")?;
+                let value = valued.as_ref().map_or_else(String::new, |valued| valued.text(&places));
+                write!(out, "{gap}{value}{text}")?;
             }
             Ok(())
         }
     })?;
     Ok(Status::Clean)
+}
+
+/// A value of an object, Secrets masked, and where it comes from.
+struct Valued<'p> {
+    pointer: &'p str,
+    node: Node,
+    location: Option<Location>,
+}
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 200;
+
+impl Valued<'_> {
+    fn of<'p>(object: &Effective, pointer: &'p str, snapshot: &Snapshot) -> Result<Valued<'p>, Failure> {
+        let node = objects::masked(object.node.get_ref(), snapshot, &mut objects::Masks::default());
+        let root = node.get_ref();
+        let Some(value) = root.at(pointer) else {
+            let help = nearest(root, pointer);
+            let message = format!("{} has no {pointer}; {help}", object.id);
+            return Err(Failure::Usage(clean(&message).into_owned()));
+        };
+        let location = value.location().or_else(|| root.location_at(pointer));
+        Ok(Valued { pointer, node, location })
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let value = self.node.get_ref().at(self.pointer);
+        value.and_then(|value| objects::json(value).ok()).unwrap_or_default()
+    }
+
+    /// The value, the line of the template that wrote it, what flowed into it, and what
+    /// it went through since.
+    fn text(&self, places: &Places<'_>) -> String {
+        let shown = match self.json() {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let mut out = format!("{}\n", shorten(&clean(&shown), SHOWN));
+        let Some(location) = &self.location else {
+            let _ = writeln!(out, "  no file states this value");
+            return out;
+        };
+        let of = |kind: ViaKind| location.via.iter().filter(move |via| via.kind == kind);
+        for via in of(ViaKind::Template) {
+            let _ = writeln!(out, "  {:<12} {}", "written by", places.text(&via.location));
+        }
+        let itself = Location { via: Vec::new(), ..location.clone() };
+        for place in std::iter::once(&itself).chain(of(ViaKind::Input).map(|via| &via.location)) {
+            let _ = writeln!(out, "  {:<12} {}", "from", places.text(place));
+        }
+        for via in &location.via {
+            if !matches!(via.kind, ViaKind::Template | ViaKind::Input) {
+                let variable = places.variable(&via.location).filter(|_| via.kind == ViaKind::Substitution);
+                let variable = variable.map_or_else(String::new, |variable| format!("  {variable}"));
+                let _ = writeln!(out, "  {:<12} {}{variable}", via.kind.name(), places.text(&via.location));
+            }
+        }
+        out
+    }
 }
 
 /// What an object refers to, in the cluster in which it was found.
