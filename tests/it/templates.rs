@@ -572,3 +572,16 @@ fn gos_own_table_of_execution() {
     }
     assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), cases.len());
 }
+
+/// Go's `url.Parse` looks for control characters before the `#` only.
+#[test]
+fn a_fragment_may_hold_a_line_break() {
+    let run = |text: &str| {
+        let mut engine = Engine::new(&Run::default());
+        assert!(engine.add("t", text).is_empty(), "{text}");
+        let data = engine.data().map(Vec::new(), None);
+        engine.run("t", &data).map(|output| String::from_utf8_lossy(output.bytes()).into_owned())
+    };
+    assert_eq!(run("{{ (urlParse \"a#b\\nc\").fragment | quote }}"), Ok("\"b\\nc\"".to_owned()));
+    assert!(run("{{ urlParse \"a\\nb#c\" }}").is_err());
+}

@@ -106,7 +106,7 @@ impl Url {
     /// `url.Parse`, with what is wrong after `parse "…": `.
     pub(super) fn parse(text: &str) -> Result<Url, String> {
         let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
-        if text.bytes().any(|b| b < 0x20 || b == 0x7f) {
+        if rest.bytes().any(|b| b < 0x20 || b == 0x7f) {
             return Err("net/url: invalid control character in URL".to_owned());
         }
         let mut url = Url { fragment: unescape(fragment, Mode::Fragment)?, ..Url::default() };
