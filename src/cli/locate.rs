@@ -76,7 +76,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 "location": parts::location(&session.snapshot, location.as_ref()),
                 "value": objects::json(value).unwrap_or(serde_json::Value::Null),
             });
-            if let Some(origins) = parts::origins(&session.snapshot, location.as_ref()) {
+            if let Some(origins) = parts::origins_of(&session.snapshot, value, location.as_ref()) {
                 body["origins"] = origins.into();
             }
             report::json::write(out, &report::json::answer(header, body))

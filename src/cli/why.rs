@@ -88,7 +88,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             if let Some(valued) = &valued {
                 body["value"] = valued.json();
                 body["location"] = parts::location(&session.snapshot, valued.location.as_ref());
-                if let Some(origins) = parts::origins(&session.snapshot, valued.location.as_ref()) {
+                let place = valued.location.as_ref();
+                let value = valued.node.get_ref().at(valued.pointer);
+                let origins = value.and_then(|value| parts::origins_of(&session.snapshot, value, place));
+                if let Some(origins) = origins {
                     body["origins"] = origins.into();
                 }
             }
@@ -142,6 +145,10 @@ impl Valued<'_> {
         value.and_then(|value| objects::json(value).ok()).unwrap_or_default()
     }
 
+    fn origins(&self) -> Vec<Location> {
+        self.node.get_ref().at(self.pointer).map(NodeRef::origins).unwrap_or_default()
+    }
+
     /// The value, the line of the template that wrote it, what flowed into it, and what
     /// it went through since.
     fn text(&self, places: &Places<'_>) -> String {
@@ -158,9 +165,23 @@ impl Valued<'_> {
         for via in of(ViaKind::Template) {
             let _ = writeln!(out, "  {:<12} {}", "written by", places.text(&via.location));
         }
-        let itself = Location { via: Vec::new(), ..location.clone() };
-        for place in std::iter::once(&itself).chain(of(ViaKind::Input).map(|via| &via.location)) {
-            let _ = writeln!(out, "  {:<12} {}", "from", places.text(place));
+        let plain = |place: &Location| Location { via: Vec::new(), ..place.clone() };
+        let mut all: Vec<Location> = self.origins().iter().map(plain).collect();
+        if all.len() < 2 {
+            all = std::iter::once(location)
+                .chain(of(ViaKind::Input).map(|via| &via.location))
+                .map(plain)
+                .collect();
+        }
+        // Behind the template stands what only decided that there is anything.
+        let template = of(ViaKind::Template).next().map(|via| plain(&via.location));
+        let mut word = "from";
+        for place in &all {
+            if template.as_ref() == Some(place) {
+                word = "decided by";
+                continue;
+            }
+            let _ = writeln!(out, "  {word:<12} {}", places.text(place));
         }
         for via in &location.via {
             if !matches!(via.kind, ViaKind::Template | ViaKind::Input) {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::place;
 use crate::files::Snapshot;
 use crate::lang::text::clean;
-use crate::lang::yaml::{Location, Via, ViaKind};
+use crate::lang::yaml::{Location, NodeRef, Via, ViaKind};
 use crate::model::ObjectId;
 use crate::model::text::Text;
 
@@ -90,6 +90,18 @@ pub(crate) fn origins(snapshot: &Snapshot, location: Option<&Location>) -> Optio
     let others: Vec<&Location> = place.via.iter().filter(flowed).map(|via| &via.location).collect();
     let all = std::iter::once(place).chain(others.iter().copied());
     (!others.is_empty()).then(|| all.map(|place| self::location(snapshot, Some(place))).collect())
+}
+
+/// The same of a value that is at hand.
+pub(crate) fn origins_of(
+    snapshot: &Snapshot,
+    value: NodeRef<'_>,
+    location: Option<&Location>,
+) -> Option<Vec<Value>> {
+    match value.origins() {
+        all if all.len() > 1 => Some(all.iter().map(|place| self::location(snapshot, Some(place))).collect()),
+        _ => origins(snapshot, location),
+    }
 }
 
 /// An unknown value of a contract.
