@@ -544,6 +544,21 @@ fn what_a_schema_refuses_is_one_finding_and_the_other_comes_alone() {
 }
 
 #[test]
+fn templates_without_text_are_no_obstacle() {
+    let scratch = fleet("  values: {isOn: false, host: h}\n", "");
+    scratch.write(
+        "charts/web/templates/settings.yaml",
+        b"{{ if .Values.isOn }}\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n\
+          data: {host: {{ .Values.host }}}\n{{ end }}\n",
+    );
+    for name in ["_a.tpl", "a.yaml", "zz.yaml"] {
+        scratch.write(&format!("charts/web/templates/{name}"), b"");
+    }
+    let idle = ["value-without-effect", "info", "/spec/values/host", "clusters/a/web.yaml", "host"];
+    assert_eq!(unread(&scratch, &[]), [idle.map(str::to_owned)]);
+}
+
+#[test]
 fn dead_values_of_files_are_told_at_the_file_where_all_releases_leave_them() {
     let scratch = fleet("", "");
     scratch.write(

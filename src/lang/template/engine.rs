@@ -242,7 +242,9 @@ impl Engine {
     /// What stands in branches that the runs came to and never took, of all templates, as
     /// if each were given the same as those that are run.
     pub(crate) fn passed_over(&self) -> Vec<PassedOver> {
-        let mut all: Vec<&Template> = self.templates.templates.values().collect();
+        let all = self.templates.templates.values();
+        // A template without nodes has nothing to pass over, and no place.
+        let mut all: Vec<&Template> = all.filter(|template| !template.source.spans.is_empty()).collect();
         all.sort_by_key(|template| (template.base, template.tree.name.clone()));
         let trace = &self.execution.cx.trace;
         let of_one = |template: &&Template| {
