@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::output;
-use super::rewriting::{Flags, Task, subjects};
+use super::rewriting::{self, Flags, Task, subjects};
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
@@ -10,7 +10,7 @@ use crate::lang::text::{clean, suggest};
 use crate::lang::yaml::edit::{Content, Operation};
 use crate::lang::yaml::pointer_join;
 use crate::rewrite::Wanted;
-use crate::rewrite::subject::{Subject, Text, manifest_of, text_of};
+use crate::rewrite::subject::{Subject, Text, home, manifest_of, text_of};
 use crate::simulate::gating::objects::{Gate, Gating, is_gate};
 use crate::simulate::gating::{Position, Request, format_time, state};
 use crate::world::{Cluster, Effective, World};
@@ -160,8 +160,9 @@ fn change(
     let own = pointer_join("/metadata/annotations", key);
     let text = match object.node.get_ref().at(&own) {
         Some(annotation) => {
-            let text = text_of(&session.snapshot, annotation)
-                .ok_or_else(|| refuse("the annotation is in no file of its own"))?;
+            let text = text_of(&session.snapshot, annotation).ok_or_else(|| {
+                rewriting::no_text(&format!("{key} of {}", object.id), annotation.location().as_ref())
+            })?;
             // One of `commonAnnotations` is no request of this Gate's own.
             if !text.pointer.ends_with(&own) {
                 let place = format!("the annotation comes from {}, change it there", clean(&text.path));
@@ -170,8 +171,8 @@ fn change(
             text
         }
         None => {
-            let manifest =
-                manifest_of(&session.snapshot, object).ok_or_else(|| refuse("its manifest is in no file"))?;
+            let manifest = manifest_of(&session.snapshot, object)
+                .ok_or_else(|| rewriting::no_text(&object.id.to_string(), home(object)))?;
             Text { pointer: format!("{}{own}", manifest.pointer), ..manifest }
         }
     };

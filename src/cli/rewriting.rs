@@ -6,7 +6,7 @@ use super::session::{Session, cluster_filter};
 use super::{Failure, Status, output, why};
 use crate::build::kustomize::FileRole;
 use crate::lang::text::{clean, counted, line_start, with_article};
-use crate::lang::yaml::{Location, NodeRef};
+use crate::lang::yaml::{Location, NodeRef, Tree};
 use crate::model::ObjectId;
 use crate::report;
 use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, prove};
@@ -306,6 +306,18 @@ fn without_effect(session: &Session, changes: &[FileChange], subject: Subject<'_
         clean(&subject.cluster.label()),
         if changes.is_empty() { "its manifest".to_owned() } else { paths(changes) },
     ))
+}
+
+/// Why there is no text to change: where it stands is another file tree, or no file.
+pub(crate) fn no_text(what: &str, place: Option<&Location>) -> Failure {
+    let what = clean(what);
+    Failure::Usage(match place.filter(|place| *place.file.tree() == Tree::Outside) {
+        Some(place) => format!(
+            "{what} is written in {}, of another file tree: change it there; nothing was written",
+            clean(place.file.shown())
+        ),
+        None => format!("{what} is written in no file of this repository; nothing was written"),
+    })
 }
 
 /// The new contents of the files that some changes touch.

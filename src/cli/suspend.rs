@@ -163,17 +163,10 @@ pub(crate) fn migrate(common: &Common, arguments: &MigrateArguments) -> Answer {
 fn wanted_of(task: &Task<'_, '_>, aim: Aim<'_>) -> Result<Vec<Wanted>, Failure> {
     let mut wanted = Vec::new();
     for subject in task.subjects {
-        wanted.extend(aim.changes(&task.session.snapshot, *subject).map_err(|NoText(id)| {
-            let id = clean(&id.to_string()).into_owned();
-            let home = home(subject.object).filter(|home| home.file.of_root().is_none());
-            Failure::Usage(match home {
-                Some(home) => format!(
-                    "{id} is written in {}, of another file tree: change it there; nothing was written",
-                    clean(home.file.shown())
-                ),
-                None => format!("{id} is written in no file of this repository; nothing was written"),
-            })
-        })?);
+        wanted.extend(
+            aim.changes(&task.session.snapshot, *subject)
+                .map_err(|NoText(id)| super::rewriting::no_text(&id.to_string(), home(subject.object)))?,
+        );
     }
     Ok(wanted)
 }

@@ -111,14 +111,7 @@ impl<F, T> Forest<F, T> {
         real: PathBuf,
         read: impl Fn(Wanted<'_>) -> io::Result<F>,
     ) -> Result<Arc<Outside<F>>, String> {
-        let open = || {
-            let directory = from_root(root, &real);
-            let root_below = root.strip_prefix(&real).ok().map(shown);
-            let wanted = Wanted { path: &real, lead: &directory, without: root_below.as_deref() };
-            let files = read(wanted).map_err(|error| error.to_string())?;
-            let root_below = root_below.map(Arc::from);
-            Ok(Arc::new(Outside { files, directory: directory.into(), root_below }))
-        };
+        let open = || outside(root, &real, &read).map(Arc::new);
         let mut link = &self.first;
         loop {
             let opened = link
@@ -128,6 +121,22 @@ impl<F, T> Forest<F, T> {
             }
             link = &opened.next;
         }
+    }
+
+    /// Whether reading them again gives the same trees: files that `is_same` tells so, or
+    /// none for the same reason.
+    pub(super) fn is_as_read(
+        &self,
+        base: &Path,
+        read: impl Fn(Wanted<'_>) -> io::Result<F>,
+        is_same: impl Fn(&F, &F) -> bool,
+    ) -> bool {
+        let Ok(root) = base.canonicalize() else { return false };
+        self.links().all(|opened| match (&opened.outcome, outside(&root, &opened.path, &read)) {
+            (Ok(old), Ok(new)) => is_same(&old.files, &new.files),
+            (Err(old), Err(new)) => *old == new,
+            _ => false,
+        })
     }
 
     /// Notes the files of a chart, by their paths as answers tell them: `NAME@VERSION/…`.
@@ -158,10 +167,26 @@ impl<F, T> Forest<F, T> {
 
     /// The trees that were opened so far.
     pub(super) fn opened(&self) -> impl Iterator<Item = &Arc<Outside<F>>> {
-        let first = self.first.get().map(|opened| &**opened);
-        let all = std::iter::successors(first, |opened| opened.next.get().map(|next| &**next));
-        all.filter_map(|opened| opened.outcome.as_ref().ok())
+        self.links().filter_map(|opened| opened.outcome.as_ref().ok())
     }
+
+    fn links(&self) -> impl Iterator<Item = &Opened<F>> {
+        let first = self.first.get().map(|opened| &**opened);
+        std::iter::successors(first, |opened| opened.next.get().map(|next| &**next))
+    }
+}
+
+/// A directory beside the root's tree, read.
+fn outside<F>(
+    root: &Path,
+    real: &Path,
+    read: impl Fn(Wanted<'_>) -> io::Result<F>,
+) -> Result<Outside<F>, String> {
+    let directory = from_root(root, real);
+    let root_below = root.strip_prefix(real).ok().map(shown);
+    let wanted = Wanted { path: real, lead: &directory, without: root_below.as_deref() };
+    let files = read(wanted).map_err(|error| error.to_string())?;
+    Ok(Outside { files, directory: directory.into(), root_below: root_below.map(Arc::from) })
 }
 
 /// A real path as seen from another one: `../b`.

@@ -413,6 +413,26 @@ impl Snapshot {
         }
     }
 
+    /// Whether the trees beside this one are on disk as they were read. Files that lie in
+    /// no directory have none to look at.
+    pub(crate) fn beside_is_as_read(&self) -> bool {
+        let Some(base) = &self.base else { return false };
+        let read = |wanted: Wanted<'_>| Snapshot::outside(wanted, self.store.clone());
+        self.forest.is_as_read(base, read, Snapshot::agrees_with)
+    }
+
+    /// Whether another reading of the same directory finds the same files, and in those
+    /// that were read the same bytes.
+    fn agrees_with(&self, other: &Snapshot) -> bool {
+        let is_same = |(old, new): (&Arc<File>, &Arc<File>)| {
+            let blobs = || (self.blob(old).ok(), other.blob(new).ok());
+            (&old.path, &old.kind, old.size) == (&new.path, &new.kind, new.size)
+                && (old.blob.get().is_none()
+                    || matches!(blobs(), (Some(one), Some(two)) if one.bytes() == two.bytes()))
+        };
+        self.files.len() == other.files.len() && self.files.iter().zip(&other.files).all(is_same)
+    }
+
     /// The trees beside this one that were read so far.
     pub(crate) fn beside(&self) -> impl Iterator<Item = &Snapshot> {
         self.forest.opened().map(|outside| &outside.files)

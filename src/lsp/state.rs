@@ -151,7 +151,15 @@ impl<'h> State<'h> {
     pub(super) fn reload(&mut self) -> Result<(), String> {
         let disk = Snapshot::work_tree(&self.root, self.store.clone())
             .map_err(|error| format!("{}: {error}", self.root.display()))?;
-        self.disk = Arc::new(disk.sharing(&self.disk));
+        // Other trees are kept as they were read, so that one that changed is read anew, and
+        // all that is built with it.
+        self.disk = Arc::new(match self.disk.beside_is_as_read() {
+            true => disk.sharing(&self.disk),
+            false => {
+                self.rebuilt = true;
+                disk
+            }
+        });
         let remotes = git::remotes(&self.root);
         // Debug shows all of a configuration; two that it can't tell apart are one.
         let before = format!("{:?}", self.config);

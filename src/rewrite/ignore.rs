@@ -36,7 +36,13 @@ pub(crate) fn add(snapshot: &Snapshot, ignores: &[Ignore], reason: &str) -> Adde
         let file = &ignore.location.file;
         match file.writable() {
             Some(path) => files.entry(path).or_default().push(ignore),
-            None => added.refusals.push(Refusal::elsewhere(file)),
+            None => {
+                let refusal = Refusal::elsewhere(file);
+                // One for a file: what stands in it is for its own repository to silence.
+                if !added.refusals.contains(&refusal) {
+                    added.refusals.push(refusal);
+                }
+            }
         }
     }
     for (path, ignores) in files {

@@ -113,5 +113,6 @@ mod templates;
 mod topology_mutation;
 mod transcripts;
 mod two_trees;
+mod two_trees_commands;
 mod unknown_fields;
 mod versions;

@@ -4,11 +4,11 @@
 use crate::support::scratch::{Run, Scratch};
 use serde_json::Value;
 
-const CONFIG: &str = "version: 1\n\
+pub(crate) const CONFIG: &str = "version: 1\n\
     sources: [{kind: GitRepository, name: fleet-b, namespace: flux-system, dir: ../b}]\n\
     clusters: [{name: prod, path: clusters/prod}]\n";
 
-const CLUSTER: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n\
+pub(crate) const CLUSTER: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n\
     metadata: {name: fleet-b, namespace: flux-system}\n\
     spec: {interval: 1m, url: 'https://example.com/b'}\n\
     ---\n\
@@ -18,7 +18,7 @@ const CLUSTER: &str = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitReposit
     sourceRef: {kind: GitRepository, name: fleet-b}\n";
 
 /// A's file: a label whose value the API server refuses.
-const OURS: &str = "# A's file, of other bytes than B's\napiVersion: v1\nkind: ConfigMap\n\
+pub(crate) const OURS: &str = "# A's file, of other bytes than B's\napiVersion: v1\nkind: ConfigMap\n\
     metadata: {name: own, namespace: flux-system, labels: {note: 'has space'}}\n";
 
 /// B's file: a version that Flux no longer serves, a Secret, a suspendable object.
@@ -39,17 +39,17 @@ const THEIRS: &str = "apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: HelmRe
     apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Provider\n\
     metadata: {name: chat, namespace: flux-system}\nspec: {type: slack}\n";
 
-const KUSTOMIZATION: &str = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
+pub(crate) const KUSTOMIZATION: &str = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
     resources: [x.yaml]\n\
     replacements:\n\
     - source: {kind: Secret, name: creds, fieldPath: stringData.token}\n  \
     targets: [{select: {kind: ConfigMap, name: copy}, fieldPaths: [metadata.labels.token]}]\n";
 
-const LISTED: &str = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
+pub(crate) const LISTED: &str = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
     resources: [ks.yaml, ../../apps/x.yaml]\n";
 
 /// The two of them, with more files over these; A is a git repository with a commit.
-fn fleet(more: &[(&str, &str)]) -> Scratch {
+pub(crate) fn fleet(more: &[(&str, &str)]) -> Scratch {
     let files = [
         ("a/.forebay.yaml", CONFIG),
         ("a/clusters/prod/ks.yaml", CLUSTER),

@@ -67,8 +67,9 @@ pub fn render(plan: &Plan<'_>) -> String {
                 writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(finding.location.file.shown()));
         }
     }
-    // What builds on neither side may have changed all the same.
-    let is_blind = plan.not_checked.iter().any(|(reason, _)| reason == Unchecked::BuildFailsOnBothSides);
+    // What builds on neither side may have changed all the same, and so what another tree holds.
+    let hides = |reason| matches!(reason, Unchecked::BuildFailsOnBothSides | Unchecked::OtherTree);
+    let is_blind = plan.not_checked.iter().any(|(reason, _)| hides(reason));
     let is_told = !plan.effects.is_empty() || plan.assumed.is_some();
     if !plan.not_checked.is_empty() && (is_blind || is_told) {
         out.push('\n');

@@ -228,11 +228,7 @@ fn set(node: NodeRef<'_>, new: &str) -> Result<Option<Wanted>, Refused> {
     };
     let operation = Operation::Set { pointer, value: Content::str(new), comment: None };
     let Some(path) = source.file.writable() else {
-        return Err(Refused::at(
-            node.location(),
-            "this path is written in another file tree",
-            "change it there",
-        ));
+        return Err(Refused::elsewhere(node.location(), "this path"));
     };
     Ok(Some(Wanted { path, document: source.index, operation }))
 }

@@ -25,9 +25,10 @@ pub(crate) mod variable;
 use super::subject::Subject;
 use super::{FileChange, Refusal};
 use crate::files::{FileKind, Snapshot};
-use crate::lang::yaml::{FilePath, Location, WorkPath};
+use crate::lang::yaml::{FilePath, Location, Tree, WorkPath};
 use crate::model::ObjectId;
 use crate::world::World;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// Builds the world of another snapshot of the repository.
@@ -60,6 +61,19 @@ impl Refused {
     /// A refusal at a place.
     pub fn at(location: Option<Location>, why: impl Into<String>, help: impl Into<String>) -> Refused {
         Refused { location, why: why.into(), help: help.into() }
+    }
+
+    /// What another tree than the root's states.
+    fn elsewhere(location: Option<Location>, what: impl Display) -> Refused {
+        Refused::at(location, format!("{what} is written in another file tree"), "change it there")
+    }
+
+    /// What no text can be changed for: `help` says what to do where it is the root's.
+    fn no_text(location: Option<Location>, what: impl Display, help: &str) -> Refused {
+        match location.as_ref().is_some_and(|place| *place.file.tree() == Tree::Outside) {
+            true => Refused::elsewhere(location, what),
+            false => Refused::at(location, format!("no file states {what} alone"), help),
+        }
     }
 }
 

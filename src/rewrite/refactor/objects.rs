@@ -244,7 +244,8 @@ impl Handover<'_> {
                     Err(vec![Refused::at(subject.object.node.get_ref().location(), why, help)])
                 };
                 let Some(text) = manifest_of(snapshot, subject.object) else {
-                    return refuse(format!("no file states {id} alone"), "move it by hand");
+                    let place = subject.object.node.get_ref().location();
+                    return Err(vec![Refused::no_text(place, id, "move it by hand")]);
                 };
                 let Some(to) = subject.cluster.applied(Some(namespace), name) else {
                     let cluster = subject.cluster.label();

@@ -200,7 +200,7 @@ pub(crate) fn uses(class: NodeRef<'_>) -> Vec<(NodeRef<'_>, bool)> {
 /// The text of an entry.
 pub(super) fn text(world: &World, entry: NodeRef<'_>) -> Result<Text, Vec<Refused>> {
     text_of(&world.snapshot, entry)
-        .ok_or_else(|| vec![Refused::at(entry.location(), "no file states this alone", "change it by hand")])
+        .ok_or_else(|| vec![Refused::no_text(entry.location(), "this", "change it by hand")])
 }
 
 /// The text of a scalar that is written as it is meant.

@@ -213,10 +213,7 @@ pub(super) mod guards {
                 let why = format!("the comment `{said}` stands where the first step says what it is for");
                 return Err(vec![Refused::at(Some(place), why, "move that comment to a line of its own")]);
             }
-            let no_text = || {
-                let why = format!("no file states {} alone", subject.object.id);
-                vec![Refused::at(node.location(), why, "change it by hand")]
-            };
+            let no_text = || vec![Refused::no_text(node.location(), &subject.object.id, "change it by hand")];
             let manifest = manifest_of(snapshot, subject.object).ok_or_else(no_text)?;
             let value = match guard {
                 Guard::Prune => Content::Bool(false),

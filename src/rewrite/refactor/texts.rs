@@ -32,8 +32,7 @@ pub(crate) fn renaming(
         Refused::at(Some(location), why, "change the variable, or write the name out first")
     };
     if location.file.of_root().is_none() {
-        let why = format!("`{old}` is written in another file tree");
-        return Err(Refused::at(Some(location), why, "change it there"));
+        return Err(Refused::elsewhere(Some(location), format_args!("`{old}`")));
     }
     let Some(text) = text_of(snapshot, node) else {
         return within(snapshot, &location, old, new).ok_or_else(|| {

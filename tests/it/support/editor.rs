@@ -36,8 +36,18 @@ impl Editor {
 
     /// With these encodings of positions, the best first.
     pub(crate) fn with(root: &Path, options: Value, encodings: &[&str]) -> Editor {
+        Editor::start(root, options, encodings, &[])
+    }
+
+    /// With these flags of the server.
+    pub(crate) fn with_flags(root: &Path, flags: &[&str]) -> Editor {
+        Editor::start(root, Value::Null, &["utf-16"], flags)
+    }
+
+    fn start(root: &Path, options: Value, encodings: &[&str], flags: &[&str]) -> Editor {
         let mut child = forebay()
             .arg("lsp")
+            .args(flags)
             .current_dir(std::env::temp_dir())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
