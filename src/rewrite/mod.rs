@@ -24,7 +24,53 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A file with its new content.
+/// A file with its new content: one of the root's work tree. Of a file of any tree, what
+/// may be written is asked for, and of another tree's there is nothing.
+///
+/// ```
+/// use forebay::internals::{lang::yaml::{FilePath, Tree}, rewrite::FileChange};
+///
+/// fn to(file: FilePath, change: FileChange) -> Option<FileChange> {
+///     Some(FileChange { path: file.writable()?, ..change })
+/// }
+/// assert_eq!(FilePath::new(Tree::Outside, "../b/x.yaml").writable(), None);
+/// assert_eq!(FilePath::new(Tree::Outside, "vendor/b/x.yaml").writable(), None);
+/// assert!(FilePath::in_root("x.yaml").writable().is_some());
+/// ```
+///
+/// So an edit of whatever file a value came from does not compile:
+///
+/// ```compile_fail,E0308
+/// use forebay::internals::{lang::yaml::FilePath, rewrite::FileChange};
+///
+/// fn to(file: FilePath, change: FileChange) -> Option<FileChange> {
+///     Some(FileChange { path: file, ..change })
+/// }
+/// ```
+///
+/// Nor does one by a path that somebody put together:
+///
+/// ```compile_fail,E0423
+/// use forebay::internals::{lang::yaml::WorkPath, rewrite::FileChange};
+///
+/// fn to(file: &str, change: FileChange) -> Option<FileChange> {
+///     Some(FileChange { path: WorkPath(file.into()), ..change })
+/// }
+/// ```
+///
+/// `WorkPath::new` gives a path below the root or none, for files that are not there yet:
+///
+/// ```
+/// use forebay::internals::{lang::yaml::WorkPath, rewrite::FileChange};
+///
+/// fn to(file: &str, change: FileChange) -> Option<FileChange> {
+///     Some(FileChange { path: WorkPath::new(file)?, ..change })
+/// }
+/// assert!(WorkPath::new("x.yaml").is_some());
+/// for out in ["../b/x.yaml", "/b/x.yaml", "a/../../b/x.yaml", ".git/config", "a\\..\\b"] {
+///     assert_eq!(WorkPath::new(out), None);
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct FileChange {
     /// The file.
