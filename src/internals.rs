@@ -103,6 +103,7 @@ pub mod build {
     }
 }
 pub mod world {
+    pub use crate::world::helm_charts::helm_charts;
     pub use crate::world::{Applied, ApplyTarget, Cluster, Effective, Outcome, World};
     pub mod build {
         pub mod helm {

@@ -17,6 +17,7 @@ use crate::simulate::notify::controllers::emitter_of;
 use crate::simulate::notify::objects::{Value, labels_of, values_at};
 use crate::simulate::notify::simulate::{Emission, Item, Notifier, items};
 use crate::simulate::notify::{InvolvedObject, Metadata};
+use crate::world::helm_charts::{HelmChart, helm_charts};
 use crate::world::{ApplyTarget, Lookup, World};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,16 +88,18 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let posted = arguments.event.as_deref().map(|file| read_event(common, file)).transpose()?;
     let session = Session::open(common, &[])?;
     let world = session.world();
-    let mut places: Vec<Place<'_>> = Vec::new();
     let wanted = cluster_filter(common, &world)?;
+    let mut targets = Vec::new();
     for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
-        let mut targets: BTreeSet<&ApplyTarget> =
-            cluster.members.iter().map(|member| &member.target).collect();
-        targets.insert(&ApplyTarget::Local);
-        for target in targets {
-            let notifier = Notifier::new(&world, cluster, target);
-            places.push(Place { notifier, items: items(&world, cluster, target).collect() });
-        }
+        let mut own: BTreeSet<&ApplyTarget> = cluster.members.iter().map(|member| &member.target).collect();
+        own.insert(&ApplyTarget::Local);
+        targets.extend(own.into_iter().map(|target| (cluster, target, helm_charts(&world, cluster, target))));
+    }
+    let mut places: Vec<Place<'_>> = Vec::new();
+    for (cluster, target, charts) in &targets {
+        let made = charts.iter().map(|chart| Item { id: &chart.id, node: chart.node.get_ref() });
+        let items = items(&world, cluster, target).chain(made).collect();
+        places.push(Place { notifier: Notifier::new(&world, cluster, target), items, charts });
     }
     if let Some(wanted) = &arguments.alert {
         keep_alert(&mut places, wanted)?;
@@ -107,7 +110,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     };
     let lists_alerts = arguments.explain || arguments.asked.is_given() || posted.is_some();
     // With the nearest of them where there is one object alone.
-    let is_lonely = emissions.iter().map(Vec::len).sum::<usize>() <= 1;
+    let is_written = |(place, all): &(&Place<'_>, &Vec<_>)| all.len().saturating_sub(place.charts.len());
+    let is_lonely = places.iter().zip(&emissions).map(|both| is_written(&both)).sum::<usize>() <= 1;
     let listed = if lists_alerts || is_lonely { usize::MAX } else { events::text::NAMED_ALERTS };
     let mut clusters: Vec<events::Cluster<'_>> = Vec::new();
     let mut last = None;
@@ -172,6 +176,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 struct Place<'a> {
     notifier: Notifier<'a>,
     items: Vec<Item<'a>>,
+    /// Those of the items that helm-controller makes.
+    charts: &'a [HelmChart<'a>],
 }
 
 fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>, listed: usize) -> events::Answer<'a> {
@@ -188,6 +194,11 @@ fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>, listed: usize) -> e
             ApplyTarget::Local => None,
             ApplyTarget::Remote(name) => Some(name),
         },
+        is_made: place.charts.iter().any(|chart| {
+            *chart.id.kind == *object.kind
+                && *chart.id.name == *object.name
+                && chart.id.namespace.as_deref() == namespace
+        }),
         controller: emission.reporting_controller,
         simulation: place.notifier.simulate(emission, listed),
     }

@@ -10,6 +10,8 @@ use crate::files::git;
 use crate::lint::engine::NotChecked;
 use crate::model::Unchecked;
 use crate::report::{json, suspend};
+use crate::world::ApplyTarget;
+use crate::world::helm_charts::helm_charts;
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
@@ -38,7 +40,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let earlier =
         earlier.map(|revision| (world.like(&revision.snapshot, &session.config, &remotes), revision.label));
     let earlier = earlier.as_ref().map(|(earlier, label)| (earlier, label.as_str()));
-    let mut states = suspend::states(&world, earlier, at, wanted);
+    let charts: Vec<_> = world
+        .applied_clusters()
+        .flat_map(|cluster| helm_charts(&world, cluster, &ApplyTarget::Local))
+        .collect();
+    let mut states = suspend::states(&world, &charts, earlier, at, wanted);
     if let Some(selector) = &selector {
         let ids: Vec<_> = states.ids().collect();
         if !ids.iter().any(|id| selector.matches(id)) {

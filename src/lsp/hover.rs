@@ -227,7 +227,9 @@ fn state_of(state: &State<'_>, cluster: &Cluster, object: &Effective) -> Vec<Str
             None => "perhaps suspended",
         };
         notes.push(format!("{word}{reason}"));
-        notes.extend(consequences(world, cluster, object, &found).into_iter().take(3));
+        notes.extend(
+            consequences(world, cluster, (&object.id, object.node.get_ref()), &found).into_iter().take(3),
+        );
     }
     let has_gates = object.node.get_ref().at("/spec/gates").is_some();
     if is_gate(&object.id) || (is_gateable(&object.id) && has_gates) {

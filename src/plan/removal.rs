@@ -206,9 +206,10 @@ pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<
                                        volumeClaimTemplates stay"
                     .to_owned()
             }
-            (Fate::Deleted, true) => {
-                "suspended: its release stays installed, its HelmChart is left behind".to_owned()
-            }
+            (Fate::Deleted, true) => match before.object.node.get_ref().at("/spec/chart") {
+                Some(_) => "suspended: its release stays installed, its HelmChart is left behind".to_owned(),
+                None => "suspended: its release stays installed".to_owned(),
+            },
             _ => "its release stays installed".to_owned(),
         });
     }

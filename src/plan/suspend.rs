@@ -31,7 +31,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
                     Some(reason) => format!("suspended: {reason}"),
                     None => "suspended".to_owned(),
                 };
-                effect.consequences = consequences(pair.head_world, head_cluster, after.object, &new);
+                effect.consequences = consequences(pair.head_world, head_cluster, (id, new_node), &new);
                 let losing = moves_away(pair, id);
                 if losing > 0 {
                     effect.severity = Severity::Disruptive;
@@ -61,7 +61,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             _ if new.annotation.is_some() && old.annotation.is_none() && new.suspended == Some(false) => {
                 let mut effect = Effect::new(pair, EffectKind::AnnotatedOnly, id);
                 effect.reason = "annotated as suspended, which these controllers ignore".to_owned();
-                effect.consequences = consequences(pair.head_world, head_cluster, after.object, &new);
+                effect.consequences = consequences(pair.head_world, head_cluster, (id, new_node), &new);
                 let losing = moves_away(pair, id);
                 if losing > 0 && new_node.at("/spec/prune").and_then(NodeRef::as_bool) == Some(true) {
                     effect.severity = Severity::Disruptive;

@@ -10,6 +10,7 @@ use crate::simulate::behaviour::Product;
 use crate::simulate::gating::objects::{Gating, Job, suspends};
 use crate::simulate::gating::timeline::{Change, Range, State as Position, Subject, SubjectKind, simulate};
 use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
+use crate::world::helm_charts::HelmChart;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json as value};
@@ -18,7 +19,9 @@ use std::fmt::Write as _;
 /// One suspendable object of a cluster.
 pub(crate) struct State<'w> {
     cluster: &'w Cluster,
-    object: &'w Effective,
+    id: &'w ObjectId,
+    /// Whether it is a HelmChart that helm-controller makes.
+    is_made: bool,
     suspension: Suspension<'w>,
     consequences: Vec<String>,
     /// What CronJobs make of it around the moment asked about.
@@ -36,12 +39,12 @@ pub struct States<'w> {
 impl States<'_> {
     /// The objects that can be suspended.
     pub fn ids(&self) -> impl Iterator<Item = &ObjectId> {
-        self.states.iter().map(|state| &state.object.id)
+        self.states.iter().map(|state| state.id)
     }
 
     /// Leaves out other objects than these.
     pub fn keep(&mut self, wanted: impl Fn(&ObjectId) -> bool) {
-        self.states.retain(|state| wanted(&state.object.id));
+        self.states.retain(|state| wanted(state.id));
     }
 }
 
@@ -56,6 +59,7 @@ const AHEAD: i64 = 7;
 /// their last runs before it leave it.
 pub fn states<'w>(
     world: &'w World,
+    charts: &'w [HelmChart<'w>],
     earlier: Option<(&World, &str)>,
     at: Option<Timestamp>,
     wanted: impl Fn(&Cluster) -> bool,
@@ -73,10 +77,12 @@ pub fn states<'w>(
         };
         subjects.retain(|subject| subject.kind == SubjectKind::CronJob);
         let mut own: Vec<State<'w>> = Vec::new();
-        for (_, object) in local() {
-            let node = object.node.get_ref();
-            let Some(mut suspension) = suspension(&object.id, node, &cluster.settings) else { continue };
-            let scheduled = subjects.iter().find(|subject| subject.id == object.id).cloned();
+        let made = charts.iter().filter(|chart| std::ptr::eq(chart.cluster, cluster));
+        let made = made.map(|chart| (&chart.id, chart.node.get_ref(), None));
+        let written = local().map(|(_, object)| (&object.id, object.node.get_ref(), Some(object)));
+        for (id, node, object) in written.chain(made) {
+            let Some(mut suspension) = suspension(id, node, &cluster.settings) else { continue };
+            let scheduled = subjects.iter().find(|subject| subject.id == *id).cloned();
             if let Some(subject) = &scheduled {
                 suspension.suspended = match subject.timeline.first {
                     Position::Closed => Some(true),
@@ -84,18 +90,19 @@ pub fn states<'w>(
                     Position::Unknown => None,
                 };
             }
-            let mut consequences = consequences(world, cluster, object, &suspension);
-            if let Some((earlier, name)) = earlier.filter(|_| suspension.suspended == Some(true)) {
+            let mut consequences = consequences(world, cluster, (id, node), &suspension);
+            let since = earlier.filter(|_| suspension.suspended == Some(true));
+            if let (Some((earlier, name)), Some(object)) = (since, object) {
                 consequences.extend(resumed(world, cluster, object, earlier, name));
             }
             match &scheduled {
                 Some(subject) => consequences.push(next(subject)),
-                None => consequences.extend(jobs_of(&gating, &object.id)),
+                None => consequences.extend(jobs_of(&gating, id)),
             }
-            own.push(State { cluster, object, suspension, consequences, scheduled });
+            own.push(State { cluster, id, is_made: object.is_none(), suspension, consequences, scheduled });
         }
-        own.sort_by(|a, b| a.object.id.cmp(&b.object.id));
-        own.dedup_by(|a, b| a.object.id == b.object.id);
+        own.sort_by(|a, b| a.id.cmp(b.id));
+        own.dedup_by(|a, b| a.id == b.id);
         out.states.append(&mut own);
         out.unread.extend(gating.unread);
     }
@@ -178,7 +185,7 @@ pub fn json(world: &World, states: &States<'_>) -> Value {
         let next = state.scheduled.as_ref().and_then(|subject| subject.timeline.changes.first());
         let mut one = value!({
             "cluster": state.cluster.name.as_deref(),
-            "object": object(&state.object.id),
+            "object": object(state.id),
             "suspended": suspended,
             "by": state.ways(),
             "honoured": honoured,
@@ -308,7 +315,12 @@ impl OfCluster {
         let seems = count(&|state| {
             state.suspension.annotation.is_some() && state.suspension.suspended == Some(false)
         });
-        let mut counts = format!("{}, {suspended} suspended", counted(states.len(), "suspendable object"));
+        let made = match count(&|state| state.is_made) {
+            0 => String::new(),
+            made => format!(" ({made} of them made by helm-controller)"),
+        };
+        let objects = counted(states.len(), "suspendable object");
+        let mut counts = format!("{objects}{made}, {suspended} suspended");
         if seems > 0 {
             let _ = write!(counts, ", {seems} only seems so");
         }
@@ -348,7 +360,7 @@ impl Row {
             Some(format!("{}:{line}", location.file))
         });
         Row {
-            object: clean(&state.object.id.to_string()).into_owned(),
+            object: clean(&state.id.to_string()).into_owned(),
             suspended,
             ways,
             reason: clean(&reason).into_owned(),

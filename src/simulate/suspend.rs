@@ -12,6 +12,7 @@ use crate::model::kinds;
 use crate::model::kinds::SuspendBy;
 use crate::model::references::{Role, has_ready_expression, references};
 use crate::simulate::behaviour;
+use crate::world::helm_charts::chart_of;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use rustc_hash::FxHashMap;
@@ -208,18 +209,22 @@ fn source(object: &Effective) -> Option<(String, Option<String>, String)> {
         .and_then(|reference| Some((reference.kind, reference.namespace, reference.name?)))
 }
 
-/// Objects that take their manifests or charts from a source.
+/// Objects that take their manifests or charts from a source: a HelmRelease for the
+/// HelmChart that is made of it, too.
 pub(crate) fn consumers<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
     world
         .written(cluster)
         .filter(|(member, object)| {
+            let node = object.node.get_ref();
+            let is_made = || chart_of(&object.id, node, &cluster.settings).is_some_and(|made| made == *id);
             member.target == ApplyTarget::Local
-                && references(&object.id, object.node.get_ref()).iter().any(|reference| {
-                    matches!(reference.role, Role::Source | Role::Image)
-                        && *reference.kind == *id.kind
-                        && reference.name.as_deref() == Some(&*id.name)
-                        && reference.namespace.as_deref() == id.namespace.as_deref()
-                })
+                && (&*id.kind == "HelmChart" && is_made()
+                    || references(&object.id, node).iter().any(|reference| {
+                        matches!(reference.role, Role::Source | Role::Image)
+                            && *reference.kind == *id.kind
+                            && reference.name.as_deref() == Some(&*id.name)
+                            && reference.namespace.as_deref() == id.namespace.as_deref()
+                    }))
         })
         .map(|(_, object)| object)
         .collect()
@@ -287,10 +292,9 @@ pub(crate) fn resumption(
 pub(crate) fn consequences(
     world: &World,
     cluster: &Cluster,
-    object: &Effective,
+    (id, node): (&ObjectId, NodeRef<'_>),
     suspension: &Suspension<'_>,
 ) -> Vec<String> {
-    let id = &object.id;
     if suspension.suspended != Some(true) {
         return match &suspension.annotation {
             Some(_) => {
@@ -304,56 +308,43 @@ pub(crate) fn consequences(
             None => Vec::new(),
         };
     }
-    let mut out = Vec::new();
-    match &*id.kind {
-        "Kustomization" => {
-            let runs = |child: &&Effective| {
-                let state = self::suspension(&child.id, child.node.get_ref(), &cluster.settings);
-                state.is_none_or(|state| state.suspended != Some(true))
-            };
-            let children = children(world, cluster, id);
-            let (all, children) = (children.len(), children.into_iter().filter(runs).count());
-            out.push(match children {
-                0 if all > 0 => {
-                    "not applied, no drift correction; its children are suspended as well".to_owned()
-                }
-                0 => "not applied, no drift correction".to_owned(),
-                1 => "not applied, no drift correction; its child keeps reconciling".to_owned(),
-                count => format!("not applied, no drift correction; its {count} children keep reconciling"),
-            });
-            let stay = applied(world, cluster, id).len();
-            let stay = counted(stay, "object");
-            out.push(format!("deleting it now prunes nothing: {stay} would stay in the cluster"));
-        }
-        "HelmRelease" => {
-            out.push("no upgrade, no rollback, no drift correction".to_owned());
-            out.push("deleting it now uninstalls nothing and leaves its HelmChart behind".to_owned());
-        }
-        "HelmRepository" if object.node.get_ref().str_at("/spec/type").as_deref() == Some("oci") => {
-            let is_static = is_static_repository(id, object.node.get_ref(), &cluster.settings);
-            out.push(match is_static {
+    let mut out = match &*id.kind {
+        "Kustomization" => of_kustomization(world, cluster, id),
+        "HelmRelease" => of_release(cluster, id, node),
+        "HelmRepository" if node.str_at("/spec/type").as_deref() == Some("oci") => {
+            let is_static = is_static_repository(id, node, &cluster.settings);
+            vec![match is_static {
                 true => "nothing is held back: of type oci it is static, and its charts are pulled all the same",
                 false => "its conditions are not renewed; its charts are pulled all the same",
             }
-            .to_owned());
+            .to_owned()]
         }
-        "GitRepository" | "OCIRepository" | "Bucket" | "HelmRepository" | "HelmChart" => {
-            let consumers = consumers(world, cluster, id).len();
-            out.push(match consumers {
+        "HelmRepository" => vec![match consumers(world, cluster, id).len() {
+            0 => "its index stays served; nothing here takes a chart of it".to_owned(),
+            1 => "its index stays served: 1 HelmChart keeps reconciling and finds no newer chart in it"
+                .to_owned(),
+            count => {
+                format!(
+                    "its index stays served: {count} HelmCharts keep reconciling and find no newer chart in it"
+                )
+            }
+        }],
+        "GitRepository" | "OCIRepository" | "Bucket" | "HelmChart" => {
+            vec![match consumers(world, cluster, id).len() {
                 0 => "its artifact stays served; nothing here consumes it".to_owned(),
                 1 => "its artifact stays served: 1 consumer keeps its last revision".to_owned(),
                 count => format!("its artifact stays served: {count} consumers keep their last revision"),
-            });
+            }]
         }
-        "ImageRepository" => out.push("no new tags are seen".to_owned()),
-        "ImagePolicy" => out.push("its last selected image stays in use".to_owned()),
-        "ImageUpdateAutomation" => out.push("nothing is committed".to_owned()),
-        "Receiver" => out.push("webhook calls are answered with 503".to_owned()),
-        "Alert" => out.push("no event reaches its provider".to_owned()),
-        "Provider" => out.push("alerts that use it send nothing".to_owned()),
-        "ArtifactGenerator" => out.push("its artifacts are not rebuilt".to_owned()),
-        _ => out.push("not reconciled".to_owned()),
-    }
+        "ImageRepository" => vec!["no new tags are seen".to_owned()],
+        "ImagePolicy" => vec!["its last selected image stays in use".to_owned()],
+        "ImageUpdateAutomation" => vec!["nothing is committed".to_owned()],
+        "Receiver" => vec!["webhook calls are answered with 503".to_owned()],
+        "Alert" => vec!["no event reaches its provider".to_owned()],
+        "Provider" => vec!["alerts that use it send nothing".to_owned()],
+        "ArtifactGenerator" => vec!["its artifacts are not rebuilt".to_owned()],
+        _ => vec!["not reconciled".to_owned()],
+    };
     for dependant in Dependants::of(world, cluster).on(id) {
         let effect = if dependant.same_source {
             "blocks at the next revision (same source)"
@@ -361,6 +352,40 @@ pub(crate) fn consequences(
             "passes only if this was ready before"
         };
         out.push(format!("{} depends on it: {effect}", dependant.object.id.name));
+    }
+    out
+}
+
+fn of_kustomization(world: &World, cluster: &Cluster, id: &ObjectId) -> Vec<String> {
+    let runs = |child: &&Effective| {
+        let state = suspension(&child.id, child.node.get_ref(), &cluster.settings);
+        state.is_none_or(|state| state.suspended != Some(true))
+    };
+    let children = children(world, cluster, id);
+    let (all, children) = (children.len(), children.into_iter().filter(runs).count());
+    let held = match children {
+        0 if all > 0 => "not applied, no drift correction; its children are suspended as well".to_owned(),
+        0 => "not applied, no drift correction".to_owned(),
+        1 => "not applied, no drift correction; its child keeps reconciling".to_owned(),
+        count => format!("not applied, no drift correction; its {count} children keep reconciling"),
+    };
+    let stay = counted(applied(world, cluster, id).len(), "object");
+    vec![held, format!("deleting it now prunes nothing: {stay} would stay in the cluster")]
+}
+
+/// Source: helm-controller `internal/controller/helmrelease_controller.go`, `Reconcile`
+/// returns before the HelmChart is applied, and `reconcileDelete` before it is deleted;
+/// source-controller looks at the HelmChart's own `spec.suspend` alone.
+fn of_release(cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Vec<String> {
+    let mut out = vec!["no upgrade, no rollback, no drift correction".to_owned()];
+    match chart_of(id, node, &cluster.settings) {
+        Some(chart) => {
+            out.push(format!(
+                "{chart}, once made, keeps reconciling; a change of spec.chart does not reach it"
+            ));
+            out.push("deleting it now uninstalls nothing and leaves its HelmChart behind".to_owned());
+        }
+        None => out.push("deleting it now uninstalls nothing".to_owned()),
     }
     out
 }

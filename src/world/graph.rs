@@ -3,6 +3,7 @@
 use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::model::kinds;
+use crate::world::helm_charts::helm_charts;
 use crate::world::{Applied, ApplyTarget, Cluster, Member, Outcome, World};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub(crate) struct Edge {
 /// Kinds of relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EdgeKind {
-    /// A Kustomization applies an object.
+    /// A Kustomization applies an object, or a HelmRelease its HelmChart.
     Applies,
     /// An object reads its files or chart from a source.
     Source,
@@ -139,6 +140,14 @@ impl<'w> ClusterGraph<'_, 'w> {
                 (member, node)
             })
             .collect();
+        let charts = helm_charts(self.world, self.cluster, &ApplyTarget::Local);
+        for chart in &charts {
+            let made = self.node(&chart.id, "(made by helm-controller)".to_owned(), false);
+            self.relations(&chart.id, chart.node.get_ref(), made);
+            if let Some(release) = self.known.get(&key(chart.release)).copied() {
+                self.edge(release, made, EdgeKind::Applies);
+            }
+        }
         for (id, maker) in self.cluster.generated.iter().filter(|(id, _)| is_node(id)) {
             let made = self.node(id, "(made by a controller)".to_owned(), true);
             let is_maker = |member: &Member| self.world.object(member.object).id.to_string() == *maker;

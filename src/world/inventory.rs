@@ -1,5 +1,6 @@
 //! Whether an object that nothing here creates could exist all the same.
 
+use super::helm_charts::chart_of;
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, entry};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
@@ -392,15 +393,8 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
                 generated.push((made, id.to_string()));
             }
         }
-        if kinds::is_helm_release(id) && node.at("/spec/chart").is_some() {
-            let namespace = id.namespace.as_deref().unwrap_or("");
-            let source = node.str_at("/spec/chart/spec/sourceRef/namespace");
-            let made = ObjectId {
-                api_version: "source.toolkit.fluxcd.io/v1".into(),
-                kind: "HelmChart".into(),
-                namespace: source.map(|text| text.as_ref().into()).or_else(|| id.namespace.clone()),
-                name: format!("{namespace}-{}", id.name).into(),
-            };
+        let is_local = member.target == ApplyTarget::Local;
+        if let Some(made) = chart_of(id, node, &cluster.settings).filter(|_| is_local) {
             generated.push((made, id.to_string()));
         }
     }

@@ -17,6 +17,7 @@ pub(crate) mod entry;
 mod entry_point;
 mod fixpoint;
 pub(crate) mod graph;
+pub(crate) mod helm_charts;
 mod index;
 mod instance;
 mod inventory;

@@ -34,7 +34,7 @@ use forebay::internals::simulate::cluster_api::{propagation, topology};
 use forebay::internals::simulate::gating::objects::Gating;
 use forebay::internals::simulate::gating::timeline::{self, Range};
 use forebay::internals::simulate::notify::simulate::{Emission, Notifier, items};
-use forebay::internals::world::{ApplyTarget, Cluster, Effective, World};
+use forebay::internals::world::{ApplyTarget, Cluster, Effective, World, helm_charts};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -205,7 +205,9 @@ fn simulate_all(world: &World, random: &mut Random) {
         let asked: Vec<_> = asked.flat_map(|(at, all)| all.iter().map(move |one| (at, &one.id))).collect();
         gates::why::render(&view, &asked);
     }
-    let states = report::suspend::states(world, None, Some(from), |_| true);
+    let charts = world.clusters.iter().flat_map(|cluster| helm_charts(world, cluster, &ApplyTarget::Local));
+    let charts: Vec<_> = charts.collect();
+    let states = report::suspend::states(world, &charts, None, Some(from), |_| true);
     report::suspend::json(world, &states);
     report::suspend::text(world, Some(from), &states);
     for scope in scopes(world) {

@@ -48,6 +48,7 @@ mod go_grammars;
 mod go_yaml;
 mod growth;
 #[cfg(unix)]
+mod helm_charts;
 mod hidden;
 #[cfg(unix)]
 mod hook;

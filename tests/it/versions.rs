@@ -393,6 +393,125 @@ spec:
 }
 
 /// A managed Cluster whose class lists versions.
+/// Source: flux-operator 0.41 `internal/web/audit.go`, `sendAuditEvent`.
+#[test]
+fn audit_events_of_the_web_ui_have_keys_of_their_own() {
+    let all = |config: &str| {
+        let text = format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: flux-operator, namespace: flux-system}}
+spec:
+  interval: 1h
+  chartRef: {{kind: OCIRepository, name: flux-operator}}
+  values: {{web: {{config: {{userActions: {config}}}}}}}
+---
+apiVersion: image.toolkit.fluxcd.io/v1
+kind: ImagePolicy
+metadata: {{name: app, namespace: flux-system}}
+spec: {{suspend: true, imageRepositoryRef: {{name: app}}, policy: {{alphabetical: {{}}}}}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {{name: chat, namespace: flux-system}}
+spec: {{type: slack, channel: general}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {{name: all, namespace: flux-system}}
+spec:
+  providerRef: {{name: chat}}
+  eventMetadata: {{username: nobody}}
+  eventSources: [{{kind: HelmRelease, name: '*'}}, {{kind: ImagePolicy, name: '*'}}]
+"
+        );
+        Scratch::new(&[(".forebay.yaml", &configured("")), ("clusters/prod/all.yaml", &text)])
+    };
+    for (config, is_audited) in
+        [("{audit: ['*']}", true), ("{audit: [suspend]}", true), ("{audit: []}", false)]
+    {
+        let scratch = all(config);
+        let answer = scratch.forebay(&["simulate", "events", "--format", "json"]).json();
+        let found = |kind: &str| {
+            let objects = answer["objects"].as_array().expect("a list");
+            let of_kind = objects.iter().find(|one| one["object"]["kind"] == kind).expect("the object");
+            of_kind["notifications"][0].clone()
+        };
+        let release = found("HelmRelease");
+        let keys = release["runtimeKeys"].to_string();
+        for key in ["\"action\"", "\"groups\"", "\"subject\""] {
+            assert_eq!(keys.contains(key), is_audited, "{config}: {keys}");
+        }
+        // The Alert's key wins over flux-operator's.
+        assert!(!keys.contains("username"), "{keys}");
+        assert_eq!(release["metadata"]["username"], "nobody");
+        let policy = found("ImagePolicy")["runtimeKeys"].to_string();
+        assert!(!policy.contains("subject"), "{policy}");
+        // Who is suspended is acted on all the same.
+        assert_eq!(found("ImagePolicy")["delivered"], is_audited, "{config}: {answer:#}");
+        let text = scratch.forebay(&["simulate", "events"]).out;
+        let row = text.lines().any(|line| line.contains("action") && line.ends_with("flux-operator"));
+        assert_eq!(row, is_audited, "{text}");
+        let errors = scratch.forebay(&["simulate", "events", "--severity", "error", "--format", "json"]);
+        assert!(!errors.out.contains("\"action\""), "{}", errors.out);
+    }
+    let scratch = all("{audit: [suspend]}");
+    let event = json!({
+        "involvedObject": {"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+                           "namespace": "flux-system", "name": "flux-operator"},
+        "severity": "info", "reason": "WebAction", "reportingController": "flux-operator",
+        "message": "User 'ann' performed action 'suspend' for 'HelmRelease/flux-system/flux-operator' on the web UI",
+        "metadata": {"event.toolkit.fluxcd.io/action": "suspend", "event.toolkit.fluxcd.io/username": "ann",
+                     "event.toolkit.fluxcd.io/groups": "sre", "helm.toolkit.fluxcd.io/token": "x"},
+    });
+    scratch.write("event.json", event.to_string().as_bytes());
+    let answer = scratch.forebay(&["simulate", "events", "--event", "event.json", "--format", "json"]).json();
+    let found = &answer["objects"][0]["notifications"][0];
+    assert_eq!(found["metadata"], json!({"action": "suspend", "groups": "sre", "username": "nobody"}));
+    assert_eq!(found["conflicts"][0]["key"], "username", "{found:#}");
+}
+
+/// Source: notification-controller `internal/notifier`, `Post` of the git providers and of
+/// PagerDuty (`HasReason(meta.ProgressingReason)`) and of `otel.go`.
+#[test]
+fn providers_pass_over_progress_and_what_starts_no_trace() {
+    for (kind, source, reason, delivered) in [
+        ("slack", "HelmRepository", "Progressing", true),
+        ("pagerduty", "HelmRepository", "Progressing", false),
+        ("pagerduty", "HelmRepository", "NewArtifact", true),
+        ("github", "HelmRepository", "Progressing", false),
+        ("otel", "HelmRepository", "NewArtifact", false),
+        ("otel", "GitRepository", "NewArtifact", true),
+    ] {
+        let text = format!(
+            "apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {{name: to, namespace: flux-system}}
+spec: {{type: {kind}, address: \"https://example.com/a/b\", channel: general}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {{name: all, namespace: flux-system}}
+spec: {{providerRef: {{name: to}}, eventSources: [{{kind: {source}, name: '*'}}]}}
+"
+        );
+        let event = json!({
+            "involvedObject": {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": source,
+                               "namespace": "flux-system", "name": "app"},
+            "severity": "info", "reason": reason, "message": "m",
+            "metadata": {"source.toolkit.fluxcd.io/revision": "main@sha1:4ac2bd3d7ae2f9ae4ac2bd3d7ae2f9ae4ac2bd3d"},
+        });
+        let scratch = Scratch::new(&[
+            (".forebay.yaml", &configured("target: {flux: \"2.7\"}\n")),
+            ("clusters/prod/all.yaml", &text),
+            ("event.json", &event.to_string()),
+        ]);
+        let run = scratch.forebay(&["simulate", "events", "--event", "event.json", "--format", "json"]);
+        let found = run.json()["objects"][0]["notifications"][0].take();
+        assert_eq!(found["delivered"], delivered, "{kind} {source} {reason}: {}", found["reason"]);
+    }
+}
+
 fn topology(target: &str, version: &str) -> Scratch {
     Scratch::new(&[
         (".forebay.yaml", &configured(target)),

@@ -14,6 +14,8 @@ pub(crate) struct Answer<'a> {
     pub object: ObjectId,
     /// The cluster that it is in, where that is not the one at hand.
     pub target: Option<&'a str>,
+    /// Whether helm-controller makes it.
+    pub is_made: bool,
     /// The controller that emits it; empty if none is known to.
     pub controller: &'a str,
     /// What becomes of it.

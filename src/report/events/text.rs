@@ -81,16 +81,19 @@ fn said(view: &View<'_>, cluster: &Cluster<'_>) -> Vec<Said> {
         )));
     }
     let is_shown = |answer: &&Answer<'_>| view.explain || !answer.simulation.notifications.is_empty();
-    let single = cluster.answers.len() == 1;
-    let mut silent = cluster.answers.len();
-    for answer in cluster.answers.iter().filter(|answer| single || is_shown(answer)) {
+    // That no alert wants what nobody wrote is no news.
+    let is_news = |answer: &&Answer<'_>| !answer.is_made || view.lists_alerts || is_shown(answer);
+    let answers = || cluster.answers.iter().filter(is_news);
+    let mut silent = answers().count();
+    let single = silent == 1;
+    for answer in answers().filter(|answer| single || is_shown(answer)) {
         silent -= 1;
         said.extend(of_object(view, answer));
     }
     if silent > 0 {
         let plural = if silent == 1 { "object reaches" } else { "objects reach" };
         said.push(Said::Count(format!("{silent} {plural} no alert (--explain)")));
-    } else if cluster.answers.is_empty() {
+    } else if answers().next().is_none() {
         said.push(Said::Count("no object that emits events".to_owned()));
     }
     said
@@ -309,7 +312,8 @@ fn of_object(view: &View<'_>, answer: &Answer<'_>) -> Vec<Said> {
         .map(|other| clean(&format!("not matched: {} ({})", other.alert, other.answer.reason)).into_owned())
         .collect();
     if simulation.not_matched > named {
-        unmatched.push(format!("not matched: {} more alerts (--explain)", simulation.not_matched - named));
+        let more = crate::lang::text::counted(simulation.not_matched - named, "more alert");
+        unmatched.push(format!("not matched: {more} (--explain)"));
     }
     if !unmatched.is_empty() {
         said.push(Said::Unmatched(object, unmatched));
@@ -444,7 +448,8 @@ fn rows(view: &View<'_>, answer: &Answer<'_>, found: &Notification<'_>) -> Vec<[
     let is_new = |key: &&RuntimeKey| !found.combined.entries.contains_key(key.key);
     for key in found.runtime_keys.iter().filter(is_new) {
         let text = if key.always { "known at run time" } else { "in some events only" };
-        rows.push([key.key.to_owned(), text.to_owned(), controller.to_owned(), String::new()]);
+        let by = key.by.unwrap_or(controller);
+        rows.push([key.key.to_owned(), text.to_owned(), by.to_owned(), String::new()]);
     }
     rows
 }

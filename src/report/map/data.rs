@@ -315,6 +315,14 @@ impl<'a> Drawing<'_, 'a> {
                 }
             }
         }
+        // What a HelmRelease makes stands in the box of whoever applies the release.
+        let boxes = |within: usize| self.items.get(within).is_some_and(|item| applied.contains_key(&item.id));
+        let inner: Vec<(usize, usize)> = by
+            .iter()
+            .filter(|(_, within)| !boxes(**within))
+            .filter_map(|(index, within)| Some((*index, *by.get(within)?)))
+            .collect();
+        by.extend(inner);
         let mut loose = None;
         for index in first..self.items.len() {
             if applied.contains_key(&self.items[index].id) {

@@ -13,14 +13,16 @@ pub struct RuntimeKey {
     pub always: bool,
     /// Which events carry it.
     pub when: &'static str,
+    /// Who sends those, where that is not the object's own controller.
+    pub by: Option<&'static str>,
 }
 
 const fn always(key: &'static str, when: &'static str) -> RuntimeKey {
-    RuntimeKey { key, always: true, when }
+    RuntimeKey { key, always: true, when, by: None }
 }
 
 const fn sometimes(key: &'static str, when: &'static str) -> RuntimeKey {
-    RuntimeKey { key, always: false, when }
+    RuntimeKey { key, always: false, when, by: None }
 }
 
 /// A kind of object that emits events, and its controller.

@@ -9,6 +9,7 @@
 //! on plain strings as well as on values that are partly unknown.
 
 pub(crate) mod alerts;
+pub(crate) mod audit;
 pub(crate) mod combine;
 pub(crate) mod commit_status;
 pub(crate) mod controllers;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::audit;
 use super::combine::{self, Combined, Conflict, ConflictReport};
 use super::commit_status::Cel;
 use super::controllers::{RuntimeKey, emitter_of};
@@ -78,6 +79,8 @@ pub struct Notifier<'a> {
     pub sends_annotations: bool,
     /// What is known of the controllers at the target.
     settings: Settings,
+    /// Whether flux-operator tells of what users do in its web UI ([`audit`]).
+    audits: bool,
     /// The cluster.
     pub cluster: &'a Cluster,
     /// Where the objects are applied.
@@ -118,7 +121,9 @@ impl<'a> Notifier<'a> {
         let settings = if *target == ApplyTarget::Local { &cluster.settings } else { &elsewhere };
         let mut alerts = Vec::new();
         let mut providers = Vec::new();
+        let mut audits = false;
         for item in items(world, cluster, target) {
+            audits |= audit::is_enabled(item.id, item.node);
             if item.id.is(NOTIFICATION, "Alert") {
                 let mut alert = Alert::of(item.id, item.node);
                 alert.refusal = refusal(item.id.version(), &alert, settings);
@@ -152,6 +157,7 @@ impl<'a> Notifier<'a> {
             controller,
             sends_annotations,
             settings,
+            audits,
             cluster,
             target,
         }
@@ -179,13 +185,21 @@ impl<'a> Notifier<'a> {
         let mut keys = event.runtime_keys(kind.is_none_or(sees_updates));
         // `getOriginRevision` came with kustomize-controller 1.5.
         keys.retain(|key| key.key != "originRevision" || self.sends_annotations);
+        if self.audits && !event.complete && event.severity != "error" {
+            keys.extend(audit::keys(&event.object.kind));
+            keys.sort_by_key(|key| key.key);
+        }
         keys
     }
 
     /// What becomes of an event at a provider, or of the events of an object.
     fn deliver(&self, event: &Emission<'_>, dispatch: &Dispatch<'_>, kind: Option<&str>) -> Delivery {
         if let (Some(why), false) = (event.emitting.silence(&self.settings), event.complete) {
-            return Delivery::Dropped(why.to_owned());
+            // Users act on what is suspended, too.
+            return match self.audits && event.severity != "error" {
+                true => Delivery::Partly(format!("what its controller would tell: {why}")),
+                false => Delivery::Dropped(why.to_owned()),
+            };
         }
         let is_status = kind.is_some_and(sets_commit_status);
         let delivery = match is_status && !event.complete {
@@ -351,9 +365,11 @@ impl<'a> Notifier<'a> {
             true => combine::combine,
             false => combine::combine_before_flux_2_5,
         };
-        let runtime_keys = self.runtime_keys(event, kind);
+        let mut runtime_keys = self.runtime_keys(event, kind);
         let mut combined = combine(object.group(), metadata, &alert_metadata, summary.as_ref());
         override_at_run_time(&mut combined, &runtime_keys);
+        // An annotation, and the Alert's key, win over those of flux-operator as well.
+        runtime_keys.retain(|key| key.by.is_none() || !combined.entries.contains_key(key.key));
         let combined_texts = texts(&combined.metadata());
         let provider_name = alert.provider.display();
         let variables = variables(event, &combined_texts, &runtime_keys, item, provider);
