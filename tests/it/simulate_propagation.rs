@@ -202,6 +202,58 @@ fn a_pool_passes_on_what_its_template_holds() {
     assert_eq!(values(&node["labels"]), json!({"node.cluster.x-k8s.io/b": "y"}));
 }
 
+/// Source: cluster-api `controllers/external/util.go`, `GenerateTemplate`, and
+/// `exp/topology/desiredstate/desired_state.go`, `templateToObject` and `computeMachinePool`.
+#[test]
+fn clones_say_what_they_are_cloned_from() {
+    let infrastructure = "infrastructure.cluster.x-k8s.io/v1beta2";
+    let reference = |kind: &str, name: &str| json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": kind, "name": name});
+    let template = |kind: &str, name: &str, labels: Value| {
+        json!({"apiVersion": infrastructure, "kind": kind, "metadata": {"name": name, "namespace": "ns"},
+               "spec": {"template": {"metadata": {"labels": labels}, "spec": {}}}})
+    };
+    let md = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineDeployment",
+        "metadata": {"name": "md", "namespace": "ns"},
+        "spec": {"clusterName": "c", "template": {"spec": {
+            "infrastructureRef": reference("DevMachineTemplate", "small"),
+        }}},
+    });
+    let objects =
+        simulate(&[md, template("DevMachineTemplate", "small", json!({"rack": "1"}))], &no_config());
+    let machine = derived(&objects, "DevMachine");
+    assert_eq!(
+        values(&machine["annotations"]),
+        json!({"cluster.x-k8s.io/cloned-from-name": "small",
+               "cluster.x-k8s.io/cloned-from-groupkind": "DevMachineTemplate.infrastructure.cluster.x-k8s.io"})
+    );
+    assert_eq!(machine["labels"]["rack"]["value"], "1", "{machine:#}");
+    assert_eq!(derived(&objects, "Machine")["annotations"], json!({}));
+
+    let of = |kind: &str, name: &str| json!({"templateRef": {"apiVersion": infrastructure, "kind": kind, "name": name}});
+    let metadata = |name: &str| json!({"name": name, "namespace": "ns"});
+    let objects = simulate(
+        &[
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": metadata("prod"),
+                   "spec": {"topology": {"classRef": {"name": "class"}, "version": "v1.33.0", "workers": {
+                       "machinePools": [{"class": "pool", "name": "p0"}]}}}}),
+            json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "ClusterClass", "metadata": metadata("class"),
+                   "spec": {"infrastructure": of("DevClusterTemplate", "cluster"), "workers": {"machinePools": [
+                       {"class": "pool", "infrastructure": of("DevMachinePoolTemplate", "pool")}]}}}),
+            template("DevClusterTemplate", "cluster", json!({"zone": "a"})),
+            template("DevMachinePoolTemplate", "pool", json!({})),
+        ],
+        &no_config(),
+    );
+    let cluster = derived(&objects, "DevCluster");
+    assert_eq!(cluster["labels"]["zone"]["value"], "a", "{cluster:#}");
+    assert_eq!(cluster["annotations"]["cluster.x-k8s.io/cloned-from-name"]["value"], "cluster");
+    let pool = derived(&objects, "DevMachinePool");
+    assert_eq!(pool["labels"]["topology.cluster.x-k8s.io/pool-name"]["value"], "p0", "{pool:#}");
+    assert_eq!(pool["annotations"]["cluster.x-k8s.io/cloned-from-name"]["value"], "pool");
+}
+
 /// Labels of Machines reach Nodes in every version, annotations since 1.10.
 #[test]
 fn annotations_reach_nodes_of_newer_versions_only() {

@@ -194,6 +194,31 @@ pub(crate) fn template_clone(cluster: &str, template: &Metadata, cloned_from: (&
     metadata
 }
 
+/// Metadata of an object that a topology makes of a template for itself: the
+/// infrastructure of a Cluster, and what a MachinePool of it references. `template` is
+/// `spec.template.metadata`.
+///
+/// Source: cluster-api `exp/topology/desiredstate/desired_state.go`, `templateToObject`
+/// and `computeMachinePool`.
+pub(crate) fn template_object(
+    cluster: &str,
+    template: &Metadata,
+    cloned_from: (&str, &str),
+    pool: Option<&str>,
+) -> Metadata {
+    let mut metadata = template.clone();
+    force(&mut metadata.labels, TOPOLOGY, &[(CLUSTER_NAME, Some(cluster)), (TOPOLOGY_OWNED, Some(""))]);
+    if pool.is_some() {
+        force(&mut metadata.labels, TOPOLOGY, &[(TOPOLOGY_POOL_NAME, pool)]);
+    }
+    force(
+        &mut metadata.annotations,
+        TOPOLOGY,
+        &[(CLONED_FROM_NAME, Some(cloned_from.0)), (CLONED_FROM_GROUP_KIND, Some(cloned_from.1))],
+    );
+    metadata
+}
+
 /// Metadata of a control plane Machine, its InfraMachine and its KubeadmConfig.
 /// Top-level metadata of the control plane object goes nowhere.
 pub(crate) fn control_plane_machine(
@@ -355,7 +380,21 @@ pub(crate) fn pool_machine(cluster: &str, pool: Option<&str>, template: &Metadat
 
 /// Metadata of an InfraMachine or a bootstrap config when it is created: the
 /// Machine's, and `spec.template.metadata` of its template where the Machine has
-/// no such key. Later changes of the template's metadata do not reach it.
-pub(crate) fn created_from_template(machine: &Metadata, template: &Metadata) -> Metadata {
-    merge_metadata(machine, template)
+/// no such key. Later changes of the template's metadata do not reach it. `cloned_from`
+/// is the template: its name, where that is not generated, and `Kind.group`; `by` is the
+/// controller that clones it.
+///
+/// Source: cluster-api `controllers/external/util.go`, `GenerateTemplate`.
+pub(crate) fn created_from_template(
+    machine: &Metadata,
+    template: &Metadata,
+    cloned_from: Option<(Option<&str>, &str)>,
+    by: &'static str,
+) -> Metadata {
+    let mut metadata = merge_metadata(machine, template);
+    if let Some((name, group_kind)) = cloned_from {
+        let keys = [(CLONED_FROM_NAME, name), (CLONED_FROM_GROUP_KIND, Some(group_kind))];
+        force(&mut metadata.annotations, by, &keys);
+    }
+    metadata
 }

@@ -8,7 +8,7 @@ use super::node::{syncs_annotation, syncs_label};
 use super::{
     DEPLOYMENT_NAME, Entry, MachineDeployment, Metadata, Source, Strategy, WorkerKind, control_plane_machine,
     created_from_template, is_upgrade_order_annotation, machine, machine_set, pool_machine,
-    reaches_machine_sets, template_clone,
+    reaches_machine_sets, template_clone, template_object,
 };
 use crate::lang::go::regexp::GoRegexp;
 use crate::lang::yaml::{Location, NodeRef};
@@ -136,18 +136,28 @@ struct Below {
     kind: String,
     /// `spec.template.metadata` of its template.
     template: Metadata,
+    /// Its template: the name, unless that is generated, and `Kind.group`.
+    cloned_from: Option<(Option<String>, String)>,
 }
 
 impl Below {
     fn of_part(part: &Part) -> Self {
         let kind = kinds::templated_kind(&part.template_kind).to_owned();
-        Self { kind, template: part.nested_metadata.clone() }
+        // What Machines are made of is the Cluster's own clone of the class's template.
+        let cloned_from = Some((None, part.group_kind.clone()));
+        Self { kind, template: part.nested_metadata.clone(), cloned_from }
     }
 
     /// The config that a KubeadmControlPlane makes itself, of no template.
     fn kubeadm(control_plane: &str) -> Option<Self> {
-        (control_plane == "KubeadmControlPlane")
-            .then(|| Self { kind: "KubeadmConfig".to_owned(), template: Metadata::default() })
+        let template = Metadata::default();
+        let made = Self { kind: "KubeadmConfig".to_owned(), template, cloned_from: None };
+        (control_plane == "KubeadmControlPlane").then_some(made)
+    }
+
+    fn created(&self, machine: &Metadata, by: &'static str) -> Metadata {
+        let cloned_from = self.cloned_from.as_ref().map(|(name, kind)| (name.as_deref(), kind.as_str()));
+        created_from_template(machine, &self.template, cloned_from, by)
     }
 }
 
@@ -209,6 +219,9 @@ impl Chain<'_, '_> {
         );
         stops.retain(|stop| !stop.key.starts_with("topology.cluster.x-k8s.io/"));
         let prefix = format!("{cluster}-…");
+        if let Some(part) = &desired.infrastructure {
+            self.object_of(from, cluster, part, &prefix, None);
+        }
         self.push(from, &kind, (prefix.clone(), false), control_plane.metadata.clone(), Vec::new(), stops);
         let parent = Parent { from, cluster: cluster.to_owned(), name: None, prefix };
         if let Some(part) = &control_plane.machines {
@@ -258,8 +271,11 @@ impl Chain<'_, '_> {
         let kind = worker.entry.kind.kind();
         self.push(from, kind, (prefix.clone(), false), worker.metadata.clone(), Vec::new(), stops);
         for part in [&worker.infrastructure, &worker.bootstrap].into_iter().flatten() {
-            if worker.entry.kind == WorkerKind::MachineDeployment {
-                self.clone_of(from, cluster, part, &prefix);
+            match worker.entry.kind {
+                WorkerKind::MachineDeployment => self.clone_of(from, cluster, part, &prefix),
+                WorkerKind::MachinePool => {
+                    self.object_of(from, cluster, part, &prefix, worker.entry.name.as_deref());
+                }
             }
         }
         let parent = Parent { from, cluster: cluster.to_owned(), name: None, prefix };
@@ -285,6 +301,14 @@ impl Chain<'_, '_> {
     fn clone_of(&mut self, from: &ObjectId, cluster: &str, part: &Part, prefix: &str) {
         let metadata = template_clone(cluster, &part.metadata, (&part.template_name, &part.group_kind));
         self.push(from, &part.template_kind, (prefix.to_owned(), false), metadata, Vec::new(), Vec::new());
+    }
+
+    /// What the topology controller makes of a template for itself.
+    fn object_of(&mut self, from: &ObjectId, cluster: &str, part: &Part, prefix: &str, pool: Option<&str>) {
+        let cloned_from = (&*part.template_name, &*part.group_kind);
+        let metadata = template_object(cluster, &part.nested_metadata, cloned_from, pool);
+        let kind = kinds::templated_kind(&part.template_kind).to_owned();
+        self.push(from, &kind, (prefix.to_owned(), false), metadata, Vec::new(), Vec::new());
     }
 
     fn control_plane(&mut self, object: Object<'_>) {
@@ -331,6 +355,7 @@ impl Chain<'_, '_> {
             template: template
                 .map(|template| metadata_at(template.node, "/spec/template/metadata"))
                 .unwrap_or_default(),
+            cloned_from: Some((Some(name), format!("{kind}.{group}"))),
         })
     }
 
@@ -349,7 +374,7 @@ impl Chain<'_, '_> {
             // The hook that only a Machine has.
             let mut metadata = metadata.clone();
             metadata.annotations.remove(super::KCP_CLEANUP);
-            let created = created_from_template(&metadata, &part.template);
+            let created = part.created(&metadata, "KubeadmControlPlane controller");
             self.push(parent.from, &part.kind, (name.clone(), false), created, Vec::new(), Vec::new());
         }
         self.node(parent.from, None, &name, &metadata, &taints, None);
@@ -443,7 +468,7 @@ impl Chain<'_, '_> {
     ) {
         self.push(from, "Machine", (name.to_owned(), false), metadata.clone(), taints.clone(), stops);
         for part in parts {
-            let created = created_from_template(&metadata, &part.template);
+            let created = part.created(&metadata, "MachineSet controller");
             self.push(from, &part.kind, (name.to_owned(), false), created, Vec::new(), Vec::new());
         }
         self.node(from, None, name, &metadata, &taints, Some("MachineSet"));
