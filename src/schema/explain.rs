@@ -2,6 +2,7 @@
 
 use super::table::{self, Product, TableKind};
 use super::tree::Schema;
+use crate::lang::text::plural;
 
 /// A field in one API version of its kind.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +110,16 @@ pub(crate) fn names_at(kinds: &[&'static TableKind], path: &[&str]) -> Vec<&'sta
     names
 }
 
+/// What a list or map holds: `strings`, `lists of strings`, `integers or strings`.
+fn several(one: &str) -> String {
+    let (first, rest) = one.split_once(" of ").map_or((one, None), |(first, rest)| (first, Some(rest)));
+    let words: Vec<String> = match first {
+        "any" => vec!["any values".to_owned()],
+        first => first.split(" or ").map(plural).collect(),
+    };
+    rest.map_or(words.join(" or "), |rest| format!("{} of {rest}", words.join(" or ")))
+}
+
 /// The types of a field in words: `list of maps`.
 pub(crate) fn type_of(schema: &Schema) -> String {
     if schema.int_or_string {
@@ -121,12 +132,12 @@ pub(crate) fn type_of(schema: &Schema) -> String {
     match names.as_slice() {
         [] => "any".to_owned(),
         ["array"] => match schema.item().map(type_of) {
-            Some(item) => format!("list of {item}s"),
+            Some(item) => format!("list of {}", several(&item)),
             None => "list".to_owned(),
         },
         ["object"] => match &schema.additional {
             super::Additional::Of(child) if schema.properties.is_empty() => {
-                format!("map of {}s", type_of(child.get()))
+                format!("map of {}", several(&type_of(child.get())))
             }
             _ => "map".to_owned(),
         },

@@ -5,13 +5,16 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
     if count == 1 {
         return format!("1 {one}");
     }
+    format!("{count} {}", plural(one))
+}
+
+/// `errors`, `HelmRepositories`, `Ingresses`.
+pub(crate) fn plural(one: &str) -> String {
     let is_vowel = |stem: &str| stem.ends_with(['a', 'e', 'i', 'o', 'u']);
     match one.strip_suffix('y') {
-        Some(stem) if !is_vowel(stem) => format!("{count} {stem}ies"),
-        _ if one.ends_with(['s', 'x']) || one.ends_with("ch") || one.ends_with("sh") => {
-            format!("{count} {one}es")
-        }
-        _ => format!("{count} {one}s"),
+        Some(stem) if !is_vowel(stem) => format!("{stem}ies"),
+        _ if one.ends_with(['s', 'x']) || one.ends_with("ch") || one.ends_with("sh") => format!("{one}es"),
+        _ => format!("{one}s"),
     }
 }
 

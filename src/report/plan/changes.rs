@@ -1,8 +1,7 @@
 //! What concerns whole clusters, in each format.
 
-use super::groups::plural;
 use super::{INDENT, Plan, wrapped};
-use crate::lang::text::{clean, counted};
+use crate::lang::text::{clean, counted, plural};
 use crate::model::Severity;
 use crate::plan::{ClusterChange, Note};
 use crate::report::github::{data, property};

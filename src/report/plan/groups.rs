@@ -3,7 +3,7 @@
 
 use super::values::Told;
 use super::{Plan, consequences, phrases, verb};
-use crate::lang::text::counted;
+use crate::lang::text::{counted, plural};
 use crate::model::{Category, EffectKind, Severity};
 use crate::plan::{Cause, Effect, Side, is_by_label_only, is_version_label};
 use std::collections::{BTreeMap, BTreeSet};
@@ -379,15 +379,4 @@ fn subject(effects: &[&Effect], at_most: usize) -> String {
         _ => format!("{} objects", effects.len()),
     };
     format!("{what} ({}{more})", names.join(", "))
-}
-
-/// `HelmReleases`, `Ingresses`, `HelmRepositories`.
-pub(super) fn plural(kind: &str) -> String {
-    match kind {
-        kind if kind.ends_with('s') || kind.ends_with('x') => format!("{kind}es"),
-        kind if kind.ends_with('y') && !kind.ends_with("ay") && !kind.ends_with("ey") => {
-            format!("{}ies", &kind[..kind.len() - 1])
-        }
-        kind => format!("{kind}s"),
-    }
 }

@@ -3,6 +3,7 @@
 use super::same::{Difference, same};
 use super::steps::{Guard, Hand, MARK_PIN, commands, guards, ungarded};
 use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed, texts};
+use crate::lang::text::with_article;
 use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
 use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::{Category, ObjectId, Severity, kinds};
@@ -35,7 +36,7 @@ pub(crate) fn is_name(id: &ObjectId, name: &str) -> Result<(), String> {
     }
     let is_label = matches!((id.group(), &*id.kind), ("", "Service" | "Namespace"));
     if is_label && (name.contains('.') || name.len() > 63) {
-        return Err(format!("names of a {} have no `.` and at most 63 letters", id.kind));
+        return Err(format!("names of {} have no `.` and at most 63 letters", with_article(&id.kind)));
     }
     Ok(())
 }
@@ -129,7 +130,7 @@ impl Rename<'_> {
         if let Err(why) = is_name(old, &self.new) {
             return refuse(
                 None,
-                format!("`{}` is no name for a {}: {why}", self.new, old.kind),
+                format!("`{}` is no name for {}: {why}", self.new, with_article(&old.kind)),
                 "choose another",
             );
         }
@@ -171,7 +172,11 @@ impl Rename<'_> {
             );
             if let Some(taken) = taken {
                 let other = self.world.object(taken.object);
-                let why = format!("there is a {} in {} already", other.id, cluster.label());
+                let why = format!(
+                    "there is {} in {} already",
+                    with_article(&other.id.to_string()),
+                    cluster.label()
+                );
                 return refuse(place(subject), why, "choose another name");
             }
             if is_root(cluster, old) {

@@ -4,6 +4,7 @@
 
 use super::title;
 use crate::build::kustomize::{FileRole, is_namespaced};
+use crate::lang::text::plural;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::{ObjectId, kinds};
 use crate::world::schemas::is_whole;
@@ -73,14 +74,6 @@ fn is_left_alone(node: crate::lang::yaml::NodeRef<'_>) -> bool {
         (entry.key == "kustomize.toolkit.fluxcd.io/reconcile" && value.eq_ignore_ascii_case("disabled"))
             || (entry.key == "kustomize.toolkit.fluxcd.io/ssa" && value.eq_ignore_ascii_case("ignore"))
     })
-}
-
-fn plural(kind: &str) -> String {
-    match kind.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None if kind.ends_with('s') => format!("{kind}es"),
-        None => format!("{kind}s"),
-    }
 }
 
 fn help(by: &Applied) -> String {

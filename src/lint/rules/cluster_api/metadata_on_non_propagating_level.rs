@@ -47,7 +47,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             }
             let Some(location) = entry.key_location() else { continue };
             report
-                .report(location, title(view.id, &format!("a {word} for Nodes stops here")))
+                .report(location, title(view.id, &format!("{} for Nodes stops here", with_article(word))))
                 .why(format!("top-level metadata of {} is copied to no Machine", with_article(&view.id.kind)))
                 .help(help(view, reaches, field))
                 .object(view.id)

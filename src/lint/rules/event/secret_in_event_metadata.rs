@@ -3,6 +3,7 @@
 //! Source: fluxcd/pkg `runtime/events/recorder.go`, `AnnotatedEventf`.
 
 use super::{is_alert, title};
+use crate::lang::text::with_article;
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::text::Text;
@@ -68,7 +69,7 @@ fn check_value(view: &ObjectView<'_>, node: NodeRef<'_>, pointer: &str, report: 
         return;
     };
     report
-        .report(location, title(view.id, &format!("event metadata holds a {owner}")))
+        .report(location, title(view.id, &format!("event metadata holds {}", with_article(owner))))
         .why("it is sent to the provider, and everyone who may list Events in the cluster can read it")
         .help("revoke the token, and keep credentials in Secrets")
         .object(view.id)

@@ -76,7 +76,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 /// What was found by that name, and what to name instead.
 fn help(view: &ClusterView<'_>, other: &Effective, id: &ObjectId) -> String {
-    let found = format!("a {} of that name exists in this namespace", other.id.kind);
+    let found = format!("{} of that name exists in this namespace", with_article(&other.id.kind));
     let elsewhere = view
         .of_kind(id.group(), &id.kind)
         .map(|(_, object)| &object.id)
