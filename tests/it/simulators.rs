@@ -284,6 +284,61 @@ spec:
     }
 }
 
+/// The RFC gives a Gate the condition `Opened`; `Approved` and `Blocked` are of who waits.
+#[test]
+fn a_gate_has_a_condition_of_its_own() {
+    let scratch = gates("target: {features: {gates: enabled}}\n", "[{name: sre}]", "");
+    let why = |object: &str| scratch.forebay(&["simulate", "gates", AT[0], AT[1], object]).out;
+    let gate = why("Gate/apps/sre");
+    assert!(gate.contains("Condition Opened:"), "{gate}");
+    assert!(!gate.contains("Approved") && !gate.contains("Blocked"), "{gate}");
+}
+
+/// Source: source-controller 1.2 `internal/controller/helmrepository_controller.go`,
+/// `migrationToStatic`; kustomize-controller `Reconcile` looks at its own `spec.suspend`.
+#[test]
+fn a_static_repository_and_suspended_children_are_told_as_such() {
+    let text = "apiVersion: source.toolkit.fluxcd.io/v1beta2
+kind: HelmRepository
+metadata: {name: oci, namespace: apps}
+spec: {type: oci, url: \"oci://ghcr.io/x\", interval: 1h, suspend: true}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: apps}
+spec: {interval: 1h, path: ./apps, prune: true, suspend: true, sourceRef: {kind: GitRepository, name: flux-system}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: apps}
+spec: {interval: 1h, url: https://github.com/example/fleet}
+";
+    let child = "apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: apps}
+spec: {interval: 1h, suspend: true, chartRef: {kind: OCIRepository, name: web}}
+";
+    for (flux, words) in [
+        ("2.1", "its conditions are not renewed; its charts are pulled all the same"),
+        ("2.2", "nothing is held back: of type oci it is static, and its charts are pulled all the same"),
+    ] {
+        let config = format!(
+            "target: {{flux: \"{flux}\"}}\nclusters: [{{name: prod, path: clusters/prod}}]\n\
+             sources: [{{kind: GitRepository, name: flux-system, namespace: apps, path: .}}]\n"
+        );
+        let scratch = Scratch::new(&[
+            (".forebay.yaml", &config),
+            ("clusters/prod/all.yaml", text),
+            ("apps/web.yaml", child),
+        ]);
+        let out = scratch.forebay(&["simulate", "suspend"]).out.replace("\n    ", " ");
+        assert!(out.contains(words), "{flux}: {out}");
+        assert!(!out.contains("artifact stays served"), "{flux}: {out}");
+        assert!(out.contains("its children are suspended as well"), "{flux}: {out}");
+        assert!(!out.contains("keeps reconciling"), "{flux}: {out}");
+    }
+}
+
 #[test]
 fn gates_say_what_they_are_and_warn_of_short_windows() {
     let scratch = gates("", "[{name: sre}]", "");

@@ -393,6 +393,42 @@ spec:
 }
 
 /// A managed Cluster whose class lists versions.
+/// Source: source-controller has no reconciler of ExternalArtifacts, and source-watcher
+/// tells of the ArtifactGenerator.
+#[test]
+fn nothing_tells_of_what_no_controller_reconciles() {
+    let text = "apiVersion: source.toolkit.fluxcd.io/v1
+kind: ExternalArtifact
+metadata: {name: out, namespace: apps}
+spec: {sourceRef: {apiVersion: source.extensions.fluxcd.io/v1beta1, kind: ArtifactGenerator, name: gen}}
+---
+apiVersion: source.extensions.fluxcd.io/v1beta1
+kind: ArtifactGenerator
+metadata: {name: gen, namespace: apps}
+spec: {sources: [{alias: a, kind: GitRepository, name: x}], artifacts: [{name: b, copy: [{from: '@a/**', to: '@artifact/'}]}]}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: chat, namespace: apps}
+spec: {type: slack, channel: general}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: all, namespace: apps}
+spec:
+  providerRef: {name: chat}
+  eventSources: [{kind: ExternalArtifact, name: '*'}, {kind: ArtifactGenerator, name: '*'}]
+";
+    let scratch = Scratch::new(&[(".forebay.yaml", &configured("")), ("clusters/prod/all.yaml", text)]);
+    for (object, delivered) in [("ExternalArtifact/apps/out", false), ("ArtifactGenerator/apps/gen", true)] {
+        let run = scratch.forebay(&["simulate", "events", "--object", object, "--format", "json"]);
+        let found = run.json()["objects"][0]["notifications"][0].take();
+        assert_eq!(found["delivered"], delivered, "{object}: {found:#}");
+        let why = found["reason"].as_str().unwrap_or_default();
+        assert_eq!(why.contains("no controller tells of an ExternalArtifact"), !delivered, "{why}");
+    }
+}
+
 /// Source: flux-operator 0.41 `internal/web/audit.go`, `sendAuditEvent`.
 #[test]
 fn audit_events_of_the_web_ui_have_keys_of_their_own() {

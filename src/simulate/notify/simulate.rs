@@ -194,6 +194,11 @@ impl<'a> Notifier<'a> {
 
     /// What becomes of an event at a provider, or of the events of an object.
     fn deliver(&self, event: &Emission<'_>, dispatch: &Dispatch<'_>, kind: Option<&str>) -> Delivery {
+        let object = &event.object;
+        if !event.complete && emitter_of(object.group(), &object.kind).is_none() {
+            let what = crate::lang::text::with_article(&object.kind);
+            return Delivery::Dropped(format!("no event is emitted: no controller tells of {what}"));
+        }
         if let (Some(why), false) = (event.emitting.silence(&self.settings), event.complete) {
             // Users act on what is suspended, too.
             return match self.audits && event.severity != "error" {
