@@ -149,6 +149,12 @@ impl Common {
         bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }
 
+    /// Whether `--cluster` names a cluster, or is not given.
+    pub(crate) fn wants(&self, cluster: Option<&str>) -> bool {
+        self.cluster.is_empty()
+            || cluster.is_some_and(|name| self.cluster.iter().any(|wanted| wanted == name))
+    }
+
     /// Note the root that a command works on.
     pub(crate) fn works_on(&self, root: &Path) {
         let _ = self.known_root.set(root.to_owned());

@@ -9,6 +9,7 @@ use crate::config::{Config, FILE_NAME, Injected, SCHEMA, TEMPLATE};
 use crate::lang::text::clean;
 use crate::lang::yaml::Location;
 use crate::lint::engine::NotChecked;
+use crate::model::value::why_unknown;
 use crate::model::{Certainty, kinds};
 use crate::report::coverage::{names_of, quoted};
 use crate::report::parts::{of_clusters, paragraph, shared};
@@ -367,7 +368,7 @@ fn words(value: &Value) -> String {
         Value::String(text) => clean(text).into_owned(),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
         Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
-        Value::Object(unknown) => match unknown.get("$unknown").and_then(Value::as_str) {
+        Value::Object(_) => match why_unknown(value) {
             Some(bounds) if bounds.starts_with("2.") || bounds.starts_with("from ") => bounds.to_owned(),
             _ => "unknown".to_owned(),
         },

@@ -204,10 +204,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     };
     let head_world = Arc::new(base_world.like(&head.snapshot, &head_config, &remotes));
     output::warn_if_nothing_followed(&head_world);
-    let wanted = |cluster: &Option<Arc<str>>| {
-        let is = |name: &str| common.cluster.iter().any(|wanted| wanted == name);
-        common.cluster.is_empty() || cluster.as_deref().is_some_and(is)
-    };
+    let wanted = |cluster: &Option<Arc<str>>| common.wants(cluster.as_deref());
     session::check_clusters(common, &[&base_world, &head_world])?;
     let responses = answers(common, arguments, [&base_world, &head_world])?;
     let options = Options::default();

@@ -125,10 +125,7 @@ pub(crate) fn cluster_filter<'c>(
     world: &World,
 ) -> Result<impl Fn(&Cluster) -> bool + 'c, Failure> {
     check_clusters(common, &[world])?;
-    Ok(|cluster: &Cluster| {
-        common.cluster.is_empty()
-            || cluster.name.as_deref().is_some_and(|name| common.cluster.iter().any(|wanted| wanted == name))
-    })
+    Ok(|cluster: &Cluster| common.wants(cluster.name.as_deref()))
 }
 
 /// An effective object and where it is.

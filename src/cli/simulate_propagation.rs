@@ -98,8 +98,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 
 /// Whether `--cluster` asks for a scope.
 pub(crate) fn wanted(common: &Common, scope: &Scope<'_>) -> bool {
-    let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
-    common.cluster.is_empty() || common.cluster.iter().any(|wanted| Some(wanted.as_str()) == name)
+    common.wants(scope.cluster.and_then(|cluster| cluster.name.as_deref()))
 }
 
 fn settings(scope: &Scope<'_>, config: &Config) -> Result<Settings, Failure> {

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::text::Text;
+use crate::lang::yaml::emit::{HOLES, UNKNOWN};
 use crate::lang::yaml::resolve::timestamp_rfc3339;
-use crate::lang::yaml::{Dialect, NodeRef, Scalar, Value as Built};
+use crate::lang::yaml::{Dialect, Holes, NodeRef, Scalar, Value as Built};
 
 /// Levels of nesting that are followed; deeper parts are unknown.
 const DEPTH: u32 = 200;
@@ -12,12 +14,31 @@ const DEPTH: u32 = 200;
 /// cannot be computed here is still a function of its inputs, which the reason
 /// must then name.
 pub(crate) fn unknown(why: impl Into<String>) -> Value {
-    json!({ "$unknown": why.into() })
+    json!({ UNKNOWN: why.into() })
+}
+
+fn with_holes(holes: &Holes) -> Value {
+    let parts: Vec<Option<&str>> = holes.parts.iter().map(Option::as_deref).collect();
+    json!({ HOLES: parts })
+}
+
+/// Why a value is not known.
+pub(crate) fn why_unknown(value: &Value) -> Option<&str> {
+    value.get(UNKNOWN)?.as_str()
+}
+
+/// A string.
+pub(crate) fn of_text(text: &Text) -> Value {
+    match text {
+        Text::Known(text) => json!(text),
+        Text::Holes(holes) => with_holes(holes),
+        Text::Unknown(why) => unknown(why),
+    }
 }
 
 /// Whether this very value is unknown, wholly or in part of its text.
 pub(crate) fn is_unknown(value: &Value) -> bool {
-    value.as_object().is_some_and(|map| map.contains_key("$unknown") || map.contains_key("$holes"))
+    value.as_object().is_some_and(|map| map.contains_key(UNKNOWN) || map.contains_key(HOLES))
 }
 
 /// Whether something in it is unknown.
@@ -40,8 +61,7 @@ fn convert(node: NodeRef<'_>, depth: u32) -> Value {
         return unknown("nested too deeply");
     }
     if let Some(holes) = node.holes() {
-        let parts: Vec<Option<&str>> = holes.parts.iter().map(Option::as_deref).collect();
-        return json!({ "$holes": parts });
+        return with_holes(holes);
     }
     if let NodeRef::Built(built) = node
         && let Built::Unknown(why) = &built.value

@@ -2,7 +2,7 @@
 
 use super::{Effect, Pair, Side};
 use crate::lang::yaml::{Known, Location, Node};
-use crate::model::text::Text;
+use crate::model::value::of_text;
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::simulate::notify::simulate::{Notifier, items};
 use crate::world::{ApplyTarget, Cluster, World};
@@ -112,21 +112,13 @@ fn notifications(
                 .into_iter()
                 .map(|(key, value)| {
                     let overridden = conflicting.contains(&key);
-                    (key, (text(&value.text), value.location, overridden))
+                    (key, (of_text(&value.text), value.location, overridden))
                 })
                 .collect();
             found.insert((item.id.clone(), notification.alert.id.clone()), keys);
         }
     }
     found
-}
-
-fn text(text: &Text) -> Value {
-    match text {
-        Text::Known(text) => json!(text),
-        Text::Holes(holes) => json!({"$holes": holes.parts.iter().map(Option::as_deref).collect::<Vec<_>>()}),
-        Text::Unknown(why) => json!({"$unknown": why}),
-    }
 }
 
 /// A value that fits a sentence.

@@ -13,6 +13,7 @@ use super::fields::FieldChange;
 use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, INFRASTRUCTURE};
+use crate::model::value::has_unknown;
 use serde_json::{Value, json};
 
 /// Why a change is refused.
@@ -77,24 +78,13 @@ pub(super) fn refusal(
     }
     whole(id, old, new, changes).or_else(|| {
         changes.iter().enumerate().find_map(|(index, change)| {
-            if is_unknown(&change.before) || is_unknown(&change.after) {
+            if has_unknown(&change.before) || has_unknown(&change.after) {
                 return None;
             }
             let (reason, immutable, note) = field(id, old, change)?;
             Some(Refusal { change: index, reason: reason.to_owned(), immutable, note })
         })
     })
-}
-
-/// Whether a part of a value is not known.
-fn is_unknown(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => {
-            map.contains_key("$unknown") || map.contains_key("$holes") || map.values().any(is_unknown)
-        }
-        Value::Array(items) => items.iter().any(is_unknown),
-        _ => false,
-    }
 }
 
 type Verdict = (&'static str, bool, Option<&'static str>);

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::parts::{object, paragraph, unknown, width};
+use super::parts::{object, paragraph, width};
 use super::stated::Stated;
 use crate::lang::text::clean;
 use crate::model::ObjectId;
+use crate::model::value::unknown;
 use crate::simulate::cluster_api::hooks::Hook;
 use crate::simulate::cluster_api::hooks::simulate::{Event, RuntimeSdk, Simulation, State, Step, StepKind};
 

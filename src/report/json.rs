@@ -9,6 +9,7 @@ use crate::lang::text::{clean, is_visible};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::Unchecked;
+use crate::model::value::unknown;
 use crate::world::World;
 use crate::world::versions::{Setting, Settings};
 use jiff::Timestamp;
@@ -131,15 +132,15 @@ pub(crate) fn flux(settings: &Settings) -> Value {
         (Some(version), _) if version.major < 2 => json!("older than 2.0"),
         (Some(version), _) => json!(version.to_string()),
         (None, (None, None)) => unstated(),
-        (None, (Some(low), None)) => super::parts::unknown(&format!("2.{low} or later")),
-        (None, (None, Some(high))) => super::parts::unknown(&format!("2.{high} or earlier")),
-        (None, (Some(low), Some(high))) => super::parts::unknown(&format!("from 2.{low} to 2.{high}")),
+        (None, (Some(low), None)) => unknown(&format!("2.{low} or later")),
+        (None, (None, Some(high))) => unknown(&format!("2.{high} or earlier")),
+        (None, (Some(low), Some(high))) => unknown(&format!("from 2.{low} to 2.{high}")),
     }
 }
 
 /// The value of what the repository does not state.
 pub(crate) fn unstated() -> Value {
-    super::parts::unknown("nothing in the repository or the configuration says it")
+    unknown("nothing in the repository or the configuration says it")
 }
 
 /// `path:line` of a setting.

@@ -10,10 +10,9 @@ use serde_json::{Value, json};
 
 use super::place;
 use crate::files::Snapshot;
-use crate::lang::text::clean;
+use crate::lang::text::{clean, wrap};
 use crate::lang::yaml::{Location, NodeRef, Via, ViaKind};
 use crate::model::ObjectId;
-use crate::model::text::Text;
 
 /// Columns of a drawing where nobody says how many there are.
 const DRAWN: usize = 80;
@@ -52,6 +51,47 @@ pub(crate) fn object(id: &ObjectId) -> Value {
         object["namespace"] = json!(&**namespace);
     }
     object
+}
+
+/// Rows of cells, in columns as wide as their widest cell. The words of the last one go on
+/// below themselves.
+pub(crate) fn columns(rows: &[Vec<String>], out: &mut String) {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(widest).collect();
+    for row in rows {
+        let (last, before) = row.split_last().map_or(("", row.as_slice()), |(last, before)| (last, before));
+        let mut line = String::from("  ");
+        for (cell, width) in before.iter().zip(&widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        // The words of the last column go on below themselves; where there is no room
+        // for that, below the row.
+        const LEAST: usize = 16;
+        let column = line.chars().count();
+        let room = width().saturating_sub(column);
+        let (gap, room) = match last.chars().count() {
+            length if length <= room => (0, usize::MAX),
+            // A path stays in its row.
+            _ if !last.contains(' ') => (0, usize::MAX),
+            _ if room >= LEAST => (column, room),
+            _ => {
+                out.push_str(line.trim_end());
+                out.push('\n');
+                line.clear();
+                line.push_str("      ");
+                (6, width() - 6)
+            }
+        };
+        let parts = if last.trim().is_empty() { vec![String::new()] } else { wrap(last, room) };
+        for (index, part) in parts.iter().enumerate() {
+            let line = if index == 0 { format!("{line}{part}") } else { format!("{:gap$}{part}", "") };
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+    }
 }
 
 /// A location of a contract; null for what no file states as text.
@@ -101,22 +141,6 @@ pub(crate) fn origins_of(
     match value.origins() {
         all if all.len() > 1 => Some(all.iter().map(|place| self::location(snapshot, Some(place))).collect()),
         _ => origins(snapshot, location),
-    }
-}
-
-/// An unknown value of a contract.
-pub(crate) fn unknown(why: &str) -> Value {
-    json!({"$unknown": why})
-}
-
-/// A string of a contract.
-pub(crate) fn text(text: &Text) -> Value {
-    match text {
-        Text::Known(text) => json!(text),
-        Text::Holes(holes) => {
-            json!({"$holes": holes.parts.iter().map(Option::as_deref).collect::<Vec<_>>()})
-        }
-        Text::Unknown(why) => unknown(why),
     }
 }
 

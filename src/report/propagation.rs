@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::parts::{location, object, of_clusters, paragraph, shared, unknown, width};
+use super::parts::{location, object, of_clusters, paragraph, shared, width};
 use super::stated::{Stated, heads};
 use crate::files::Snapshot;
 use crate::lang::text::clean;
 use crate::lang::yaml::Location;
+use crate::model::value::unknown;
 use crate::simulate::cluster_api::propagation::simulate::Derived;
 use crate::simulate::cluster_api::propagation::{Entry, Keys, Source};
 

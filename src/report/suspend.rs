@@ -1,10 +1,11 @@
 //! The answer of `simulate suspend`.
 
-use super::parts::{alike, location, object, of_clusters, paragraph, shared, unknown, width};
+use super::parts::{alike, location, object, of_clusters, paragraph, shared, width};
 use super::place;
 use super::stated::{Stated, together};
 use crate::lang::text::{clean, counted, shorten, wrap};
 use crate::lang::yaml::NodeRef;
+use crate::model::value::unknown;
 use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
 use crate::simulate::gating::objects::{Gating, Job, suspends};

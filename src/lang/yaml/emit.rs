@@ -723,6 +723,12 @@ fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// The only key of the map that JSON has for a value that is not known: why.
+pub(crate) const UNKNOWN: &str = "$unknown";
+
+/// The only key of the map that JSON has for a string with unknown parts: its parts.
+pub(crate) const HOLES: &str = "$holes";
+
 /// An unknown value as the JSON contract writes it.
 fn described(node: NodeRef<'_>) -> super::Node {
     let list = |holes: &Holes| {
@@ -734,11 +740,11 @@ fn described(node: NodeRef<'_>) -> super::Node {
     };
     let (key, value) = match node {
         NodeRef::Built(built) => match &built.value {
-            Value::Holes(holes) => ("$holes", list(holes)),
-            Value::Unknown(why) => ("$unknown", Value::Str(why.clone())),
-            _ => ("$unknown", Value::Str("unknown".into())),
+            Value::Holes(holes) => (HOLES, list(holes)),
+            Value::Unknown(why) => (UNKNOWN, Value::Str(why.clone())),
+            _ => (UNKNOWN, Value::Str("unknown".into())),
         },
-        NodeRef::Source(..) => ("$unknown", Value::Str("unknown".into())),
+        NodeRef::Source(..) => (UNKNOWN, Value::Str("unknown".into())),
     };
     let entry = super::Entry { key: super::Node::string(key, None), value: super::Node::scalar(value, None) };
     super::Node::scalar(Value::Map(vec![entry].into()), None)

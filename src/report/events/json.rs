@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Cluster, View};
 use crate::lang::yaml::Known;
-use crate::report::parts::{location, object, text, unknown};
+use crate::model::value::{of_text, unknown};
+use crate::report::parts::{location, object};
 use crate::simulate::notify::Metadata;
 use crate::simulate::notify::combine::{CONFLICT_REASON, Conflict};
 use crate::simulate::notify::delivery::Delivery;
@@ -41,7 +42,7 @@ fn object_of(view: &View<'_>, cluster: &Cluster<'_>, answer: &Answer<'_>) -> Val
 }
 
 fn values(metadata: &Metadata<Sourced>) -> Value {
-    let entries = metadata.iter().map(|(key, value)| (key.clone(), text(&value.text)));
+    let entries = metadata.iter().map(|(key, value)| (key.clone(), of_text(&value.text)));
     Value::Object(entries.collect())
 }
 
@@ -61,7 +62,7 @@ fn notification(view: &View<'_>, found: &Notification<'_>) -> Value {
         locations.insert(key.clone(), location(view.snapshot, winner));
     }
     let provider_type = match found.provider {
-        Some(provider) => text(&provider.kind),
+        Some(provider) => of_text(&provider.kind),
         None => unknown("the Provider is not in this repository"),
     };
     let event = found.report.as_ref().and_then(|report| {
@@ -97,7 +98,7 @@ fn considered(considered: &Considered<'_>) -> Value {
     let id = considered.alert;
     let matched = match considered.answer.matched {
         Known::Value(matched) => json!(matched),
-        Known::Unknown => unknown(&considered.answer.reason),
+        Known::Unknown => unknown(&*considered.answer.reason),
     };
     json!({
         "alert": {"namespace": id.namespace.as_deref().unwrap_or_default(), "name": &*id.name},

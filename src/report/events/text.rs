@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use super::{Answer, Cluster, View};
 use crate::files::markers::ImagePolicyMarker;
 use crate::lang::text::clean;
-use crate::lang::text::{shorten, wrap};
+use crate::lang::text::shorten;
 use crate::lang::yaml::{Known, Location};
 use crate::model::text::Text;
-use crate::report::parts::{of_clusters, paragraph, shared, width};
+use crate::report::parts::{columns, of_clusters, paragraph, shared};
 use crate::report::stated::heads;
 use crate::simulate::notify::combine::{
     CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, OLDER_CONFLICT_LOG, Source,
@@ -223,46 +223,6 @@ struct Sent<'a> {
     at_run_time: BTreeSet<&'a str>,
     provider: String,
     severity: &'static str,
-}
-
-/// Rows of cells, in columns as wide as their widest cell.
-fn columns(rows: &[Vec<String>], out: &mut String) {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(widest).collect();
-    for row in rows {
-        let (last, before) = row.split_last().map_or(("", row.as_slice()), |(last, before)| (last, before));
-        let mut line = String::from("  ");
-        for (cell, width) in before.iter().zip(&widths) {
-            let _ = write!(line, "{cell:width$}  ");
-        }
-        // The words of the last column go on below themselves; where there is no room
-        // for that, below the row.
-        const LEAST: usize = 16;
-        let column = line.chars().count();
-        let room = width().saturating_sub(column);
-        let (gap, room) = match last.chars().count() {
-            length if length <= room => (0, usize::MAX),
-            // A path stays in its row.
-            _ if !last.contains(' ') => (0, usize::MAX),
-            _ if room >= LEAST => (column, room),
-            _ => {
-                out.push_str(line.trim_end());
-                out.push('\n');
-                line.clear();
-                line.push_str("      ");
-                (6, width() - 6)
-            }
-        };
-        let parts = if last.trim().is_empty() { vec![String::new()] } else { wrap(last, room) };
-        for (index, part) in parts.iter().enumerate() {
-            let line = if index == 0 { format!("{line}{part}") } else { format!("{:gap$}{part}", "") };
-            out.push_str(line.trim_end());
-            out.push('\n');
-        }
-    }
 }
 
 /// The alert that came closest: one of the object's own namespace, that names its

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Cluster, View};
 use crate::model::ObjectId;
-use crate::report::parts::{self, location, object};
+use crate::model::value;
+use crate::report::parts::{location, object};
 use crate::simulate::gating::timeline::{State, changes};
 use crate::simulate::gating::{GATE_REASON, format_time};
 
@@ -23,7 +24,7 @@ pub fn body(view: &View<'_>) -> Value {
 }
 
 fn unknown(why: Option<&String>) -> Value {
-    parts::unknown(why.map_or("it depends on the cluster", String::as_str))
+    value::unknown(why.map_or("it depends on the cluster", String::as_str))
 }
 
 fn gates(view: &View<'_>, cluster: &Cluster) -> Vec<Value> {

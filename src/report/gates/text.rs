@@ -11,7 +11,7 @@ use super::{Cluster, PROPOSAL, View, charted, is_proposal, label, short_label, s
 use crate::lang::text::clean;
 use crate::lang::text::wrap;
 use crate::model::ObjectId;
-use crate::report::parts::{drawn_width, of_clusters, paragraph, shared, width};
+use crate::report::parts::{columns, drawn_width, of_clusters, paragraph, shared, width};
 use crate::report::stated::heads;
 use crate::simulate::gating::format_time;
 use crate::simulate::gating::timeline::{Range, Simulation, State, Subject, SubjectKind, changes, short};
@@ -133,22 +133,6 @@ fn moment(view: &View<'_>, name: &str, simulation: &Simulation, out: &mut String
     }
     transitions(view, simulation, out);
     notes(view, simulation, out);
-}
-
-/// Rows of cells, as columns as wide as their widest cell.
-fn columns(rows: &[Vec<String>], out: &mut String) {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..count)
-        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max())
-        .map(Option::unwrap_or_default)
-        .collect();
-    for row in rows {
-        let mut line = String::from(" ");
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, " {cell:width$} ");
-        }
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
 }
 
 fn table(view: &View<'_>, simulation: &Simulation, out: &mut String) {

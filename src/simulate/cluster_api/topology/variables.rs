@@ -83,11 +83,11 @@ fn named_values(node: NodeRef<'_>, pointer: &str) -> Map<String, Value> {
 
 /// Fills in what a schema defaults inside a value that is given.
 fn apply_defaults(schema: &Value, value: &mut Value, depth: u32) {
-    if depth > 50 {
+    if depth > 50 || is_unknown(value) {
         return;
     }
     match value {
-        Value::Object(map) if !map.contains_key("$unknown") => {
+        Value::Object(map) => {
             let properties = schema.get("properties").and_then(Value::as_object);
             for (name, property) in properties.into_iter().flatten() {
                 if !map.contains_key(name)
