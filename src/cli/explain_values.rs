@@ -9,7 +9,7 @@ use super::{Answer, Failure, Status};
 use crate::build::helm::RenderError;
 use crate::lang::text::clean;
 use crate::lint::engine::NotChecked;
-use crate::model::Unchecked;
+use crate::model::{Name, Unchecked};
 use crate::report::json;
 use crate::report::values::Explained;
 use crate::sources::render::Reading;
@@ -137,7 +137,7 @@ fn values(world: &World, cluster: &Cluster, release: &Release, id: &str) -> Resu
         return Ok(values.clone());
     }
     let lookup = |kind: &str, namespace: Option<&str>, name: &str| {
-        let member = cluster.find(&ApplyTarget::Local, "", kind, namespace, name)?;
+        let member = cluster.find(&ApplyTarget::Local, Name::new("", kind, namespace, name))?;
         Some(world.object(member.object).node.clone())
     };
     match of_release(&release.id, release.node.get_ref(), &lookup) {

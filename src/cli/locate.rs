@@ -9,6 +9,7 @@ use super::{Answer, Failure, Status};
 use crate::lang::text::clean;
 use crate::lang::yaml::{Node, NodeRef, pointer_join};
 use crate::lint::engine::NotChecked;
+use crate::model::Name;
 use crate::model::kinds::is_helm_release;
 use crate::report::references::dotted;
 use crate::report::{self, objects, parts};
@@ -103,7 +104,7 @@ fn given(world: &World, found: &Found<'_>, pointer: &str) -> Option<(Node, Strin
         return None;
     }
     let lookup = |kind: &str, namespace: Option<&str>, name: &str| {
-        let member = found.cluster.find(&ApplyTarget::Local, "", kind, namespace, name)?;
+        let member = found.cluster.find(&ApplyTarget::Local, Name::new("", kind, namespace, name))?;
         Some(world.object(member.object).node.clone())
     };
     let values = of_release(id, node, &lookup).ok()?;

@@ -9,8 +9,8 @@ use crate::files::SIZE_LIMIT;
 use crate::lang::text::suggest;
 use crate::lang::yaml::Known;
 use crate::lint::engine::{NotChecked, not_built};
-use crate::model::ObjectId;
 use crate::model::text::Text;
+use crate::model::{Name, ObjectId};
 use crate::report::{self, events};
 use crate::simulate::behaviour::{self, Product};
 use crate::simulate::notify::controllers::emitter_of;
@@ -328,7 +328,7 @@ fn emission_of<'a>(
     let text = |field: &'a Option<String>| field.as_deref().unwrap_or_default();
     let lookup = || {
         let Notifier { cluster, target, .. } = &place.notifier;
-        cluster.lookup(target, object.group(), &object.kind, Some(&object.namespace), &object.name)
+        cluster.lookup(target, Name::new(object.group(), &object.kind, Some(&object.namespace), &object.name))
     };
     let labels = match item {
         Some(item) => Known::Value(Some(labels_of(item.node))),

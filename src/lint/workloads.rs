@@ -4,7 +4,7 @@
 use super::usual::{Usual, is_slip};
 use crate::lang::text::{Word, Words, suggest};
 use crate::model::workloads::{Form, Reference, Unseen, derived, is_cluster_scoped, references, unseen};
-use crate::model::{ObjectId, kinds};
+use crate::model::{Name, ObjectId, kinds};
 use crate::world::releases::Creates;
 use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, OpenerCause, World};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -240,18 +240,13 @@ impl<'a> Workloads<'a> {
     }
 
     /// What is known of an object.
-    pub(crate) fn target(
-        &self,
-        group: &str,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Target<'_, 'a> {
+    pub(crate) fn target(&self, wanted: Name<'_>) -> Target<'_, 'a> {
+        let Name { group, kind, namespace, name } = wanted;
         let found = self.without_namespace.get(kind).and_then(|of_kind| of_kind.get(name));
         if let Some(object) = found.filter(|object| object.id.is(group, kind)) {
             return Target::Here(object);
         }
-        let openers = match self.cluster.lookup(&ApplyTarget::Local, group, kind, namespace, name) {
+        let openers = match self.cluster.lookup(&ApplyTarget::Local, wanted) {
             Lookup::Found(member) => {
                 let object = self.object(member);
                 return match self.several.contains(&object.id) {
@@ -263,7 +258,7 @@ impl<'a> Workloads<'a> {
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
         };
-        if let Some(made) = self.made(group, kind, namespace, name) {
+        if let Some(made) = self.made(wanted) {
             return Target::Made(made.of, made.keys.as_deref());
         }
         if let Some(opener) = openers.iter().find(|opener| opener.cause != OpenerCause::ByHand) {
@@ -285,7 +280,8 @@ impl<'a> Workloads<'a> {
     }
 
     /// What a controller makes under a name.
-    fn made(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<&Made<'a>> {
+    fn made(&self, wanted: Name<'_>) -> Option<&Made<'a>> {
+        let Name { group, kind, namespace, name } = wanted;
         if !group.is_empty() {
             return None;
         }

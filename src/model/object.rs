@@ -23,6 +23,27 @@ pub struct ObjectId {
     pub name: Arc<str>,
 }
 
+/// What names an object whatever version of its API it is written in: what is looked up
+/// and compared. In this order objects are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name<'n> {
+    /// The API group; empty for the core group.
+    pub group: &'n str,
+    /// `kind`.
+    pub kind: &'n str,
+    /// `metadata.namespace`.
+    pub namespace: Option<&'n str>,
+    /// `metadata.name`.
+    pub name: &'n str,
+}
+
+impl<'n> Name<'n> {
+    /// Of its parts.
+    pub fn new(group: &'n str, kind: &'n str, namespace: Option<&'n str>, name: &'n str) -> Name<'n> {
+        Name { group, kind, namespace, name }
+    }
+}
+
 impl Object {
     /// The path of its file, as seen from the root.
     pub fn path(&self) -> &Arc<str> {
@@ -44,6 +65,11 @@ impl ObjectId {
             namespace: text("namespace").filter(|text| !text.is_empty()).map(|text| shared(&text)),
             name: text("name").unwrap_or_default().as_ref().into(),
         })
+    }
+
+    /// What names it.
+    pub fn named(&self) -> Name<'_> {
+        Name::new(self.group(), &self.kind, self.namespace.as_deref(), &self.name)
     }
 
     /// The API group; empty for the core group.

@@ -172,7 +172,7 @@ fn around(
     known: &mut FxHashMap<(Side, usize), Vec<Cause>>,
 ) -> Vec<Cause> {
     let id = &effect.object;
-    let key = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+    let key = (&effect.target, id.named());
     let sides =
         [(Side::Head, pair.head, pair.after.get(&key)), (Side::Base, pair.base, pair.before.get(&key))];
     let is_own = matches!(

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// Whether an object of the base is deleted by the change, not only no longer
 /// looked after.
 pub(super) fn deletes(pair: &Pair<'_>, target: &ApplyTarget, id: &ObjectId) -> bool {
-    let key = (target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+    let key = (target, id.named());
     pair.before.get(&key).is_some_and(|before| fate(pair, before) == Fate::Deleted)
 }
 

@@ -4,7 +4,7 @@
 //! and nothing of the stage is applied; kustomize-controller `reconcile`: no new
 //! inventory and no prune then.
 
-use super::{Effect, Key, Pair};
+use super::{Effect, Pair};
 use crate::model::{Category, EffectKind, ObjectId, kinds};
 use crate::world::Applied;
 use serde_json::json;
@@ -102,8 +102,7 @@ fn drop_further(refused: &[usize], effects: &mut Vec<Effect>) {
 }
 
 fn applier<'w>(pair: &Pair<'w>, effect: &Effect) -> Option<&'w Applied> {
-    let id = &effect.object;
-    let key: Key<'_> = (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+    let key = super::key_of(effect);
     let placed = pair.after.get(&key).or_else(|| pair.before.get(&key))?;
     placed.kustomization.filter(|by| kinds::is_kustomization(&by.id))
 }

@@ -47,7 +47,7 @@ use crate::lang::yaml::{Known, Location};
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
 use crate::model::value::to_json;
-use crate::model::{Category, EffectKind, ObjectId, Severity};
+use crate::model::{Category, EffectKind, Name, ObjectId, Severity};
 use crate::simulate::cluster_api::hooks::mutation::{NOTHING_STATED, Responses};
 use crate::simulate::suspend::Dependants;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
@@ -268,7 +268,7 @@ fn tracked_ref(world: &World, cluster: &Cluster, applied: &Applied) -> String {
     let (kind, name) = (text("kind").unwrap_or_default(), text("name").unwrap_or_default());
     let namespace = text("namespace");
     let namespace = namespace.as_deref().or(applied.id.namespace.as_deref());
-    let source = cluster.find(&ApplyTarget::Local, SOURCE, &kind, namespace, &name);
+    let source = cluster.find(&ApplyTarget::Local, Name::new(SOURCE, &kind, namespace, &name));
     source
         .and_then(|member| {
             let node = world.object(member.object).node.get_ref();
@@ -443,12 +443,11 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
 }
 
 /// Identity of an object on a target, without its API version.
-pub(crate) type Key<'w> = (&'w ApplyTarget, &'w str, &'w str, Option<&'w str>, &'w str);
+pub(crate) type Key<'w> = (&'w ApplyTarget, Name<'w>);
 
 /// The identity of the object that an effect happens to.
 fn key_of(effect: &Effect) -> Key<'_> {
-    let id = &effect.object;
-    (&effect.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name)
+    (&effect.target, effect.object.named())
 }
 
 /// An object of one side with the Flux Kustomization that applies it.
@@ -498,7 +497,7 @@ fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> Vec<Keyed<'w>> 
             if matches!(&*id.name, "" | "?") {
                 continue;
             }
-            let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+            let key = (&member.target, id.named());
             let kustomization = member.maker.kustomization().map(|index| &cluster.applied[index as usize]);
             all.push((key, Placed { object, target: &member.target, kustomization }));
         }

@@ -150,7 +150,7 @@ pub(crate) fn replacements(base: &World, head: &World, old: &ObjectId, new: &Obj
 }
 
 fn key_of(id: &ObjectId) -> super::Key<'_> {
-    (&ApplyTarget::Local, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name)
+    (&ApplyTarget::Local, id.named())
 }
 
 /// The same state with another manifest of a Kustomization in it.

@@ -13,7 +13,7 @@ use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity}
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
-use crate::model::{EffectKind, ObjectId, Severity};
+use crate::model::{EffectKind, Name, ObjectId, Severity};
 use crate::simulate::suspend::consumers;
 use crate::simulate::takeover::helm::{Release, TargetChange};
 use crate::world::{Applied, ApplyTarget, Effective};
@@ -339,7 +339,7 @@ fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Opti
     for (index, entry) in new.items_at("/spec/valuesFrom").enumerate() {
         let (Some(kind), Some(name)) = (entry.str_at("/kind"), entry.str_at("/name")) else { continue };
         let key = entry.str_at("/valuesKey").unwrap_or("values.yaml".into());
-        let identity = (&ApplyTarget::Local, "", &*kind, id.namespace.as_deref(), &*name);
+        let identity = (&ApplyTarget::Local, Name::new("", &kind, id.namespace.as_deref(), &name));
         let (Some(was), Some(is)) = (pair.before.get(&identity), pair.after.get(&identity)) else {
             continue;
         };

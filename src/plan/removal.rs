@@ -20,13 +20,13 @@ pub(super) fn renames<'p, 'w>(
     removed: &[(&Key<'w>, &'p Placed<'w>)],
     added: &[(&'p Key<'w>, &'p Placed<'w>)],
 ) -> BTreeMap<&'p Key<'w>, &'p Placed<'w>> {
-    let place = |key: &Key<'w>| (key.0, key.1, key.2, key.3);
+    let place = |key: &Key<'w>| (key.0, key.1.group, key.1.kind, key.1.namespace);
     // Places in `removed` by what an added object may have of them: a name but for its
     // hash, a content.
     let mut stems: FxHashMap<_, Vec<usize>> = FxHashMap::default();
     let mut contents: FxHashMap<_, Vec<usize>> = FxHashMap::default();
     for (index, (key, before)) in removed.iter().enumerate().filter(|_| !added.is_empty()) {
-        if let Some(stem) = generated_stem(key.4) {
+        if let Some(stem) = generated_stem(key.1.name) {
             stems.entry((place(key), stem)).or_default().push(index);
         }
         contents.entry((place(key), content_hash(before))).or_default().push(index);
@@ -36,7 +36,8 @@ pub(super) fn renames<'p, 'w>(
     for (key, after) in added {
         let free = |index: &&usize| !used.contains(*index);
         let same = |index: &&usize| same_but_name(removed[**index].1, after);
-        let hashed = generated_stem(key.4).and_then(|stem| stems.get(&(place(key), stem))?.iter().find(free));
+        let hashed =
+            generated_stem(key.1.name).and_then(|stem| stems.get(&(place(key), stem))?.iter().find(free));
         let alike = contents.get(&(place(key), content_hash(after)));
         let alike = alike.and_then(|alike| alike.iter().filter(free).find(same));
         if let Some(index) = hashed.into_iter().chain(alike).min().copied() {

@@ -75,7 +75,7 @@ fn made<'w>(world: &'w World, cluster: Option<&'w Cluster>, written: &super::Obj
             continue;
         }
         let Some(release) = cluster.release_of(member) else { continue };
-        let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+        let key = (&member.target, id.named());
         if !written.contains_key(&key) {
             let placed = Placed { object, target: &member.target, kustomization: None };
             all.insert(key, (placed, release));
@@ -156,7 +156,7 @@ fn sides<'w>(pair: &Pair<'w>) -> Vec<(Option<&'w Release>, Option<&'w Release>)>
         all.entry(&release.id).or_default().1.get_or_insert(release);
     }
     let stays = |id: &ObjectId| {
-        let key = (&ApplyTarget::Local, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+        let key = (&ApplyTarget::Local, id.named());
         pair.standstills.iter().any(|standstill| standstill.keeps(&key))
     };
     let same =

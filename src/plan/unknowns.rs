@@ -4,7 +4,7 @@
 use super::{Effect, Pair, Placed, Side, fields::compare};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::model::references::{Role, references};
-use crate::model::{EffectKind, ObjectId};
+use crate::model::{EffectKind, Name, ObjectId};
 use crate::world::ApplyTarget;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let Some(head) = pair.head.filter(|_| pair.base.is_some()) else { return Vec::new() };
     let mut changed: BTreeMap<Source<'_>, (&ObjectId, Option<Location>)> = BTreeMap::new();
     for (key, before, after) in pair.kept() {
-        let (target, group, kind, namespace, name) = *key;
+        let (target, Name { group, kind, namespace, name }) = *key;
         if !group.is_empty() || !matches!(kind, "Secret" | "ConfigMap") || *target != ApplyTarget::Local {
             continue;
         }

@@ -86,7 +86,7 @@ pub(super) fn by_version(pair: &Pair<'_>) -> Vec<Effect> {
     let mut kinds = BTreeSet::new();
     let both = |key| pair.before.get(key).zip(pair.after.get(key));
     for key in pair.before.keys().chain(pair.after.keys()) {
-        if (key.1, key.2) != ("apiextensions.k8s.io", "CustomResourceDefinition") {
+        if (key.1.group, key.1.kind) != ("apiextensions.k8s.io", "CustomResourceDefinition") {
             continue;
         }
         let same = both(key).is_some_and(|(before, after)| is_same(before, after));
@@ -103,7 +103,7 @@ pub(super) fn by_version(pair: &Pair<'_>) -> Vec<Effect> {
     let mut out = Vec::new();
     for (key, after) in &pair.after {
         let Some(before) = pair.before.get(key).filter(|before| is_same(before, after)) else { continue };
-        let defined = kinds.contains(&(key.1.to_owned(), key.2.to_owned()));
+        let defined = kinds.contains(&(key.1.group.to_owned(), key.1.kind.to_owned()));
         if defined || is_judged_otherwise((pair.base_world, base), before, (pair.head_world, head), after) {
             out.extend(refused(pair, Some(before), after));
         }

@@ -46,12 +46,7 @@ impl<'w> References<'w> {
     /// Of an object of a cluster.
     pub(crate) fn of(world: &'w World, cluster: &'w Cluster, object: &'w Effective) -> References<'w> {
         let names = Workloads::of(world, cluster);
-        let standing = |named: &Named| match names.target(
-            &named.group,
-            &named.kind,
-            named.namespace.as_deref(),
-            &named.name,
-        ) {
+        let standing = |named: &Named| match names.target(named.named()) {
             Target::Here(found) => Standing::Here(found),
             Target::Made(of, _) => Standing::Made(of),
             Target::Absent(cause) => match cause {

@@ -7,10 +7,10 @@ use crate::config::Feature;
 use crate::files::Snapshot;
 use crate::lang::text::counted;
 use crate::lang::yaml::{EntryRef, Known, Location, NodeRef};
-use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::kinds::SuspendBy;
 use crate::model::references::{Role, has_ready_expression, references};
+use crate::model::{Name, ObjectId};
 use crate::simulate::behaviour;
 use crate::world::helm_charts::chart_of;
 use crate::world::versions::Settings;
@@ -189,7 +189,7 @@ impl<'w> Dependants<'w> {
         let dependency =
             (group.to_owned(), id.kind.to_string(), namespace.map(str::to_owned), id.name.to_string());
         let Some(found) = self.by_dependency.get(&dependency) else { return Vec::new() };
-        let own = self.cluster.find(&ApplyTarget::Local, group, &id.kind, namespace, &id.name);
+        let own = self.cluster.find(&ApplyTarget::Local, Name::new(group, &id.kind, namespace, &id.name));
         let own_source = own
             .filter(|_| kinds::is_kustomization(id))
             .and_then(|member| source(self.world.object(member.object)));
@@ -262,7 +262,7 @@ pub(crate) fn resumption(
     let before =
         earlier.clusters.iter().find(|other| other.name == cluster.name && other.root == cluster.root)?;
     let target = &ApplyTarget::Local;
-    let own = before.find(target, id.group(), &id.kind, id.namespace.as_deref(), &id.name)?;
+    let own = before.find(target, id.named())?;
     let was = suspension(id, earlier.object(own.object).node.get_ref(), &before.settings);
     let old = applied(earlier, before, id);
     let new = applied(world, cluster, id);

@@ -42,7 +42,7 @@ pub fn helm_charts<'w>(world: &'w World, cluster: &'w Cluster, target: &ApplyTar
     let of = |object: &'w Effective| {
         let node = object.node.get_ref();
         let id = chart_of(&object.id, node, settings)?;
-        let is_written = cluster.find(target, id.group(), &id.kind, id.namespace.as_deref(), &id.name);
+        let is_written = cluster.find(target, id.named());
         let make =
             || HelmChart { cluster, node: made(&id, &object.id, node), id: id.clone(), release: &object.id };
         is_written.is_none().then(make)

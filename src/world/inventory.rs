@@ -5,7 +5,7 @@ use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, en
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::{FilePath, Holes, Location, NodeRef};
-use crate::model::{Object, ObjectId, Unchecked};
+use crate::model::{Name, Object, ObjectId, Unchecked};
 use crate::model::{kinds, references};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -110,9 +110,9 @@ impl Opener {
             && self.namespace.as_deref().is_none_or(|only| namespace.is_none_or(|wanted| wanted == only))
     }
 
-    fn could_be(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> bool {
-        self.names.as_ref().is_none_or(|holes| holes.could_be(name))
-            && self.only.as_ref().is_none_or(|only| only.find(group, kind, namespace, name).is_some())
+    fn could_be(&self, name: Name<'_>) -> bool {
+        self.names.as_ref().is_none_or(|holes| holes.could_be(name.name))
+            && self.only.as_ref().is_none_or(|only| only.find(name).is_some())
     }
 }
 
@@ -151,15 +151,9 @@ impl Written {
     }
 
     /// The one that may be an object, and where its name stands.
-    pub fn find(
-        &self,
-        group: &str,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Option<(&ObjectId, Option<&Location>)> {
-        let is_it = |id: &ObjectId| id.is(group, kind) && is_in(id, namespace);
-        let (id, place) = self.by_name.get(name)?.iter().find(|(id, _)| is_it(id))?;
+    pub fn find(&self, name: Name<'_>) -> Option<(&ObjectId, Option<&Location>)> {
+        let is_it = |id: &ObjectId| id.is(name.group, name.kind) && is_in(id, name.namespace);
+        let (id, place) = self.by_name.get(name.name)?.iter().find(|(id, _)| is_it(id))?;
         Some((id, place.as_ref()))
     }
 }
@@ -176,45 +170,27 @@ fn is_in(id: &ObjectId, namespace: Option<&str>) -> bool {
 impl Cluster {
     /// Look up an object by group, kind, namespace and name. ConfigMaps and
     /// Secrets may always be made by somebody else.
-    pub fn lookup(
-        &self,
-        target: &ApplyTarget,
-        group: &str,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Lookup<'_> {
-        if let Some(member) = self.find(target, group, kind, namespace, name) {
+    pub fn lookup(&self, target: &ApplyTarget, name: Name<'_>) -> Lookup<'_> {
+        if let Some(member) = self.find(target, name) {
             return Lookup::Found(member);
         }
-        let made = self.generated.iter().find(|(id, _)| {
-            *target == ApplyTarget::Local
-                && id.is(group, kind)
-                && &*id.name == name
-                && id.namespace.as_deref() == namespace
-        });
+        let is_here = *target == ApplyTarget::Local;
+        let made = self.generated.iter().find(|(id, _)| is_here && id.named() == name);
         if let Some((_, of)) = made {
             return Lookup::Generated(of);
         }
-        let openers = self.openers_of(target, group, kind, namespace, name);
-        let copied = group.is_empty() && matches!(kind, "ConfigMap" | "Secret");
+        let openers = self.openers_of(target, name);
+        let copied = name.group.is_empty() && matches!(name.kind, "ConfigMap" | "Secret");
         if openers.is_empty() && !copied { Lookup::Missing } else { Lookup::Unseen(openers) }
     }
 
     /// Openers that could hold such an object.
-    pub fn openers_of(
-        &self,
-        target: &ApplyTarget,
-        group: &str,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Vec<&Opener> {
+    pub fn openers_of(&self, target: &ApplyTarget, name: Name<'_>) -> Vec<&Opener> {
         let could = |opener: &&Opener| {
             let elsewhere = opener.target.is_unknown() && *target != ApplyTarget::Local;
             (opener.target == *target || elsewhere)
-                && opener.could_hold(group, kind, namespace)
-                && opener.could_be(group, kind, namespace, name)
+                && opener.could_hold(name.group, name.kind, name.namespace)
+                && opener.could_be(name)
         };
         self.openers.iter().filter(could).collect()
     }
@@ -428,7 +404,7 @@ fn of_external(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> K
     let namespace = field("namespace").or_else(|| applied.id.namespace.as_deref().map(str::to_owned));
     let source = field("kind").zip(field("name")).and_then(|(kind, name)| {
         let group = references::group_of(&kind);
-        cluster.find(&ApplyTarget::Local, group, &kind, namespace.as_deref(), &name)
+        cluster.find(&ApplyTarget::Local, Name::new(group, &kind, namespace.as_deref(), &name))
     });
     let url = source.and_then(|member| objects[member.object as usize].node.get_ref().str_at("/spec/url"));
     let is_flux = url.as_deref().is_some_and(|url| {

@@ -46,7 +46,7 @@ use crate::build::substitute::{BadVariable, MissingSource, Problem, Provided, Va
 use crate::config::Config;
 use crate::files::{File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
-use crate::model::{Certainty, Maker, Object, ObjectId, Unchecked};
+use crate::model::{Certainty, Maker, Name, Object, ObjectId, Unchecked};
 use crate::world::build::BuildFailure;
 use crate::world::versions::Settings;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -386,7 +386,7 @@ impl World {
     /// `None` without `spec.postBuild`.
     pub fn variables(&self, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {
         Variables::of(node, &mut |kind, name| {
-            let found = cluster.find(&ApplyTarget::Local, "", kind, id.namespace.as_deref(), name);
+            let found = cluster.find(&ApplyTarget::Local, Name::new("", kind, id.namespace.as_deref(), name));
             Provided::by(kind, found.map(|member| self.object(member.object).node.get_ref()))
         })
     }
@@ -463,15 +463,8 @@ impl Cluster {
     }
 
     /// The member of an identity on a target.
-    pub fn find(
-        &self,
-        target: &ApplyTarget,
-        group: &str,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Option<&Member> {
-        let member = self.index.get(index::Name { target, group, kind, namespace, name })?;
+    pub fn find(&self, target: &ApplyTarget, name: Name<'_>) -> Option<&Member> {
+        let member = self.index.get(target, name)?;
         Some(&self.members[member as usize])
     }
 

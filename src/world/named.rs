@@ -10,7 +10,7 @@ use crate::lang::yaml::emit::DEPTH_LIMIT;
 use crate::lang::yaml::{Location, NodeRef, pointer_join};
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::references::{group_of, references};
-use crate::model::{ObjectId, workloads};
+use crate::model::{Name, ObjectId, workloads};
 
 /// An object that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +37,14 @@ impl Named {
             && (self.namespace.as_deref() == id.namespace.as_deref() || self.namespace.is_none())
     }
 
+    /// What names it.
+    pub(crate) fn named(&self) -> Name<'_> {
+        Name::new(&self.group, &self.kind, self.namespace.as_deref(), &self.name)
+    }
+
     /// The object in a cluster.
     pub(crate) fn find<'w>(&self, world: &'w World, cluster: &'w Cluster) -> Option<&'w Effective> {
-        let found =
-            cluster.find(&ApplyTarget::Local, &self.group, &self.kind, self.namespace.as_deref(), &self.name);
+        let found = cluster.find(&ApplyTarget::Local, self.named());
         let by_index = found.map(|member| world.object(member.object));
         by_index
             .or_else(|| world.written(cluster).map(|(_, object)| object).find(|object| self.is(&object.id)))

@@ -2,7 +2,7 @@
 
 use super::{ClusterChange, Note};
 use crate::config::Feature;
-use crate::model::Severity;
+use crate::model::{Name, Severity};
 use crate::plan::Pair;
 use crate::simulate::gating::objects::GATE_GROUP;
 use crate::simulate::suspend::suspension;
@@ -43,7 +43,8 @@ fn gated(pair: &Pair<'_>, head: &Cluster, on: bool) -> Option<Note> {
         let id = &placed.object.id;
         for gate in placed.object.node.get_ref().items_at("/spec/gates") {
             let Some(name) = gate.str_at("/name") else { continue };
-            let there = head.find(&ApplyTarget::Local, GATE_GROUP, "Gate", id.namespace.as_deref(), &name);
+            let there =
+                head.find(&ApplyTarget::Local, Name::new(GATE_GROUP, "Gate", id.namespace.as_deref(), &name));
             let state = match there {
                 None => "is not here, so it blocks".to_owned(),
                 Some(member) => {

@@ -3,7 +3,7 @@
 use super::{Row, Subject};
 use crate::lang::yaml::NodeRef;
 use crate::model::kinds;
-use crate::model::{ObjectId, Severity};
+use crate::model::{Name, ObjectId, Severity};
 use crate::simulate::behaviour::{
     COMBINED_HOOKS, COMMIT_STATUS_GATE, ERRORS_REACH_COMMIT_STATUS, FAIL_FAST, FORCE_WITHOUT_EFFECT,
     GCR_CLAIMS, IGNORED_IS_SPARED, KSTATUS_OF_RELEASES, NO_LEGACY_ADOPTION, OBJECT_EVENT_METADATA,
@@ -234,7 +234,9 @@ fn lacks_gcr_claims(subject: &Subject<'_, '_>) -> bool {
     let Some(name) = subject.node.str_at("/spec/secretRef/name") else { return true };
     let namespace = subject.id.namespace.as_deref();
     let (world, cluster) = (subject.look.pair.head_world, subject.look.head);
-    let Some(secret) = cluster.find(&ApplyTarget::Local, "", "Secret", namespace, &name) else { return true };
+    let Some(secret) = cluster.find(&ApplyTarget::Local, Name::new("", "Secret", namespace, &name)) else {
+        return true;
+    };
     let node = world.object(secret.object).node.get_ref();
     let has =
         |key: &str| ["/data", "/stringData"].iter().any(|map| node.entries_at(map).any(|one| one.key == key));

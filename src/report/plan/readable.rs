@@ -43,7 +43,7 @@ fn one(plan: &Plan<'_>, effect: &Effect) -> Effect {
 fn object<'w>(world: &'w World, effect: &Effect) -> Option<NodeRef<'w>> {
     let cluster = world.clusters.iter().find(|cluster| cluster.name == effect.cluster)?;
     let id = &effect.object;
-    let member = cluster.find(&effect.target, id.group(), &id.kind, id.namespace.as_deref(), &id.name)?;
+    let member = cluster.find(&effect.target, id.named())?;
     Some(world.object(member.object).node.get_ref())
 }
 

@@ -6,7 +6,7 @@ use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed, texts};
 use crate::lang::text::with_article;
 use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
 use crate::model::cluster_api_kinds as cluster_api;
-use crate::model::{Category, ObjectId, Severity, kinds};
+use crate::model::{Category, Name, ObjectId, Severity, kinds};
 use crate::plan;
 use crate::rewrite::subject::{Subject, manifest_of};
 use crate::rewrite::{FileChange, Wanted};
@@ -165,10 +165,7 @@ impl Rename<'_> {
             let cluster = subject.cluster;
             let taken = cluster.find(
                 &ApplyTarget::Local,
-                old.group(),
-                &old.kind,
-                old.namespace.as_deref(),
-                &self.new,
+                Name::new(old.group(), &old.kind, old.namespace.as_deref(), &self.new),
             );
             if let Some(taken) = taken {
                 let other = self.world.object(taken.object);

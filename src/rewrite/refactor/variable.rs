@@ -15,8 +15,8 @@ use crate::lang::text::counted;
 use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
 use crate::lang::yaml::tape::TokenKind;
 use crate::lang::yaml::{FilePath, NodeRef, WorkPath, pointer_join};
-use crate::model::ObjectId;
 use crate::model::references::{Role, references};
+use crate::model::{Name, ObjectId};
 use crate::rewrite::subject::text_of;
 use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::suspend::comment_after;
@@ -258,7 +258,9 @@ fn values<'n>(
     for reference in references(&applied.id, node).into_iter().filter(|one| one.role == Role::Variables) {
         let Some(of) = &reference.name else { continue };
         let (kind, namespace) = (&reference.kind, reference.namespace.as_deref());
-        let Some(member) = cluster.find(&ApplyTarget::Local, "", kind, namespace, of) else { continue };
+        let Some(member) = cluster.find(&ApplyTarget::Local, Name::new("", kind, namespace, of)) else {
+            continue;
+        };
         let object = world.object(member.object);
         for map in ["/data", "/stringData"] {
             if let Some(value) = object.node.get_ref().at(map).and_then(|map| map.get(name)) {

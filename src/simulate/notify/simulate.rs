@@ -16,10 +16,10 @@ use super::{
 };
 use crate::config::Feature;
 use crate::lang::yaml::{Dialect, Known, NodeRef, Scalar};
-use crate::model::ObjectId;
 use crate::model::keys::{FLUX, Standing};
 use crate::model::kinds::NOTIFICATION;
 use crate::model::text::Text;
+use crate::model::{Name, ObjectId};
 use crate::simulate::behaviour;
 use crate::simulate::notify::alerts;
 use crate::simulate::notify::alerts::{Alert, Match};
@@ -234,7 +234,7 @@ impl<'a> Notifier<'a> {
             return Known::Value(Some(found));
         }
         let namespace = Some(alert.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-        match self.cluster.lookup(self.target, NOTIFICATION, "Provider", namespace, name) {
+        match self.cluster.lookup(self.target, Name::new(NOTIFICATION, "Provider", namespace, name)) {
             Lookup::Missing => Known::Value(None),
             _ if of_name().next().is_some() => Known::Value(None),
             _ => Known::Unknown,

@@ -5,7 +5,7 @@
 use super::title;
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::Maker;
+use crate::model::{Maker, Name};
 use crate::world::{ApplyTarget, scripts};
 
 pub(crate) static RULE: Rule = Rule {
@@ -29,7 +29,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 continue;
             }
             let namespace = applied.id.namespace.as_deref();
-            let Some(member) = view.cluster.find(&ApplyTarget::Local, "", &kind, namespace, &name) else {
+            let Some(member) = view.cluster.find(&ApplyTarget::Local, Name::new("", &kind, namespace, &name))
+            else {
                 continue;
             };
             let providers = view.written().filter(|(other, object)| {

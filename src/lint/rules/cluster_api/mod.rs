@@ -39,6 +39,7 @@ use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::metadata::has_hole;
 use crate::lint::title;
 use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
+use crate::model::Name;
 use crate::simulate::cluster_api::references::{Object, Scope, has_cluster_api, scopes_of};
 use crate::world::{ApplyTarget, Lookup, Opener, OpenerCause};
 
@@ -120,7 +121,7 @@ fn absence<'c>(
     let spellings = if namespace == Some("default") { &spellings[..] } else { &spellings[..1] };
     let mut openers: Vec<&Opener> = Vec::new();
     for namespace in spellings {
-        match view.cluster.lookup(target, group, kind, *namespace, name) {
+        match view.cluster.lookup(target, Name::new(group, kind, *namespace, name)) {
             Lookup::Found(_) | Lookup::Generated(_) => return None,
             Lookup::Missing => {}
             Lookup::Unseen(found) => openers.extend(found),

@@ -5,8 +5,8 @@
 use super::title;
 use crate::lang::text::Words;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::Unchecked;
 use crate::model::kinds::NOTIFICATION;
+use crate::model::{Name, Unchecked};
 use crate::world::{ApplyTarget, Lookup};
 use rustc_hash::FxHashMap;
 
@@ -33,7 +33,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let namespace = Some(alert.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-        let unseen = match view.cluster.lookup(&ApplyTarget::Local, NOTIFICATION, "Provider", namespace, name)
+        let unseen = match view
+            .cluster
+            .lookup(&ApplyTarget::Local, Name::new(NOTIFICATION, "Provider", namespace, name))
         {
             Lookup::Found(_) | Lookup::Generated(_) => continue,
             Lookup::Missing => false,

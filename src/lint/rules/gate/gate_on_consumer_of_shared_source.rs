@@ -6,6 +6,7 @@
 use super::{Wait, local, waits};
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::model::references::Role;
 use crate::simulate::gating::objects::are_available;
 use crate::world::{ApplyTarget, Effective};
@@ -54,7 +55,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     consumers.retain(|_, sharing| sharing.iter().any(|consumer| !consumer.waits.is_empty()));
     for ((kind, namespace, name), sharing) in &consumers {
         let group = crate::model::references::group_of(kind);
-        let source = view.cluster.find(&ApplyTarget::Local, group, kind, *namespace, name);
+        let source = view.cluster.find(&ApplyTarget::Local, Name::new(group, kind, *namespace, name));
         let of_source: BTreeSet<String> = source
             .map(|member| waits(view.object(member)))
             .into_iter()

@@ -4,6 +4,7 @@
 use super::{gates, local, waits};
 use crate::lang::text::Words;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::simulate::gating::objects::{GATE_GROUP, are_available};
 use crate::world::{ApplyTarget, Effective, Lookup};
 use rustc_hash::FxHashMap;
@@ -31,12 +32,14 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         for wait in waits(object) {
             let id = &object.id;
             let namespace = id.namespace.as_deref();
-            let openers =
-                match view.cluster.lookup(&ApplyTarget::Local, GATE_GROUP, "Gate", namespace, &wait.name) {
-                    Lookup::Found(_) | Lookup::Generated(_) => continue,
-                    Lookup::Missing => Vec::new(),
-                    Lookup::Unseen(openers) => openers,
-                };
+            let openers = match view
+                .cluster
+                .lookup(&ApplyTarget::Local, Name::new(GATE_GROUP, "Gate", namespace, &wait.name))
+            {
+                Lookup::Found(_) | Lookup::Generated(_) => continue,
+                Lookup::Missing => Vec::new(),
+                Lookup::Unseen(openers) => openers,
+            };
             let known = known.get_or_insert_with(|| gates(view).map(|(_, gate)| gate).collect());
             let elsewhere = known.iter().find(|gate| *gate.id.name == *wait.name);
             let beside = || known.iter().filter(|gate| gate.id.namespace.as_deref() == namespace);

@@ -22,7 +22,7 @@ pub(crate) mod unused_gate;
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::{ClusterView, ObjectView};
-use crate::model::ObjectId;
+use crate::model::{Name, ObjectId};
 use crate::schema::Fault;
 use crate::simulate::gating::objects::{GATE_GROUP, is_gate, is_gateable};
 use crate::world::{ApplyTarget, Cluster, Effective, Member};
@@ -90,7 +90,7 @@ fn has_unknown_wait(object: &Effective) -> bool {
 /// The gate that an entry names.
 fn gate_of<'c>(cluster: &'c Cluster, wait: &Wait<'_>) -> Option<&'c Member> {
     let namespace = wait.object.id.namespace.as_deref();
-    cluster.find(&ApplyTarget::Local, GATE_GROUP, "Gate", namespace, &wait.name)
+    cluster.find(&ApplyTarget::Local, Name::new(GATE_GROUP, "Gate", namespace, &wait.name))
 }
 
 /// `namespace/name`.

@@ -4,6 +4,7 @@
 
 use super::{Wait, full_name, gates, waits};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::model::kinds::SOURCE;
 use crate::simulate::gating::objects::are_available;
 use crate::world::{Applied, ApplyTarget, Effective};
@@ -63,17 +64,17 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 /// its source waits for.
 pub(super) fn blockers<'a>(view: &ClusterView<'a>, applied: &'a Applied) -> Vec<Wait<'a>> {
     let world = view.world();
-    let find = |group: &str, kind: &str, namespace: Option<&str>, name: &str| -> Option<&'a Effective> {
-        let member = view.cluster.find(&ApplyTarget::Local, group, kind, namespace, name)?;
+    let find = |name: Name<'_>| -> Option<&'a Effective> {
+        let member = view.cluster.find(&ApplyTarget::Local, name)?;
         Some(world.object(member.object))
     };
     let id = &applied.id;
-    let object = find(id.group(), &id.kind, id.namespace.as_deref(), &id.name);
+    let object = find(id.named());
     let reference = applied.node.get_ref().at("/spec/sourceRef");
     let source = reference.and_then(|reference| {
         let namespace = reference.str_at("/namespace");
         let namespace = namespace.as_deref().or(id.namespace.as_deref());
-        find(SOURCE, &reference.str_at("/kind")?, namespace, &reference.str_at("/name")?)
+        find(Name::new(SOURCE, &reference.str_at("/kind")?, namespace, &reference.str_at("/name")?))
     });
     object.into_iter().chain(source).flat_map(waits).collect()
 }

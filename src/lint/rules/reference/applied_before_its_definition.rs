@@ -8,7 +8,7 @@ use crate::lang::text::counted;
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::model::kinds::is_helm_release;
-use crate::model::{Certainty, Maker, ObjectId};
+use crate::model::{Certainty, Maker, Name, ObjectId};
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -114,8 +114,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 /// Whether something that is not known here may bring the definitions of a group.
 fn may_come_unseen(cluster: &Cluster, group: &str) -> bool {
     let name = format!("?.{group}");
-    let found =
-        cluster.lookup(&ApplyTarget::Local, "apiextensions.k8s.io", "CustomResourceDefinition", None, &name);
+    let found = cluster.lookup(
+        &ApplyTarget::Local,
+        Name::new("apiextensions.k8s.io", "CustomResourceDefinition", None, &name),
+    );
     let Lookup::Unseen(openers) = found else { return false };
     // Flux's own manifests define Flux's kinds alone.
     let is_flux = |opener: &&Opener| opener.what.contains("flux-manifests");
@@ -168,7 +170,7 @@ fn release_of<'a>(view: &ClusterView<'a>, member: &Member) -> Option<&'a Effecti
         _ => None,
     })?;
     let id = &release.id;
-    let found = cluster.find(&ApplyTarget::Local, id.group(), &id.kind, id.namespace.as_deref(), &id.name)?;
+    let found = cluster.find(&ApplyTarget::Local, id.named())?;
     Some(view.object(found))
 }
 
@@ -198,7 +200,8 @@ fn chart(view: &ClusterView<'_>, id: &ObjectId, node: NodeRef<'_>) -> Option<Str
     let (kind, name) = (reference.str_at("/kind")?, reference.str_at("/name")?);
     let namespace = reference.str_at("/namespace").or_else(|| id.namespace.as_deref().map(Cow::Borrowed));
     let group = crate::model::references::group_of(&kind);
-    let found = view.cluster.find(&ApplyTarget::Local, group, &kind, namespace.as_deref(), &name)?;
+    let found =
+        view.cluster.find(&ApplyTarget::Local, Name::new(group, &kind, namespace.as_deref(), &name))?;
     last(&view.object(found).node.get_ref().str_at("/spec/url")?)
 }
 

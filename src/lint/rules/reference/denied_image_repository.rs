@@ -7,6 +7,7 @@ use super::{known_name, local_references, target_name};
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::model::references::Role;
 use crate::world::ApplyTarget;
 
@@ -28,13 +29,16 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(name) = known_name(reference).filter(|_| is_image && reference.crosses) else { continue };
         let namespace = reference.namespace.as_deref();
         let local = ApplyTarget::Local;
-        let found = view.cluster.find(&local, &reference.group, &reference.kind, namespace, name);
+        let found = view.cluster.find(&local, Name::new(&reference.group, &reference.kind, namespace, name));
         let Some(member) = found else { continue };
         let repository = view.object(member);
         let root = repository.node.get_ref();
         let labels = view
             .cluster
-            .find(&local, "", "Namespace", None, object.id.namespace.as_deref().unwrap_or_default())
+            .find(
+                &local,
+                Name::new("", "Namespace", None, object.id.namespace.as_deref().unwrap_or_default()),
+            )
             .map(|member| view.object(member).node.get_ref());
         let Some(why) = denial(root, labels, object.id.namespace.as_deref().unwrap_or_default()) else {
             continue;

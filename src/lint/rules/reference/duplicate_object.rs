@@ -36,7 +36,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let id = &object.id;
-        let key = (&member.target, id.group(), &*id.kind, id.namespace.as_deref(), &*id.name);
+        let key = (&member.target, id.named());
         by_identity.entry(key).or_default().push((&view.cluster.applied[index as usize], object));
     }
     let mut several: Vec<_> = by_identity.into_iter().filter(|(_, list)| list.len() > 1).collect();

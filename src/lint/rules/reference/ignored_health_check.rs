@@ -7,7 +7,7 @@ use super::{known_name, target_name};
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::references::{Reference, Role, references};
-use crate::model::{Certainty, ObjectId, kinds};
+use crate::model::{Certainty, Name, ObjectId, kinds};
 use crate::world::{Effective, Lookup, Member, target_of};
 use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
@@ -80,7 +80,7 @@ fn awaited_by<'a>(
     let name = known_name(reference)?;
     let (group, kind, namespace) = (&reference.group, &reference.kind, reference.namespace.as_deref());
     let target = target_of(&applied.id, applied.node.get_ref());
-    match cluster.lookup(&target, group, kind, namespace, name) {
+    match cluster.lookup(&target, Name::new(group, kind, namespace, name)) {
         Lookup::Found(member) => {
             let other = member.maker.kustomization()?;
             let same = view.object(member);

@@ -9,7 +9,7 @@ use crate::lint::usual::Usual;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
-use crate::model::{ObjectId, Unchecked};
+use crate::model::{Name, ObjectId, Unchecked};
 use crate::world::{
     Applied, ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause, source_of,
 };
@@ -48,7 +48,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             _ => ApplyTarget::Local,
         };
         let (group, kind, namespace) = (&reference.group, &reference.kind, reference.namespace.as_deref());
-        let openers = match view.cluster.lookup(&target, group, kind, namespace, name) {
+        let openers = match view.cluster.lookup(&target, Name::new(group, kind, namespace, name)) {
             Lookup::Found(_) | Lookup::Generated(_) => continue,
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
@@ -310,9 +310,9 @@ fn by_hand<'o>(
     reference: &Reference<'_>,
     name: &str,
 ) -> Option<(&'o ObjectId, Option<&'o Location>)> {
-    let (group, kind, namespace) = (&reference.group, &reference.kind, reference.namespace.as_deref());
+    let wanted = Name::new(&reference.group, &reference.kind, reference.namespace.as_deref(), name);
     let opener = openers.iter().find(|opener| opener.cause == OpenerCause::ByHand)?;
-    opener.only.as_ref()?.find(group, kind, namespace, name)
+    opener.only.as_ref()?.find(wanted)
 }
 
 /// Whether what no cluster reaches may be right once something takes it in: a

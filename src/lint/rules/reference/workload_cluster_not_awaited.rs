@@ -6,6 +6,7 @@
 use super::dependency_cycle::edges;
 use super::{known_name, local_references};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::model::references::Role;
 use crate::world::{ApplyTarget, Cluster, Lookup};
 use std::collections::BTreeSet;
@@ -31,8 +32,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(name) = known_name(reference) else { continue };
         let Some(cluster) = name.strip_suffix("-kubeconfig") else { continue };
         let namespace = reference.namespace.as_deref();
-        let found =
-            view.cluster.lookup(&ApplyTarget::Local, "cluster.x-k8s.io", "Cluster", namespace, cluster);
+        let found = view
+            .cluster
+            .lookup(&ApplyTarget::Local, Name::new("cluster.x-k8s.io", "Cluster", namespace, cluster));
         let Lookup::Found(member) = found else { continue };
         let Some(by) = member.maker.kustomization() else { continue };
         let provider = &view.cluster.applied[by as usize];

@@ -6,9 +6,9 @@ use super::{field_name, known_name, local_references, target_name};
 use crate::config::Feature;
 use crate::lang::text::with_article;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::ObjectId;
 use crate::model::kinds::{HELM, KUSTOMIZE};
 use crate::model::references::{Reference, Role};
+use crate::model::{Name, ObjectId};
 use crate::world::{ApplyTarget, Effective};
 
 pub(crate) static RULE: Rule = Rule {
@@ -114,7 +114,7 @@ pub(super) fn other_kind<'a>(
     let namespace = reference.namespace.as_deref();
     let (group, kind) = (reference.group.as_str(), reference.kind.as_str());
     let local = ApplyTarget::Local;
-    if view.cluster.find(&local, group, kind, namespace, name).is_some()
+    if view.cluster.find(&local, Name::new(group, kind, namespace, name)).is_some()
         || !view.cluster.is_complete(group, kind, namespace)
     {
         return None;
@@ -136,5 +136,7 @@ pub(super) fn same_name<'a>(
         _ => return None,
     };
     let namespace = reference.namespace.as_deref();
-    view.cluster.find(&ApplyTarget::Local, group, kind, namespace, name).map(|member| view.object(member))
+    view.cluster
+        .find(&ApplyTarget::Local, Name::new(group, kind, namespace, name))
+        .map(|member| view.object(member))
 }

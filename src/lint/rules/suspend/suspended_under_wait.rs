@@ -29,8 +29,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         {
             continue;
         }
-        let member =
-            view.cluster.find(&ApplyTarget::Local, id.group(), &id.kind, id.namespace.as_deref(), &id.name);
+        let member = view.cluster.find(&ApplyTarget::Local, id.named());
         let Some(parent) = member
             .and_then(|member| member.maker.kustomization())
             .map(|index| &view.cluster.applied[index as usize])

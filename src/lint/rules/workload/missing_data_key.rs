@@ -7,6 +7,7 @@ use super::{is_open, judged, target, text};
 use crate::lang::text::suggest;
 use crate::lint::workloads::Target;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::model::workloads::Reference;
 use crate::world::Effective;
 use std::borrow::Cow;
@@ -30,7 +31,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
-        match workloads.target(group, kind, namespace, name) {
+        match workloads.target(Name::new(group, kind, namespace, name)) {
             Target::Here(found) => {
                 if let Some(known) = data_keys(found) {
                     let level = if reference.is_guess { Level::Warning } else { Level::Error };

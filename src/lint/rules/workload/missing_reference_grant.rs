@@ -5,6 +5,7 @@
 use super::{dotted, judged, target};
 use crate::lint::workloads::Target;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::model::workloads::Reference;
 use crate::world::Effective;
 
@@ -31,7 +32,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         else {
             continue;
         };
-        let found = workloads.target(&reference.group, &reference.kind, Some(namespace), name);
+        let found = workloads.target(Name::new(&reference.group, &reference.kind, Some(namespace), name));
         if matches!(found, Target::Absent(_)) {
             continue;
         }

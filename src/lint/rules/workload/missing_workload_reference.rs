@@ -8,8 +8,8 @@ use super::{dotted, judged, target, unchecked};
 use crate::lang::text::suggest;
 use crate::lint::workloads::{Cause, Meant, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::namespaces;
 use crate::model::workloads::Reference;
+use crate::model::{Name, namespaces};
 use crate::world::Effective;
 
 pub(crate) static RULE: Rule = Rule {
@@ -31,7 +31,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
-        let Target::Absent(cause) = workloads.target(group, kind, namespace, name) else { continue };
+        let Target::Absent(cause) = workloads.target(Name::new(group, kind, namespace, name)) else {
+            continue;
+        };
         let near = workloads.near(group, kind, namespace, name).filter(|near| is_meant(reference, near));
         let likely = Likely::of(workloads, reference, name, near);
         let level = level(workloads, cause, reference, likely.is_some());

@@ -8,6 +8,7 @@ use crate::lang::text::suggest;
 use crate::lang::yaml::NodeRef;
 use crate::lint::workloads::{Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::model::workloads::Reference;
 use crate::world::Effective;
 
@@ -29,7 +30,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if &*reference.kind != "Gateway" || !object.id.kind.ends_with("Route") {
             continue;
         }
-        let found = workloads.target(&reference.group, "Gateway", reference.namespace.as_deref(), name);
+        let found =
+            workloads.target(Name::new(&reference.group, "Gateway", reference.namespace.as_deref(), name));
         if let Target::Here(gateway) = found {
             parent(workloads, object, reference, gateway, report);
         }
@@ -111,7 +113,9 @@ fn is_allowed(
         "None" => Some(false),
         "Selector" => {
             let labels = namespaces?.at("/selector/matchLabels")?;
-            let Target::Here(namespace) = workloads.target("", "Namespace", None, own) else { return None };
+            let Target::Here(namespace) = workloads.target(Name::new("", "Namespace", None, own)) else {
+                return None;
+            };
             let node = namespace.node.get_ref();
             let mut known = true;
             for wanted in labels.entries() {

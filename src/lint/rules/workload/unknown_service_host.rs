@@ -7,7 +7,7 @@ use crate::lang::text::{Word, Words};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::workloads::{Cause, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::kinds;
+use crate::model::{Name, kinds};
 use crate::world::{ApplyTarget, Effective, OpenerCause};
 use rustc_hash::FxHashSet;
 
@@ -200,7 +200,7 @@ fn judge(
 ) {
     let service = format!("Service {}/{}", host.namespace, host.name);
     let field = dotted(pointer);
-    let cause = match workloads.target("", "Service", Some(host.namespace), host.name) {
+    let cause = match workloads.target(Name::new("", "Service", Some(host.namespace), host.name)) {
         Target::Here(found) => {
             if let Some((port, known)) =
                 host.port.zip(ports(found)).filter(|(port, known)| !known.iter().any(|one| one == port))

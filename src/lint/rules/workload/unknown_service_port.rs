@@ -12,6 +12,7 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::usual::Usual;
 use crate::lint::workloads::{Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::Name;
 use crate::model::workloads::{Reference, pod_spec, pod_template};
 use crate::world::{ApplyTarget, Effective};
 use rustc_hash::FxHashMap;
@@ -34,7 +35,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let mut usual: Option<Usual<'_>> = None;
     for (object, reference, name) in judged(workloads) {
         let Some(port) = reference.port.filter(|_| &*reference.kind == "Service") else { continue };
-        let target = workloads.target(&reference.group, "Service", reference.namespace.as_deref(), name);
+        let target =
+            workloads.target(Name::new(&reference.group, "Service", reference.namespace.as_deref(), name));
         match target {
             Target::Here(service) => backend(object, reference, name, port, service, report),
             // Its ports are not known: a name that others call theirs, but for a letter.
