@@ -10,11 +10,11 @@ use crate::lang::text::clean;
 use crate::lang::yaml::Location;
 use crate::lint::engine::NotChecked;
 use crate::model::value::why_unknown;
-use crate::model::{Certainty, kinds};
+use crate::model::{Called, Certainty, kinds};
 use crate::report::coverage::{names_of, quoted};
 use crate::report::parts::{of_clusters, paragraph, shared};
 use crate::report::{self};
-use crate::world::{ApplyTarget, Cluster, Form, Outcome, World, suggestions, target_of};
+use crate::world::{ApplyTarget, Cluster, Form, Outcome, World, source_of, suggestions, target_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -89,27 +89,15 @@ fn filled(world: &World) -> String {
         let says =
             cluster.location.as_ref().map_or(String::new(), |location| format!("  # {}", place(location)));
         found.push(format!("{line}{says}"));
-        if let Some((kind, namespace, name)) = cluster.source.as_ref().filter(|_| !cluster.tree.is_empty()) {
-            trees.insert(source(
-                kind,
-                namespace.as_deref(),
-                name,
-                &format!("path: {}", quoted(&cluster.tree)),
-            ));
+        if let Some(called) = cluster.source.as_ref().filter(|_| !cluster.tree.is_empty()) {
+            trees.insert(source(called, &format!("path: {}", quoted(&cluster.tree))));
         }
         for applied in
             cluster.applied.iter().filter(|applied| matches!(applied.outcome, Outcome::External(_)))
         {
-            let node = applied.node.get_ref();
-            let text = |pointer: &str| node.str_at(pointer).map(|text| text.into_owned());
-            let (Some(kind), Some(name)) = (text("/spec/sourceRef/kind"), text("/spec/sourceRef/name"))
-            else {
-                continue;
-            };
-            let own = applied.id.namespace.as_deref().map(str::to_owned);
-            let namespace = text("/spec/sourceRef/namespace").or(own);
-            let directory = format!("dir: {}", quoted(&format!("../{name}")));
-            sources.insert(source(&kind, namespace.as_deref(), &name, &directory));
+            let Some(called) = source_of(&applied.id, applied.node.get_ref()) else { continue };
+            let directory = format!("dir: {}", quoted(&format!("../{}", called.name)));
+            sources.insert(source(&called, &directory));
         }
     }
     if found.is_empty() && open.is_empty() {
@@ -142,9 +130,9 @@ fn filled(world: &World) -> String {
     out
 }
 
-fn source(kind: &str, namespace: Option<&str>, name: &str, tree: &str) -> String {
-    let namespace =
-        namespace.map_or(String::new(), |namespace| format!(", namespace: {}", quoted(namespace)));
+fn source(called: &Called, tree: &str) -> String {
+    let Called { kind, namespace, name } = called;
+    let namespace = namespace.as_ref().map_or(String::new(), |own| format!(", namespace: {}", quoted(own)));
     format!("- {{kind: {kind}, name: {}{namespace}, {tree}}}", quoted(name))
 }
 

@@ -28,6 +28,6 @@ pub(crate) use effect::Severity;
 pub use effect::{Category, EffectKind};
 pub(crate) use maker::Maker;
 pub use object::ObjectId;
-pub(crate) use object::{Name, Object, objects_of};
+pub(crate) use object::{Called, Name, Object, objects_of};
 pub use unchecked::Unchecked;
 pub(crate) use version::{CLUSTER_API, CLUSTER_API_RELEASED, FLUX, Version};

@@ -44,6 +44,38 @@ impl<'n> Name<'n> {
     }
 }
 
+/// What a reference calls an object, which has no group where it can only be Flux's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Called {
+    /// `kind`.
+    pub kind: Arc<str>,
+    /// `metadata.namespace`.
+    pub namespace: Option<Arc<str>>,
+    /// `metadata.name`.
+    pub name: Arc<str>,
+}
+
+impl Called {
+    /// Of its parts.
+    pub fn new(kind: &str, namespace: Option<&str>, name: &str) -> Called {
+        Called { kind: kind.into(), namespace: namespace.map(Arc::from), name: name.into() }
+    }
+
+    /// Whether it is what an object is called.
+    pub fn is(&self, id: &ObjectId) -> bool {
+        self.kind == id.kind && self.name == id.name && self.namespace == id.namespace
+    }
+}
+
+impl fmt::Display for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
+            None => write!(f, "{} {}", self.kind, self.name),
+        }
+    }
+}
+
 impl Object {
     /// The path of its file, as seen from the root.
     pub fn path(&self) -> &Arc<str> {
@@ -70,6 +102,11 @@ impl ObjectId {
     /// What names it.
     pub fn named(&self) -> Name<'_> {
         Name::new(self.group(), &self.kind, self.namespace.as_deref(), &self.name)
+    }
+
+    /// What references call it.
+    pub fn called(&self) -> Called {
+        Called { kind: self.kind.clone(), namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
     /// The API group; empty for the core group.

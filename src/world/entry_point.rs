@@ -1,7 +1,7 @@
 //! What an entry point is, and how its Kustomization names path and source.
 
 use crate::lang::yaml::{Known, Location, Node, NodeRef};
-use crate::model::{Certainty, ObjectId};
+use crate::model::{Called, Certainty, ObjectId};
 use crate::world::build::BuiltObject;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -73,8 +73,8 @@ pub(crate) struct Entry {
     /// Objects that the entry point creates beside them (the source of a
     /// FluxInstance), with their fields where those are known.
     pub generated: Vec<(ObjectId, Option<Node>)>,
-    /// The source that is this repository: kind, namespace, name.
-    pub source: Option<(String, Option<String>, String)>,
+    /// The source that is this repository.
+    pub source: Option<Called>,
     /// Its URL, normalised.
     pub url: Option<String>,
     /// Its ref, as text.
@@ -207,13 +207,14 @@ pub(super) fn source_is_unknown(id: &ObjectId, node: NodeRef<'_>) -> bool {
         || (own && field("namespace").is_none())
 }
 
-/// The source that a Kustomization names: kind, namespace, name.
-pub(crate) fn source_of(id: &ObjectId, node: NodeRef<'_>) -> Option<(String, Option<String>, String)> {
-    let reference = node.at("/spec/sourceRef")?;
-    let namespace = reference
-        .str_at("/namespace")
-        .filter(|namespace| !namespace.is_empty())
-        .map(|namespace| namespace.into_owned())
-        .or_else(|| id.namespace.as_deref().map(str::to_owned));
-    Some((reference.str_at("/kind")?.into_owned(), namespace, reference.str_at("/name")?.into_owned()))
+/// The source that a Kustomization names.
+pub(crate) fn source_of(id: &ObjectId, node: NodeRef<'_>) -> Option<Called> {
+    called_by(id, node.at("/spec/sourceRef")?)
+}
+
+/// What a reference of an object means, by its kind, namespace and name.
+pub(crate) fn called_by(id: &ObjectId, reference: NodeRef<'_>) -> Option<Called> {
+    let own = reference.str_at("/namespace").filter(|namespace| !namespace.is_empty());
+    let namespace = own.as_deref().or(id.namespace.as_deref());
+    Some(Called::new(&reference.str_at("/kind")?, namespace, &reference.str_at("/name")?))
 }

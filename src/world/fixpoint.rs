@@ -16,7 +16,7 @@ use crate::config::{Config, Feature, Injected};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef, Tree};
 use crate::model::kinds;
-use crate::model::{Certainty, Maker, ObjectId, Unchecked};
+use crate::model::{Called, Certainty, Maker, ObjectId, Unchecked};
 use crate::world::build;
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild, set_common_metadata};
 use crate::world::versions::{Installs, Settings};
@@ -153,7 +153,7 @@ pub(super) struct Grown {
     pub(super) form: Option<entry_point::Form>,
     pub(super) location: Option<Location>,
     pub(super) tree: String,
-    pub(super) source: Option<(String, Option<String>, String)>,
+    pub(super) source: Option<Called>,
     pub(super) is_sent: bool,
     pub(super) sets: Vec<ResourceSet>,
     pub(super) releases: Vec<Release>,
@@ -180,7 +180,7 @@ pub(super) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
         let pair = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
         let roots = entry.kustomizations.iter().map(|(id, node)| (id, node));
         pair.chain(roots.filter(|_| entry.owned))
-            .map(|(id, node)| (key_of(id), (id.clone(), node.clone())))
+            .map(|(id, node)| (id.called(), (id.clone(), node.clone())))
             .chain(placed.iter().cloned())
     };
     let target = config.target_of(Some(&name));
@@ -319,7 +319,7 @@ impl Grown {
 }
 
 /// What a chart makes that shapes the next round.
-fn rendered(release: &Release) -> impl Iterator<Item = (Key, (ObjectId, Node))> + '_ {
+fn rendered(release: &Release) -> impl Iterator<Item = (Called, (ObjectId, Node))> + '_ {
     let local = release.objects.iter().filter(|_| release.target == ApplyTarget::Local);
     let shaping = local.filter_map(|object| {
         let id = object.id.as_ref()?;
@@ -351,18 +351,11 @@ fn openers_of(snapshot: &Snapshot, entry: &Entry) -> Vec<Opener> {
     openers
 }
 
-/// What references name an object by.
-type Key = (Arc<str>, Option<Arc<str>>, Arc<str>);
-
-fn key_of(id: &ObjectId) -> Key {
-    (id.kind.clone(), id.namespace.clone(), id.name.clone())
-}
-
 /// What an object that shapes builds is looked up by.
-fn place_of(id: &ObjectId, node: NodeRef<'_>) -> Key {
+fn place_of(id: &ObjectId, node: NodeRef<'_>) -> Called {
     match secret_written_by(id, node) {
-        Some(name) => (WRITER.into(), id.namespace.clone(), name),
-        None => key_of(id),
+        Some(name) => Called { kind: WRITER.into(), namespace: id.namespace.clone(), name },
+        None => id.called(),
     }
 }
 
@@ -482,7 +475,7 @@ fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: boo
     for (id, node) in &entry.kustomizations {
         if seen.insert(identity_of(id, node.get_ref())) {
             // From the second round on, the root is what it applies of itself.
-            let own = objects.get(&key_of(id));
+            let own = objects.get(&id.called());
             let node = own.map_or_else(|| node.clone(), |(_, node)| node.clone());
             queue.push(Due { id: id.clone(), node, parent: None, maker: Maker::Entry });
         }
@@ -907,15 +900,14 @@ fn resolve(
     if entry_point::source_is_unknown(id, node) {
         return Err(Outcome::Unknown("its source is known in the cluster only".to_owned()));
     }
-    let (kind, namespace, name) =
-        source_of(id, node).ok_or_else(|| Outcome::External("it names no source".to_owned()))?;
-    sources.resolve(objects, &kind, namespace.as_deref(), &name, path).map_err(Outcome::External)
+    let source = source_of(id, node).ok_or_else(|| Outcome::External("it names no source".to_owned()))?;
+    sources.resolve(objects, &source, path).map_err(Outcome::External)
 }
 
 /// The variables of a Kustomization, looked up among the objects of the cluster.
 fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
     let mut provide = |kind: &str, name: &str| {
-        let at = |kind: &str| objects.get(&(Arc::from(kind), id.namespace.clone(), Arc::from(name)));
+        let at = |kind: &str| objects.get(&Called::new(kind, id.namespace.as_deref(), name));
         let provided = Provided::by(kind, at(kind).map(|(_, node)| node.get_ref()));
         if kind == "Secret" && at(WRITER).is_some() { provided.or_more() } else { provided }
     };

@@ -1,8 +1,7 @@
 //! Who applies whom, from which source, after what.
 
 use crate::lang::yaml::NodeRef;
-use crate::model::ObjectId;
-use crate::model::kinds;
+use crate::model::{Called, ObjectId, kinds};
 use crate::world::helm_charts::helm_charts;
 use crate::world::{Applied, ApplyTarget, Cluster, Member, Outcome, World};
 use rustc_hash::FxHashMap;
@@ -95,13 +94,6 @@ impl Graph {
     }
 }
 
-/// Kind, namespace and name of an object on the local target.
-type Key = (Arc<str>, Option<Arc<str>>, Arc<str>);
-
-fn key(id: &ObjectId) -> Key {
-    (id.kind.clone(), id.namespace.clone(), id.name.clone())
-}
-
 fn is_node(id: &ObjectId) -> bool {
     kinds::of(id).is_some() || id.is("gating.toolkit.fluxcd.io", "Gate")
 }
@@ -112,7 +104,7 @@ struct ClusterGraph<'g, 'w> {
     world: &'w World,
     cluster: &'w Cluster,
     /// The local objects by what references name.
-    known: FxHashMap<Key, usize>,
+    known: FxHashMap<Called, usize>,
 }
 
 impl<'w> ClusterGraph<'_, 'w> {
@@ -144,7 +136,7 @@ impl<'w> ClusterGraph<'_, 'w> {
         for chart in &charts {
             let made = self.node(&chart.id, "(made by helm-controller)".to_owned(), false);
             self.relations(&chart.id, chart.node.get_ref(), made);
-            if let Some(release) = self.known.get(&key(chart.release)).copied() {
+            if let Some(release) = self.known.get(&chart.release.called()).copied() {
                 self.edge(release, made, EdgeKind::Applies);
             }
         }
@@ -182,11 +174,11 @@ impl<'w> ClusterGraph<'_, 'w> {
     }
 
     fn node(&mut self, id: &ObjectId, note: String, is_root: bool) -> usize {
-        if let Some(known) = self.known.get(&key(id)) {
+        if let Some(known) = self.known.get(&id.called()) {
             return *known;
         }
         let node = self.new_node(id, note, is_root);
-        self.known.insert(key(id), node);
+        self.known.insert(id.called(), node);
         node
     }
 
@@ -238,8 +230,8 @@ impl<'w> ClusterGraph<'_, 'w> {
         let (Some(kind), Some(name)) = (written.as_deref().or(kind), reference.str_at("/name")) else {
             return;
         };
-        let namespace = reference.str_at("/namespace").map(|text| Arc::from(&*text));
-        let wanted = (Arc::from(kind), namespace.or_else(|| id.namespace.clone()), Arc::from(&*name));
+        let namespace = reference.str_at("/namespace");
+        let wanted = Called::new(kind, namespace.as_deref().or(id.namespace.as_deref()), &name);
         if let Some(to) = self.known.get(&wanted).copied() {
             self.edge(from, to, edge);
         }

@@ -8,7 +8,7 @@ use super::source::{normalise, reference};
 use crate::build::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
 use crate::files::{FileTree, Snapshot, Store};
 use crate::lang::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
-use crate::model::{Object, ObjectId};
+use crate::model::{Called, Object, ObjectId};
 use crate::world::build::{Memo, build_overlay};
 use std::sync::Arc;
 
@@ -130,8 +130,10 @@ pub(super) fn in_namespace(entry: &Entry, namespace: &str) -> Entry {
         None => (id.clone(), None),
     });
     let generated = generated.collect();
-    let source = entry.source.as_ref().map(|(kind, _, name)| {
-        (kind.clone(), Some(namespace.to_owned()), renamed(&name.as_str().into()).to_string())
+    let source = entry.source.as_ref().map(|source| Called {
+        namespace: Some(namespace.into()),
+        name: renamed(&source.name),
+        ..source.clone()
     });
     (entry.kustomizations, entry.generated, entry.source) = (kustomizations, generated, source);
     entry

@@ -36,7 +36,7 @@ pub(crate) mod versions;
 
 pub(crate) use coverage::{UNAPPLIED, Unapplied};
 pub(crate) use entry::suggestions;
-pub(crate) use entry_point::{Form, Unsettled, source_of};
+pub(crate) use entry_point::{Form, Unsettled, called_by, source_of};
 pub(crate) use inventory::{Lookup, Opener, OpenerCause};
 pub(crate) use source::TreeOf;
 
@@ -46,7 +46,7 @@ use crate::build::substitute::{BadVariable, MissingSource, Problem, Provided, Va
 use crate::config::Config;
 use crate::files::{File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
-use crate::model::{Certainty, Maker, Name, Object, ObjectId, Unchecked};
+use crate::model::{Called, Certainty, Maker, Name, Object, ObjectId, Unchecked};
 use crate::world::build::BuildFailure;
 use crate::world::versions::Settings;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -116,8 +116,8 @@ pub struct Cluster {
     pub location: Option<Location>,
     /// The directory that its source stands for; empty for the repository's top.
     pub tree: String,
-    /// Its source: kind, namespace, name.
-    pub source: Option<(String, Option<String>, String)>,
+    /// Its source.
+    pub(crate) source: Option<Called>,
     /// Versions, flags and features.
     pub settings: Settings,
     /// Its objects; after those that files hold, those that charts make.

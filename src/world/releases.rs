@@ -9,7 +9,7 @@ use crate::build::kustomize::{self, FileRole};
 use crate::files::{ChartStores, FileTree, Snapshot};
 use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
 use crate::model::value::to_json;
-use crate::model::{Maker, ObjectId, kinds};
+use crate::model::{Called, Maker, ObjectId, kinds};
 use crate::sources::release::{name, namespace};
 use crate::sources::render::{Charts, Made, Once, Outcome, Refusal, Rendering, Wish};
 use crate::sources::request::{self, Lookup, Request, Unclear};
@@ -548,10 +548,7 @@ fn scopes(definitions: &[Node]) -> Vec<(String, String)> {
 
 /// What finds the sources of a cluster that is grown on these.
 pub(super) fn lookup_in(objects: &Objects) -> impl Fn(&str, Option<&str>, &str) -> Option<Node> + Sync {
-    |kind, namespace, name| {
-        let key = (Arc::from(kind), namespace.map(Arc::from), Arc::from(name));
-        objects.get(&key).map(|(_, node)| node.clone())
-    }
+    |kind, namespace, name| objects.get(&Called::new(kind, namespace, name)).map(|(_, node)| node.clone())
 }
 
 /// What finds the trees of the sources of a cluster.
@@ -560,7 +557,7 @@ pub(super) fn trees_in<'s>(
     objects: &'s Objects,
 ) -> impl Fn(&str, Option<&str>, &str, &str) -> Result<FileTree, String> + Sync + 's {
     move |kind, namespace, name, path| {
-        sources.resolve(objects, kind, namespace, name, path).map(|found| found.tree)
+        sources.resolve(objects, &Called::new(kind, namespace, name), path).map(|found| found.tree)
     }
 }
 
@@ -576,12 +573,12 @@ pub(super) fn of_files(
     if releases.is_empty() {
         return Vec::new();
     }
-    let mut beside: FxHashMap<(&str, Option<&str>, &str), &Node> = FxHashMap::default();
+    let mut beside: FxHashMap<Called, &Node> = FxHashMap::default();
     for (id, built, ..) in placed {
-        beside.entry((&id.kind, id.namespace.as_deref(), &id.name)).or_insert(&built.node);
+        beside.entry(id.called()).or_insert(&built.node);
     }
     let lookup = |kind: &str, namespace: Option<&str>, name: &str| {
-        if let Some(node) = beside.get(&(kind, namespace, name)) {
+        if let Some(node) = beside.get(&Called::new(kind, namespace, name)) {
             return Some((*node).clone());
         }
         let written = known.written.get_or_init(|| Written::of(snapshot));

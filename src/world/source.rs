@@ -6,8 +6,8 @@ use super::{ApplyTarget, artifact};
 use crate::config::{Config, SourceTree};
 use crate::files::{FileTree, Snapshot, SourceIgnore};
 use crate::lang::yaml::{Node, NodeRef};
-use crate::model::ObjectId;
 use crate::model::kinds::{EXTENSIONS, SOURCE};
+use crate::model::{Called, ObjectId};
 use crate::world::build::Memo;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -78,40 +78,30 @@ pub(super) struct Sources<'a> {
     pub pushes: &'a [Push],
 }
 
-/// Objects by identity on the local target.
-pub(super) type Objects = FxHashMap<(Arc<str>, Option<Arc<str>>, Arc<str>), (ObjectId, Node)>;
+/// Objects on the local target.
+pub(super) type Objects = FxHashMap<Called, (ObjectId, Node)>;
 
 /// Depth to which artifacts may be composed of artifacts.
 const DEPTH: u32 = 8;
 
 impl Sources<'_> {
-    /// The tree of a source by kind, namespace and name; `path` is what will be
-    /// looked up in it.
+    /// The tree of a source; `path` is what will be looked up in it.
     ///
     /// # Errors
     /// Why it is not here.
-    pub(super) fn resolve(
-        &self,
-        objects: &Objects,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
-        path: &str,
-    ) -> Result<TreeOf, String> {
-        self.resolve_at(objects, kind, namespace, name, path, 0)
+    pub(super) fn resolve(&self, objects: &Objects, source: &Called, path: &str) -> Result<TreeOf, String> {
+        self.resolve_at(objects, source, path, 0)
     }
 
     fn resolve_at(
         &self,
         objects: &Objects,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
+        wanted: &Called,
         path: &str,
         depth: u32,
     ) -> Result<TreeOf, String> {
-        let key = (Arc::from(kind), namespace.map(Arc::from), Arc::from(name));
-        let spec = objects.get(&key).and_then(|(_, node)| node.get_ref().str_at("/spec/ignore"));
+        let (kind, namespace, name) = (&*wanted.kind, wanted.namespace.as_deref(), &*wanted.name);
+        let spec = objects.get(wanted).and_then(|(_, node)| node.get_ref().str_at("/spec/ignore"));
         let spec = spec.map(|text| text.into_owned());
         let artifact = |tree| self.shared.artifact(tree, spec.clone());
         let here = |tree| Ok(TreeOf { tree: artifact(tree), state: SourceState::Here });
@@ -136,17 +126,13 @@ impl Sources<'_> {
         };
         let root = || tree(&self.entry.tree);
         let pushed = matches!(kind, "OCIRepository" | "Bucket");
-        if let Some((entry_kind, entry_namespace, entry_name)) = &self.entry.source
-            && entry_kind == kind
-            && entry_name == name
-            && entry_namespace.as_deref() == namespace
-        {
+        if self.entry.source.as_ref() == Some(wanted) {
             // The root of what is pushed elsewhere may be any directory.
             let is_known = !pushed || self.entry.is_tree_known;
             let state = if is_known { SourceState::Here } else { SourceState::Assumed };
             return Ok(TreeOf { tree: artifact(root()), state });
         }
-        match objects.get(&key) {
+        match objects.get(wanted) {
             Some((_, node)) => {
                 let node = node.get_ref();
                 let written = node.str_at("/spec/url");
@@ -168,13 +154,13 @@ impl Sources<'_> {
                         let state = if same_ref { SourceState::Here } else { SourceState::Later };
                         Ok(TreeOf { tree: artifact(root()), state })
                     }
-                    _ => Err(format!("{kind} {} is not in this repository", named(namespace, name))),
+                    _ => Err(format!("{wanted} is not in this repository")),
                 }
             }
             None if kind != "Bucket" && !path.is_empty() && root().is_directory(path) => {
                 Ok(TreeOf { tree: artifact(root()), state: SourceState::Assumed })
             }
-            None => Err(format!("nothing here defines {kind} {}", named(namespace, name))),
+            None => Err(format!("nothing here defines {wanted}")),
         }
     }
 
@@ -214,17 +200,14 @@ impl Sources<'_> {
                 let name = entry.str_at("/name")?;
                 let own = entry.str_at("/namespace");
                 let namespace = own.as_deref().or(id.namespace.as_deref());
-                self.resolve_at(objects, &kind, namespace, &name, "", depth + 1).ok().map(|found| found.tree)
+                let wanted = Called::new(&kind, namespace, &name);
+                self.resolve_at(objects, &wanted, "", depth + 1).ok().map(|found| found.tree)
             };
             let tree = artifact::compose(self.snapshot, wanted, &source)?;
             return Ok(TreeOf { tree, state: SourceState::Here });
         }
         Err(format!("no ArtifactGenerator here makes ExternalArtifact {name}"))
     }
-}
-
-fn named(namespace: Option<&str>, name: &str) -> String {
-    namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
 
 /// A URL without scheme, user, port, `.git` and case of the host:

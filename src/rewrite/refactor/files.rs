@@ -12,7 +12,7 @@ use crate::model::{ObjectId, kinds};
 use crate::plan;
 use crate::rewrite::Wanted;
 use crate::rewrite::subject::text_of;
-use crate::world::{Applied, ApplyTarget, Cluster, World};
+use crate::world::{Applied, ApplyTarget, Cluster, World, called_by};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -336,18 +336,15 @@ fn charts(
     paths: &mut Paths,
 ) -> Vec<Result<Option<Wanted>, Refused>> {
     let mut out = Vec::new();
-    let Some((kind, namespace, name)) = &cluster.source else { return out };
+    let Some(source) = &cluster.source else { return out };
     for (member, object) in world.written(cluster) {
         if member.target != ApplyTarget::Local || !kinds::is_helm_release(&object.id) {
             continue;
         }
         let node = object.node.get_ref();
         let spec = "/spec/chart/spec";
-        let text = |field: &str| node.str_at(&format!("{spec}/sourceRef/{field}"));
-        let own = object.id.namespace.clone();
-        let is_here = text("kind").as_deref() == Some(&**kind)
-            && text("name").as_deref() == Some(&**name)
-            && text("namespace").as_deref().or(own.as_deref()) == namespace.as_deref();
+        let reference = node.at(&format!("{spec}/sourceRef"));
+        let is_here = reference.and_then(|one| called_by(&object.id, one)).as_ref() == Some(source);
         if !is_here {
             continue;
         }
@@ -386,19 +383,14 @@ fn copies(
     paths: &mut Paths,
 ) -> Vec<Result<Option<Wanted>, Refused>> {
     let mut out = Vec::new();
-    let Some((kind, namespace, name)) = &cluster.source else { return out };
+    let Some(source) = &cluster.source else { return out };
     for (member, object) in world.written(cluster) {
         if member.target != ApplyTarget::Local || !object.id.is(kinds::EXTENSIONS, "ArtifactGenerator") {
             continue;
         }
         let node = object.node.get_ref();
-        let own = object.id.namespace.clone();
-        let here = node.items_at("/spec/sources").filter(|source| {
-            let text = |key: &str| source.get(key).and_then(NodeRef::as_str);
-            text("kind").as_deref() == Some(&**kind)
-                && text("name").as_deref() == Some(&**name)
-                && text("namespace").as_deref().or(own.as_deref()) == namespace.as_deref()
-        });
+        let is_here = |one: &NodeRef<'_>| called_by(&object.id, *one).as_ref() == Some(source);
+        let here = node.items_at("/spec/sources").filter(is_here);
         let aliases: Vec<String> =
             here.filter_map(|source| source.str_at("/alias").map(|alias| alias.into_owned())).collect();
         for (at, artifact) in node.items_at("/spec/artifacts").enumerate() {

@@ -381,10 +381,7 @@ const PINS: [&str; 5] = [
 pub(crate) fn is_root(cluster: &Cluster, id: &ObjectId) -> bool {
     let root = cluster.applied.first().filter(|_| cluster.name.is_some());
     let is_applied = root.is_some_and(|root| root.id == *id && root.parent.is_none_or(|by| by == 0));
-    let is_source = cluster.source.as_ref().is_some_and(|(kind, namespace, name)| {
-        *kind == *id.kind && namespace.as_deref() == id.namespace.as_deref() && **name == *id.name
-    });
-    is_applied || is_source
+    is_applied || cluster.source.as_ref().is_some_and(|source| source.is(id))
 }
 
 /// The clusters of the subjects in words, and whether there are several.

@@ -62,11 +62,11 @@ fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>
         }
     }
     let source_below = |written: &Written<'_>| {
-        let (kind, namespace, name) = source_of(&written.object.id, written.object.node.get_ref())?;
+        let source = source_of(&written.object.id, written.object.node.get_ref())?;
         snapshot.objects().iter().find(|other| {
-            *other.id.kind == *kind
-                && *other.id.name == *name
-                && (other.id.namespace.as_deref() == namespace.as_deref() || other.id.namespace.is_none())
+            other.id.kind == source.kind
+                && other.id.name == source.name
+                && (other.id.namespace == source.namespace || other.id.namespace.is_none())
                 && other.id.group() == kinds::SOURCE
                 && is_below(other.path(), &written.path)
         })
@@ -121,10 +121,7 @@ fn merged(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo, known: &[E
             }
             let written = nodes.iter().find_map(|other| {
                 let other_id = ObjectId::of(other.get_ref())?;
-                let same = *other_id.kind == *source.0
-                    && *other_id.name == *source.2
-                    && other_id.namespace.as_deref() == source.1.as_deref();
-                same.then_some((other_id, other.get_ref()))
+                source.is(&other_id).then_some((other_id, other.get_ref()))
             });
             let elsewhere = view.location().is_some_and(|location| {
                 !location.file.shown().strip_prefix(leaf.as_str()).is_some_and(|rest| rest.starts_with('/'))

@@ -5,8 +5,8 @@ use super::holes::has_holes;
 use super::leftovers::is_leftover;
 use super::{Entry, source_of};
 use crate::files::{FileTree, Snapshot, join};
-use crate::model::Object;
 use crate::model::kinds;
+use crate::model::{Called, Object};
 use crate::world::build::{Memo, build_overlay};
 use crate::world::overlays::Overlays;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -94,11 +94,11 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
     if is_product(snapshot) {
         return Vec::new();
     }
-    let defined = |source: &(String, Option<String>, String)| {
-        let bootstrap = source.0 == "GitRepository" && source.2 == "flux-system";
+    let defined = |source: &Called| {
+        let bootstrap = &*source.kind == "GitRepository" && &*source.name == "flux-system";
         bootstrap
             || snapshot.objects().iter().any(|object| {
-                *object.id.kind == *source.0 && *object.id.name == *source.2 && !is_leftover(object.path())
+                object.id.kind == source.kind && object.id.name == source.name && !is_leftover(object.path())
             })
     };
     let all: Vec<(&Object, Option<String>)> = snapshot
@@ -207,7 +207,7 @@ fn add_overlay(
     snapshot: &Arc<Snapshot>,
     leaf: &str,
     memo: &Memo,
-    own: &BTreeSet<(String, Option<String>, String)>,
+    own: &BTreeSet<Called>,
     alone: &BTreeSet<String>,
     groups: &mut BTreeMap<String, Entry>,
 ) -> bool {

@@ -114,8 +114,7 @@ fn of_texts(object: &Object) -> Vec<Entry> {
             let Some(id) = ObjectId::of(node).filter(kinds::is_kustomization) else { continue };
             let (Known::Value(root), Some(source)) = (path_of(node), source_of(&id, node)) else { continue };
             let namespace = id.namespace.as_deref().unwrap_or("flux-system");
-            let source_name = source.2.as_str();
-            let entry = by_path(namespace, &id.name, source_name, &root, value.location());
+            let entry = by_path(namespace, &id.name, &source.name, &root, value.location());
             entries.push(Entry { form: Form::ResourceSet, ..entry });
         }
     }

@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::files::Snapshot;
 use crate::lang::yaml::{Location, Node};
 use crate::model::kinds;
-use crate::model::{Certainty, Object, ObjectId};
+use crate::model::{Called, Certainty, Object, ObjectId};
 use crate::world::build::Memo;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -166,24 +166,31 @@ fn of_config(cluster: &crate::config::Cluster, found: &Found, snapshot: &Snapsho
 /// Kustomizations name and nothing here defines: what installs Flux makes it, and
 /// others with it.
 fn with_unseen_source(mut entry: Entry, snapshot: &Snapshot) -> Entry {
-    let mut counts: BTreeMap<(String, Option<String>, String), usize> = BTreeMap::new();
+    let mut counts: BTreeMap<Called, usize> = BTreeMap::new();
     for object in snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id)) {
         if let Some(source) = source_of(&object.id, object.node.get_ref()) {
             *counts.entry(source).or_default() += 1;
         }
     }
-    counts.retain(|(kind, _, name), _| {
-        !snapshot.objects().iter().any(|object| *object.id.kind == **kind && *object.id.name == **name)
+    counts.retain(|source, _| {
+        !snapshot
+            .objects()
+            .iter()
+            .any(|object| object.id.kind == source.kind && object.id.name == source.name)
     });
-    let is_default = |source: &(String, Option<String>, String)| source.2 == "flux-system";
+    let is_default = |source: &Called| &*source.name == "flux-system";
     if counts.is_empty() || counts.keys().any(is_default) {
         return entry;
     }
     let most = counts.into_iter().max_by_key(|(_, count)| *count);
-    let Some(((kind, namespace, name), _)) = most else { return entry };
+    let Some((source, _)) = most else { return entry };
     let place = entry.location.clone();
     let mut reference = Node::empty_map(place.clone());
-    let fields = [("kind", Some(&kind)), ("name", Some(&name)), ("namespace", namespace.as_ref())];
+    let fields = [
+        ("kind", Some(&source.kind)),
+        ("name", Some(&source.name)),
+        ("namespace", source.namespace.as_ref()),
+    ];
     for (key, value) in fields {
         if let Some(value) = value {
             reference.set(key, Node::string(value, place.clone()), place.clone());
@@ -196,12 +203,12 @@ fn with_unseen_source(mut entry: Entry, snapshot: &Snapshot) -> Entry {
     }
     let id = ObjectId {
         api_version: "source.toolkit.fluxcd.io/v1".into(),
-        kind: kind.as_str().into(),
-        namespace: namespace.as_deref().map(Arc::from),
-        name: name.as_str().into(),
+        kind: source.kind.clone(),
+        namespace: source.namespace.clone(),
+        name: source.name.clone(),
     };
     entry.generated = vec![(id, None)];
-    entry.source = Some((kind, namespace, name));
+    entry.source = Some(source);
     entry.has_unseen_sources = true;
     entry
 }
@@ -251,7 +258,7 @@ pub(super) fn by_path(
     Entry {
         kustomizations: vec![synthetic(namespace, name, source, path, &location)],
         generated: vec![(generated, None)],
-        source: Some((kind.to_owned(), Some(namespace.to_owned()), source.to_owned())),
+        source: Some(Called::new(kind, Some(namespace), source)),
         ..Entry::stated(path.to_owned(), Form::Sync, location)
     }
 }

@@ -108,7 +108,7 @@ fn place(entry: &Entry, path: &str, snapshot: &Arc<Snapshot>, pushes: &[Push]) -
     let at =
         |tree: &str, certainty, is_tree_known| Ok(Place { tree: tree.to_owned(), certainty, is_tree_known });
     let is_pushed =
-        entry.source.as_ref().is_some_and(|(kind, _, _)| matches!(kind.as_str(), "OCIRepository" | "Bucket"));
+        entry.source.as_ref().is_some_and(|source| matches!(&*source.kind, "OCIRepository" | "Bucket"));
     if is_pushed {
         if let Some(url) = &entry.url
             && let Some(push) = pushes::root_of(pushes, url, path, snapshot)

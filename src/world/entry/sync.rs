@@ -47,13 +47,9 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
 fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
     let node = object.node.get_ref();
     let source = source_of(&object.id, node);
-    let written = source.as_ref().and_then(|(kind, namespace, name)| {
-        snapshot.objects_in(object.path()).iter().find(|other| {
-            &*other.id.kind == kind.as_str()
-                && &*other.id.name == name.as_str()
-                && other.id.namespace.as_deref() == namespace.as_deref()
-        })
-    });
+    let written = source
+        .as_ref()
+        .and_then(|source| snapshot.objects_in(object.path()).iter().find(|other| source.is(&other.id)));
     Entry {
         kustomizations: vec![(object.id.clone(), object.node.clone())],
         // Bootstrap applies it beside the Kustomization.

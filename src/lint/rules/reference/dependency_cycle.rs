@@ -5,7 +5,7 @@
 use super::{known_name, local_references};
 use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::ObjectId;
+use crate::model::Name;
 use crate::model::references::{Role, has_ready_expression};
 use crate::world::Effective;
 use std::cell::OnceCell;
@@ -49,22 +49,15 @@ pub(super) fn edges<'a>(view: &ClusterView<'a>) -> Vec<Edge<'a>> {
 /// How often every edge may be gone over in search of cycles.
 const SEARCHES: usize = 16;
 
-/// Kind, namespace and name.
-type Key<'a> = (&'a str, Option<&'a str>, &'a str);
-
-fn key(id: &ObjectId) -> Key<'_> {
-    (&id.kind, id.namespace.as_deref(), &id.name)
-}
-
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let edges = edges(view);
-    let mut graph: BTreeMap<Key<'_>, Vec<&Edge<'_>>> = BTreeMap::new();
+    let mut graph: BTreeMap<Name<'_>, Vec<&Edge<'_>>> = BTreeMap::new();
     for edge in edges.iter().filter(|edge| !edge.conditional) {
-        graph.entry(key(&edge.from.id)).or_default().push(edge);
+        graph.entry(edge.from.id.named()).or_default().push(edge);
     }
     without_ends(&mut graph);
     let victims = Victims::default();
-    let mut reported: BTreeSet<Key<'_>> = BTreeSet::new();
+    let mut reported: BTreeSet<Name<'_>> = BTreeSet::new();
     // Where cycles share objects, those that were found tell enough of all others.
     let mut budget = SEARCHES * graph.values().map(Vec::len).sum::<usize>();
     for start in graph.keys() {
@@ -76,7 +69,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if path.len() < 2 {
             continue;
         }
-        reported.extend(path.iter().map(|edge| key(&edge.from.id)));
+        reported.extend(path.iter().map(|edge| edge.from.id.named()));
         let first = path[0];
         let Some(location) = first.location.clone() else { continue };
         let mut names: Vec<&str> = path.iter().map(|edge| &*edge.from.id.name).collect();
@@ -102,8 +95,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn target<'g>(edge: &'g Edge<'_>) -> Key<'g> {
-    (&edge.from.id.kind, edge.to.0.as_deref(), &edge.to.1)
+fn target<'g>(edge: &'g Edge<'_>) -> Name<'g> {
+    Name { namespace: edge.to.0.as_deref(), name: &edge.to.1, ..edge.from.id.named() }
 }
 
 /// Leaves only what waits for itself through others, with the ways that lead back, so
@@ -111,13 +104,13 @@ fn target<'g>(edge: &'g Edge<'_>) -> Key<'g> {
 /// all wait for all.
 ///
 /// Kosaraju's algorithm, with stacks of its own: input decides how deep it goes.
-fn without_ends<'g>(graph: &mut BTreeMap<Key<'g>, Vec<&'g Edge<'_>>>) {
-    let mut awaited: BTreeMap<Key<'g>, Vec<Key<'g>>> = BTreeMap::new();
+fn without_ends<'g>(graph: &mut BTreeMap<Name<'g>, Vec<&'g Edge<'_>>>) {
+    let mut awaited: BTreeMap<Name<'g>, Vec<Name<'g>>> = BTreeMap::new();
     for (from, edges) in &*graph {
         edges.iter().for_each(|edge| awaited.entry(target(edge)).or_default().push(*from));
     }
-    let mut finished: Vec<Key<'g>> = Vec::new();
-    let mut seen: BTreeSet<Key<'g>> = BTreeSet::new();
+    let mut finished: Vec<Name<'g>> = Vec::new();
+    let mut seen: BTreeSet<Name<'g>> = BTreeSet::new();
     for start in graph.keys() {
         let mut stack = vec![(*start, 0)];
         seen.insert(*start);
@@ -137,7 +130,7 @@ fn without_ends<'g>(graph: &mut BTreeMap<Key<'g>, Vec<&'g Edge<'_>>>) {
             }
         }
     }
-    let mut group: BTreeMap<Key<'g>, usize> = BTreeMap::new();
+    let mut group: BTreeMap<Name<'g>, usize> = BTreeMap::new();
     for (number, start) in finished.iter().rev().enumerate() {
         let mut open = vec![*start];
         while let Some(at) = open.pop() {
@@ -155,14 +148,14 @@ fn without_ends<'g>(graph: &mut BTreeMap<Key<'g>, Vec<&'g Edge<'_>>>) {
 
 /// The shortest way from `start` back to itself.
 fn cycle_through<'g, 'a>(
-    graph: &BTreeMap<Key<'g>, Vec<&'g Edge<'a>>>,
-    start: Key<'g>,
+    graph: &BTreeMap<Name<'g>, Vec<&'g Edge<'a>>>,
+    start: Name<'g>,
     budget: &mut usize,
 ) -> Option<Vec<&'g Edge<'a>>> {
     // Each step with the one before it.
     let mut steps: Vec<(&Edge<'a>, Option<usize>)> =
         graph.get(&start)?.iter().map(|edge| (*edge, None)).collect();
-    let mut seen: BTreeSet<Key<'_>> = BTreeSet::new();
+    let mut seen: BTreeSet<Name<'_>> = BTreeSet::new();
     let mut next = 0;
     while let Some((last, _)) = steps.get(next) {
         *budget = budget.checked_sub(1)?;

@@ -148,7 +148,7 @@ fn meant<'a>(own: Option<&Vec<&'a Effective>>, words: &Words<&str>, name: &str) 
 fn roots<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = &'a str> {
     let cluster = view.cluster;
     let roots = cluster.applied.iter().filter(|applied| applied.parent.is_none());
-    let source = cluster.source.iter().filter_map(|(_, namespace, _)| namespace.as_deref());
+    let source = cluster.source.iter().filter_map(|source| source.namespace.as_deref());
     roots.filter_map(|applied| applied.id.namespace.as_deref()).chain(source)
 }
 

@@ -9,7 +9,7 @@ use crate::lint::usual::Usual;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
-use crate::model::{Name, ObjectId, Unchecked};
+use crate::model::{Called, Name, ObjectId, Unchecked};
 use crate::world::{
     Applied, ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause, source_of,
 };
@@ -242,19 +242,21 @@ fn own_source<'a>(
         return None;
     }
     let cluster = view.cluster;
-    let (kind, namespace, own) = cluster.source.as_ref()?;
-    if *kind != reference.kind || *namespace != reference.namespace || own == name {
+    let own = cluster.source.as_ref()?;
+    if *own.kind != *reference.kind
+        || own.namespace.as_deref() != reference.namespace.as_deref()
+        || *own.name == *name
+    {
         return None;
     }
     let named = |wanted: &str| {
-        let names = |applied: &&Applied| {
-            source_of(&applied.id, applied.node.get_ref())
-                .is_some_and(|(other, place, name)| other == *kind && place == *namespace && name == wanted)
-        };
+        let wanted = Called { name: wanted.into(), ..own.clone() };
+        let names =
+            |applied: &&Applied| source_of(&applied.id, applied.node.get_ref()).as_ref() == Some(&wanted);
         cluster.applied.iter().filter(names).count()
     };
     let is_here = cluster.applied.iter().any(|applied| applied.id == object.id && applied.assumed);
-    (is_here && named(own) > named(name)).then_some(own)
+    (is_here && named(&own.name) > named(name)).then_some(&*own.name)
 }
 
 /// Whether more is unknown than parts of what is built here.
@@ -331,9 +333,7 @@ fn is_completed(view: &ClusterView<'_>, reference: &Reference<'_>, near: &Near<'
 /// A source that nothing makes and that more than half of a cluster's
 /// Kustomizations name.
 struct CommonSource {
-    kind: String,
-    namespace: Option<String>,
-    name: String,
+    source: Called,
     count: usize,
     /// The first one that names it, for which it is reported.
     first: ObjectId,
@@ -344,7 +344,7 @@ const MAJORITY: usize = 4;
 
 impl CommonSource {
     fn of(cluster: &Cluster) -> Option<CommonSource> {
-        let mut counts: BTreeMap<(String, Option<String>, String), (usize, &ObjectId)> = BTreeMap::new();
+        let mut counts: BTreeMap<Called, (usize, &ObjectId)> = BTreeMap::new();
         for applied in &cluster.applied {
             let Some(source) = source_of(&applied.id, applied.node.get_ref()) else { continue };
             let (count, first) = counts.entry(source).or_insert((0, &applied.id));
@@ -352,17 +352,16 @@ impl CommonSource {
             *first = (*first).min(&applied.id);
         }
         let (source, (count, first)) = counts.into_iter().max_by_key(|(_, (count, _))| *count)?;
-        let (kind, namespace, name) = source;
         let is_common = count >= MAJORITY && count * 2 > cluster.applied.len();
-        is_common.then(|| CommonSource { kind, namespace, name, count, first: first.clone() })
+        is_common.then(|| CommonSource { source, count, first: first.clone() })
     }
 
     fn is_named_by(&self, id: &ObjectId, reference: &Reference<'_>, name: &str) -> bool {
         kinds::is_kustomization(id)
             && reference.role == Role::Source
-            && reference.kind == self.kind
-            && reference.namespace.as_deref() == self.namespace.as_deref()
-            && name == self.name
+            && *reference.kind == *self.source.kind
+            && reference.namespace.as_deref() == self.source.namespace.as_deref()
+            && *name == *self.source.name
     }
 }
 
