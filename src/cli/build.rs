@@ -268,7 +268,14 @@ fn failure(session: &Session, applied: &Applied) -> Option<String> {
         }
         Outcome::External(why) => Some(format!("its files are not here: {}", clean(why))),
         Outcome::Unknown(why) => Some(why.clone()),
-        Outcome::MissingPath => Some(format!("its source holds no directory {}", clean(&applied.path))),
+        Outcome::MissingPath => {
+            let node = applied.node.get_ref();
+            let written = node.str_at("/spec/path").unwrap_or_default();
+            let place = node.location_at("/spec/path").map_or_else(String::new, |location| {
+                format!(" ({})", objects::place(&session.snapshot, &location))
+            });
+            Some(format!("path {} does not exist{place}", clean(&written)))
+        }
     }
 }
 

@@ -43,15 +43,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         _ => return Err(Failure::Usage("write OBJECT POINTER, or KIND NAME POINTER".to_owned())),
     };
     let selector = Selector::of(common, &object)?;
-    // `spec.interval` is what kubectl's jsonpath calls /spec/interval.
-    let pointer = match written {
-        "" => String::new(),
-        pointer if pointer.starts_with('/') => pointer.to_owned(),
-        dotted => {
-            let keys = dotted.trim_start_matches('.').replace('[', ".").replace(']', "");
-            keys.split('.').fold(String::new(), |pointer, key| pointer_join(&pointer, key))
-        }
-    };
+    let pointer = pointer_of(written);
     let session = Session::open(common, &[])?;
     let world = session.world();
     let found = one_object(common, &world, &selector)?;
@@ -94,10 +86,19 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     Ok(Status::Clean)
 }
 
+/// A JSON Pointer; `spec.interval` is what kubectl's jsonpath calls /spec/interval.
+pub(super) fn pointer_of(written: &str) -> String {
+    if written.is_empty() || written.starts_with('/') {
+        return written.to_owned();
+    }
+    let keys = written.trim_start_matches('.').replace('[', ".").replace(']', "");
+    keys.split('.').fold(String::new(), |pointer, key| pointer_join(&pointer, key))
+}
+
 /// The values beside `spec.values` that set a pointer into them, as helm-controller merges
 /// them: the last document of `valuesFrom` that has it, the pointer in it, and its object and
 /// key in words. Of those with a `targetPath` the value is one text.
-fn given(world: &World, found: &Found<'_>, pointer: &str) -> Option<(Node, String, String)> {
+pub(super) fn given(world: &World, found: &Found<'_>, pointer: &str) -> Option<(Node, String, String)> {
     let inner = pointer.strip_prefix("/spec/values").filter(|rest| rest.starts_with('/'))?;
     let (id, node) = (&found.object.id, found.object.node.get_ref());
     if !is_helm_release(id) {

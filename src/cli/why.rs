@@ -1,7 +1,7 @@
 //! `forebay why`.
 
 use super::common::Common;
-use super::locate::nearest;
+use super::locate::{given, nearest, pointer_of};
 use super::output;
 use super::places::Places;
 use super::selector::{Selector, selector_of};
@@ -41,10 +41,15 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
-    // No object is called by a word that begins with a slash.
-    let (words, pointer) = match arguments.object.split_last() {
-        Some((last, words)) if !words.is_empty() && last.starts_with('/') => (words, Some(last.as_str())),
-        _ => (arguments.object.as_slice(), None),
+    // No object is called by a word that begins with a slash, and none by one more behind its
+    // whole name.
+    let (words, pointer) = match arguments.object.as_slice() {
+        [words @ .., last] if !words.is_empty() && last.starts_with('/') => (words, Some(last.clone())),
+        [object, last] if object.contains('/') => (&arguments.object[..1], Some(pointer_of(last))),
+        [kind, name, last] if !kind.contains('/') && !name.contains('/') => {
+            (&arguments.object[..2], Some(pointer_of(last)))
+        }
+        words => (words, None),
     };
     let all = match stated_in(common, &session, &world, words)? {
         Some(all) => all,
@@ -65,11 +70,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let Some(first) = first.first() else { return Ok(Status::Clean) };
     let files = files(first.object, &session.snapshot);
     let places = Places::of(common, &session);
-    let valued = match pointer {
+    let valued = match &pointer {
         Some(_) if all.len() > 1 => {
             return Err(Failure::Usage("several objects stand there; name one, or its LINE".to_owned()));
         }
-        Some(pointer) => Some(Valued::of(first.object, pointer, &session.snapshot)?),
+        Some(pointer) => Some(Valued::of(&world, first, pointer, &session.snapshot)?),
         None => None,
     };
     output::emit(common, |format, out, _| match format {
@@ -89,7 +94,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 body["value"] = valued.json();
                 body["location"] = parts::location(&session.snapshot, valued.location.as_ref());
                 let place = valued.location.as_ref();
-                let value = valued.node.get_ref().at(valued.pointer);
+                let value = valued.node.get_ref().at(&valued.pointer);
                 let origins = value.and_then(|value| parts::origins_of(&session.snapshot, value, place));
                 if let Some(origins) = origins {
                     body["origins"] = origins.into();
@@ -118,35 +123,44 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 }
 
 /// A value of an object, Secrets masked, and where it comes from.
-struct Valued<'p> {
-    pointer: &'p str,
+struct Valued {
+    pointer: String,
     node: Node,
     location: Option<Location>,
+    /// Which object and key of `valuesFrom` hold it, where `spec.values` doesn't.
+    by: Option<String>,
 }
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 200;
 
-impl Valued<'_> {
-    fn of<'p>(object: &Effective, pointer: &'p str, snapshot: &Snapshot) -> Result<Valued<'p>, Failure> {
-        let node = objects::masked(object.node.get_ref(), snapshot, &mut objects::Masks::default());
-        let root = node.get_ref();
-        let Some(value) = root.at(pointer) else {
-            let help = nearest(root, pointer);
-            let message = format!("{} has no {pointer}; {help}", object.id);
-            return Err(Failure::Usage(clean(&message).into_owned()));
+impl Valued {
+    fn of(world: &World, found: &Found<'_>, pointer: &str, snapshot: &Snapshot) -> Result<Valued, Failure> {
+        let mask = |node: NodeRef<'_>| objects::masked(node, snapshot, &mut objects::Masks::default());
+        let node = mask(found.object.node.get_ref());
+        let (node, pointer, by) = match node.get_ref().at(pointer).is_some() {
+            true => (node, pointer.to_owned(), None),
+            false => match given(world, found, pointer) {
+                Some((layer, inner, by)) => (mask(layer.get_ref()), inner, Some(by)),
+                None => {
+                    let help = nearest(node.get_ref(), pointer);
+                    let message = format!("{} has no {pointer}; {help}", found.object.id);
+                    return Err(Failure::Usage(clean(&message).into_owned()));
+                }
+            },
         };
-        let location = value.location().or_else(|| root.location_at(pointer));
-        Ok(Valued { pointer, node, location })
+        let root = node.get_ref();
+        let location = root.at(&pointer).and_then(NodeRef::location).or_else(|| root.location_at(&pointer));
+        Ok(Valued { pointer, node, location, by })
     }
 
     fn json(&self) -> serde_json::Value {
-        let value = self.node.get_ref().at(self.pointer);
+        let value = self.node.get_ref().at(&self.pointer);
         value.and_then(|value| objects::json(value).ok()).unwrap_or_default()
     }
 
     fn origins(&self) -> Vec<Location> {
-        self.node.get_ref().at(self.pointer).map(NodeRef::origins).unwrap_or_default()
+        self.node.get_ref().at(&self.pointer).map(NodeRef::origins).unwrap_or_default()
     }
 
     /// The value, the line of the template that wrote it, what flowed into it, and what
@@ -182,6 +196,9 @@ impl Valued<'_> {
                 continue;
             }
             let _ = writeln!(out, "  {word:<12} {}", places.text(place));
+        }
+        if let Some(by) = &self.by {
+            let _ = writeln!(out, "  {:<12} {}", "valuesFrom", clean(by));
         }
         for via in &location.via {
             if !matches!(via.kind, ViaKind::Template | ViaKind::Input) {

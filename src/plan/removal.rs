@@ -168,7 +168,7 @@ pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<
     }
     effect.target = before.target.clone();
     effect.reason = match is_still_stated(pair, before.object) {
-        true => "no longer listed, its file is still there".to_owned(),
+        true => "no longer listed, the file is still there".to_owned(),
         false => "removed from Git".to_owned(),
     };
     match &fate {

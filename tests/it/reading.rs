@@ -232,6 +232,20 @@ fn values_are_traced_to_variables_and_to_values_from() {
         "{}",
         run.err
     );
+    for words in [
+        &["why", "hr/db", "spec.values.image.tag"][..],
+        &["why", "hr", "db", "spec.values.image.tag"],
+        &["why", "hr/db", "/spec/values/image/tag"],
+    ] {
+        let run = scratch.forebay(words);
+        let told = lines(&run);
+        assert_eq!(told.get(1), Some(&"  from         apps/others.yaml:9:12"), "{}{}", run.out, run.err);
+        let by = "  valuesFrom   ConfigMap shop/settings, key values.yaml";
+        assert_eq!(told.get(2), Some(&by), "{}", run.out);
+        assert!(told.contains(&"HelmRelease shop/db"), "{}", run.out);
+    }
+    let run = scratch.forebay(&["why", "hr/db", "spec.values.image.tags"]);
+    assert_eq!((run.code, run.out.as_str()), (2, ""), "{}", run.err);
     // Seen from where the user is.
     let below = scratch.forebay_in("apps", &["locate", "hr/db", "spec.interval"]);
     assert_eq!(below.out, "others.yaml:26:13\n", "{}", below.err);

@@ -135,7 +135,8 @@ fn not_followed(plan: &Plan<'_>) -> Option<String> {
     }
     let mut parts = Vec::new();
     if *count > 0 {
-        parts.push(format!("{count} of {all} Kustomizations were not followed"));
+        let was = if *count == 1 { "was" } else { "were" };
+        parts.push(format!("{count} of {all} Kustomizations {was} not followed"));
     }
     let files = |list: &[String]| {
         let more = if list.len() > 1 { ", …" } else { "" };

@@ -217,7 +217,7 @@ pub(crate) fn directory(tree: &FileTree, kustomization: NodeRef<'_>) -> Result<S
     }
     Err(BuildFailure {
         kind: FailureKind::MissingPath,
-        message: format!("the source holds no directory {directory}"),
+        message: format!("path {path} does not exist"),
         location: kustomization.location_at("/spec/path"),
         related: Box::default(),
         looked_into: Arc::default(),
