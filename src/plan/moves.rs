@@ -246,6 +246,15 @@ fn one(
         if kinds::is_helm_release(id) {
             effect.consequences.push("its release is uninstalled then, and installed anew".to_owned());
         }
+        // Where a Kustomization got another name, that is what to do in steps.
+        let both = pair.head.is_some_and(|head| find(head, &from.id).is_some());
+        if effect.severity == Severity::Disruptive && both {
+            let namespace = to.id.namespace.as_deref().map_or(String::new(), |name| format!("{name}/"));
+            effect.consequences.push(format!(
+                "help: `forebay move OBJECT --to ks/{namespace}{}` does this in steps without deleting",
+                to.id.name
+            ));
+        }
         let word = if certain { "deleted" } else { "mayBeDeleted" };
         effect.details.insert(word.to_owned(), json!({&*id.kind: 1}));
     }

@@ -7,7 +7,7 @@ use crate::build::kustomize::FileRole;
 use crate::lang::yaml::{Known, NodeRef};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
-use crate::world::{Applied, ApplyTarget, Effective};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective};
 use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,7 +174,7 @@ pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<
     match &fate {
         Fate::Deleted => {
             effect.consequences.extend(what_goes(before));
-            effect.consequences.extend(in_namespace(pair, before));
+            in_namespace(pair, before, &mut effect);
         }
         Fate::Orphaned(why) | Fate::Kept(why) => {
             effect.consequences.push(format!("it stays in the cluster: {why}"))
@@ -293,24 +293,34 @@ pub(super) fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fa
 }
 
 /// What Git knows of that stands in a Namespace, what holds data first.
-fn in_namespace(pair: &Pair<'_>, before: &Placed<'_>) -> Vec<String> {
+fn in_namespace(pair: &Pair<'_>, before: &Placed<'_>, effect: &mut Effect) {
     let id = &before.object.id;
-    let (true, Some(base)) = (id.is("", "Namespace"), pair.base) else { return Vec::new() };
+    let (true, Some(base)) = (id.is("", "Namespace"), pair.base) else { return };
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    // Those that Git goes on to state: the others are told of by themselves.
+    let mut stated: BTreeMap<String, u64> = BTreeMap::new();
     let mut claims: BTreeSet<String> = BTreeSet::new();
     for (member, object) in pair.base_world.members(base) {
         if member.target != *before.target || object.id.namespace.as_deref() != Some(&*id.name) {
             continue;
         }
         *kinds.entry(object.id.kind.to_string()).or_default() += 1;
+        let (own, namespace) = (&object.id, object.id.namespace.as_deref());
+        let find = |head: &Cluster| {
+            head.find(&member.target, own.group(), &own.kind, namespace, &own.name).is_some()
+        };
+        if pair.head.is_some_and(find) {
+            *stated.entry(object.id.kind.to_string()).or_default() += 1;
+        }
         if object.id.is("", "PersistentVolumeClaim") {
             claims.insert(object.id.to_string());
         }
     }
     let total: u64 = kinds.values().sum();
     if total == 0 {
-        return Vec::new();
+        return;
     }
+    effect.details.insert("deleted".to_owned(), json!(stated));
     let list = counted_kinds(&kinds);
     let list = if list.is_empty() { list } else { format!(": {list}") };
     let mut words = vec![match total {
@@ -324,7 +334,7 @@ fn in_namespace(pair: &Pair<'_>, before: &Placed<'_>) -> Vec<String> {
     if more > 0 {
         words.push(format!("and {more} more like these"));
     }
-    words
+    effect.consequences.extend(words);
 }
 
 /// Objects that are named of those that hold data; the rest is counted.

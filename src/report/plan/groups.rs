@@ -6,6 +6,7 @@ use super::{Plan, consequences, phrases, verb};
 use crate::lang::text::{counted, plural};
 use crate::model::{Category, EffectKind, Severity};
 use crate::plan::{Cause, Effect, Side, is_by_label_only, is_version_label};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries of one cause from which on they stand together.
@@ -44,7 +45,7 @@ pub(super) enum Item<'s, 'p> {
 impl Item<'_, '_> {
     /// Whether something stops, or is lost, by this change.
     pub(super) fn is_bad(&self) -> bool {
-        matches!(self, Item::One(entry) if rank(entry) == (false, std::cmp::Reverse(Severity::Disruptive)))
+        matches!(self, Item::One(entry) if matches!(rank(entry), (false, std::cmp::Reverse(Severity::Disruptive), _)))
     }
 }
 
@@ -97,6 +98,22 @@ fn as_host(effect: &Effect) -> Option<Host<'_>> {
     effect.details.get("summary")?;
     let namespace = effect.object.namespace.as_deref().unwrap_or_default();
     Some((effect.cluster.as_deref(), format!("{namespace}/{}", effect.object.name)))
+}
+
+/// Whether claims, and with them volumes, go or may go.
+fn loses_data(effect: &Effect) -> bool {
+    const CLAIM: &str = "PersistentVolumeClaim";
+    let in_details = |key: &str| {
+        effect
+            .details
+            .get(key)
+            .and_then(|kinds| kinds.get(CLAIM))
+            .and_then(Value::as_u64)
+            .is_some_and(|n| n > 0)
+    };
+    (effect.effect == EffectKind::Deleted && effect.object.is("", CLAIM))
+        || in_details("deleted")
+        || in_details("mayBeDeleted")
 }
 
 /// The plan as sections, those with the worst effects first.
@@ -158,10 +175,12 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
     sections
 }
 
-fn rank(entry: &Entry<'_>) -> (bool, std::cmp::Reverse<Severity>) {
+/// What loses data stands before what else is as grave.
+fn rank(entry: &Entry<'_>) -> (bool, std::cmp::Reverse<Severity>, bool) {
     let first = entry.effects[0];
     let severity = first.severity.max(entry.inside.first().map_or(Severity::Routine, |line| line.severity.0));
-    (first.when.is_some(), std::cmp::Reverse(severity))
+    let keeps_data = !entry.effects.iter().any(|effect| loses_data(effect));
+    (first.when.is_some(), std::cmp::Reverse(severity), keeps_data)
 }
 
 /// Whether an effect says so much of its object that it stands for itself.
