@@ -305,11 +305,8 @@ fn in_namespace(pair: &Pair<'_>, before: &Placed<'_>, effect: &mut Effect) {
             continue;
         }
         *kinds.entry(object.id.kind.to_string()).or_default() += 1;
-        let (own, namespace) = (&object.id, object.id.namespace.as_deref());
-        let find = |head: &Cluster| {
-            head.find(&member.target, own.group(), &own.kind, namespace, &own.name).is_some()
-        };
-        if pair.head.is_some_and(find) {
+        let is_there = |head: &Cluster| head.find(&member.target, object.id.named()).is_some();
+        if pair.head.is_some_and(is_there) {
             *stated.entry(object.id.kind.to_string()).or_default() += 1;
         }
         if object.id.is("", "PersistentVolumeClaim") {
