@@ -135,6 +135,23 @@ pub(crate) struct Found<'w> {
     pub(crate) object: &'w Effective,
 }
 
+/// The effective objects that are wanted, in the clusters that the flags mean.
+///
+/// # Errors
+/// A cluster that is not there.
+pub(crate) fn found_by<'w>(
+    common: &Common,
+    world: &'w World,
+    wanted: &dyn Fn(&Effective) -> bool,
+) -> Result<Vec<Found<'w>>, Failure> {
+    let in_cluster = cluster_filter(common, world)?;
+    let clusters = world.applied_clusters().filter(|cluster| in_cluster(cluster));
+    let members = clusters.flat_map(|cluster| {
+        world.members(cluster).map(move |(member, object)| Found { cluster, member, object })
+    });
+    Ok(members.filter(|found| wanted(found.object)).collect())
+}
+
 /// The one object that a selector names in the clusters that the flags mean, in
 /// every cluster that holds it in the same form.
 ///
@@ -145,16 +162,7 @@ pub(crate) fn one_object<'w>(
     world: &'w World,
     selector: &Selector,
 ) -> Result<Vec<Found<'w>>, Failure> {
-    let wanted = cluster_filter(common, world)?;
-    let found: Vec<Found<'w>> = world
-        .applied_clusters()
-        .filter(|cluster| wanted(cluster))
-        .flat_map(|cluster| {
-            let all = world.members(cluster);
-            all.map(move |(member, object)| Found { cluster, member, object })
-        })
-        .filter(|found| selector.matches(&found.object.id))
-        .collect();
+    let found = found_by(common, world, &|object| selector.matches(&object.id))?;
     let Some(first) = found.first() else {
         return Err(selector.missing(world, world.objects.iter().map(|object| &object.id)));
     };

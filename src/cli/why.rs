@@ -5,7 +5,7 @@ use super::locate::{given, nearest, pointer_of};
 use super::output;
 use super::places::Places;
 use super::selector::{Selector, selector_of};
-use super::session::{Found, Session, cluster_filter, one_object};
+use super::session::{Found, Session, found_by, one_object};
 use super::{Answer, Failure, Status};
 use crate::build::kustomize::FileRole;
 use crate::files::{Snapshot, join};
@@ -248,9 +248,9 @@ fn stated_in<'w>(
         let ((from, _), (to, _)) = session.snapshot.positions(location);
         location.file.is_at(&path) && line.is_none_or(|line| from <= line && line <= to)
     };
-    let mut all = found_by(common, world, &|object| home(object).is_some_and(&is_at))?;
+    let mut all = forms_of(common, world, &|object| home(object).is_some_and(&is_at))?;
     if all.is_empty() {
-        all = found_by(common, world, &|object| object.files.iter().any(|(_, place)| is_at(place)))?;
+        all = forms_of(common, world, &|object| object.files.iter().any(|(_, place)| is_at(place)))?;
     }
     if all.is_empty() {
         let orphan =
@@ -269,20 +269,16 @@ fn stated_in<'w>(
 }
 
 /// Effective objects, each with the clusters that hold it in this form.
-fn found_by<'w>(
+fn forms_of<'w>(
     common: &Common,
     world: &'w World,
     wanted: &dyn Fn(&Effective) -> bool,
 ) -> Result<Vec<Vec<Found<'w>>>, Failure> {
-    let in_cluster = cluster_filter(common, world)?;
     let mut all: Vec<Vec<Found<'w>>> = Vec::new();
-    for cluster in world.applied_clusters().filter(|cluster| in_cluster(cluster)) {
-        for (member, object) in world.members(cluster).filter(|(_, object)| wanted(object)) {
-            let found = Found { cluster, member, object };
-            match all.iter_mut().find(|known| known.iter().all(|one| std::ptr::eq(one.object, object))) {
-                Some(known) => known.push(found),
-                None => all.push(vec![found]),
-            }
+    for found in found_by(common, world, wanted)? {
+        match all.iter_mut().find(|known| known.iter().all(|one| std::ptr::eq(one.object, found.object))) {
+            Some(known) => known.push(found),
+            None => all.push(vec![found]),
         }
     }
     Ok(all)

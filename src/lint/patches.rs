@@ -3,7 +3,7 @@
 
 use crate::build::kustomize::{FILE_NAMES, FileRole, documents_in};
 use crate::files::join;
-use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Value, pointer_segments};
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Value, pointer_segments, pointer_to};
 use crate::model::{ObjectId, kinds};
 use crate::schema::explain::kinds_of;
 use crate::schema::{Options, TableKind, Types, schema_at, table};
@@ -264,9 +264,7 @@ fn written(
     let segments: Vec<_> = pointer_segments(path).collect();
     let mut node = value.to_node();
     for (at, segment) in segments.iter().enumerate().rev() {
-        let above: String = segments[..at]
-            .iter()
-            .fold(String::new(), |above, segment| crate::lang::yaml::pointer_join(&above, segment));
+        let above = pointer_to(&segments[..at]);
         let parent = schema_at(schema, &above);
         let is_list = parent.is_some_and(|parent| parent.types.has(Types::ARRAY));
         node = match is_list {

@@ -4,8 +4,8 @@
 use super::release_words::{NAMED, is_are};
 use super::{Effect, Pair};
 use crate::build::helm::{SchemaFault, SchemaFaultKind};
-use crate::lang::text::{clean, counted};
-use crate::lang::yaml::{Location, pointer_join};
+use crate::lang::text::{clean, counted, dotted};
+use crate::lang::yaml::{Location, pointer_to};
 use crate::sources::render::Meant;
 use crate::world::releases::Release;
 use serde_json::{Value, json};
@@ -44,11 +44,11 @@ fn tell_unread(
     parts.push(format!("{} {} read no more", counted(unread.len(), "value"), is_are(unread.len())));
     let told = unread.iter().take(NAMED).map(|(dead, meant)| {
         let now = match meant {
-            Some(Meant::Near(other) | Meant::Elsewhere(other)) => format!(", now `{}`", shown(other)),
+            Some(Meant::Near(other) | Meant::Elsewhere(other)) => format!(", now `{}`", dotted(other)),
             None => String::new(),
         };
-        let place = place(pair, after.value_place(&pointer(&dead.path)).map(|place| place.location));
-        format!("`{}`{now}{place}", shown(&dead.path))
+        let place = place(pair, after.value_place(&pointer_to(&dead.path)).map(|place| place.location));
+        format!("`{}`{now}{place}", dotted(&dead.path))
     });
     host.consequences.push(format!(
         "read no more: {}{}",
@@ -56,8 +56,8 @@ fn tell_unread(
         more(unread.len())
     ));
     let list = unread.iter().map(|(dead, meant)| {
-        let now = meant.as_ref().map(|(Meant::Near(other) | Meant::Elsewhere(other))| pointer(other));
-        json!({"path": pointer(&dead.path), "now": now})
+        let now = meant.as_ref().map(|(Meant::Near(other) | Meant::Elsewhere(other))| pointer_to(other));
+        json!({"path": pointer_to(&dead.path), "now": now})
     });
     details.insert("readNoMore".to_owned(), list.collect());
 }
@@ -80,30 +80,22 @@ fn tell_faults(
         })
         .collect();
     if !missing.is_empty() {
-        let told: Vec<String> = missing.iter().take(NAMED).map(|path| format!("`{}`", shown(path))).collect();
+        let told: Vec<String> =
+            missing.iter().take(NAMED).map(|path| format!("`{}`", dotted(path))).collect();
         host.consequences.push(format!("asked for now: {}{}", told.join(", "), more(missing.len())));
-        details.insert("required".to_owned(), missing.iter().map(|path| pointer(path)).collect());
+        details.insert("required".to_owned(), missing.iter().map(|path| pointer_to(path)).collect());
     }
     let refused: Vec<&SchemaFault> =
         faults.iter().filter(|fault| !matches!(fault.kind, SchemaFaultKind::Missing(_))).collect();
     if !refused.is_empty() {
         let told = refused.iter().take(NAMED).map(|fault| {
-            let place = place(pair, after.value_place(&pointer(&fault.path)).map(|place| place.location));
-            format!("`{}`{place}", shown(&fault.path))
+            let place = place(pair, after.value_place(&pointer_to(&fault.path)).map(|place| place.location));
+            format!("`{}`{place}", dotted(&fault.path))
         });
         let told: Vec<String> = told.collect();
         host.consequences.push(format!("refused now: {}{}", told.join(", "), more(refused.len())));
-        details.insert("refused".to_owned(), refused.iter().map(|fault| pointer(&fault.path)).collect());
+        details.insert("refused".to_owned(), refused.iter().map(|fault| pointer_to(&fault.path)).collect());
     }
-}
-
-fn pointer(path: &[impl AsRef<str>]) -> String {
-    path.iter().fold(String::new(), |above, key| pointer_join(&above, key.as_ref()))
-}
-
-fn shown(path: &[impl AsRef<str>]) -> String {
-    let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
-    clean(&keys.join(".")).into_owned()
 }
 
 /// ` (apps/web.yaml:21)`

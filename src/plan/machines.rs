@@ -60,11 +60,11 @@ pub(super) fn effects(pair: &Pair<'_>, responses: &Responses) -> Vec<Effect> {
 
 /// Fields by object that effects on Machines tell, as JSON Pointers.
 #[derive(Default)]
-pub(super) struct Told<'e>(BTreeMap<(&'e ApplyTarget, &'e ObjectId), Vec<&'e str>>);
+pub(super) struct MachineFields<'e>(BTreeMap<(&'e ApplyTarget, &'e ObjectId), Vec<&'e str>>);
 
-impl<'e> Told<'e> {
-    pub(super) fn by(effects: &'e [Effect]) -> Told<'e> {
-        let mut told = Told::default();
+impl<'e> MachineFields<'e> {
+    pub(super) fn by(effects: &'e [Effect]) -> MachineFields<'e> {
+        let mut told = MachineFields::default();
         for effect in effects.iter().filter(|effect| effect.category() == Category::Machines) {
             let fields = told.0.entry((&effect.target, &effect.object)).or_default();
             fields.push(&effect.field);

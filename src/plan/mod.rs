@@ -347,7 +347,7 @@ pub(crate) fn planned_under(base: &World, head: &World, responses: &Responses) -
     let changes = causes::Changes::between(base, head);
     for pair in pairs(base, head) {
         let machines = machines::effects(&pair, responses);
-        let mut own = objects::effects(&pair, &machines::Told::by(&machines));
+        let mut own = objects::effects(&pair, &machines::MachineFields::by(&machines));
         own.extend(suspend::effects(&pair));
         own.extend(gates::effects(&pair));
         own.extend(events::effects(&pair));

@@ -7,7 +7,7 @@
 use super::equal::compare_objects;
 use super::fate::{by_its_old_spec, forces, is_suspended};
 use super::fields::{FieldChange, compare, fields};
-use super::machines::Told;
+use super::machines::MachineFields;
 use super::removal::{by_applier, emptied, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity};
 use crate::lang::yaml::{NodeRef, pointer_join};
@@ -22,7 +22,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `told`: fields that effects on Machines tell, which are not told again.
-pub(super) fn effects(pair: &Pair<'_>, told: &Told<'_>) -> Vec<Effect> {
+pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> {
     let mut out = Vec::new();
     let (mut removed, mut added): (Vec<(&Key<'_>, &Placed<'_>)>, Vec<_>) = (Vec::new(), Vec::new());
     for (key, before, after) in pair.sides() {
@@ -132,7 +132,13 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
     effect.at(Side::Head, place)
 }
 
-fn both(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, told: &Told<'_>, out: &mut Vec<Effect>) {
+fn both(
+    pair: &Pair<'_>,
+    before: &Placed<'_>,
+    after: &Placed<'_>,
+    told: &MachineFields<'_>,
+    out: &mut Vec<Effect>,
+) {
     let id = &after.object.id;
     if std::ptr::eq(before.object, after.object) {
         return;

@@ -42,7 +42,9 @@ fn misspelt(request: &Request<'_>, known: &Value, readers: Option<&Readers>) -> 
         let Some(map) = values.at(above).and_then(Value::map) else { return false };
         let mut map = map.clone();
         map.insert(last.clone(), value.clone());
-        renders(request, &replaced(&values, above, Kind::Map(Arc::new(map))))
+        let kind = Kind::Map(Arc::new(map));
+        let with = |at: &Value| Some(Value { kind: kind.clone(), origin: at.origin.clone() });
+        renders(request, &values.changed_at(above, &with))
     };
     near.iter().find(renders_as).cloned()
 }
@@ -110,7 +112,7 @@ fn in_the_way(request: &Request<'_>) -> Option<Path> {
             left = next;
             let Some(inner) = value.at(std::slice::from_ref(&key)) else { continue };
             let below: Path = path.iter().cloned().chain([key]).collect();
-            if renders(request, &cut(request.values, &below)) {
+            if renders(request, &request.values.changed_at(&below, &|_| None)) {
                 found = Some(below.clone());
                 todo.clear();
                 todo.push_back((below, inner));
@@ -124,42 +126,4 @@ fn in_the_way(request: &Request<'_>) -> Option<Path> {
 
 fn renders(request: &Request<'_>, values: &Value) -> bool {
     render(&Request { values, keep: Keep::Text, ..request.clone() }).is_ok()
-}
-
-/// Values without one of them; of a list, without the item.
-fn cut(value: &Value, path: &[Arc<str>]) -> Value {
-    let Some((last, above)) = path.split_last() else { return value.clone() };
-    let Some(Kind::List(items)) = value.at(above).map(|value| &value.kind) else {
-        return without(value, path);
-    };
-    let mut items = Vec::clone(items);
-    if let Some(index) = last.parse::<usize>().ok().filter(|index| *index < items.len()) {
-        items.remove(index);
-    }
-    replaced(value, above, Kind::List(Arc::new(items)))
-}
-
-/// Values with another one in the place of one of them.
-fn replaced(value: &Value, path: &[Arc<str>], other: Kind) -> Value {
-    let Some((first, rest)) = path.split_first() else {
-        return Value { kind: other, origin: value.origin.clone() };
-    };
-    let kind = match &value.kind {
-        Kind::Map(map) => {
-            let mut map = Map::clone(map);
-            if let Some(inner) = map.get(first).cloned() {
-                map.insert(first.clone(), replaced(&inner, rest, other));
-            }
-            Kind::Map(Arc::new(map))
-        }
-        Kind::List(items) => {
-            let mut items = Vec::clone(items);
-            if let Some(item) = first.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
-                *item = replaced(item, rest, other);
-            }
-            Kind::List(Arc::new(items))
-        }
-        same => same.clone(),
-    };
-    Value { kind, origin: value.origin.clone() }
 }

@@ -101,6 +101,41 @@ impl Value {
         self.map()?.get(key)
     }
 
+    /// The same but for what is at a path of keys and indices: what `change` makes of it, or
+    /// nothing, where the values after it in a list take its place.
+    pub(super) fn changed_at(&self, path: &[Arc<str>], change: &dyn Fn(&Value) -> Option<Value>) -> Value {
+        let Some((first, rest)) = path.split_first() else {
+            return change(self).unwrap_or_else(|| self.clone());
+        };
+        let changed = |inner: &Value| match rest.is_empty() {
+            true => change(inner),
+            false => Some(inner.changed_at(rest, change)),
+        };
+        let kind = match &self.kind {
+            Kind::Map(map) => {
+                let mut map = Map::clone(map);
+                match map.get(first).map(changed) {
+                    Some(Some(value)) => drop(map.insert(first.clone(), value)),
+                    Some(None) => drop(map.remove(first)),
+                    None => {}
+                }
+                Kind::Map(Arc::new(map))
+            }
+            Kind::List(items) => {
+                let mut items = Vec::clone(items);
+                if let Some(index) = first.parse::<usize>().ok().filter(|index| *index < items.len()) {
+                    match changed(&items[index]) {
+                        Some(value) => items[index] = value,
+                        None => drop(items.remove(index)),
+                    }
+                }
+                Kind::List(Arc::new(items))
+            }
+            other => other.clone(),
+        };
+        Value { kind, origin: self.origin.clone() }
+    }
+
     /// What is at a path of keys and indices.
     pub(crate) fn at(&self, path: &[Arc<str>]) -> Option<&Value> {
         path.iter().try_fold(self, |value, key| match &value.kind {

@@ -3,6 +3,12 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+/// A path of keys as people write it, with what nobody sees escaped.
+pub(crate) fn dotted(path: &[impl AsRef<str>]) -> String {
+    let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+    clean(&keys.join(".")).into_owned()
+}
+
 /// Text from a file, safe for a terminal, a log or a page: what can't be seen is shown as
 /// `\u{200b}`, so that two names that differ by it look different. Control characters
 /// (line ends included), what reorders text, and what has no width.

@@ -30,7 +30,7 @@ pub(crate) use node::{Built, Embed, EmbedPart, Entry, Map, Origin, Style};
 pub use node::{EntryRef, Node, NodeKind, NodeRef, Source, Value};
 pub(crate) use parse::SyntaxError;
 pub use parse::SyntaxErrorKind;
-pub(crate) use pointer::Trail;
+pub(crate) use pointer::{Trail, pointer_to};
 pub use pointer::{pointer_join, pointer_segments};
 pub use resolve::{Dialect, Scalar, ScalarStyle};
 pub(crate) use size::Sizes;

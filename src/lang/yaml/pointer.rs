@@ -40,6 +40,11 @@ pub fn pointer_join(pointer: &str, segment: &str) -> String {
     joined
 }
 
+/// The JSON Pointer of a path of keys and indices.
+pub(crate) fn pointer_to(path: &[impl AsRef<str>]) -> String {
+    path.iter().fold(String::new(), |above, key| pointer_join(&above, key.as_ref()))
+}
+
 /// A place in a tree, on the way down to it: its JSON Pointer is written for those only
 /// who ask.
 #[derive(Clone, Copy, Debug)]

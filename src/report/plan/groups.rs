@@ -1,7 +1,7 @@
 //! Equal effects over clusters and objects are one entry; what happens to the objects of a
 //! release stands below it, and what one line of a file causes stands together.
 
-use super::values::Told;
+use super::values::Phrase;
 use super::{Plan, consequences, phrases, verb};
 use crate::lang::text::{counted, plural};
 use crate::model::{Category, EffectKind, Severity};
@@ -32,7 +32,7 @@ pub(super) struct Line {
     pub verb: String,
     pub severity: std::cmp::Reverse<Severity>,
     pub subject: String,
-    pub told: Vec<Told>,
+    pub told: Vec<Phrase>,
     pub notes: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ struct Shape {
     later: bool,
     severity: std::cmp::Reverse<Severity>,
     effect: &'static str,
-    phrases: Vec<Told>,
+    phrases: Vec<Phrase>,
     consequences: Vec<String>,
     inside: Vec<Line>,
 }
@@ -241,7 +241,7 @@ impl Bundle<'_, '_> {
         let told = alike.into_iter().map(|((severity, verb, _), entries)| {
             let effects: Vec<&Effect> =
                 entries.iter().flat_map(|entry| entry.effects.iter().copied()).collect();
-            let mut told: Vec<Told> = phrases(entries[0].effects[0]).into_iter().take(1).collect();
+            let mut told: Vec<Phrase> = phrases(entries[0].effects[0]).into_iter().take(1).collect();
             let fields: usize = effects.iter().map(|effect| fields_of(effect)).sum();
             if let Some(first) = told.first_mut().filter(|_| fields > 1) {
                 first.line.push_str(&format!(" ({} in all)", counted(fields, "field")));
@@ -265,7 +265,7 @@ fn fields_of(effect: &Effect) -> usize {
 fn lines(effects: &[&Effect]) -> Vec<Line> {
     let (labels, others): (Vec<&Effect>, Vec<&Effect>) =
         effects.iter().copied().partition(|effect| is_by_label_only(effect));
-    type Key = (std::cmp::Reverse<Severity>, &'static str, bool, Vec<Told>, Vec<String>);
+    type Key = (std::cmp::Reverse<Severity>, &'static str, bool, Vec<Phrase>, Vec<String>);
     let mut alike: BTreeMap<Key, Vec<&Effect>> = BTreeMap::new();
     for effect in others {
         let told = inner_phrases(effect);
@@ -301,7 +301,7 @@ fn lines(effects: &[&Effect]) -> Vec<Line> {
         verb: verb.to_owned(),
         severity: std::cmp::Reverse(Severity::Routine),
         subject,
-        told: vec![Told { line, sides: Vec::new() }],
+        told: vec![Phrase { line, sides: Vec::new() }],
         notes: Vec::new(),
     };
     if more > 0 {
@@ -319,7 +319,7 @@ fn lines(effects: &[&Effect]) -> Vec<Line> {
 
 /// The fields of an object of a release: those that name versions only where there are no
 /// others.
-fn inner_phrases(effect: &Effect) -> Vec<Told> {
+fn inner_phrases(effect: &Effect) -> Vec<Phrase> {
     let listed = effect.details.get("fields").and_then(|fields| fields.as_array());
     let Some(fields) = listed.filter(|_| effect.effect != EffectKind::Refused) else {
         return match effect.effect {
@@ -328,7 +328,7 @@ fn inner_phrases(effect: &Effect) -> Vec<Told> {
         };
     };
     if &*effect.object.kind == "CustomResourceDefinition" {
-        return vec![Told {
+        return vec![Phrase {
             line: format!("{} of its definition", counted(fields.len(), "field")),
             sides: Vec::new(),
         }];
@@ -336,16 +336,16 @@ fn inner_phrases(effect: &Effect) -> Vec<Told> {
     let path = |field: &serde_json::Value| field["path"].as_str().unwrap_or_default().to_owned();
     let content: Vec<_> = fields.iter().filter(|field| !is_version_label(&path(field))).collect();
     if content.is_empty() {
-        return vec![Told { line: "labels of versions in its pod template".to_owned(), sides: Vec::new() }];
+        return vec![Phrase { line: "labels of versions in its pod template".to_owned(), sides: Vec::new() }];
     }
-    let mut told: Vec<Told> = super::paired(&content)
+    let mut told: Vec<Phrase> = super::paired(&content)
         .into_iter()
         .take(FIELDS_INSIDE)
         .map(|(path, before, after)| super::values::told(&path, &before, &after))
         .collect();
     let more = content.len().saturating_sub(FIELDS_INSIDE);
     if more > 0 {
-        told.push(Told { line: format!("and {}", counted(more, "more field")), sides: Vec::new() });
+        told.push(Phrase { line: format!("and {}", counted(more, "more field")), sides: Vec::new() });
     }
     told
 }

@@ -16,7 +16,7 @@ pub use json::render as json;
 pub use markdown::render as markdown;
 pub use text::render as text;
 
-use values::Told;
+use values::Phrase;
 
 use crate::config::{Assumed, Level};
 use crate::lang::yaml::{Location, ViaKind};
@@ -286,7 +286,7 @@ fn wrapped(out: &mut String, text: &str, indent: usize) {
 const FIELDS: usize = 6;
 
 /// What happens, without the object: the fields that changed, or why.
-fn phrases(effect: &Effect) -> Vec<Told> {
+fn phrases(effect: &Effect) -> Vec<Phrase> {
     let target = match &effect.target {
         ApplyTarget::Local => String::new(),
         ApplyTarget::Remote(name) => format!(" (in the cluster of {name})"),
@@ -296,17 +296,17 @@ fn phrases(effect: &Effect) -> Vec<Told> {
         && !effect.field.is_empty()
         && effect.before != effect.after;
     if !told_by_field {
-        let own = Told { line: format!("{}{target}", effect.reason), sides: Vec::new() };
+        let own = Phrase { line: format!("{}{target}", effect.reason), sides: Vec::new() };
         if let Some(told) = summary(effect) {
             return if effect.effect == EffectKind::ReleaseUpgrade { vec![told] } else { vec![own, told] };
         }
-        return vec![Told { line: format!("{}{target}", effect.reason), sides: Vec::new() }];
+        return vec![Phrase { line: format!("{}{target}", effect.reason), sides: Vec::new() }];
     }
     let listed = effect.details.get("fields").and_then(Value::as_array);
     let first = json!({"path": effect.field, "before": effect.before, "after": effect.after});
     let others = listed.into_iter().flatten().filter(|field| field["path"] != effect.field);
     let all: Vec<&Value> = std::iter::once(&first).chain(others).collect();
-    let mut told: Vec<Told> = summary(effect).into_iter().collect();
+    let mut told: Vec<Phrase> = summary(effect).into_iter().collect();
     let all = match told.is_empty() {
         true => paired(&all),
         // The line of the release says its chart's version.
@@ -315,8 +315,8 @@ fn phrases(effect: &Effect) -> Vec<Told> {
     told.extend(all.iter().take(FIELDS).map(|(path, before, after)| values::told(path, before, after)));
     match all.len().saturating_sub(FIELDS) {
         0 => {}
-        1 => told.push(Told { line: "and 1 more field".to_owned(), sides: Vec::new() }),
-        count => told.push(Told { line: format!("and {count} more fields"), sides: Vec::new() }),
+        1 => told.push(Phrase { line: "and 1 more field".to_owned(), sides: Vec::new() }),
+        count => told.push(Phrase { line: format!("and {count} more fields"), sides: Vec::new() }),
     }
     if let Some(first) = told.first_mut() {
         first.line.push_str(&target);
@@ -325,12 +325,12 @@ fn phrases(effect: &Effect) -> Vec<Told> {
 }
 
 /// Of a release, its chart and what becomes of its objects.
-fn summary(effect: &Effect) -> Option<Told> {
+fn summary(effect: &Effect) -> Option<Phrase> {
     let summary = effect.details.get("summary")?;
     let parts: Vec<&str> = summary["parts"].as_array()?.iter().filter_map(Value::as_str).collect();
     let chart = summary["chart"].as_str()?;
     let line = if parts.is_empty() { chart.to_owned() } else { format!("{chart}: {}", parts.join(", ")) };
-    Some(Told { line, sides: Vec::new() })
+    Some(Phrase { line, sides: Vec::new() })
 }
 
 fn is_chart_version(path: &str) -> bool {
@@ -417,7 +417,7 @@ fn leaves(path: &str, before: &Value, after: &Value, out: &mut Vec<Field>, depth
 /// What happens, on one line.
 fn phrase(effect: &Effect) -> String {
     let told = phrases(effect);
-    let text = |told: &Told| match told.sides.len() {
+    let text = |told: &Phrase| match told.sides.len() {
         0 => told.line.clone(),
         _ => format!("{}: {}", told.line, told.sides.join(" ")),
     };

@@ -27,7 +27,7 @@ const UNKNOWN: &str = "a value that is not known here";
 
 /// What happened to one field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Told {
+pub(super) struct Phrase {
     /// One line: the path, and the values where they are short.
     pub line: String,
     /// Further lines, each with `-` or `+`.
@@ -35,10 +35,10 @@ pub(super) struct Told {
 }
 
 /// One field that changed.
-pub(super) fn told(field: &str, before: &Value, after: &Value) -> Told {
+pub(super) fn told(field: &str, before: &Value, after: &Value) -> Phrase {
     let path = path(field);
     let lead = if path.is_empty() { String::new() } else { format!("{path} ") };
-    let inline = |line: String| Told { line, sides: Vec::new() };
+    let inline = |line: String| Phrase { line, sides: Vec::new() };
     let is_hidden = |value: &Value| *value == "***";
     if before == after || is_hidden(before) && is_hidden(after) {
         return inline(format!("{lead}changed, not shown"));
@@ -70,7 +70,7 @@ pub(super) fn told(field: &str, before: &Value, after: &Value) -> Told {
         (_, true) => "removed",
         _ => "changed",
     };
-    Told { line: format!("{lead}{word}"), sides: sides(before, after) }
+    Phrase { line: format!("{lead}{word}"), sides: sides(before, after) }
 }
 
 /// A path before what it got or had.

@@ -2,9 +2,10 @@
 //! Source: helm-controller `internal/reconcile/install.go`, `upgrade.go` (`InstallFailed`,
 //! `UpgradeFailed`); helm `pkg/action`, `pkg/engine`.
 
-use super::{chart_of, chart_place, doubt, place_of, pointer};
+use super::{chart_of, chart_place, doubt, place_of};
 use crate::build::helm::Dead;
-use crate::lang::text::clean;
+use crate::lang::text::dotted;
+use crate::lang::yaml::pointer_to;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::sources::render::Refusal;
 use crate::world::releases::Release;
@@ -36,7 +37,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 fn one(release: &Release, refusal: &Refusal, report: &mut Reporter<'_>) {
     let culprit = release.rendering.as_ref().and_then(|rendering| rendering.culprit());
-    let culprit = culprit.and_then(|culprit| Some((place_of(release, &pointer(&culprit.path))?, culprit)));
+    let culprit = culprit.and_then(|culprit| Some((place_of(release, &pointer_to(&culprit.path))?, culprit)));
     let Some(chart) = chart_place(release) else { return };
     let cause = cause(&refusal.message);
     let doubt = doubt(release);
@@ -44,11 +45,11 @@ fn one(release: &Release, refusal: &Refusal, report: &mut Reporter<'_>) {
     let mut what = format!("the chart {} fails", chart_of(release));
     match culprit.as_ref().map(|(_, culprit)| (culprit, &culprit.meant)) {
         Some((culprit, Some(meant))) => {
-            what.push_str(&format!(" with `{}`; did you mean `{}`?", shown(&culprit.path), shown(meant)));
+            what.push_str(&format!(" with `{}`; did you mean `{}`?", dotted(&culprit.path), dotted(meant)));
             why.push_str("; with the value of that name the chart renders");
         }
         Some((culprit, None)) => {
-            what.push_str(&format!(" with `{}`", shown(&culprit.path)));
+            what.push_str(&format!(" with `{}`", dotted(&culprit.path)));
             why.push_str("; without this value, or with what it lacks, the chart renders");
         }
         None => {}
@@ -66,7 +67,7 @@ fn one(release: &Release, refusal: &Refusal, report: &mut Reporter<'_>) {
         finding.field("", cause);
         return;
     };
-    finding.field(place.path.unwrap_or_default(), cause).values_path(pointer(&culprit.path));
+    finding.field(place.path.unwrap_or_default(), cause).values_path(pointer_to(&culprit.path));
     finding.related.extend(place.related);
     finding.related("the chart that fails", chart);
 }
@@ -94,11 +95,7 @@ fn unread(release: &Release, culprit: Option<&[Arc<str>]>) -> Option<String> {
         .iter()
         .filter(is_near)
         .take(NAMED)
-        .map(|dead| format!("`{}`", shown(&dead.path)))
+        .map(|dead| format!("`{}`", dotted(&dead.path)))
         .collect();
     (!near.is_empty()).then(|| format!("; no template reads {}", near.join(", ")))
-}
-
-fn shown(path: &[Arc<str>]) -> String {
-    clean(&path.join(".")).into_owned()
 }

@@ -11,12 +11,11 @@ pub(crate) mod value_without_effect;
 mod values_files;
 
 use crate::build::helm::Dead;
-use crate::lang::yaml::{Location, pointer_join};
+use crate::lang::yaml::Location;
 use crate::lint::Related;
 use crate::sources::render::{Meant, Unread};
 use crate::world::releases::Release;
 use crate::world::value_places::ValuePlace;
-use std::sync::Arc;
 
 /// Where a value of a release is written.
 pub(super) struct Place {
@@ -79,9 +78,4 @@ pub(super) fn unread_words(chart: &str, unread: &Unread, dead: &Dead) -> (String
     let why = "no template of the chart or of the charts in it names it, prints what it lies in, or goes \
                through the keys around it: it does nothing";
     (format!("the chart {chart} reads no value `{}`{meant}", dead.path.join(".")), why.to_owned())
-}
-
-/// A path of keys as a pointer.
-pub(super) fn pointer(path: &[Arc<str>]) -> String {
-    path.iter().fold(String::new(), |above, key| pointer_join(&above, key))
 }

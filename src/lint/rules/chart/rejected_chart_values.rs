@@ -5,7 +5,7 @@
 use super::{Place, chart_of, chart_place, doubt, place_of};
 use crate::build::helm::{SchemaFault, SchemaFaultKind};
 use crate::lang::text::counted;
-use crate::lang::yaml::{Tree, pointer_join};
+use crate::lang::yaml::{Tree, pointer_to};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Related, Reporter, Rule, title};
 use crate::world::releases::Release;
 
@@ -35,7 +35,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 fn one(release: &Release, fault: &SchemaFault, more: usize, report: &mut Reporter<'_>) {
-    let pointer = fault.path.iter().fold(String::new(), |above, key| pointer_join(&above, key));
+    let pointer = pointer_to(&fault.path);
     let Some(place) = place(release, fault, &pointer) else { return };
     let chart = chart_of(release);
     let value = match fault.path.is_empty() {

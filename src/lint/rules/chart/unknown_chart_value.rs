@@ -2,9 +2,9 @@
 //! Source: Go `text/template/exec.go` (`evalField`: a key that nothing names is passed over),
 //! helm `pkg/engine/engine.go`, `pkg/chart/v2/util/dependencies.go`.
 
-use super::{Place, chart_of, doubt, place_of, pointer, unread_words, values_files};
+use super::{Place, chart_of, doubt, place_of, unread_words, values_files};
 use crate::build::helm::{Dead, Kind, Value};
-use crate::lang::yaml::{Location, pointer_join};
+use crate::lang::yaml::{Location, pointer_join, pointer_to};
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::model::ObjectId;
 use crate::sources::render::Unread;
@@ -66,7 +66,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     let mut at: FxHashMap<Key, usize> = FxHashMap::default();
     for (_, release) in &all {
         for dead in unread(release).iter().flat_map(|unread| unread.dead.iter().take(MOST)) {
-            let pointer = pointer(&dead.path);
+            let pointer = pointer_to(&dead.path);
             let Some(place) = place_of(release, &pointer) else { continue };
             let key = (pointer, place.location.clone());
             at.entry(key).or_insert_with(|| {
@@ -164,7 +164,7 @@ fn tell(told: &Told<'_>, report: &mut Reporter<'_>) {
             place.path.clone().unwrap_or_default(),
             path.last().map(ToString::to_string).unwrap_or_default(),
         )
-        .values_path(pointer(path));
+        .values_path(pointer_to(path));
     if !told.others.is_empty() {
         finding.level(Level::Info);
     }

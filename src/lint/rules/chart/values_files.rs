@@ -1,9 +1,9 @@
 //! Values of the files that `valuesFiles` names which no template reads: told by
 //! `unknown-chart-value`, at the file, where that is so for all releases that take it.
 
-use super::{chart_of, doubt, pointer, unread_words};
+use super::{chart_of, doubt, unread_words};
 use crate::build::helm::Dead;
-use crate::lang::yaml::{FilePath, Location, Tree};
+use crate::lang::yaml::{FilePath, Location, Tree, pointer_to};
 use crate::lint::{Level, Reporter, title};
 use crate::model::ObjectId;
 use crate::world::releases::Release;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A dead value of a file.
-struct Told<'w> {
+struct DeadOfFile<'w> {
     release: &'w Release,
     dead: Dead,
     clusters: BTreeSet<Arc<str>>,
@@ -22,7 +22,7 @@ struct Told<'w> {
 
 pub(super) fn check(all: &[(Option<Arc<str>>, &Release)], report: &mut Reporter<'_>) {
     let mut takers: FxHashMap<FilePath, usize> = FxHashMap::default();
-    let mut told: Vec<(Location, Told<'_>)> = Vec::new();
+    let mut told: Vec<(Location, DeadOfFile<'_>)> = Vec::new();
     let mut at: FxHashMap<(String, Location), usize> = FxHashMap::default();
     for (cluster, release) in all {
         let Some(rendering) = &release.rendering else { continue };
@@ -34,9 +34,9 @@ pub(super) fn check(all: &[(Option<Arc<str>>, &Release)], report: &mut Reporter<
             if *location.file.tree() == Tree::Chart {
                 continue;
             }
-            let index = *at.entry((pointer(&dead.path), location.clone())).or_insert_with(|| {
+            let index = *at.entry((pointer_to(&dead.path), location.clone())).or_insert_with(|| {
                 let (clusters, objects) = (BTreeSet::new(), Vec::new());
-                told.push((location, Told { release, dead, clusters, objects, count: 0 }));
+                told.push((location, DeadOfFile { release, dead, clusters, objects, count: 0 }));
                 told.len() - 1
             });
             let one = &mut told[index].1;
@@ -54,8 +54,8 @@ pub(super) fn check(all: &[(Option<Arc<str>>, &Release)], report: &mut Reporter<
     }
 }
 
-fn tell(location: Location, told: Told<'_>, report: &mut Reporter<'_>) {
-    let Told { release, dead, .. } = &told;
+fn tell(location: Location, told: DeadOfFile<'_>, report: &mut Reporter<'_>) {
+    let DeadOfFile { release, dead, .. } = &told;
     let unread = release.rendering.as_ref().map(|rendering| rendering.unread()).unwrap_or_default();
     let (what, mut why) = unread_words(&chart_of(release), &unread, dead);
     why.push_str("; the release takes this file by valuesFiles");
@@ -68,7 +68,7 @@ fn tell(location: Location, told: Told<'_>, report: &mut Reporter<'_>) {
         .why(why)
         .help("remove it, or correct its name or its place")
         .field("", dead.path.last().map(ToString::to_string).unwrap_or_default())
-        .values_path(pointer(&dead.path));
+        .values_path(pointer_to(&dead.path));
     finding.objects = told.objects;
     finding.clusters = told.clusters.into_iter().collect();
 }

@@ -43,7 +43,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     several.sort_unstable_by_key(|(key, _)| *key);
     let own: Vec<AppliesItself<'_>> =
         several.iter().filter_map(|(_, list)| AppliesItself::of(list)).collect();
-    let mut told: Vec<Told> = own.iter().map(|_| Told::default()).collect();
+    let mut told: Vec<AppliedTwice> = own.iter().map(|_| AppliedTwice::default()).collect();
     for (_, list) in &several {
         if list.iter().any(|(_, object)| left_alone(object)) {
             continue;
@@ -111,7 +111,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 /// What a Kustomization that applies itself explains.
 #[derive(Default)]
-struct Told {
+struct AppliedTwice {
     /// Objects that are applied twice, itself among them.
     count: usize,
     /// Where the two differ that are applied of itself.
@@ -141,7 +141,7 @@ impl<'a> AppliesItself<'a> {
             && list.iter().all(|(by, _)| self.by.contains(&by.id))
     }
 
-    fn report(&self, told: &Told, report: &mut Reporter<'_>) {
+    fn report(&self, told: &AppliedTwice, report: &mut Reporter<'_>) {
         let node = self.applied.node.get_ref();
         let Some(location) = node.location_at("/spec/path").or_else(|| node.location()) else { return };
         let others: String = match told.count {

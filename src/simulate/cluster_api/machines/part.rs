@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::in_place::{self, Verdict};
 use super::{Change, Comparison};
-use crate::lang::yaml::{Location, pointer_join};
+use crate::lang::yaml::{Location, pointer_join, pointer_to};
 use crate::model::value::{has_unknown, unknown};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::cluster_api::hooks::mutation::{MutationHook, Update};
@@ -135,9 +135,7 @@ impl<'p> Part<'p> {
         if migrated && !paths.iter().any(|path| is_on_both_sides(before, after, path)) {
             judgement = MIGRATED;
         }
-        let mut pointers = paths
-            .iter()
-            .map(|path| path.iter().fold(String::new(), |pointer, segment| pointer_join(&pointer, segment)));
+        let mut pointers = paths.iter().map(|path| pointer_to(path));
         let first = pointers.next().unwrap_or_default();
         let rest: Vec<String> = pointers.map(|path| format!("{pointer}{path}")).collect();
         let at = |spec: &Value| spec.pointer(&first).cloned().unwrap_or_default();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::stops::stops;
 use super::upgrade::is_deferred;
 use super::{COPIED, Change, Comparison, MIGRATED, NOT_COPIED, Origin, Part, is_on_both_sides, upgrade};
-use crate::lang::yaml::{Location, NodeRef, pointer_join};
+use crate::lang::yaml::{Location, NodeRef, pointer_join, pointer_to};
 use crate::model::EffectKind;
 use crate::model::value::has_unknown;
 use crate::simulate::cluster_api::hooks::mutation::{MutationHook, Side, Stated};
@@ -667,7 +667,7 @@ impl Pair<'_, '_, '_> {
         let paths = differences(&before, &after);
         let dotted: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
         let known = |path: &Vec<String>| {
-            let pointer = path.iter().fold(String::new(), |p, s| pointer_join(&p, s));
+            let pointer = pointer_to(path);
             let value = |t: &Value| t.pointer(&pointer).cloned().unwrap_or_default();
             !has_unknown(&value(&before))
                 && !has_unknown(&value(&after))
@@ -676,7 +676,7 @@ impl Pair<'_, '_, '_> {
         let is_spec = |path: &&Vec<String>| path.first().is_some_and(|s| s == "spec");
         let known_spec = paths.iter().find(|path| is_spec(path) && known(path));
         let Some(first) = known_spec.or_else(|| paths.iter().find(is_spec)).or(paths.first()) else { return };
-        let pointer = first.iter().fold(String::new(), |p, s| pointer_join(&p, s));
+        let pointer = pointer_to(first);
         let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
         let values = (at(&before), at(&after));
         let judgement = match template_outcome(summarise(dotted.iter().map(String::as_str), &[])) {
@@ -712,7 +712,7 @@ impl Pair<'_, '_, '_> {
         }
         let paths = differences(&old.template, &new.template);
         let Some(mark) = paths.iter().find(|path| is_external(path)) else { return };
-        let pointer = mark.iter().fold(String::new(), |p, s| pointer_join(&p, s));
+        let pointer = pointer_to(mark);
         let at = |template: &Template| template.template.pointer(&pointer).cloned().unwrap_or_default();
         part.origin = Some(self.origin(old, new, &pointer));
         let cause = self.cause(old, new, &pointer);
@@ -742,7 +742,7 @@ impl Pair<'_, '_, '_> {
         let (Some(old), Some(new)) = (old, new) else { return };
         let paths = differences(&old.template, &new.template);
         let Some(first) = paths.first() else { return };
-        let pointer = first.iter().fold(String::new(), |p, s| pointer_join(&p, s));
+        let pointer = pointer_to(first);
         let at = |template: &Value| template.pointer(&pointer).cloned().unwrap_or_default();
         let values = (at(&old.template), at(&new.template));
         let judgement = match paths.iter().all(|path| is_external(path)) {

@@ -10,7 +10,7 @@ use super::part_names::CONTROL_PLANE;
 use super::template::{digest, enabled, render};
 use super::variables::Variables;
 use super::{text, text_at};
-use crate::lang::yaml::{NodeRef, pointer_join, pointer_segments};
+use crate::lang::yaml::{NodeRef, pointer_join, pointer_segments, pointer_to};
 use crate::model::value::{has_unknown, is_unknown, to_json, unknown};
 use crate::simulate::cluster_api::hooks::mutation::{Patch, Stated, is_for};
 use crate::simulate::cluster_api::propagation::WorkerKind;
@@ -247,10 +247,11 @@ impl Patching<'_> {
             let before = patched.clone();
             patched_by(&item.patch, patched)
                 .map_err(|why| format!("the answer of {handler} cannot be applied to {part}: {why}"))?;
-            written.extend(differences(&before, patched).iter().map(|path| Written {
-                path: path.iter().fold(String::new(), |path, key| pointer_join(&path, key)),
-                pointer: format!("{pointer}/external"),
-            }));
+            written.extend(
+                differences(&before, patched)
+                    .iter()
+                    .map(|path| Written { path: pointer_to(path), pointer: format!("{pointer}/external") }),
+            );
         }
         let mark = unknown(format!("extension patch {name} may change it ({digest})"));
         if !is_sure && let Some(Value::Object(spec)) = patched.pointer_mut("/spec/template/spec") {
