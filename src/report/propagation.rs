@@ -58,7 +58,7 @@ fn one(snapshot: &Snapshot, cluster: &Option<String>, derived: &Derived) -> Valu
             value
         })
         .collect();
-    json!({
+    let mut one = json!({
         "cluster": cluster,
         "from": object(&derived.from),
         "derived": {"kind": derived.kind, "name": derived.name},
@@ -67,7 +67,11 @@ fn one(snapshot: &Snapshot, cluster: &Option<String>, derived: &Derived) -> Valu
         "annotations": keys(snapshot, &derived.metadata.annotations),
         "taints": taints,
         "notPropagated": stops,
-    })
+    });
+    if let Some(condition) = derived.condition {
+        one["condition"] = json!(condition);
+    }
+    one
 }
 
 fn keys(snapshot: &Snapshot, keys: &Keys) -> Value {
@@ -119,6 +123,9 @@ fn objects(snapshot: &Snapshot, cluster: &Cluster) -> Vec<String> {
 
 fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {
     let _ = writeln!(out, "\n  {} {}", clean(&derived.kind), clean(&derived.name));
+    if let Some(condition) = derived.condition {
+        wrap(out, condition, "    ");
+    }
     let mut by_controllers = Vec::new();
     for (field, keys) in [("label", &derived.metadata.labels), ("annotation", &derived.metadata.annotations)]
     {

@@ -194,6 +194,9 @@ fn a_pool_passes_on_what_its_template_holds() {
     let objects = simulate(&[pool], &no_config());
     let machine = derived(&objects, "Machine");
     assert_eq!(machine["labels"]["cluster.x-k8s.io/pool-name"]["value"], "pool");
+    let condition = "only where the infrastructure provider has Machines for its pools";
+    assert_eq!(machine["condition"], condition);
+    assert_eq!(derived(&objects, "Node")["condition"], condition);
     assert_eq!(machine["taints"], json!([]));
     let stops = machine["notPropagated"].as_array().expect("a list").iter();
     let stops: Vec<String> = stops.map(|stop| format!("{} {}", stop["key"], stop["stopsAt"])).collect();
@@ -230,6 +233,7 @@ fn clones_say_what_they_are_cloned_from() {
     );
     assert_eq!(machine["labels"]["rack"]["value"], "1", "{machine:#}");
     assert_eq!(derived(&objects, "Machine")["annotations"], json!({}));
+    assert!(derived(&objects, "Machine").get("condition").is_none());
 
     let of = |kind: &str, name: &str| json!({"templateRef": {"apiVersion": infrastructure, "kind": kind, "name": name}});
     let metadata = |name: &str| json!({"name": name, "namespace": "ns"});

@@ -61,7 +61,13 @@ pub struct Derived {
     pub taints: Vec<Taint>,
     /// Keys of the objects above it that do not reach it.
     pub stops: Vec<Stop>,
+    /// On what it depends that it is there at all.
+    pub condition: Option<&'static str>,
 }
+
+/// Source: cluster-api `core/reconcilers/machinepool/machinepool_controller_phases.go`,
+/// `reconcileMachines`, goes by `status.infrastructureMachineKind`.
+const POOL_MACHINES: &str = "only where the infrastructure provider has Machines for its pools";
 
 /// A taint on its way.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,6 +209,7 @@ impl Chain<'_, '_> {
             metadata,
             taints,
             stops,
+            condition: None,
         });
     }
 
@@ -496,8 +503,10 @@ impl Chain<'_, '_> {
         let name = format!("{}-…", parent.shown().trim_end_matches("-…"));
         let why = "the webhook rejects taints on MachinePools";
         let stops = taints.iter().map(|taint| taint_stop(taint, "MachinePool", why)).collect();
+        let before = self.derived.len();
         self.push(parent.from, "Machine", (name.clone(), false), metadata.clone(), Vec::new(), stops);
         self.node(parent.from, None, &name, &metadata, &[], Some("MachinePool"));
+        self.derived[before..].iter_mut().for_each(|derived| derived.condition = Some(POOL_MACHINES));
     }
 
     fn machine(&mut self, object: Object<'_>) {
