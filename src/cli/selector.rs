@@ -126,6 +126,11 @@ impl Selector {
     /// The failure when no cluster holds it: where it stands all the same, else as
     /// [`Selector::not_found`].
     pub(crate) fn missing<'i>(&self, world: &World, ids: impl IntoIterator<Item = &'i ObjectId>) -> Failure {
+        let mut made = world.clusters.iter().flat_map(|cluster| &cluster.generated);
+        if let Some((id, of)) = made.find(|(id, _)| self.matches(id)) {
+            let how = if of.starts_with("a hook") { "it is" } else { "a controller makes it of" };
+            return Failure::Usage(clean(&format!("no file states {id}: {how} {of}")).into_owned());
+        }
         let orphan = world.orphans().find(|object| self.matches(&object.id));
         match orphan.and_then(|object| Some((object, object.node.get_ref().location()?))) {
             Some((object, location)) => Failure::Usage(format!(

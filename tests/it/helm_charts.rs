@@ -148,6 +148,10 @@ fn the_graph_shows_a_chart_between_its_release_and_its_source() {
     has(node("HelmRelease", "web"), chart.clone(), "applies");
     has(chart, node("HelmRepository", "charts"), "source");
     assert_eq!(nodes.iter().filter(|one| one["object"]["kind"] == "HelmChart").count(), 1);
+    let why = scratch.forebay(&["why", "HelmChart/flux-system/apps-web"]);
+    let expected =
+        "no file states HelmChart flux-system/apps-web: a controller makes it of HelmRelease apps/web";
+    assert!(why.code == 2 && why.err.contains(expected), "{}", why.err);
     let text = scratch.forebay(&["graph"]).out;
     assert!(text.contains("HelmChart flux-system/apps-web  (made by helm-controller)"), "{text}");
 }
