@@ -20,8 +20,8 @@ pub mod lang {
     }
     pub mod template {
         pub use crate::lang::template::{
-            Bound, Condition, Data, Engine, Failure, Flow, FuncMap, Libraries, Limits, MissingKey, OriginId,
-            Output, ParseError, Part, Place, Run, Source, Span, Val, document, page, with_stack,
+            Bound, Condition, Data, Documents, Engine, Failure, Flow, FuncMap, Libraries, Limits, MissingKey,
+            OriginId, Output, ParseError, Part, Place, Run, Source, Span, Val, document, page, with_stack,
         };
         pub mod helm {
             pub use crate::lang::template::helm::{

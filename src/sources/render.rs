@@ -104,6 +104,16 @@ struct Rendered {
     skips_schema: bool,
     /// Files of `valuesFiles`, without the chart's own values.
     values_files: Vec<FilePath>,
+    /// How its templates ran, where they did.
+    run: Option<Run>,
+}
+
+/// A run of the templates of a chart.
+#[derive(Debug)]
+struct Run {
+    touched: helm::Touched,
+    /// What they wrote, where the same request makes them write it again.
+    written: Option<helm::Digest>,
 }
 
 /// What the templates of a chart do with the values of a release.
@@ -190,10 +200,9 @@ impl Rendering {
     /// could not be followed.
     pub(crate) fn idle(&self) -> Vec<Idle> {
         let unread = self.unread();
-        match (&self.of, &unread.readers) {
-            (Some(of), Some(readers)) => helm::idle(&of.request(), readers, &unread.dead),
-            _ => Vec::new(),
-        }
+        let (Some(of), Some(readers)) = (&self.of, &unread.readers) else { return Vec::new() };
+        let Some(run) = &of.run else { return Vec::new() };
+        helm::idle(&of.request(), (&run.touched, run.written.as_ref()), readers, &unread.dead)
     }
 
     /// The value that the chart fails on, where it fails.
@@ -254,12 +263,18 @@ impl Rendered {
         }
     }
 
+    fn written(&self) -> Option<&helm::Digest> {
+        self.run.as_ref()?.written.as_ref()
+    }
+
     fn unread(&self) -> Unread {
         let request = self.request();
         let readers = self.chart.readers(&self.values, self.helm.line);
         let coalesced = helm::coalesced(&request).ok();
         let dead = match (&readers, &coalesced) {
-            (Some(readers), Some(coalesced)) => helm::proved(&request, readers.dead(&self.values, coalesced)),
+            (Some(readers), Some(coalesced)) => {
+                helm::proved(&request, self.written(), readers.dead(&self.values, coalesced))
+            }
             _ => Vec::new(),
         };
         Unread { dead, readers, coalesced }
@@ -276,7 +291,7 @@ impl Rendered {
             is_own.then(|| helm::key_of(origin).unwrap_or_else(|| origin.location()))
         };
         dead.retain(|dead| place(dead).is_some());
-        let proved = helm::proved_defaults(&self.request(), coalesced, dead);
+        let proved = helm::proved_defaults(&self.request(), self.written(), coalesced, dead);
         proved.into_iter().filter_map(|dead| Some((dead.clone(), place(&dead)?))).collect()
     }
 
@@ -294,7 +309,7 @@ impl Rendered {
         let mut dead: FxHashSet<Vec<Arc<str>>> = unread.dead.iter().map(|dead| dead.path.clone()).collect();
         let mut others = readers.dead(&values, &values);
         others.retain(|other| !dead.contains(&other.path));
-        let proved = helm::proved_defaults(&request, &values, others.clone());
+        let proved = helm::proved_defaults(&request, self.written(), &values, others.clone());
         dead.extend(proved.into_iter().map(|dead| dead.path));
         let unsure = others.into_iter().map(|dead| dead.path).filter(|path| !dead.contains(path)).collect();
         Ok(Reading { values, dead, unsure, is_followed: true })
@@ -367,9 +382,10 @@ impl Charts {
         let files = chart.all_files().into_iter().filter(|file| *file.place.tree() == Tree::Chart);
         snapshot.add_chart(files.map(|file| (file.place.shown().clone(), file.blob.clone())));
         self.rendered.get(wish.key(&chart, found), || {
+            let (outcome, run) = wish.render(&chart);
             Arc::new(Rendering {
-                outcome: Arc::new(wish.render(&chart)),
-                of: Some(Rendered { values_files, ..wish.kept(chart.clone()) }),
+                outcome: Arc::new(outcome),
+                of: Some(Rendered { values_files, run, ..wish.kept(chart.clone()) }),
                 taken_in,
                 unread: OnceLock::new(),
             })
@@ -554,15 +570,6 @@ impl Outcome {
     }
 }
 
-/// What is wanted of a render.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Effort {
-    /// Texts, and the origins of all their bytes.
-    Whole,
-    /// What another render is compared with.
-    TextOnly,
-}
-
 impl Wish<'_> {
     fn kept(&self, chart: Arc<Chart>) -> Rendered {
         Rendered {
@@ -573,24 +580,31 @@ impl Wish<'_> {
             helm: self.helm,
             skips_schema: self.skips_schema,
             values_files: Vec::new(),
+            run: None,
         }
     }
 
-    fn render(&self, chart: &Chart) -> Outcome {
+    fn render(&self, chart: &Chart) -> (Outcome, Option<Run>) {
         // Either order gives the same answer; of a chart that asked before, the first of
         // three renders is saved.
         let asks = chart.prepared.asks_capabilities();
         let early = if asks { self.alike(chart) } else { None };
         match early.unwrap_or_else(|| self.likely(chart, !asks)) {
-            Ok(rendered) => Outcome::Rendered(made(chart, &rendered)),
-            Err(error) => Outcome::of(error),
+            Ok(mut rendered) => {
+                let made = made(chart, &rendered);
+                // The release is rendered without the suffix where it is compared.
+                let written = (!self.asked.has_suffix).then_some(rendered.digest);
+                let run = rendered.touched().map(|touched| Run { touched, written });
+                (Outcome::Rendered(made), run)
+            }
+            Err(error) => (Outcome::of(error), None),
         }
     }
 
     /// What comes of what the cluster is likely to be, or of all that it may be where that
     /// is one and the same and was not looked at yet.
     fn likely(&self, chart: &Chart, may_be_alike: bool) -> Result<helm::Rendered, RenderError> {
-        let likely = self.render_with(chart, &self.capabilities, Effort::Whole);
+        let likely = helm::render(&self.request(chart, &self.capabilities));
         let is_assumed = |unknown: &String| match &likely {
             Ok(rendered) => rendered.hangs_on(unknown),
             Err(RenderError::Refused(refusal)) => refusal.assumed.contains(unknown),
@@ -607,25 +621,24 @@ impl Wish<'_> {
     fn alike(&self, chart: &Chart) -> Option<Result<helm::Rendered, RenderError>> {
         self.capabilities.assumed.as_ref()?;
         let (least, others) = self.ends.split_first()?;
-        let least = self.render_with(chart, least, Effort::Whole);
-        let is_same = |end: &Capabilities| match (&least, self.render_with(chart, end, Effort::TextOnly)) {
-            (Ok(one), Ok(other)) => one.is_same(&other),
-            (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {
-                one.message == other.message
+        let least = helm::render(&self.request(chart, least));
+        let is_same = |end: &Capabilities| {
+            let request = helm::Request { keep: helm::Keep::Text, ..self.request(chart, end) };
+            match (&least, helm::render_unless(&request, least.as_ref().ok().map(|least| &least.digest))) {
+                (Ok(_), Ok(None)) => true,
+                (Ok(one), Ok(Some(other))) => one.is_same(&other),
+                (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {
+                    one.message == other.message
+                }
+                _ => false,
             }
-            _ => false,
         };
         others.iter().all(is_same).then_some(least)
     }
 
-    fn render_with(
-        &self,
-        chart: &Chart,
-        capabilities: &Capabilities,
-        effort: Effort,
-    ) -> Result<helm::Rendered, RenderError> {
+    fn request<'r>(&'r self, chart: &'r Chart, capabilities: &'r Capabilities) -> helm::Request<'r> {
         let suffix = self.asked.has_suffix.then(|| "the digest or generation behind the version".to_owned());
-        helm::render(&helm::Request {
+        helm::Request {
             chart,
             values: &self.values.value,
             release: &self.release,
@@ -634,8 +647,8 @@ impl Wish<'_> {
             helm: self.helm,
             skip_schema_validation: self.skips_schema,
             version_suffix: suffix,
-            keep: if effort == Effort::Whole { helm::Keep::Origins } else { helm::Keep::Text },
-        })
+            keep: helm::Keep::Questions,
+        }
     }
 
     /// What tells requests apart, by content and by the places of the values.

@@ -1,4 +1,4 @@
-//! Whole repositories whose documents are changed at random, in their structure and
+//! Whole repositories, some with charts, whose documents are changed at random, in their structure and
 //! in their text: whatever a tree holds, `lint` in every format, `build --all`, `plan`,
 //! every simulator and every rewrite end without a panic, findings point into files,
 //! and what was suspended and resumed is as it was. One tree in forty goes through
@@ -8,8 +8,10 @@
 //! each gets besides its own, `FOREBAY_SEED` the first seed. A tree that
 //! fails is written to the directory `FOREBAY_FUZZ_KEEP`, if that is set.
 
+use crate::support::growing::SYNC;
 use crate::support::mutating::{Tree, add_documents, donors, mutate, seeds};
 use crate::support::random::Random;
+use crate::support::recordings;
 use crate::support::scratch::{Scratch, forebay};
 use forebay::internals::config::{Config, Level};
 use forebay::internals::files::{Snapshot, Store};
@@ -426,18 +428,56 @@ fn run(before: &Tree, after: &Tree, random: &mut Random) -> usize {
     head.snapshot.files().iter().map(|file| head.snapshot.sources(file).len()).sum()
 }
 
+/// Trees with a release of a chart in them: what Helm was asked of charts, and the examples
+/// of the rules about them.
+fn charts() -> Vec<Tree> {
+    let cases = recordings::json("chart-cases.json");
+    let cases = cases.as_array().expect("cases").iter().filter_map(|case| {
+        let files = case["files"].as_object()?.iter();
+        let mut tree: Tree = files
+            .map(|(name, text)| (format!("charts/web/{name}"), text.as_str().unwrap_or_default().to_owned()))
+            .collect();
+        let values = case["values"].as_str().unwrap_or_default();
+        let values: String = values.lines().map(|line| format!("    {line}\n")).collect();
+        tree.insert("clusters/a/sync.yaml".to_owned(), SYNC.to_owned());
+        tree.insert("clusters/a/release.yaml".to_owned(), format!("{RELEASE}  values:\n{values}"));
+        Some(tree)
+    });
+    cases.collect()
+}
+
+const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: flux-system}
+spec:
+  interval: 5m
+  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system}}}
+";
+
 #[test]
 fn any_tree_is_linted_planned_and_rewritten() {
-    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect(name));
-    let (count, first) = (number("FOREBAY_FUZZ").unwrap_or(6), number("FOREBAY_SEED").unwrap_or(1));
     let seeds = seeds();
     assert!(seeds.len() > 100, "{} trees to begin with", seeds.len());
-    let donors = donors(&seeds);
+    survive(&seeds, 6);
+}
+
+#[test]
+fn any_chart_is_rendered_linted_and_planned() {
+    let seeds = charts();
+    assert!(seeds.len() > 300, "{} charts to begin with", seeds.len());
+    survive(&seeds, 12);
+}
+
+/// Changes so many of the trees, and runs what there is over them.
+fn survive(seeds: &[Tree], often: u64) {
+    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect(name));
+    let (count, first) = (number("FOREBAY_FUZZ").unwrap_or(often), number("FOREBAY_SEED").unwrap_or(1));
+    let donors = donors(seeds);
     let (mut documents, mut failed) = (0, Vec::new());
     let more = number("FOREBAY_FUZZ_DOCUMENTS").unwrap_or(0) as usize;
     for seed in first..first + count {
         let mut random = Random(seed);
-        let mut tree = random.pick(&seeds).clone();
+        let mut tree = random.pick(seeds).clone();
         add_documents(&mut tree, more, &donors, &mut random);
         let before = if random.one_in(2) { tree.clone() } else { mutate(&tree, &donors, &mut random) };
         let after = mutate(&before, &donors, &mut random);

@@ -7,7 +7,7 @@ use super::readers::Readers;
 use super::schema::ready::Schema;
 use super::value::Value;
 use crate::files::Blob;
-use crate::lang::template::Parsed;
+use crate::lang::template::{Documents, Parsed};
 use crate::lang::yaml::FilePath;
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -78,6 +78,8 @@ pub(crate) struct Prepared {
     asks_capabilities: AtomicBool,
     /// What the templates can read, by the texts of values that are templates.
     readers: Mutex<FxHashMap<[u8; 32], Arc<Found>>>,
+    /// YAML texts that they read.
+    pub(super) documents: Arc<Documents>,
 }
 
 type Memo<K, V> = Mutex<FxHashMap<K, Arc<V>>>;

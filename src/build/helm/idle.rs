@@ -10,7 +10,7 @@ use super::objects::Scope;
 use super::readers::{Dead, Path, Readers};
 use super::reads::{proved_by, without};
 use super::value::{Kind, Value};
-use super::{Keep, Rendered, Request, Template, render};
+use super::{Digest, Rendered, Request, Template};
 use crate::lang::template::{Engine, OriginId, PassedOver, Source, Step};
 use crate::lang::yaml::{Location, Origin};
 use rustc_hash::FxHashSet;
@@ -84,15 +84,41 @@ fn value_paths(chart: &Chart, path: Path, found: &mut Vec<Path>) {
     }
 }
 
+/// What a run did with the values that it was given.
+#[derive(Debug)]
+pub(crate) struct Touched {
+    /// Where those were written that anything comes from, or that were asked.
+    live: FxHashSet<Location>,
+    /// What was passed over, by the keys of the values, and where.
+    passed: Vec<(Vec<Step>, PassedOver, Option<Location>)>,
+}
+
+impl Rendered {
+    /// What the run did with values, where what it asked was kept.
+    pub(crate) fn touched(&mut self) -> Option<Touched> {
+        let questions = self.questions.take()?;
+        let live = live(self, &questions);
+        let placed = |(path, one): (Vec<Step>, PassedOver)| {
+            let place = self.place(one.place);
+            (path, one, place)
+        };
+        // What the cluster can do is known there alone.
+        let is_known = |one: &PassedOver| !one.question.contains(".Capabilities");
+        let passed = questions.passed.into_iter().filter(|(_, one)| is_known(one)).map(placed).collect();
+        Some(Touched { live, passed })
+    }
+}
+
 /// The values of a release that its chart reads under other values only; without those in
-/// `dead`, which it never reads.
-pub(crate) fn idle(request: &Request<'_>, readers: &Readers, dead: &[Dead]) -> Vec<Idle> {
-    let Ok(rendered) = render(&Request { keep: Keep::Questions, ..request.clone() }) else {
-        return Vec::new();
-    };
-    let Some(questions) = &rendered.questions else { return Vec::new() };
+/// `dead`, which it never reads. `touched` is of a run of the request, which wrote `known`.
+pub(crate) fn idle(
+    request: &Request<'_>,
+    (touched, known): (&Touched, Option<&Digest>),
+    readers: &Readers,
+    dead: &[Dead],
+) -> Vec<Idle> {
     let mut untouched = Vec::new();
-    let walk = Walk { live: live(&rendered, questions), readers, dead };
+    let walk = Walk { live: &touched.live, readers, dead };
     walk.value(request.values, &mut Vec::new(), &mut untouched);
     untouched.truncate(LOOKED_AT);
     let off = switched_off(request);
@@ -108,13 +134,12 @@ pub(crate) fn idle(request: &Request<'_>, readers: &Readers, dead: &[Dead]) -> V
                     all: vec![path],
                 }),
             }
-        } else if let Some(passed) = passed_over(questions, &path) {
-            let place = rendered.place(passed.place);
-            let reason = Reason::PassedOver(passed.word, passed.question.clone(), place);
+        } else if let Some((_, passed, place)) = passed_over(touched, &path) {
+            let reason = Reason::PassedOver(passed.word, passed.question.clone(), place.clone());
             found.push(Idle { path: path.clone(), reason, all: vec![path] });
         }
     }
-    proved_by(request, found, &|values, idle| {
+    proved_by(request, known, found, &|values, idle| {
         idle.all.iter().fold(values.clone(), |values, path| without(&values, path))
     })
 }
@@ -135,7 +160,7 @@ fn live(rendered: &Rendered, questions: &Questions) -> FxHashSet<Location> {
 }
 
 struct Walk<'w> {
-    live: FxHashSet<Location>,
+    live: &'w FxHashSet<Location>,
     readers: &'w Readers,
     dead: &'w [Dead],
 }
@@ -200,16 +225,15 @@ fn switched_off(request: &Request<'_>) -> Vec<(Arc<str>, Vec<String>)> {
 
 /// The branch that would read a value: one that names it or goes into it. What only uses a
 /// map around it may just hand it on.
-fn passed_over<'q>(questions: &'q Questions, path: &[Arc<str>]) -> Option<&'q PassedOver> {
+fn passed_over<'t>(
+    touched: &'t Touched,
+    path: &[Arc<str>],
+) -> Option<&'t (Vec<Step>, PassedOver, Option<Location>)> {
     let is_step = |(step, key): (&Step, &Arc<str>)| match step {
         Step::Field(name) => name == key,
         Step::Element => true,
         Step::Key => false,
     };
     let fits = |read: &[Step]| read.iter().zip(path).all(is_step);
-    // What the cluster can do is known there alone.
-    let is_known = |one: &PassedOver| !one.question.contains(".Capabilities");
-    let named =
-        |(read, one): &&(Vec<Step>, PassedOver)| read.len() >= path.len() && fits(read) && is_known(one);
-    questions.passed.iter().find(named).map(|(_, one)| one)
+    touched.passed.iter().find(|(read, ..)| read.len() >= path.len() && fits(read))
 }

@@ -58,7 +58,7 @@ pub use coalesce::Warning;
 pub(crate) use culprit::{Culprit, culprit};
 pub use error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 pub use given::Given;
-pub(crate) use idle::{Idle, Reason, idle};
+pub(crate) use idle::{Idle, Reason, Touched, idle};
 pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};
 pub use load::values_of;
 pub(crate) use manifest::HOOK;
@@ -78,6 +78,7 @@ use coalesce::Coalescing;
 use dependencies::{Processing, in_range_for};
 use error::refuse;
 use objects::{Objects, Scope};
+use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 /// What a chart is rendered for.
@@ -145,6 +146,8 @@ pub struct Rendered {
     pub assumed: Vec<String>,
     /// What each template wrote.
     pub(crate) written: Vec<Written>,
+    /// Tells apart what all templates wrote.
+    pub(crate) digest: Digest,
     /// Where values were written, as the parts count them.
     pub(crate) origins: Vec<Origin>,
     /// The templates, as the parts count them.
@@ -152,6 +155,10 @@ pub struct Rendered {
     /// What templates asked, where that is kept.
     questions: Option<idle::Questions>,
 }
+
+/// What all templates of a chart wrote, but for NOTES.txt, and the files of `crds/`: a SHA-256.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Digest([u8; 32]);
 
 /// What a template wrote.
 #[derive(Debug)]
@@ -187,6 +194,18 @@ impl Rendered {
 /// # Errors
 /// Helm refuses, or a bound is met.
 pub fn render(request: &Request<'_>) -> Result<Rendered, RenderError> {
+    render_unless(request, None).map(Option::unwrap_or_default)
+}
+
+/// [`render`]; nothing where templates write again what is known. To cut that into documents
+/// and read them takes as long as to write it.
+///
+/// # Errors
+/// Helm refuses, or a bound is met.
+pub(crate) fn render_unless(
+    request: &Request<'_>,
+    known: Option<&Digest>,
+) -> Result<Option<Rendered>, RenderError> {
     let line = request.helm.line;
     if request.chart.metadata.api_version == "v3" && line != HelmLine::V3_17 {
         return refuse("invalid chart apiVersion");
@@ -211,12 +230,18 @@ pub fn render(request: &Request<'_>) -> Result<Rendered, RenderError> {
             checked.refusal().map_or(Ok(()), Err)?;
         }
         check_cluster(&chart, request)?;
-        let mut rendered = run(request, &chart, &values)?;
+        let (mut rendered, written) = run(request, &chart, &values)?;
+        if known == Some(&rendered.digest) {
+            return Ok(None);
+        }
+        finish(request, &chart, written, &mut rendered)?;
         rendered.assumed.splice(..0, checked.assumed);
-        Ok::<_, RenderError>(rendered)
+        Ok::<_, RenderError>(Some(rendered))
     })
     .ok_or_else(|| RenderError::Unable("the system has no thread with a deep stack".to_owned()))??;
-    rendered.warnings.splice(..0, warnings);
+    if let Some(rendered) = &mut rendered {
+        rendered.warnings.splice(..0, warnings);
+    }
     Ok(rendered)
 }
 
@@ -342,7 +367,8 @@ fn failed(name: &str, failure: &Failure, assumed: Vec<String>, line: HelmLine) -
 /// Bytes of all templates of a chart; Helm bounds those of an archive alone.
 const TEMPLATES: usize = 100 << 20;
 
-fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered, RenderError> {
+/// Runs all templates.
+fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<(Rendered, Vec<Output>), RenderError> {
     let line = request.helm.line;
     let without = unknown_functions(line);
     let libraries = match line {
@@ -355,6 +381,7 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
         questions: request.keep == Keep::Questions,
         without,
         libraries,
+        documents: request.chart.prepared.documents.clone(),
         ..Run::default()
     });
     let mut objects =
@@ -406,27 +433,41 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<Rendered,
     parts.resize_with(outputs.len(), Vec::new);
     let bytes = outputs.iter().map(|output| output.bytes().to_vec());
     let written = names.into_iter().zip(bytes).zip(parts).map(|((name, bytes), parts)| (name, bytes, parts));
-    let written: Vec<Output> = written.collect();
+    let mut written: Vec<Output> = written.collect();
+    written.sort_by(|a, b| a.0.cmp(&b.0));
     rendered.assumed = questions(&engine, &templates);
     if request.keep == Keep::Questions {
         rendered.questions = Some(idle::Questions::of(&engine, &templates, &scopes, chart));
     }
-    finish(request, chart, written, &mut rendered)?;
     rendered.crds = crds(chart, chart.name());
-    Ok(rendered)
+    rendered.digest = digest(&written, &rendered.crds);
+    Ok((rendered, written))
 }
 
 type Output = (Arc<str>, Vec<u8>, Vec<Part>);
+
+fn digest(written: &[Output], crds: &[(String, ChartFile)]) -> Digest {
+    let mut hasher = Sha256::new();
+    let mut add = |name: &str, bytes: &[u8]| {
+        hasher.update(format!("{}:{name}{}:", name.len(), bytes.len()));
+        hasher.update(bytes);
+    };
+    for (source, bytes, _) in written.iter().filter(|(source, ..)| !source.ends_with("NOTES.txt")) {
+        add(source, bytes);
+    }
+    // Their contents are the chart's; which of them there are hangs on the values.
+    crds.iter().for_each(|(name, _)| add(name, b""));
+    Digest(hasher.finalize().into())
+}
 
 /// Cuts and sorts what was written.
 fn finish(
     request: &Request<'_>,
     chart: &Chart,
-    mut written: Vec<Output>,
+    written: Vec<Output>,
     rendered: &mut Rendered,
 ) -> Result<(), RenderError> {
     let line = request.helm.line;
-    written.sort_by(|a, b| a.0.cmp(&b.0));
     let own_notes = format!("{}/templates/NOTES.txt", chart.name());
     for (source, bytes, parts) in written {
         let text = String::from_utf8(bytes);

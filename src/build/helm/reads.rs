@@ -9,12 +9,13 @@ use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
 use super::value::{Kind, Map, Value};
-use super::{HelmLine, Keep, Rendered, Request, render, unknown_functions};
+use super::{Digest, HelmLine, Keep, Rendered, Request, render, render_unless, unknown_functions};
 use crate::lang::template::reads::{self, Program, Shape};
 use crate::lang::template::{Engine, Run, helm};
 use base64::Engine as _;
 use rustc_hash::FxHashMap;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -189,33 +190,47 @@ fn switches(parts: &[Part<'_>]) -> Vec<Path> {
 
 /// Those of dead values whose lack changes nothing of what the chart makes; all of them
 /// where it makes nothing: what fails without the key fails at another place, perhaps.
-pub(crate) fn proved(request: &Request<'_>, dead: Vec<Dead>) -> Vec<Dead> {
-    proved_by(request, dead, &|values, dead: &Dead| without(values, &dead.path))
+/// `known` is what the chart is known to write for the request.
+pub(crate) fn proved(request: &Request<'_>, known: Option<&Digest>, dead: Vec<Dead>) -> Vec<Dead> {
+    proved_by(request, known, dead, &|values, dead: &Dead| without(values, &dead.path))
 }
 
 /// The same of defaults of the charts, which a null above them takes away; `all` are all
 /// values. A schema that needs them is not asked.
-pub(crate) fn proved_defaults(request: &Request<'_>, all: &Value, dead: Vec<Dead>) -> Vec<Dead> {
+pub(crate) fn proved_defaults(
+    request: &Request<'_>,
+    known: Option<&Digest>,
+    all: &Value,
+    dead: Vec<Dead>,
+) -> Vec<Dead> {
     let request = Request { skip_schema_validation: true, ..request.clone() };
-    proved_by(&request, dead, &|values, dead: &Dead| hiding(Some(values), all, &dead.path))
+    proved_by(&request, known, dead, &|values, dead: &Dead| hiding(Some(values), all, &dead.path))
 }
 
 /// Those of some things without which the same is made; `lacking` takes one from the values.
 pub(super) fn proved_by<T>(
     request: &Request<'_>,
+    known: Option<&Digest>,
     dead: Vec<T>,
     lacking: &dyn Fn(&Value, &T) -> Value,
 ) -> Vec<T> {
     if dead.is_empty() {
         return dead;
     }
-    let with = render(&Request { keep: Keep::Text, ..request.clone() });
-    if matches!(&with, Err(RenderError::Refused(refusal)) if refusal.faults.is_empty()) {
+    let with = OnceCell::new();
+    let with = || with.get_or_init(|| render(&Request { keep: Keep::Text, ..request.clone() }));
+    if known.is_none() && matches!(with(), Err(RenderError::Refused(refusal)) if refusal.faults.is_empty()) {
         return dead;
     }
+    let known = known.or_else(|| with().as_ref().ok().map(|with| &with.digest));
     let is_same = |dead: &[T]| {
         let values = dead.iter().fold(request.values.clone(), |values, dead| lacking(&values, dead));
-        is_same(&with, &render(&Request { values: &values, keep: Keep::Text, ..request.clone() }))
+        let request = Request { values: &values, keep: Keep::Text, ..request.clone() };
+        match render_unless(&request, known) {
+            Ok(None) => true,
+            Ok(Some(other)) => is_same(with(), &Ok(other)),
+            Err(error) => is_same(with(), &Err(error)),
+        }
     };
     if is_same(&dead) {
         return dead;

@@ -9,6 +9,9 @@
 //! syntax. Only whether a text matches is asked, never where, so groups lose
 //! their names and repetitions their greed.
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
 /// Patterns above this many bytes are not judged.
 const MAX_PATTERN: usize = 1 << 16;
 /// Bytes that a compiled pattern may take; more is not judged.
@@ -42,21 +45,54 @@ pub(crate) struct GoFinder {
     pub(crate) regex: regex::bytes::Regex,
     /// Names of groups, with their numbers.
     pub(crate) names: Vec<(String, usize)>,
+    /// About how many instructions it has.
+    pub(crate) size: usize,
 }
 
+/// Compiled patterns that the process keeps. To compile one takes longer than most matches,
+/// and the templates of a chart ask the same ones for each release.
+static FINDERS: Mutex<FxHashMap<Box<str>, Arc<GoFinder>>> = Mutex::new(FxHashMap::with_hasher(FxBuildHasher));
+/// How many there are at most, each no larger than [`SMALL`].
+const FINDERS_KEPT: usize = 256;
+/// Instructions of a pattern that is kept.
+const SMALL: usize = 20_000;
+
 impl GoFinder {
+    /// [`GoFinder::new`], compiled once for the whole process unless it is large.
+    pub(crate) fn kept(pattern: &str) -> Result<Arc<GoFinder>, RegexpError> {
+        let finders = || FINDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = finders().get(pattern) {
+            return Ok(known.clone());
+        }
+        let finder = Arc::new(GoFinder::new(pattern)?);
+        if finder.is_small() {
+            let mut finders = finders();
+            if finders.len() >= FINDERS_KEPT {
+                finders.clear();
+            }
+            finders.insert(pattern.into(), finder.clone());
+        }
+        Ok(finder)
+    }
+
+    /// Whether it may be kept.
+    pub(crate) fn is_small(&self) -> bool {
+        self.size <= SMALL
+    }
+
     /// Compiles a pattern as Go's `regexp.Compile` would.
-    pub(crate) fn new(pattern: &str) -> Result<GoFinder, RegexpError> {
+    fn new(pattern: &str) -> Result<GoFinder, RegexpError> {
         if pattern.len() > MAX_PATTERN {
             return Err(RegexpError::Unknown(format!("patterns above {MAX_PATTERN} bytes are not judged")));
         }
         let mut parser = Parser::new(pattern);
         parser.finds = true;
-        let (text, names) = parser.parse_named()?;
-        regex::bytes::RegexBuilder::new(&text)
+        let (whole, names) = parser.parse_named()?;
+        let size = whole.text.len().saturating_mul(whole.weight as usize);
+        regex::bytes::RegexBuilder::new(&whole.text)
             .size_limit(MAX_PROGRAM)
             .build()
-            .map(|regex| GoFinder { regex, names })
+            .map(|regex| GoFinder { regex, names, size })
             .map_err(|error| RegexpError::Unknown(format!("not judged: {error}")))
     }
 }
@@ -197,11 +233,11 @@ impl<'p> Parser<'p> {
     }
 
     fn parse(self) -> Result<String, RegexpError> {
-        self.parse_named().map(|(text, _)| text)
+        self.parse_named().map(|(whole, _)| whole.text)
     }
 
     /// The translated pattern, and the names of its groups.
-    fn parse_named(mut self) -> Result<(String, Vec<(String, usize)>), RegexpError> {
+    fn parse_named(mut self) -> Result<(Term, Vec<(String, usize)>), RegexpError> {
         // Where a repetition operator that was just read began.
         let mut last_repeat: Option<&str> = None;
         while let Some(c) = self.rest.chars().next() {
@@ -270,7 +306,7 @@ impl<'p> Parser<'p> {
         if !self.outer.is_empty() {
             return reject("missing closing )", self.pattern);
         }
-        Ok((self.group.into_term(self.finds).text, self.names))
+        Ok((self.group.into_term(self.finds), self.names))
     }
 
     fn open_group(&mut self, outer_flags: Flags, captures: bool) {

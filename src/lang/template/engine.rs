@@ -2,6 +2,7 @@
 
 use super::ast::{Shown, Source, Tree, is_empty};
 use super::bound::Bound;
+use super::documents::Documents;
 use super::error::Fault;
 use super::exec::{Execution, MissingKey, Set, Template, without_no_value};
 use super::functions::FuncMap;
@@ -37,6 +38,8 @@ pub struct Run {
     pub functions: FuncMap,
     /// What a key is that a map does not have.
     pub missing_key: MissingKey,
+    /// YAML texts that runs before read.
+    pub documents: Arc<Documents>,
 }
 
 /// Why a template did not run to its end.
@@ -134,7 +137,7 @@ impl Engine {
             trace.keep_questions();
         }
         let execution = Execution {
-            cx: Cx::new(trace, run.limits.clone(), run.libraries),
+            cx: Cx::new(trace, run.limits.clone(), run.libraries, run.documents.clone()),
             set: Rc::default(),
             functions: run.functions.finder(),
             missing_key: run.missing_key,

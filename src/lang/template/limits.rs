@@ -1,10 +1,14 @@
 //! What a run may cost, and the state that functions share.
 
 use super::bound::Bound;
+use super::documents::Documents;
 use super::error::{Fault, Result};
 use super::one_of::Alternatives;
 use super::trace::Trace;
 use super::value::{Kind, Val};
+use crate::lang::go::regexp::GoFinder;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// What a run may cost. Each has an error that names it.
 #[derive(Clone, Debug)]
@@ -66,12 +70,18 @@ pub(super) struct Cx {
     /// Counts what is made up for the unknown, so that no two are alike.
     pub(super) made_up: u64,
     pub(super) alternatives: Alternatives,
+    /// YAML texts that were read.
+    pub(super) documents: Arc<Documents>,
+    /// Small regular expressions that the run used.
+    pub(super) patterns: FxHashMap<Box<str>, Arc<GoFinder>>,
 }
 
 impl Cx {
-    pub(super) fn new(trace: Trace, limits: Limits, libraries: Libraries) -> Cx {
+    pub(super) fn new(trace: Trace, limits: Limits, libraries: Libraries, documents: Arc<Documents>) -> Cx {
         let alternatives = Alternatives::default();
-        Cx { trace, limits, libraries, steps: 0, total: 0, made_up: 0, alternatives }
+        let patterns = FxHashMap::default();
+        let (steps, total, made_up) = (0, 0, 0);
+        Cx { trace, limits, libraries, steps, total, made_up, alternatives, documents, patterns }
     }
 
     pub(super) fn step(&mut self, count: usize) -> Result<()> {

@@ -10,6 +10,7 @@
 mod ast;
 mod bound;
 mod compare;
+mod documents;
 mod engine;
 mod error;
 mod exec;
@@ -38,6 +39,7 @@ mod version;
 
 pub use ast::Span;
 pub use bound::Bound;
+pub use documents::Documents;
 pub(crate) use engine::with_stack_for;
 pub use engine::{Data, Engine, Failure, Output, Part, Run, with_stack};
 pub use exec::MissingKey;

@@ -124,6 +124,59 @@ const SNIPPETS: &[&str] = &[
     "- op: remove\n  path: /-1\n",
 ];
 
+/// The same, in a template of a chart.
+const ACTIONS: &[&str] = &[
+    "{{ if .Values.a }}",
+    "{{- if and .Values.a (not .Values.b) -}}",
+    "{{ else }}",
+    "{{ end }}",
+    "{{- end -}}",
+    "{{ with .Values }}",
+    "{{ range $key, $value := .Values }}",
+    "{{ range until 3 }}",
+    "{{ break }}",
+    "{{ define \"x\" }}",
+    "{{ include \"x\" . }}",
+    "{{ template \"x\" $ }}",
+    "{{ include .Values.a . }}",
+    "{{ include (print $.Template.BasePath \"/a.yaml\") . | sha256sum }}",
+    "{{ tpl (toYaml .Values) . }}",
+    "{{ tpl .Values.a $ }}",
+    "{{ fail .Values.a }}",
+    "{{ required \"a\" .Values.b }}",
+    "{{ .Values.a.b.c }}",
+    "{{ index .Values \"a\" 0 }}",
+    "{{ dig \"a\" \"b\" \"c\" .Values }}",
+    "{{ toYaml .Values | nindent 4 }}",
+    "{{ toJson . }}",
+    "{{ fromYaml .Values.a }}",
+    "{{ $d := dict \"a\" .Values }}{{ $_ := set $d \"d\" $d }}{{ $d.d.d.a }}",
+    "{{ merge (dict) .Values .Values }}",
+    "{{ mergeOverwrite .Values (dict \"a\" 1) }}",
+    "{{ omit .Values \"a\" | toYaml }}",
+    "{{ deepCopy .Values | toJson }}",
+    "{{ repeat 2000 \"a\" }}",
+    "{{ regexReplaceAll \"(a{9})*\" .Values.a \"${1}\" }}",
+    "{{ printf \"%*d %!v %[9]s\" .Values.a }}",
+    "{{ semverCompare \">=1.2-0\" .Capabilities.KubeVersion.Version }}",
+    "{{ if .Capabilities.APIVersions.Has \"a/v1\" }}",
+    "{{ (lookup \"v1\" \"Secret\" \"a\" \"b\").data }}",
+    "{{ randAlphaNum 5 | b64enc }}",
+    "{{ now | date \"2006\" }}",
+    "{{ .Files.Get .Values.a }}",
+    "{{ (.Files.Glob \"**\").AsConfig }}",
+    "{{ .Subcharts }}",
+    "{{ $x := 1 }}{{ $x = .Values }}{{ $y }}",
+    "{{/* a */}}",
+    "{{/*",
+    "{{",
+    "}}",
+    "{{`",
+    "{{ \"\\x\" }}",
+    "---\n",
+    "metadata: {annotations: {helm.sh/hook: pre-install}}\n",
+];
+
 /// The trees to begin with: the mini-repositories and fixtures.
 pub(crate) fn seeds() -> Vec<Tree> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -232,8 +285,8 @@ fn restructure(document: &mut Value, donors: &[Value], random: &mut Random) {
     }
 }
 
-/// Change the text of a file: its documents, or its bytes.
-fn mutate_text(text: &str, donors: &[Value], random: &mut Random) -> String {
+/// Change the text of a file: its documents, or its bytes, to which these snippets come.
+fn mutate_text(text: &str, snippets: &[&str], donors: &[Value], random: &mut Random) -> String {
     let parsed: Result<Vec<Value>, _> =
         serde_yaml::Deserializer::from_str(text).map(<Value as serde::Deserialize>::deserialize).collect();
     if let (Ok(mut documents), false) = (parsed, random.one_in(3))
@@ -255,7 +308,7 @@ fn mutate_text(text: &str, donors: &[Value], random: &mut Random) -> String {
         let (from, to) = (*random.pick(&places), *random.pick(&places));
         let (from, to) = (from.min(to), from.max(to));
         match random.below(4) {
-            0 => text.insert_str(from, random.pick::<&str>(SNIPPETS)),
+            0 => text.insert_str(from, random.pick::<&str>(snippets)),
             1 => {
                 let end = text[from..to].char_indices().nth(40).map_or(to, |(at, _)| from + at);
                 text.replace_range(from..end, "");
@@ -293,8 +346,10 @@ pub(crate) fn mutate(tree: &Tree, donors: &[Value], random: &mut Random) -> Tree
                 let copy = format!("{directory}/copy/{name}").trim_start_matches('/').to_owned();
                 tree.insert(copy, tree[&path].clone());
             }
+            3 if random.one_in(3) => drop(tree.insert(path, String::new())),
             _ => {
-                let text = mutate_text(&tree[&path], donors, random);
+                let snippets = if path.contains("templates/") { ACTIONS } else { SNIPPETS };
+                let text = mutate_text(&tree[&path], snippets, donors, random);
                 tree.insert(path, text);
             }
         }

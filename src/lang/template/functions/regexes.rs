@@ -8,6 +8,7 @@ use crate::lang::template::function::{Call, Flow, Function, Ty};
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Elem, List, Val};
+use std::sync::Arc;
 
 const SS: &[Ty] = &[Ty::Str, Ty::Str];
 const SSS: &[Ty] = &[Ty::Str, Ty::Str, Ty::Str];
@@ -29,11 +30,21 @@ pub(super) const TABLE: &[Function] = &[
     sprig("regexQuoteMeta", &[Ty::Str], Flow::Unites, quote_meta),
 ];
 
+/// Steps of a pattern that a run uses for the first time, besides its size.
+const COMPILING: usize = 1_000;
+/// Steps that the largest pattern takes.
+const MOST_COMPILING: usize = 60_000;
+/// Patterns that a run keeps.
+const KEPT: usize = 64;
+
 /// A pattern, or Go's error; `must` functions give it as it is, the others panic.
-fn compiled(call: &mut Call<'_>, panics: bool) -> Result<GoFinder> {
+fn compiled(call: &mut Call<'_>, panics: bool) -> Result<Arc<GoFinder>> {
     let pattern = call.string(0);
     let length = call.bytes(1).len();
     call.cx.step(length / 16)?;
+    if let Some(known) = call.cx.patterns.get(&*pattern) {
+        return Ok(known.clone());
+    }
     if let Err(error) = std::str::from_utf8(call.bytes(0)) {
         let rest = String::from_utf8_lossy(&call.bytes(0)[error.valid_up_to()..]);
         let message = format!("error parsing regexp: invalid UTF-8: `{rest}`");
@@ -44,7 +55,8 @@ fn compiled(call: &mut Call<'_>, panics: bool) -> Result<GoFinder> {
             message
         }));
     }
-    GoFinder::new(&pattern).map_err(|error| match error {
+    call.cx.step(COMPILING)?;
+    let finder = GoFinder::kept(&pattern).map_err(|error| match error {
         RegexpError::Rejected(message) if panics => {
             let quoted = if pattern.contains('`') || !is_raw(&pattern) {
                 crate::lang::template::quote::go_quote(pattern.as_bytes())
@@ -55,7 +67,16 @@ fn compiled(call: &mut Call<'_>, panics: bool) -> Result<GoFinder> {
         }
         RegexpError::Rejected(message) => Fault::new(message),
         RegexpError::Unknown(_) => Fault::bound(Bound::Unsupported("this regular expression")),
-    })
+    })?;
+    call.cx.step(finder.size.min(MOST_COMPILING))?;
+    if finder.is_small() {
+        let patterns = &mut call.cx.patterns;
+        if patterns.len() >= KEPT {
+            patterns.clear();
+        }
+        patterns.insert((&*pattern).into(), finder.clone());
+    }
+    Ok(finder)
 }
 
 /// `strconv.CanBackquote`.

@@ -8,7 +8,7 @@ use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
 use crate::lang::template::rope::{Builder, Meaning, Text};
-use crate::lang::template::trace::ProvId;
+use crate::lang::template::trace::{ProvId, SetId};
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
 use crate::lang::yaml::emit::{DEPTH_LIMIT, EmitError, to_yaml_marked};
 use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
@@ -161,38 +161,68 @@ fn to_yaml_pretty(call: &mut Call<'_>) -> Result<Val> {
 /// The first document of a text, as JSON would decode it.
 fn document(call: &mut Call<'_>, text: &Text) -> std::result::Result<Option<Val>, String> {
     let shown = text.str();
-    let Some(node) = crate::lang::template::sigs_yaml::document(&shown)? else {
+    let Some(node) = call.cx.documents.read(&shown)? else {
         return Ok(None);
     };
-    let exact = shown.len() == text.len();
-    Ok(Some(value(call, node.get_ref(), text, exact, 0)?))
+    // A text of one origin gives that to all of its values.
+    let only = text.only_prov().map(|prov| (prov, call.cx.trace.prov(prov).from));
+    let text = Written { text, exact: shown.len() == text.len(), only };
+    Ok(Some(value(call, node.get_ref(), &text, 0)?))
+}
+
+/// A text that is read, and what it comes from.
+struct Written<'t> {
+    text: &'t Text,
+    /// Whether places in the document are places in the text.
+    exact: bool,
+    /// The origin of all of it, where that is one.
+    only: Option<(ProvId, SetId)>,
+}
+
+impl Written<'_> {
+    /// Some of its bytes; nothing where all of it is of one origin or the place is not known.
+    fn part(&self, range: std::ops::Range<u32>) -> Option<Text> {
+        let range = range.start as usize..range.end as usize;
+        let is_part = range.end <= self.text.len() && range.start <= range.end;
+        (self.exact && self.only.is_none() && is_part).then(|| self.text.slice(range))
+    }
+
+    /// Whether a scalar stands in it as it is.
+    fn is_verbatim(&self, node: NodeRef<'_>, scalar: &str) -> bool {
+        let place = if self.exact { node.location() } else { None };
+        let written = place.and_then(|at| self.text.bytes().get(at.start as usize..at.end as usize));
+        written == Some(scalar.as_bytes())
+    }
+
+    /// Where these bytes of it come from.
+    fn from(&self, call: &mut Call<'_>, part: Option<&Text>) -> SetId {
+        match self.only {
+            Some((_, from)) => from,
+            None => flow::of_text(&mut call.cx.trace, part.unwrap_or(self.text)),
+        }
+    }
 }
 
 /// A node's value, with the origins of the bytes that it stands on.
 fn value(
     call: &mut Call<'_>,
     node: NodeRef<'_>,
-    text: &Text,
-    exact: bool,
+    text: &Written<'_>,
     depth: usize,
 ) -> std::result::Result<Val, String> {
     if depth > DEPTH_LIMIT {
         return Err(format!("nested more than {DEPTH_LIMIT} deep"));
     }
-    let place = node.location().map(|at| at.start as usize..at.end as usize).filter(|_| exact);
-    let place = place.filter(|range| range.end <= text.len() && range.start <= range.end);
-    let part = place.map(|range| text.slice(range));
-    let from = match &part {
-        Some(part) => flow::of_text(&mut call.cx.trace, part),
-        None => flow::of_text(&mut call.cx.trace, text),
-    };
+    let place = if text.only.is_none() { node.location() } else { None };
+    let part = place.and_then(|at| text.part(at.start..at.end));
+    let from = text.from(call, part.as_ref());
     Ok(match node.kind() {
         NodeKind::Map => {
             let map = Map::new(MapType::Any);
             for entry in node.entries() {
-                let val = value(call, entry.value, text, exact, depth + 1)?;
-                let key = entry.key_location().filter(|_| exact);
-                let key = key.map(|at| text.slice(at.start as usize..(at.end as usize).min(text.len())));
+                let val = value(call, entry.value, text, depth + 1)?;
+                let place = if text.only.is_none() { entry.key_location() } else { None };
+                let key = place.and_then(|at| text.part(at.start..at.end));
                 let key = key.map_or(from, |key| flow::of_text(&mut call.cx.trace, &key));
                 map.insert(entry.key.as_bytes(), key, val);
             }
@@ -201,7 +231,7 @@ fn value(
         NodeKind::Seq => {
             let mut items = Vec::new();
             for item in node.items() {
-                items.push(value(call, item, text, exact, depth + 1)?);
+                items.push(value(call, item, text, depth + 1)?);
             }
             Val::list(List::any(items)).with(from)
         }
@@ -215,7 +245,10 @@ fn value(
                 // A plain scalar keeps the parts of its text.
                 Some(part) if part.bytes() == value.as_bytes() => Val::text(part),
                 _ => {
-                    let prov = call.cx.trace.plain(from);
+                    let prov = match text.only {
+                        Some((prov, _)) if text.is_verbatim(node, &value) => prov,
+                        _ => call.cx.trace.plain(from),
+                    };
                     Val::text(Text::new(value.as_bytes(), prov))
                 }
             },

@@ -1,5 +1,6 @@
 //! Changes of repositories, for `plan`, and repositories for other commands.
 
+use super::charts::read;
 use super::clusters::{alert, app, kustomizations, object};
 use super::{Files, SYNC, config_map, deployment, each, files, kustomization, kustomized};
 
@@ -7,7 +8,7 @@ use super::{Files, SYNC, config_map, deployment, each, files, kustomization, kus
 pub(crate) type Change = (&'static str, usize, fn(usize) -> (Files, Files));
 
 /// All of them.
-pub(crate) const CHANGES: &[Change] = &[
+pub(super) const ALL: &[Change] = &[
     ("objects that get a prefix", 40, |count| {
         let app = |prefix: &str| {
             let all = each(count, |at| deployment(at) + &config_map(&format!("c{at}")));
@@ -154,4 +155,12 @@ pub(crate) const COMMANDS: &[Command] = &[
     (&["lint", "--format", "gitlab"], 40, unsound),
     (&["lint", "--format", "junit"], 40, unsound),
     (&["lint", "--fix=unsafe", "--diff"], 40, misspelt),
+    (&["chart", "template", "web", "charts/web"], 100, read),
+    (&["chart", "template", "web", "charts/web", "--origin"], 100, read),
+    (&["chart", "list"], 100, read),
+    (&["explain-values", "flux-system/web"], 100, read),
+    (&["explain-values", "flux-system/web", "--format", "json"], 100, read),
+    (&["build", "--helm-release", "flux-system/web"], 100, read),
+    (&["why", "ConfigMap/a/flux-system", "/data/d0"], 100, read),
+    (&["plan", "--assume", "flux=2.9"], 100, read),
 ];

@@ -1,13 +1,14 @@
 //! Repositories of any size, each large in another way.
 
 mod changes;
+mod charts;
 mod clusters;
 mod kustomizations;
 mod texts;
 
-pub(crate) use changes::{CHANGES, COMMANDS};
+pub(crate) use changes::COMMANDS;
 
-const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1
+pub(crate) const SYNC: &str = "apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: flux-system, namespace: flux-system}
 spec: {interval: 1m, url: 'https://example.com/fleet.git', ref: {branch: main}}
@@ -70,7 +71,12 @@ pub(crate) type Generator = (&'static str, usize, fn(usize) -> Files);
 
 /// All of them.
 pub(crate) fn generators() -> impl Iterator<Item = &'static Generator> {
-    [GENERATORS, kustomizations::ALL, clusters::ALL, texts::ALL].into_iter().flatten()
+    [GENERATORS, kustomizations::ALL, clusters::ALL, charts::ALL, texts::ALL].into_iter().flatten()
+}
+
+/// All changes.
+pub(crate) fn changes() -> impl Iterator<Item = &'static changes::Change> {
+    [changes::ALL, charts::CHANGES].into_iter().flatten()
 }
 
 const GENERATORS: &[Generator] = &[
