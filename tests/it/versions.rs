@@ -393,6 +393,44 @@ spec:
 }
 
 /// A managed Cluster whose class lists versions.
+/// Source: helm-controller `isSourceWithRevisionDigest`.
+#[test]
+fn the_digest_of_a_chart_is_told_of_oci_artifacts_alone() {
+    for (chart, keys, digest) in [
+        ("chartRef: {kind: OCIRepository, name: web}", 3, Some("known at run time")),
+        ("chartRef: {kind: ExternalArtifact, name: web}", 3, Some("in some events only")),
+        ("chartRef: {kind: HelmChart, name: web}", 2, None),
+        ("chart: {spec: {chart: web, sourceRef: {kind: HelmRepository, name: web}}}", 2, None),
+    ] {
+        let text = format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: web, namespace: apps}}
+spec: {{interval: 1h, {chart}}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {{name: chat, namespace: apps}}
+spec: {{type: slack, channel: general}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {{name: all, namespace: apps}}
+spec: {{providerRef: {{name: chat}}, eventSources: [{{kind: HelmRelease, name: '*'}}]}}
+"
+        );
+        let scratch = Scratch::new(&[(".forebay.yaml", &configured("")), ("clusters/prod/all.yaml", &text)]);
+        let events = ["simulate", "events", "--object", "HelmRelease/apps/web"];
+        let answer = scratch.forebay(&[&events[..], &["--format", "json"]].concat()).json();
+        let told = &answer["objects"][0]["notifications"][0]["runtimeKeys"];
+        assert_eq!(told.as_array().map(Vec::len), Some(keys), "{chart}: {told}");
+        let out = scratch.forebay(&events).out;
+        let line = out.lines().find(|line| line.trim_start().starts_with("oci-digest"));
+        assert_eq!(line.is_some(), digest.is_some(), "{chart}: {out}");
+        assert!(line.is_none_or(|line| line.contains(digest.unwrap_or_default())), "{chart}: {line:?}");
+    }
+}
+
 /// Source: source-controller has no reconciler of ExternalArtifacts, and source-watcher
 /// tells of the ArtifactGenerator.
 #[test]

@@ -186,8 +186,33 @@ pub struct Standing {
     by_annotation: bool,
     is_disabled: bool,
     is_oci_repository: bool,
-    /// Whether its chart is an OCIRepository: then events have its digest.
-    pub(super) has_oci_chart: bool,
+    /// Whether events have the digest of its chart's artifact ([`has_digest`]).
+    pub(super) digest: Digest,
+}
+
+/// Whether events of a HelmRelease have the key `oci-digest`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Digest {
+    /// All.
+    Always,
+    /// Where the artifact's revision holds a digest.
+    #[default]
+    Sometimes,
+    /// None.
+    Never,
+}
+
+/// Source: helm-controller `internal/controller/helmrelease_controller.go`,
+/// `isSourceWithRevisionDigest` and `mutateChartWithSourceRevision`: the chart of a HelmChart,
+/// whose ever, leaves no digest.
+pub(crate) fn has_digest(release: NodeRef<'_>) -> Digest {
+    let kind = release.at("/spec/chartRef/kind").map(|kind| kind.as_str());
+    match kind.as_ref().map(|kind| kind.as_deref()) {
+        Some(Some("OCIRepository")) => Digest::Always,
+        Some(Some("HelmChart")) => Digest::Never,
+        None if release.at("/spec/chart").is_some_and(NodeRef::is_map) => Digest::Never,
+        _ => Digest::Sometimes,
+    }
 }
 
 impl Standing {
@@ -200,8 +225,10 @@ impl Standing {
             is_disabled: found.is_some_and(|found| found.disabled.is_some()) && id.group() != kinds::OPERATOR,
             // Of whatever Flux: `silence` asks for the one at hand.
             is_oci_repository: is_static_repository(id, node, &Settings::default()),
-            has_oci_chart: kinds::is_helm_release(id)
-                && node.str_at("/spec/chartRef/kind").as_deref() == Some("OCIRepository"),
+            digest: match kinds::is_helm_release(id) {
+                true => has_digest(node),
+                false => Digest::default(),
+            },
         }
     }
 

@@ -9,7 +9,7 @@ use super::commit_status::Cel;
 use super::controllers::{RuntimeKey, emitter_of};
 use super::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
 use super::objects::{Value, labels_of, texts, values_at};
-use super::occasions::{self, Standing as Emitting};
+use super::occasions::{self, Digest, Standing as Emitting};
 use super::providers::{self, CommitStatusGate, gets_commit_status_updates, passes_over, sets_commit_status};
 use super::{
     DropReason, EVENT_PREFIX, InvolvedObject, Metadata, clean_up, clean_up_reason, exclude_internal, posted,
@@ -547,9 +547,10 @@ impl<'a> Emission<'a> {
             .iter()
             .filter(|key| key.key != "commit_status" || (sees_updates && !is_failure))
             .filter(|key| !self.posted.contains_key(&format!("{prefix}{}", key.key)))
+            .filter(|key| key.key != "oci-digest" || self.emitting.digest != Digest::Never)
             .map(|key| RuntimeKey {
-                // helm-controller's `addOCIDigest` has what an OCIRepository resolved to.
-                always: !is_vague && (key.always || (key.key == "oci-digest" && self.emitting.has_oci_chart)),
+                always: !is_vague
+                    && (key.always || (key.key == "oci-digest" && self.emitting.digest == Digest::Always)),
                 ..*key
             })
             .collect()

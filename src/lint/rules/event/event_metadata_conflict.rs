@@ -9,6 +9,7 @@ use crate::model::ObjectId;
 use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::alerts::Alert;
 use crate::simulate::notify::controllers::{Emitter, RuntimeKey, emitter_of};
+use crate::simulate::notify::occasions::{Digest, has_digest};
 use crate::simulate::notify::providers::gets_commit_status_updates;
 use crate::simulate::notify::simulate::Item;
 use std::collections::BTreeSet;
@@ -192,7 +193,8 @@ fn runtime_key(
     let sees_updates = provider.is_none_or(|provider| gets_commit_status_updates(provider, gate));
     // kustomize-controller 1.5 was the first to add the origin's revision.
     let is_later = key == "originRevision" && !scene.notifier.sends_annotations;
-    if (key == "commit_status" && !sees_updates) || is_later {
+    let is_never = key == "oci-digest" && has_digest(object.node) == Digest::Never;
+    if (key == "commit_status" && !sees_updates) || is_later || is_never {
         return None;
     }
     let emitter = emitter_of(object.id.group(), &object.id.kind)?;
