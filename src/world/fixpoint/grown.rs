@@ -1,0 +1,93 @@
+//! A cluster while it grows, and what it grows on.
+
+use crate::config::Config;
+use crate::files::Snapshot;
+use crate::lang::yaml::{FilePath, Location};
+use crate::model::{Called, Certainty, Maker, ObjectId};
+use crate::world::build::FluxBuild;
+use crate::world::earlier::{Built, Earlier, Identity};
+use crate::world::entry_point::Form;
+use crate::world::inventory::Opener;
+use crate::world::releases::{self, Release};
+use crate::world::source::Shared;
+use crate::world::versions::Installs;
+use crate::world::{Applied, Outcome, Placed, ResourceSet, pushes};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// What all clusters grow on.
+pub(crate) struct Repository<'a> {
+    pub(crate) snapshot: &'a Arc<Snapshot>,
+    pub(crate) shared: &'a Shared,
+    pub(crate) charts: Arc<releases::Known>,
+    pub(crate) pushes: &'a [pushes::Push],
+    pub(crate) config: &'a Config,
+    /// URLs of the git remotes, normalised.
+    pub(crate) urls: Vec<String>,
+    pub(crate) installs: Installs,
+    pub(crate) earlier: Option<Earlier<'a>>,
+}
+
+/// A cluster with its objects still at hand.
+pub(crate) struct Grown {
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) root: String,
+    pub(crate) objects: Vec<Placed>,
+    pub(crate) applied: Vec<Applied>,
+    pub(crate) generated: Vec<ObjectId>,
+    /// Paths of the files that its builds read.
+    pub(crate) read: FxHashSet<FilePath>,
+    pub(crate) certainty: Certainty,
+    pub(crate) form: Option<Form>,
+    pub(crate) location: Option<Location>,
+    pub(crate) tree: String,
+    pub(crate) source: Option<Called>,
+    pub(crate) is_sent: bool,
+    pub(crate) sets: Vec<ResourceSet>,
+    pub(crate) releases: Vec<Release>,
+    /// What their charts make.
+    pub(crate) rendered: Vec<Placed>,
+    pub(crate) builds: FxHashMap<Identity, Built>,
+    /// What may have applied more: other roots.
+    pub(crate) openers: Vec<Opener>,
+}
+impl Grown {
+    /// Adds releases with what their charts make, which is not followed.
+    pub(crate) fn take_in(&mut self, releases: Vec<Release>) {
+        for release in releases {
+            let maker = Maker::HelmRelease(self.releases.len() as u32);
+            self.rendered.extend(release.placed(maker));
+            self.releases.push(release);
+        }
+    }
+}
+
+pub(crate) fn built_outcome(build: &FluxBuild) -> Outcome {
+    Outcome::Built {
+        partial: build.partial.clone(),
+        bad_variables: build.bad_variables.clone(),
+        missing_sources: build.missing_sources.clone(),
+        unusable: build.unusable.clone(),
+        warnings: build.warnings.clone(),
+    }
+}
+
+impl Outcome {
+    pub(crate) fn again(&self) -> Outcome {
+        match self {
+            Outcome::Built { partial, bad_variables, missing_sources, unusable, warnings } => {
+                Outcome::Built {
+                    partial: partial.clone(),
+                    bad_variables: bad_variables.clone(),
+                    missing_sources: missing_sources.clone(),
+                    unusable: unusable.clone(),
+                    warnings: warnings.clone(),
+                }
+            }
+            Outcome::Failed(failure) => Outcome::Failed(failure.clone()),
+            Outcome::External(why) => Outcome::External(why.clone()),
+            Outcome::Unknown(why) => Outcome::Unknown(why.clone()),
+            Outcome::MissingPath => Outcome::MissingPath,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What the builds of a round start from: what the round before came to.
+
+use super::beside::by_hand;
+use super::grown::{Grown, Repository};
+use super::shape::{injects_variables, rendered, shapes, shaping};
+use crate::config::Target;
+use crate::lang::yaml::{Node, NodeRef};
+use crate::model::{Called, Certainty, ObjectId};
+use crate::world::entry_point::Entry;
+use crate::world::source::{Objects, Sources};
+use crate::world::versions::Settings;
+use crate::world::{ApplyTarget, capabilities};
+use std::collections::BTreeSet;
+
+pub(super) struct Start<'a> {
+    pub(super) repository: &'a Repository<'a>,
+    pub(super) sources: Sources<'a>,
+    pub(super) entry: &'a Entry,
+    /// What the configuration says of the cluster.
+    target: Target,
+    /// What the entry point puts there, of that which shapes builds.
+    given: Vec<(Called, (ObjectId, Node))>,
+    pub(super) settings: Settings,
+    /// What shapes builds.
+    pub(super) objects: Objects,
+    /// Whether something in the cluster may add variables to Kustomizations.
+    pub(super) injects: bool,
+    /// API versions that charts add by their definitions.
+    pub(super) served: BTreeSet<String>,
+}
+
+impl<'a> Start<'a> {
+    /// That of the first round, of what the files state.
+    pub(super) fn first(repository: &'a Repository<'a>, entry: &'a Entry, name: &str) -> Start<'a> {
+        let Repository { snapshot, shared, pushes, config, .. } = repository;
+        let mut urls = repository.urls.clone();
+        urls.extend(entry.url.clone());
+        let target = config.target_of(Some(name));
+        // Most often what lies below its root is what a cluster applies.
+        let guessed = snapshot.objects_below(&entry.root).iter();
+        let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
+        let settings = settings(repository, entry, &target, guessed);
+        let given = given(entry);
+        Start {
+            repository,
+            sources: Sources { snapshot, shared, config, urls, entry, pushes },
+            entry,
+            target,
+            settings,
+            objects: given.iter().cloned().collect(),
+            given,
+            injects: injects_variables(config, &[]),
+            served: BTreeSet::new(),
+        }
+    }
+
+    /// Takes what a round came to; whether the next one would start from the same.
+    pub(super) fn advance(&mut self, grown: &Grown) -> bool {
+        let Repository { snapshot, config, .. } = self.repository;
+        // What a root applies by hand gives variables as what it builds does.
+        let beside = match self.entry.certainty == Certainty::Guessed && self.entry.name.is_none() {
+            true => by_hand(snapshot, self.entry, grown),
+            false => Vec::new(),
+        };
+        let started = self.objects.len();
+        let objects = || {
+            let placed = beside.iter().chain(&grown.objects).filter(|(id, _, target, _)| shapes(id, target));
+            placed
+                .map(|(id, built, ..)| shaping(id, &built.node))
+                .chain(grown.releases.iter().flat_map(rendered))
+                .chain(self.given.iter().cloned())
+                .collect()
+        };
+        let settings = || {
+            let placed = grown.objects.iter().map(|(id, built, ..)| (id, built.node.get_ref()));
+            settings(self.repository, self.entry, &self.target, placed)
+        };
+        (self.objects, self.settings) = rayon::join(objects, settings);
+        let injects = injects_variables(config, &grown.objects);
+        let served = capabilities::served(grown.rendered.iter());
+        let is_same = self.objects.len() == started && injects == self.injects && served == self.served;
+        (self.injects, self.served) = (injects, served);
+        is_same
+    }
+}
+
+fn settings<'o>(
+    repository: &Repository<'_>,
+    entry: &Entry,
+    target: &Target,
+    objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
+) -> Settings {
+    let Repository { snapshot, config, installs, .. } = repository;
+    Settings::read(objects, snapshot, installs, &entry.root, (target, &config.assumed))
+}
+
+/// What an entry point puts into its cluster by itself, of that which shapes builds.
+fn given(entry: &Entry) -> Vec<(Called, (ObjectId, Node))> {
+    let pair = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
+    let roots = entry.kustomizations.iter().map(|(id, node)| (id, node)).filter(|_| entry.owned);
+    let made = pair.chain(roots).map(|(id, node)| (id.called(), (id.clone(), node.clone())));
+    let overlay = entry.overlay.iter().filter_map(|object| Some((object.id.as_ref()?, &object.node)));
+    let placed = overlay.filter(|(id, _)| shapes(id, &ApplyTarget::Local));
+    made.chain(placed.map(|(id, node)| shaping(id, node))).collect()
+}
