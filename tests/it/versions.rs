@@ -315,6 +315,60 @@ spec:
     }
 }
 
+/// Source: flux-operator `internal/controller`, `notify` of each reconciler: a ResourceSet's
+/// events have no metadata, failures of a ResourceSetInputProvider neither.
+#[test]
+fn revisions_of_flux_operators_events() {
+    let text = "apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec: {distribution: {version: 2.7.x, registry: ghcr.io/fluxcd}}
+---
+apiVersion: fluxcd.controlplane.io/v1
+kind: ResourceSet
+metadata: {name: apps, namespace: flux-system}
+spec: {inputs: [{a: b}], resources: []}
+---
+apiVersion: fluxcd.controlplane.io/v1
+kind: ResourceSetInputProvider
+metadata: {name: inputs, namespace: flux-system}
+spec: {type: Static, defaultValues: {a: b}}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: status, namespace: flux-system}
+spec: {type: github, address: https://github.com/example/web}
+---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: status, namespace: flux-system}
+spec:
+  providerRef: {name: status}
+  eventSources:
+    - {kind: FluxInstance, name: \"*\"}
+    - {kind: ResourceSet, name: \"*\"}
+    - {kind: ResourceSetInputProvider, name: \"*\"}
+";
+    let config = configured("target: {flux: \"2.7\"}\n");
+    let scratch = Scratch::new(&[(".forebay.yaml", &config), ("clusters/prod/all.yaml", text)]);
+    for (kind, severity, delivered, keys) in [
+        ("FluxInstance", "info", true, vec!["revision"]),
+        ("FluxInstance", "error", true, vec!["revision"]),
+        ("ResourceSet", "info", false, vec![]),
+        ("ResourceSet", "error", false, vec![]),
+        ("ResourceSetInputProvider", "info", true, vec!["revision"]),
+        ("ResourceSetInputProvider", "error", false, vec![]),
+    ] {
+        let run = scratch.forebay(&["simulate", "events", "--format", "json", "--severity", severity]);
+        let answer = run.json();
+        let objects = answer["objects"].as_array().expect("a list");
+        let one = objects.iter().find(|one| one["object"]["kind"] == kind).expect("the object");
+        let found = &one["notifications"][0];
+        assert_eq!(found["delivered"], delivered, "{kind} {severity}: {}", found["reason"]);
+        assert_eq!(found["runtimeKeys"], json!(keys), "{kind} {severity}");
+    }
+}
+
 /// Objects of which no controller tells anything, and conflicts that are sure without an event.
 #[test]
 fn events_that_are_never_emitted_and_keys_that_the_controller_overrides() {

@@ -69,6 +69,14 @@ const HELM_CHART: &[Occasion] = &[
     occasion("failures", "error", Revision::Missing),
 ];
 
+/// Each with the revision that was tried (flux-operator `fluxinstance_controller.go`, `notify`).
+const FLUX_INSTANCE: &[Occasion] =
+    &[occasion("reconciliations", "info", Revision::Hash), occasion("failures", "error", Revision::Hash)];
+
+/// With the digest of what is exported (`resourcesetinputprovider_controller.go`, `reconcile`).
+const INPUT_PROVIDER: &[Occasion] =
+    &[occasion("new inputs", "info", Revision::Hash), occasion("failures", "error", Revision::Missing)];
+
 const OTHERS: &[Occasion] =
     &[occasion("its events", "info", Revision::Missing), occasion("failures", "error", Revision::Missing)];
 
@@ -77,7 +85,9 @@ fn occasions(object: &InvolvedObject) -> &'static [Occasion] {
         (kinds::KUSTOMIZE, "Kustomization") => KUSTOMIZATION,
         (kinds::HELM, "HelmRelease") => HELM_RELEASE,
         (kinds::SOURCE, "HelmChart") => HELM_CHART,
-        (kinds::SOURCE | kinds::OPERATOR, _) => SOURCE,
+        (kinds::SOURCE, _) => SOURCE,
+        (kinds::OPERATOR, "FluxInstance") => FLUX_INSTANCE,
+        (kinds::OPERATOR, "ResourceSetInputProvider") => INPUT_PROVIDER,
         _ => OTHERS,
     }
 }

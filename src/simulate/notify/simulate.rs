@@ -535,7 +535,8 @@ impl<'a> Emission<'a> {
         let object = &self.object;
         let emitter = emitter_of(object.group(), &object.kind);
         let is_failure = self.severity == "error";
-        let silent = |controller: &str| is_failure && controller == "source-controller";
+        let without = object.kind == "ResourceSetInputProvider";
+        let silent = |controller: &str| is_failure && (without || controller == "source-controller");
         let Some(emitter) = emitter.filter(|emitter| !self.complete && !silent(emitter.controller)) else {
             return Vec::new();
         };
