@@ -127,7 +127,7 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
         Some(by) => format!("applied by {}", by.id),
         None => "created".to_owned(),
     };
-    effect.consequences.extend(held_back(pair, after));
+    hold_back(pair, after, &mut effect);
     let place = after.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Head, place)
 }
@@ -178,7 +178,7 @@ fn both(
         effect.consequences.extend(followers(pair, id));
     }
     pruning(&changes, &mut effect);
-    effect.consequences.extend(held_back(pair, after));
+    hold_back(pair, after, &mut effect);
     out.push(effect);
 }
 
@@ -278,7 +278,7 @@ fn reinstalled(
     );
     effect.details.insert("releaseBefore".to_owned(), json!(format!("{}/{}", old.namespace, old.name)));
     effect.details.insert("releaseAfter".to_owned(), json!(format!("{}/{}", new.namespace, new.name)));
-    effect.consequences.extend(held_back(pair, after));
+    hold_back(pair, after, &mut effect);
     Some(effect)
 }
 
@@ -308,6 +308,14 @@ fn followers(pair: &Pair<'_>, id: &ObjectId) -> Option<String> {
         1 => Some(format!("{} follows it", list[0])),
         count if count <= 3 => Some(format!("{} follow it", list.join(", "))),
         count => Some(format!("{count} objects follow it: {}, …", list[..2].join(", "))),
+    }
+}
+
+/// Says on an effect why it stays in Git for now, if it does; the verdict doesn't count it.
+fn hold_back(pair: &Pair<'_>, after: &Placed<'_>, effect: &mut Effect) {
+    if let Some(words) = held_back(pair, after) {
+        effect.details.insert("heldBack".to_owned(), json!(true));
+        effect.consequences.push(words);
     }
 }
 
@@ -359,7 +367,7 @@ fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Opti
         effect.target = after.target.clone();
         effect.field = format!("/spec/valuesFrom/{index}");
         effect.reason = format!("the release is upgraded: its values in {} changed", is.object.id);
-        effect.consequences.extend(held_back(pair, after));
+        hold_back(pair, after, &mut effect);
         let place = change.head.or(change.base);
         return Some(effect.at(Side::Head, place));
     }

@@ -132,9 +132,9 @@ pub(crate) fn flux(settings: &Settings) -> Value {
         (Some(version), _) if version.major < 2 => json!("older than 2.0"),
         (Some(version), _) => json!(version.to_string()),
         (None, (None, None)) => unstated(),
-        (None, (Some(low), None)) => unknown(&format!("2.{low} or later")),
-        (None, (None, Some(high))) => unknown(&format!("2.{high} or earlier")),
-        (None, (Some(low), Some(high))) => unknown(&format!("from 2.{low} to 2.{high}")),
+        (None, (Some(low), None)) => unknown(format!("2.{low} or later")),
+        (None, (None, Some(high))) => unknown(format!("2.{high} or earlier")),
+        (None, (Some(low), Some(high))) => unknown(format!("from 2.{low} to 2.{high}")),
     }
 }
 

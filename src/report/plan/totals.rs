@@ -115,23 +115,38 @@ impl Plan<'_> {
         if disruptive > 0 {
             return counted(disruptive, "disruptive effect");
         }
-        let rolls = of(EffectKind::WorkloadRollout).count();
-        let upgrades = of(EffectKind::ReleaseUpgrade).count();
-        let mut mild = self.cluster_words();
-        if upgrades > 0 {
-            mild.push(format!("{} upgraded", are(upgrades, "HelmRelease")));
-        }
-        match rolls {
-            0 => {}
-            1 => mild.push("1 workload rolls".to_owned()),
-            count => mild.push(format!("{count} workloads roll")),
-        }
+        let mild = self.mild();
         match (self.counted().next().is_some() || !mild.is_empty(), mild.is_empty()) {
             (true, true) => "nothing is deleted, replaced or refused".to_owned(),
             (true, false) => format!("nothing is deleted, replaced or refused; {}", mild.join(", ")),
             (false, _) if self.reach.is_whole() => "nothing changes in the clusters".to_owned(),
             (false, _) => "nothing changes in what was followed".to_owned(),
         }
+    }
+
+    /// What happens that is neither disruptive nor held back, and releases that wait for their
+    /// resume.
+    fn mild(&self) -> Vec<String> {
+        let of = |kind: EffectKind| self.counted().filter(move |effect| effect.effect == kind);
+        let waits = |effect: &&Effect| effect.details.contains_key("heldBack");
+        let rolls = of(EffectKind::WorkloadRollout).filter(|effect| !waits(effect)).count();
+        let (later, upgrades): (Vec<&Effect>, Vec<&Effect>) = of(EffectKind::ReleaseUpgrade).partition(waits);
+        let (later, upgrades) = (later.len(), upgrades.len());
+        let mut mild = self.cluster_words();
+        if upgrades > 0 {
+            mild.push(format!("{} upgraded", are(upgrades, "HelmRelease")));
+        }
+        match later {
+            0 => {}
+            1 => mild.push("1 HelmRelease is upgraded when that is resumed".to_owned()),
+            count => mild.push(format!("{count} HelmReleases are upgraded when that is resumed")),
+        }
+        match rolls {
+            0 => {}
+            1 => mild.push("1 workload rolls".to_owned()),
+            count => mild.push(format!("{count} workloads roll")),
+        }
+        mild
     }
 
     /// Versions and features that change in whole clusters.
