@@ -96,7 +96,7 @@ impl Entry {
             };
             let node = Node::Source(Arc::new(source), 0);
             let root = node.get_ref();
-            root.get("properties").map(|_| Written::new(root, Dialect::JsonSchema))
+            root.get("properties").map(|_| crd::written(root, Dialect::JsonSchema))
         };
         self.cell.get_or_init(read).as_ref()
     }

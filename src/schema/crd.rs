@@ -41,16 +41,21 @@ pub(crate) fn defined(definition: NodeRef<'_>) -> Vec<Defined> {
             version: name.as_ref().into(),
             kind: kind.clone(),
             served: version.at("/served").and_then(NodeRef::as_bool),
-            schema: schema.map(|schema| Written::new(schema, Dialect::Structural)),
+            schema: schema.map(|schema| written(schema, Dialect::Structural)),
         })
     };
     definition.items_at("/spec/versions").filter_map(of_version).collect()
 }
 
+/// The schema at a node of a text, read when it is asked for.
+pub(super) fn written(node: NodeRef<'_>, dialect: Dialect) -> Arc<Written> {
+    Written::new(node, dialect, read)
+}
+
 /// The schema at a node of a text. What isn't understood says nothing.
-pub(super) fn read(node: NodeRef<'_>, dialect: Dialect) -> Schema {
+fn read(node: NodeRef<'_>, dialect: Dialect) -> Schema {
     let mut schema = Schema::default();
-    let child = |node: NodeRef<'_>| Child::Written(Written::new(node, dialect));
+    let child = |node: NodeRef<'_>| Child::Written(written(node, dialect));
     let children = |node: NodeRef<'_>| node.items().map(child).collect::<Vec<_>>();
     let mut exclusive = (false, false);
     for entry in node.entries() {

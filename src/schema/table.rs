@@ -305,7 +305,7 @@ impl Reader {
     }
 
     fn child(&mut self) -> Child {
-        Child::Table(self.number() as u16)
+        Child::Table(self.number() as u16, node)
     }
 
     fn children(&mut self) -> Vec<Child> {
@@ -393,7 +393,7 @@ mod tests {
                 children.push(child);
             }
             for child in children {
-                assert!(matches!(child, Child::Table(child) if *child < count), "{number}");
+                assert!(matches!(child, Child::Table(child, _) if *child < count), "{number}");
             }
             if length > 0 {
                 assert!(reader.byte() <= field::NOT, "{number}");

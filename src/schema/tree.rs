@@ -1,7 +1,6 @@
 //! A schema: what the API server takes at one place of an object. Nodes come from
 //! the table, from a CustomResourceDefinition or from a file of a catalogue.
 
-use super::crd;
 use crate::lang::yaml::{Node, NodeRef, pointer_segments};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -94,8 +93,8 @@ pub enum Additional {
 /// A schema below another one.
 #[derive(Clone, Debug)]
 pub enum Child {
-    /// A node of the table.
-    Table(u16),
+    /// A node of the table, and what reads it there.
+    Table(u16, fn(u16) -> &'static Schema),
     /// A place in a CustomResourceDefinition or in a file.
     Written(Arc<Written>),
 }
@@ -105,8 +104,12 @@ pub enum Child {
 pub struct Written {
     node: Node,
     dialect: Dialect,
+    read: Read,
     cell: OnceLock<Schema>,
 }
+
+/// What reads the schema at a node.
+type Read = fn(NodeRef<'_>, Dialect) -> Schema;
 
 /// Who reads a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,13 +122,13 @@ pub enum Dialect {
 
 impl Written {
     /// The schema at a node of a text.
-    pub fn new(node: NodeRef<'_>, dialect: Dialect) -> Arc<Written> {
-        Arc::new(Written { node: node.to_node(), dialect, cell: OnceLock::new() })
+    pub fn new(node: NodeRef<'_>, dialect: Dialect, read: Read) -> Arc<Written> {
+        Arc::new(Written { node: node.to_node(), dialect, read, cell: OnceLock::new() })
     }
 
     /// It, read on first use.
     pub fn schema(&self) -> &Schema {
-        self.cell.get_or_init(|| crd::read(self.node.get_ref(), self.dialect))
+        self.cell.get_or_init(|| (self.read)(self.node.get_ref(), self.dialect))
     }
 }
 
@@ -133,7 +136,7 @@ impl Child {
     /// The schema.
     pub fn get(&self) -> &Schema {
         match self {
-            Child::Table(number) => super::table::node(*number),
+            Child::Table(number, read) => read(*number),
             Child::Written(written) => written.schema(),
         }
     }

@@ -700,7 +700,7 @@ mod tests {
     use crate::schema::tree::Dialect;
 
     fn schema(text: &str) -> std::sync::Arc<Written> {
-        Written::new(parse_nodes("schema.yaml", text)[0].get_ref(), Dialect::Structural)
+        crd::written(parse_nodes("schema.yaml", text)[0].get_ref(), Dialect::Structural)
     }
 
     fn faults(schema: &Schema, text: &str, options: Options) -> Vec<String> {
