@@ -1,6 +1,7 @@
-//! Languages, which know nothing of Kubernetes: Go's grammars and templates, words for
-//! people, YAML.
+//! Languages, which know nothing of Kubernetes: expressions of CEL, Go's grammars
+//! and templates, words for people, YAML.
 
+pub(crate) mod cel;
 pub(crate) mod go;
 pub(crate) mod template;
 pub(crate) mod text;

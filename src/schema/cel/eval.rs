@@ -2,13 +2,14 @@
 //! unknown here: the API server refuses the object for it, but a value that is
 //! only unknown offline ends the same way.
 
-use super::parse::Expression;
+use crate::lang::cel::Expression;
 use crate::lang::go::duration::GoDuration;
 use crate::lang::yaml::{Dialect, NodeRef, Scalar};
 use crate::schema::crd::json;
 use crate::schema::tree::Schema;
 use crate::schema::validate::{is_placeholder, matches};
 use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// The variables of a rule.
@@ -93,7 +94,7 @@ impl<'e, 'a, 's> Evaluation<'e, 'a, 's> {
             Expression::Name(name) => self.name(name),
             Expression::Select(of, name) => {
                 let of = self.value(of);
-                select(&of, name).unwrap_or(Value::Unknown)
+                select(&of, &unescaped(name)).unwrap_or(Value::Unknown)
             }
             Expression::Index(of, at) => {
                 let (of, at) = (self.value(of), self.value(at));
@@ -177,7 +178,7 @@ impl<'e, 'a, 's> Evaluation<'e, 'a, 's> {
         match (of, name, arguments) {
             (None, "has", [Expression::Select(map, field)]) => {
                 let map = self.value(map);
-                return truth(has(&map, field));
+                return truth(has(&map, &unescaped(field)));
             }
             (
                 Some(of),
@@ -330,6 +331,41 @@ fn of_json<'a, 's>(value: &'s Json) -> Value<'a, 's> {
 /// The default of a field that isn't there.
 fn default_of<'s>(schema: Option<&'s Schema>, name: &str) -> Option<&'s Json> {
     schema?.property(name)?.default.as_ref()
+}
+
+/// The field behind a name that would be no identifier of CEL.
+/// Source: apiserver `pkg/cel/escaping.go` (`Unescape`).
+fn unescaped(name: &str) -> Cow<'_, str> {
+    const KEYWORDS: [&str; 17] = [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+    ];
+    if !name.contains("__") {
+        return Cow::Borrowed(name);
+    }
+    let inner = name.strip_prefix("__").and_then(|name| name.strip_suffix("__"));
+    match inner.filter(|inner| KEYWORDS.contains(inner)) {
+        Some(keyword) => Cow::Borrowed(keyword),
+        None => {
+            let plain = name.replace("__underscores__", "__").replace("__dot__", ".");
+            Cow::Owned(plain.replace("__dash__", "-").replace("__slash__", "/"))
+        }
+    }
 }
 
 fn select<'a, 's>(of: &Value<'a, 's>, name: &str) -> Option<Value<'a, 's>> {

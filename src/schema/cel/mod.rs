@@ -4,10 +4,10 @@
 //! `pkg/cel/library`; apiextensions-apiserver `pkg/apiserver/schema/cel`.
 
 mod eval;
-mod parse;
 
 pub(super) use eval::{Answer, Scope, holds};
-pub(super) use parse::Expression;
+
+use crate::lang::cel::{self, Expression};
 
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -20,7 +20,7 @@ pub(super) fn expression(text: &str) -> Option<Arc<Expression>> {
     if let Some(expression) = known.get(text) {
         return expression.clone();
     }
-    let expression = parse::parse(text).map(Arc::new);
+    let expression = cel::parse(text).ok().map(Arc::new);
     known.insert(text.to_owned(), expression.clone());
     expression
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::InvolvedObject;
+use crate::lang::cel::{self, Expression};
 use crate::lang::yaml::Known;
 
 /// A value of an expression.
@@ -52,359 +53,127 @@ pub fn default_commit_status(object: &InvolvedObject, provider_uid: &str) -> Str
 /// Mirrors notification-controller `internal/server/provider_commit_status.go`,
 /// `newCommitStatus`.
 pub fn evaluate(expression: &str, variables: &BTreeMap<String, Cel>) -> Known<Result<String, String>> {
-    let tree = match parse(expression) {
+    let tree = match cel::parse(expression) {
         Ok(tree) => tree,
-        Err(Fault::Error(message)) => return Known::Value(Err(message)),
-        Err(Fault::Unknown) => return Known::Unknown,
+        Err(cel::Fault::Syntax(message)) => return Known::Value(Err(message)),
+        Err(cel::Fault::Beyond) => return Known::Unknown,
     };
-    if let Some(name) = tree.undeclared(variables) {
+    if let Some(name) = undeclared(&tree, variables) {
         return Known::Value(Err(format!("undeclared reference to '{name}'")));
     }
-    match tree.eval(variables) {
+    match eval(&tree, variables) {
         Ok(Cel::Text(text)) => Known::Value(Ok(text)),
-        Ok(Cel::Unknown) | Err(Fault::Unknown) => Known::Unknown,
+        Ok(Cel::Unknown) => Known::Unknown,
         Ok(_) => Known::Value(Err("the expression must evaluate to a string".to_owned())),
-        Err(Fault::Error(message)) => Known::Value(Err(message)),
+        Err(message) => Known::Value(Err(message)),
     }
 }
 
-/// Nesting that is followed; a deeper expression is unknown.
-const MAX_DEPTH: usize = 64;
-
-/// Tokens that are read; a longer expression is unknown.
-const MAX_TOKENS: usize = 256;
-
-/// Why there is no value.
-#[derive(Clone, Debug, PartialEq)]
-enum Fault {
-    Error(String),
-    Unknown,
-}
-
-fn fault<T>(message: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault::Error(message.into()))
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Token {
-    Ident(String),
-    Text(String),
-    Int(i64),
-    Op(&'static str),
-}
-
-const OPERATORS: &[&str] = &[
-    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
-    "[", "]", "{", "}",
-];
-
-fn tokens(expression: &str) -> Result<Vec<Token>, Fault> {
-    let mut tokens = Vec::new();
-    let mut rest = expression.trim_start();
-    while let Some(first) = rest.chars().next() {
-        if first == '\'' || first == '"' {
-            let (text, after) = string(&rest[1..], first)?;
-            tokens.push(Token::Text(text));
-            rest = after;
-        } else if first.is_ascii_digit() {
-            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            tokens.push(Token::Int(rest[..end].parse().map_err(|_| Fault::Unknown)?));
-            rest = &rest[end..];
-        } else if first.is_ascii_alphabetic() || first == '_' {
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-            tokens.push(Token::Ident(rest[..end].to_owned()));
-            rest = &rest[end..];
-            // Raw and byte strings (`r'…'`, `b"…"`).
-            if end <= 2 && rest.starts_with(['\'', '"']) {
-                return Err(Fault::Unknown);
-            }
-        } else if let Some(op) = OPERATORS.iter().find(|op| rest.starts_with(**op)) {
-            tokens.push(Token::Op(op));
-            rest = &rest[op.len()..];
-        } else {
-            return fault(format!("syntax error: unexpected '{first}'"));
-        }
-        if tokens.len() > MAX_TOKENS {
-            return Err(Fault::Unknown);
-        }
-        rest = rest.trim_start();
-    }
-    Ok(tokens)
-}
-
-/// A string literal without its opening quote, and the text after it.
-fn string(text: &str, quote: char) -> Result<(String, &str), Fault> {
-    let mut value = String::new();
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some((_, escaped @ ('\\' | '\'' | '"' | '`' | '?'))) => value.push(escaped),
-                Some((_, 'n')) => value.push('\n'),
-                Some((_, 't')) => value.push('\t'),
-                _ => return Err(Fault::Unknown),
-            },
-            '\n' => return fault("syntax error: a string is not closed"),
-            c if c == quote => {
-                let after = &text[at + 1..];
-                // Three quotes start a string over several lines.
-                return match value.is_empty() && after.starts_with(quote) {
-                    true => Err(Fault::Unknown),
-                    false => Ok((value, after)),
-                };
-            }
-            c => value.push(c),
-        }
-    }
-    fault("syntax error: a string is not closed")
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Expr {
-    Value(Cel),
-    Variable(String),
-    Field(Box<Expr>, String),
-    Index(Box<Expr>, Box<Expr>),
-    /// A method with its receiver first, or a function.
-    Call(String, Vec<Expr>),
-    Binary(&'static str, Box<Expr>, Box<Expr>),
-    Not(Box<Expr>),
-    If(Box<[Expr; 3]>),
-}
-
-fn parse(expression: &str) -> Result<Expr, Fault> {
-    let mut parser = Parser { tokens: tokens(expression)?, at: 0, depth: 0 };
-    let tree = parser.ternary()?;
-    match parser.tokens.get(parser.at) {
-        None => Ok(tree),
-        Some(_) => fault("syntax error: more text after the expression"),
+/// A variable that does not exist, wherever it is used: that does not compile. Macros bind
+/// variables of their own, so what is given to a call is left alone.
+fn undeclared<'e>(expression: &'e Expression, variables: &BTreeMap<String, Cel>) -> Option<&'e str> {
+    let each = |parts: &[&'e Expression]| parts.iter().find_map(|part| undeclared(part, variables));
+    match expression {
+        Expression::Name(name) => (!variables.contains_key(name)).then_some(name),
+        Expression::Select(of, _) | Expression::Not(of) | Expression::Minus(of) => undeclared(of, variables),
+        Expression::Index(of, index) => each(&[of, index]),
+        Expression::Binary(_, left, right) => each(&[left, right]),
+        Expression::Choice(condition, yes, no) => each(&[condition, yes, no]),
+        Expression::List(items) => items.iter().find_map(|item| undeclared(item, variables)),
+        Expression::Call(Some(of), ..) => undeclared(of, variables),
+        Expression::Call(None, _, arguments) => arguments.first().and_then(|one| undeclared(one, variables)),
+        Expression::Null
+        | Expression::Bool(_)
+        | Expression::Int(_)
+        | Expression::Float(_)
+        | Expression::Text(_) => None,
     }
 }
 
-struct Parser {
-    tokens: Vec<Token>,
-    at: usize,
-    depth: usize,
-}
-
-/// Binary operators from the loosest to the tightest.
-const LEVELS: &[&[&str]] =
-    &[&["||"], &["&&"], &["==", "!=", "<=", ">=", "<", ">"], &["+", "-"], &["*", "/", "%"]];
-
-impl Parser {
-    fn accept(&mut self, wanted: &'static str) -> bool {
-        let found = matches!(self.tokens.get(self.at), Some(Token::Op(op)) if *op == wanted);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn expect(&mut self, wanted: &'static str) -> Result<(), Fault> {
-        match self.accept(wanted) {
-            true => Ok(()),
-            false => fault(format!("syntax error: expected '{wanted}'")),
-        }
-    }
-
-    fn ternary(&mut self) -> Result<Expr, Fault> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(Fault::Unknown);
-        }
-        let condition = self.binary(0)?;
-        let result = if self.accept("?") {
-            let yes = self.binary(0)?;
-            self.expect(":")?;
-            Expr::If(Box::new([condition, yes, self.ternary()?]))
-        } else {
-            condition
-        };
-        self.depth -= 1;
-        Ok(result)
-    }
-
-    fn binary(&mut self, level: usize) -> Result<Expr, Fault> {
-        let Some(operators) = LEVELS.get(level) else {
-            return self.unary();
-        };
-        let mut left = self.binary(level + 1)?;
-        while let Some(op) = operators.iter().find(|op| self.accept(op)) {
-            left = Expr::Binary(op, Box::new(left), Box::new(self.binary(level + 1)?));
-        }
-        if matches!(self.tokens.get(self.at), Some(Token::Ident(word)) if word == "in") {
-            return Err(Fault::Unknown);
-        }
-        Ok(left)
-    }
-
-    fn unary(&mut self) -> Result<Expr, Fault> {
-        if self.accept("-") {
-            return Err(Fault::Unknown);
-        }
-        let mut negations = 0;
-        while self.accept("!") {
-            negations += 1;
-        }
-        let operand = self.member()?;
-        Ok(match negations {
-            0 => operand,
-            n if n % 2 == 1 => Expr::Not(Box::new(operand)),
-            _ => Expr::Not(Box::new(Expr::Not(Box::new(operand)))),
-        })
-    }
-
-    fn member(&mut self) -> Result<Expr, Fault> {
-        let mut value = self.primary()?;
-        for _ in 0..MAX_DEPTH {
-            if self.accept(".") {
-                let Some(Token::Ident(name)) = self.tokens.get(self.at).cloned() else {
-                    return match self.accept("?") {
-                        true => Err(Fault::Unknown),
-                        false => fault("syntax error: expected a field after '.'"),
-                    };
-                };
-                self.at += 1;
-                value = if self.accept("(") {
-                    let mut arguments = vec![value];
-                    arguments.extend(self.arguments()?);
-                    Expr::Call(name, arguments)
-                } else {
-                    Expr::Field(Box::new(value), name)
-                };
-            } else if self.accept("[") {
-                let index = self.ternary()?;
-                self.expect("]")?;
-                value = Expr::Index(Box::new(value), Box::new(index));
-            } else {
-                return Ok(value);
+/// What an expression comes to; the error that its evaluation ends with.
+fn eval(expression: &Expression, variables: &BTreeMap<String, Cel>) -> Result<Cel, String> {
+    let value = |expression| eval(expression, variables);
+    match expression {
+        Expression::Text(text) => Ok(Cel::Text(text.clone())),
+        Expression::Bool(value) => Ok(Cel::Bool(*value)),
+        Expression::Int(value) => Ok(Cel::Int(*value)),
+        Expression::Null | Expression::Float(_) | Expression::List(_) => Ok(Cel::Unknown),
+        Expression::Name(name) => Ok(variables.get(name).cloned().unwrap_or(Cel::Unknown)),
+        Expression::Select(of, name) => field(value(of)?, name),
+        Expression::Index(of, index) => match (value(of)?, value(index)?) {
+            (map, Cel::Text(key)) => field(map, &key),
+            _ => Ok(Cel::Unknown),
+        },
+        Expression::Not(of) => match value(of)? {
+            Cel::Bool(value) => Ok(Cel::Bool(!value)),
+            Cel::Unknown => Ok(Cel::Unknown),
+            _ => Err("no such overload: !".to_owned()),
+        },
+        Expression::Minus(of) => Ok(match value(of)? {
+            Cel::Int(value) => value.checked_neg().map_or(Cel::Unknown, Cel::Int),
+            _ => Cel::Unknown,
+        }),
+        Expression::Choice(condition, yes, no) => match value(condition)? {
+            Cel::Bool(true) => value(yes),
+            Cel::Bool(false) => value(no),
+            Cel::Unknown => Ok(Cel::Unknown),
+            _ => Err("no such overload: ?:".to_owned()),
+        },
+        Expression::Binary(sign @ ("&&" | "||"), left, right) => {
+            let decisive = Cel::Bool(*sign == "||");
+            match (value(left), value(right)) {
+                (Ok(value), _) | (_, Ok(value)) if value == decisive => Ok(decisive),
+                (Ok(Cel::Unknown), _) | (_, Ok(Cel::Unknown)) => Ok(Cel::Unknown),
+                (Ok(Cel::Bool(_)), Ok(Cel::Bool(b))) => Ok(Cel::Bool(b)),
+                (Err(why), _) | (_, Err(why)) => Err(why),
+                _ => Err(format!("no such overload: {sign}")),
             }
         }
-        Err(Fault::Unknown)
-    }
-
-    fn arguments(&mut self) -> Result<Vec<Expr>, Fault> {
-        let mut arguments = Vec::new();
-        if self.accept(")") {
-            return Ok(arguments);
-        }
-        loop {
-            arguments.push(self.ternary()?);
-            if !self.accept(",") {
-                self.expect(")")?;
-                return Ok(arguments);
-            }
-        }
-    }
-
-    fn primary(&mut self) -> Result<Expr, Fault> {
-        let token = self.tokens.get(self.at).cloned();
-        self.at += 1;
-        match token {
-            Some(Token::Text(text)) => Ok(Expr::Value(Cel::Text(text))),
-            Some(Token::Int(number)) => Ok(Expr::Value(Cel::Int(number))),
-            Some(Token::Ident(name)) if name == "true" || name == "false" => {
-                Ok(Expr::Value(Cel::Bool(name == "true")))
-            }
-            Some(Token::Ident(name)) if self.accept("(") => Ok(Expr::Call(name, self.arguments()?)),
-            Some(Token::Ident(name)) => Ok(Expr::Variable(name)),
-            Some(Token::Op("(")) => {
-                let inner = self.ternary()?;
-                self.expect(")")?;
-                Ok(inner)
-            }
-            Some(Token::Op("[" | "{")) => Err(Fault::Unknown),
-            Some(Token::Op(op)) => fault(format!("syntax error: unexpected '{op}'")),
-            None => fault("syntax error: the expression ends too early"),
-        }
+        Expression::Binary(sign, left, right) => binary(sign, value(left)?, value(right)?),
+        Expression::Call(of, name, arguments) => call(of.as_deref(), name, arguments, variables),
     }
 }
 
-impl Expr {
-    /// A variable that does not exist, wherever it is used: that does not
-    /// compile. Macros bind variables of their own, so calls that may be one
-    /// are left alone.
-    fn undeclared(&self, variables: &BTreeMap<String, Cel>) -> Option<String> {
-        let each = |parts: &[&Expr]| parts.iter().find_map(|part| part.undeclared(variables));
-        match self {
-            Expr::Value(_) => None,
-            Expr::Variable(name) => (!variables.contains_key(name)).then(|| name.clone()),
-            Expr::Field(of, _) | Expr::Not(of) => of.undeclared(variables),
-            Expr::Index(of, index) => each(&[of, index]),
-            Expr::Binary(_, left, right) => each(&[left, right]),
-            Expr::If(parts) => each(&parts.iter().collect::<Vec<_>>()),
-            Expr::Call(_, arguments) => arguments.first().and_then(|a| a.undeclared(variables)),
-        }
-    }
-
-    fn eval(&self, variables: &BTreeMap<String, Cel>) -> Result<Cel, Fault> {
-        match self {
-            Expr::Value(value) => Ok(value.clone()),
-            Expr::Variable(name) => Ok(variables.get(name).cloned().unwrap_or(Cel::Unknown)),
-            Expr::Field(of, name) => field(of.eval(variables)?, name),
-            Expr::Index(of, index) => match (of.eval(variables)?, index.eval(variables)?) {
-                (map, Cel::Text(key)) => field(map, &key),
-                _ => Ok(Cel::Unknown),
-            },
-            Expr::Not(of) => match of.eval(variables)? {
-                Cel::Bool(value) => Ok(Cel::Bool(!value)),
-                Cel::Unknown => Ok(Cel::Unknown),
-                _ => fault("no such overload: !"),
-            },
-            Expr::If(parts) => match parts[0].eval(variables)? {
-                Cel::Bool(true) => parts[1].eval(variables),
-                Cel::Bool(false) => parts[2].eval(variables),
-                Cel::Unknown => Ok(Cel::Unknown),
-                _ => fault("no such overload: ?:"),
-            },
-            Expr::Binary(op @ ("&&" | "||"), left, right) => {
-                let decisive = Cel::Bool(*op == "||");
-                match (left.eval(variables), right.eval(variables)) {
-                    (Ok(value), _) | (_, Ok(value)) if value == decisive => Ok(decisive),
-                    (Ok(Cel::Unknown), _) | (_, Ok(Cel::Unknown)) => Ok(Cel::Unknown),
-                    (Ok(Cel::Bool(_)), Ok(Cel::Bool(b))) => Ok(Cel::Bool(b)),
-                    (Err(why), _) | (_, Err(why)) => Err(why),
-                    _ => fault(format!("no such overload: {op}")),
-                }
-            }
-            Expr::Binary(op, left, right) => binary(op, left.eval(variables)?, right.eval(variables)?),
-            Expr::Call(name, arguments) => call(name, arguments, variables),
-        }
-    }
-}
-
-fn field(value: Cel, name: &str) -> Result<Cel, Fault> {
+fn field(value: Cel, name: &str) -> Result<Cel, String> {
     match value {
         Cel::Map(mut map) => match map.remove(name) {
             Some(value) => Ok(value),
-            None => fault(format!("no such key: {name}")),
+            None => Err(format!("no such key: {name}")),
         },
         Cel::Unknown => Ok(Cel::Unknown),
-        _ => fault(format!("no such overload: .{name}")),
+        _ => Err(format!("no such overload: .{name}")),
     }
 }
 
-fn binary(op: &str, left: Cel, right: Cel) -> Result<Cel, Fault> {
+fn binary(op: &str, left: Cel, right: Cel) -> Result<Cel, String> {
     Ok(match (op, left, right) {
         (_, Cel::Unknown, _) | (_, _, Cel::Unknown) => Cel::Unknown,
         ("==", left, right) => Cel::Bool(left == right),
         ("!=", left, right) => Cel::Bool(left != right),
         ("+", Cel::Text(left), Cel::Text(right)) => Cel::Text(left + &right),
         ("+", Cel::Int(left), Cel::Int(right)) => left.checked_add(right).map_or(Cel::Unknown, Cel::Int),
-        ("+", ..) => return fault("no such overload: +"),
+        ("+", ..) => return Err("no such overload: +".to_owned()),
         _ => Cel::Unknown,
     })
 }
 
-fn call(name: &str, arguments: &[Expr], variables: &BTreeMap<String, Cel>) -> Result<Cel, Fault> {
-    if let ("has", [Expr::Field(of, field)]) = (name, arguments) {
-        return Ok(match of.eval(variables)? {
-            Cel::Map(map) => Cel::Bool(map.contains_key(field)),
-            _ => Cel::Unknown,
-        });
-    }
-    let Some(Cel::Text(receiver)) = arguments.first().map(|a| a.eval(variables)).transpose()? else {
-        return Ok(Cel::Unknown);
+fn call(
+    of: Option<&Expression>,
+    name: &str,
+    arguments: &[Expression],
+    variables: &BTreeMap<String, Cel>,
+) -> Result<Cel, String> {
+    let Some(of) = of else {
+        return match (name, arguments) {
+            ("has", [Expression::Select(of, field)]) => Ok(match eval(of, variables)? {
+                Cel::Map(map) => Cel::Bool(map.contains_key(field)),
+                _ => Cel::Unknown,
+            }),
+            _ => Ok(Cel::Unknown),
+        };
     };
-    let argument = match arguments.get(1).map(|a| a.eval(variables)).transpose()? {
+    let Cel::Text(receiver) = eval(of, variables)? else { return Ok(Cel::Unknown) };
+    let argument = match arguments.first().map(|one| eval(one, variables)).transpose()? {
         Some(Cel::Text(text)) => Some(text),
         _ => None,
     };
@@ -443,6 +212,8 @@ mod tests {
             ("event.metadata.environment == 'Prod' && true ? 'p' : 's'", "p"),
             ("!false || event.metadata.missing == 'x' ? 'a' : 'b'", "a"),
             ("'it\\'s'", "it's"),
+            ("r'raw\\n'", "raw\\n"),
+            ("'''a'''", "a"),
         ] {
             assert_eq!(
                 evaluate(expression, &variables()),
@@ -481,8 +252,14 @@ mod tests {
             "provider.metadata.uid",
             "event.involvedObject.name.split('-')[0]",
             "event.metadata.map(k, k)[0]",
-            "r'raw'",
-            "'''a'''",
+            "b'bytes'",
+            "'a' in ['a'] ? 'b' : 'c'",
+            "{'a': 'b'}['a']",
+            "Text{value: 'a'}",
+            "rb'a'",
+            ".5 < 1.0 ? 'a' : 'b'",
+            "[?event.none][0]",
+            "event.`a-b`",
             &deep,
             &"'a'+".repeat(100_000),
         ] {

@@ -1,6 +1,21 @@
 //! The text of an expression to its tree. Source: cel-spec `doc/langdef.md`
 //! (grammar); map literals, messages and bytes are not understood.
 
+/// Why a text has no tree.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// It is no expression, and so compiles nowhere.
+    Syntax(String),
+    /// It is more than is understood here.
+    Beyond,
+}
+
+type Result<T> = std::result::Result<T, Fault>;
+
+fn syntax<T>(what: impl std::fmt::Display) -> Result<T> {
+    Err(Fault::Syntax(format!("syntax error: {what}")))
+}
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
@@ -50,27 +65,34 @@ const DEPTH: usize = 100;
 /// Calls of the parser upon each other: two for each pair of parentheses.
 const NESTING: usize = 48;
 
-const SIGNS: [&str; 23] = [
+const SIGNS: [&str; 24] = [
     "||", "&&", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
-    "[", "]", "{",
+    "[", "]", "{", "}",
 ];
 
 /// The operators by how loosely they bind.
 const OPERATORS: [&[&str]; 5] =
     [&["||"], &["&&"], &["==", "!=", "<=", ">=", "<", ">", "in"], &["+", "-"], &["*", "/", "%"]];
 
-pub(super) fn parse(text: &str) -> Option<Expression> {
+/// The tree of a text.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) fn parse(text: &str) -> Result<Expression> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, height: 0 };
     let expression = parser.choice()?;
-    (parser.at == parser.tokens.len()).then_some(expression)
+    match parser.at == parser.tokens.len() {
+        true => Ok(expression),
+        false => syntax("more text after the expression"),
+    }
 }
 
-fn tokens(text: &str) -> Option<Vec<Token>> {
+fn tokens(text: &str) -> Result<Vec<Token>> {
     let mut found = Vec::new();
     let mut rest = text;
     loop {
         rest = rest.trim_start();
-        let Some(first) = rest.chars().next() else { return Some(found) };
+        let Some(first) = rest.chars().next() else { return Ok(found) };
         if rest.starts_with("//") {
             rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
             continue;
@@ -82,12 +104,22 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             found.push(Token::Word(rest[..end].to_owned()));
             rest = &rest[end..];
+            // Both raw and of bytes.
+            if end == 2 && rest.starts_with(['"', '\'']) {
+                return Err(Fault::Beyond);
+            }
         } else if first.is_ascii_digit() {
-            let (token, after) = number(rest)?;
+            let (token, after) = number(rest).ok_or(Fault::Beyond)?;
             found.push(token);
             rest = after;
         } else {
-            let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign))?;
+            // A name that is none otherwise.
+            if first == '`' {
+                return Err(Fault::Beyond);
+            }
+            let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) else {
+                return syntax(format_args!("unexpected '{first}'"));
+            };
             found.push(Token::Sign(sign));
             rest = &rest[sign.len()..];
         }
@@ -105,37 +137,39 @@ fn number(text: &str) -> Option<(Token, &str)> {
     Some((token, rest))
 }
 
-/// A string at the start of a text. `Some(None)` where there is none, `None` where
-/// it isn't understood.
-fn string(text: &str) -> Option<Option<(String, &str)>> {
+/// A string at the start of a text; `None` where there is none.
+fn string(text: &str) -> Result<Option<(String, &str)>> {
     let (raw, body) = match text.as_bytes() {
         [b'r' | b'R', b'"' | b'\'', ..] => (true, &text[1..]),
         [b'"' | b'\'', ..] => (false, text),
-        [b'b' | b'B', b'"' | b'\'', ..] => return None,
-        _ => return Some(None),
+        [b'b' | b'B', b'"' | b'\'', ..] => return Err(Fault::Beyond),
+        _ => return Ok(None),
     };
-    let quote = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quote| body.starts_with(quote))?;
+    let quotes = ["\"\"\"", "'''", "\"", "'"];
+    let quote = quotes.into_iter().find(|quote| body.starts_with(quote)).ok_or(Fault::Beyond)?;
     let mut rest = &body[quote.len()..];
     let mut out = String::new();
     loop {
         if let Some(after) = rest.strip_prefix(quote) {
-            return Some(Some((out, after)));
+            return Ok(Some((out, after)));
         }
-        let next = rest.chars().next()?;
+        let Some(next) = rest.chars().next().filter(|next| *next != '\n' || quote.len() == 3) else {
+            return syntax("a string is not closed");
+        };
         rest = &rest[next.len_utf8()..];
         if next != '\\' || raw {
             out.push(next);
             continue;
         }
-        let escaped = rest.chars().next()?;
+        let Some(escaped) = rest.chars().next() else { return syntax("a string is not closed") };
         rest = &rest[escaped.len_utf8()..];
         out.push(match escaped {
             'n' => '\n',
             't' => '\t',
             'r' => '\r',
             '\\' | '"' | '\'' | '`' | '?' => escaped,
-            // Numbers of characters are not used by the rules that are known.
-            _ => return None,
+            // Numbers of characters are not used by what is known.
+            _ => return Err(Fault::Beyond),
         });
     }
 }
@@ -150,9 +184,9 @@ struct Parser {
 
 impl Parser {
     /// Note a node above what was parsed last, and above something as high as `other`.
-    fn above(&mut self, other: usize) -> Option<()> {
+    fn above(&mut self, other: usize) -> Result<()> {
         self.height = 1 + self.height.max(other);
-        (self.height <= DEPTH).then_some(())
+        if self.height <= DEPTH { Ok(()) } else { Err(Fault::Beyond) }
     }
 
     fn takes(&mut self, sign: &str) -> bool {
@@ -161,19 +195,21 @@ impl Parser {
         is
     }
 
-    fn choice(&mut self) -> Option<Expression> {
+    fn expects(&mut self, sign: &str) -> Result<()> {
+        if self.takes(sign) { Ok(()) } else { syntax(format_args!("expected '{sign}'")) }
+    }
+
+    fn choice(&mut self) -> Result<Expression> {
         self.depth += 1;
         if self.depth > NESTING {
-            return None;
+            return Err(Fault::Beyond);
         }
         let condition = self.binary(0)?;
         let expression = if self.takes("?") {
             let mut height = self.height;
             let yes = self.binary(0)?;
             height = height.max(self.height);
-            if !self.takes(":") {
-                return None;
-            }
+            self.expects(":")?;
             let no = self.choice()?;
             self.above(height)?;
             Expression::Choice(Box::new(condition), Box::new(yes), Box::new(no))
@@ -181,7 +217,7 @@ impl Parser {
             condition
         };
         self.depth -= 1;
-        Some(expression)
+        Ok(expression)
     }
 
     fn operator(&self, level: usize) -> Option<&'static str> {
@@ -193,7 +229,7 @@ impl Parser {
         OPERATORS[level].iter().find(|operator| **operator == written).copied()
     }
 
-    fn binary(&mut self, level: usize) -> Option<Expression> {
+    fn binary(&mut self, level: usize) -> Result<Expression> {
         if level == OPERATORS.len() {
             return self.unary();
         }
@@ -205,13 +241,13 @@ impl Parser {
             self.above(height)?;
             left = Expression::Binary(operator, Box::new(left), Box::new(right));
         }
-        Some(left)
+        Ok(left)
     }
 
-    fn unary(&mut self) -> Option<Expression> {
+    fn unary(&mut self) -> Result<Expression> {
         self.depth += 1;
         if self.depth > NESTING {
-            return None;
+            return Err(Fault::Beyond);
         }
         let expression = match () {
             () if self.takes("!") => Expression::Not(Box::new(self.unary()?)),
@@ -219,41 +255,48 @@ impl Parser {
             () => {
                 let member = self.member()?;
                 self.depth -= 1;
-                return Some(member);
+                return Ok(member);
             }
         };
         self.above(0)?;
         self.depth -= 1;
-        Some(expression)
+        Ok(expression)
     }
 
-    fn member(&mut self) -> Option<Expression> {
+    fn member(&mut self) -> Result<Expression> {
         let mut value = self.primary()?;
         loop {
             if self.takes(".") {
-                let Some(Token::Word(name)) = self.tokens.get(self.at).cloned() else { return None };
+                let Some(Token::Word(name)) = self.tokens.get(self.at).cloned() else {
+                    // Of what may be absent: `a.?b`.
+                    return match self.takes("?") {
+                        true => Err(Fault::Beyond),
+                        false => syntax("expected a field after '.'"),
+                    };
+                };
                 self.at += 1;
                 let height = self.height;
                 value = match self.takes("(") {
                     true => Expression::Call(Some(Box::new(value)), name, self.list(")")?),
-                    false => Expression::Select(Box::new(value), unescaped(&name)),
+                    false => Expression::Select(Box::new(value), name),
                 };
                 self.above(height)?;
             } else if self.takes("[") {
                 let height = self.height;
                 let index = self.choice()?;
                 self.above(height)?;
-                if !self.takes("]") {
-                    return None;
-                }
+                self.expects("]")?;
                 value = Expression::Index(Box::new(value), Box::new(index));
+            } else if self.takes("{") {
+                // A message.
+                return Err(Fault::Beyond);
             } else {
-                return Some(value);
+                return Ok(value);
             }
         }
     }
 
-    fn list(&mut self, end: &str) -> Option<Vec<Expression>> {
+    fn list(&mut self, end: &str) -> Result<Vec<Expression>> {
         let mut items = Vec::new();
         let mut height = 0;
         let mut is_over = self.takes(end);
@@ -263,31 +306,36 @@ impl Parser {
             let goes_on = self.takes(",");
             is_over = self.takes(end);
             if !goes_on && !is_over {
-                return None;
+                return syntax(format_args!("expected '{end}'"));
             }
         }
         self.height = height;
-        Some(items)
+        Ok(items)
     }
 
-    fn primary(&mut self) -> Option<Expression> {
-        let token = self.tokens.get(self.at)?.clone();
+    fn primary(&mut self) -> Result<Expression> {
+        let Some(token) = self.tokens.get(self.at).cloned() else {
+            return syntax("the expression ends too early");
+        };
         self.at += 1;
         self.height = 1;
-        Some(match token {
+        Ok(match token {
             Token::Text(text) => Expression::Text(text),
             Token::Int(value) => Expression::Int(value),
             Token::Float(value) => Expression::Float(value),
             Token::Sign("(") => {
                 let inner = self.choice()?;
-                return self.takes(")").then_some(inner);
+                self.expects(")")?;
+                inner
             }
             Token::Sign("[") => {
                 let items = self.list("]")?;
                 self.above(0)?;
                 Expression::List(items)
             }
-            Token::Sign(_) => return None,
+            // A map, a name or number that begins so, an item that may be absent.
+            Token::Sign("{" | "." | "?") => return Err(Fault::Beyond),
+            Token::Sign(sign) => return syntax(format_args!("unexpected '{sign}'")),
             Token::Word(word) => match word.as_str() {
                 "true" => Expression::Bool(true),
                 "false" => Expression::Bool(false),
@@ -300,38 +348,5 @@ impl Parser {
                 _ => Expression::Name(word),
             },
         })
-    }
-}
-
-/// The field behind a name that would be no identifier of CEL.
-/// Source: apiserver `pkg/cel/escaping.go` (`Unescape`).
-fn unescaped(name: &str) -> String {
-    const KEYWORDS: [&str; 17] = [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-    ];
-    let inner = name.strip_prefix("__").and_then(|name| name.strip_suffix("__"));
-    match inner.filter(|inner| KEYWORDS.contains(inner)) {
-        Some(keyword) => keyword.to_owned(),
-        None => name
-            .replace("__underscores__", "__")
-            .replace("__dot__", ".")
-            .replace("__dash__", "-")
-            .replace("__slash__", "/"),
     }
 }
