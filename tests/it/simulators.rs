@@ -292,6 +292,15 @@ fn a_gate_has_a_condition_of_its_own() {
     let gate = why("Gate/apps/sre");
     assert!(gate.contains("Condition Opened:"), "{gate}");
     assert!(!gate.contains("Approved") && !gate.contains("Blocked"), "{gate}");
+    let alert = "---
+apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: all, namespace: apps}
+spec: {providerRef: {name: chat}, eventSources: [], gates: [{name: sre}]}
+";
+    let scratch = gates("target: {features: {gates: enabled}}\n", "[{name: sre}]", alert);
+    let out = scratch.forebay(&["simulate", "gates", AT[0], AT[1], "Alert/apps/all"]).out;
+    assert_eq!(out, "Alert apps/all: proceeds; the proposal gates sources and syncs alone.\n");
 }
 
 /// Source: source-controller 1.2 `internal/controller/helmrepository_controller.go`,

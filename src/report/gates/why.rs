@@ -7,6 +7,7 @@ use crate::lang::text::clean;
 use crate::model::ObjectId;
 use crate::report::parts::paragraph;
 use crate::simulate::gating::format_time;
+use crate::simulate::gating::objects::is_gateable;
 use crate::simulate::gating::timeline::{Simulation, State, SubjectKind};
 
 /// Explains objects, each of the cluster with that index, at the start of the
@@ -55,7 +56,11 @@ fn sentences(view: &View<'_>, simulation: &Simulation, id: &ObjectId) -> Vec<Str
         found.push(format!("{name}: {}.", clean(&frozen.because)));
     }
     if found.is_empty() {
-        found.push(format!("{name}: proceeds; it waits for no gate and is not suspended."));
+        found.push(match is_gateable(id) {
+            true => format!("{name}: proceeds; it waits for no gate and is not suspended."),
+            // What `spec.gates` of another kind says is nobody's.
+            false => format!("{name}: proceeds; the proposal gates sources and syncs alone."),
+        });
     }
     found
 }
