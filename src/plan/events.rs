@@ -4,7 +4,8 @@ use super::{Effect, Pair, Side};
 use crate::lang::yaml::{Known, Location, Node};
 use crate::model::value::of_text;
 use crate::model::{EffectKind, ObjectId, kinds};
-use crate::simulate::notify::simulate::{Notifier, items};
+use crate::simulate::notify::simulate::{Item, Notifier, items};
+use crate::world::helm_charts::helm_charts;
 use crate::world::{ApplyTarget, Cluster, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,28 +26,33 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     for ((object, alert), keys) in &after {
         match before.get(&(object.clone(), alert.clone())) {
             Some(old) => changed(pair, object, alert, old, keys, &mut out),
-            None if objects_before.contains(object) => {
+            None if objects_before.contains_key(object) => {
                 let mut effect = Effect::new(pair, EffectKind::NotificationGained, object);
                 effect.reason = format!("{alert} matches it now");
                 effect.details.insert("alert".to_owned(), json!(alert.to_string()));
-                out.push(effect);
+                out.push(effect.at(Side::Head, objects_after.get(object).cloned().flatten()));
             }
             None => {}
         }
     }
     for (object, alert) in before.keys() {
-        if !after.contains_key(&(object.clone(), alert.clone())) && objects_after.contains(object) {
+        if !after.contains_key(&(object.clone(), alert.clone())) && objects_after.contains_key(object) {
             let mut effect = Effect::new(pair, EffectKind::NotificationLost, object);
             effect.reason = format!("{alert} no longer tells of it");
             effect.details.insert("alert".to_owned(), json!(alert.to_string()));
-            out.push(effect);
+            out.push(effect.at(Side::Head, objects_after.get(object).cloned().flatten()));
         }
     }
     out
 }
 
-fn objects<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> BTreeSet<&'w ObjectId> {
-    cluster.into_iter().flat_map(|cluster| world.written(cluster)).map(|(_, object)| &object.id).collect()
+/// What may be told of, and where it is stated; of a HelmChart that is in its HelmRelease.
+fn objects(world: &World, cluster: Option<&Cluster>) -> BTreeMap<ObjectId, Option<Location>> {
+    let Some(cluster) = cluster else { return BTreeMap::new() };
+    let made = helm_charts(world, cluster, &ApplyTarget::Local).into_iter();
+    let made = made.map(|chart| (chart.id, chart.node.get_ref().location()));
+    let written = world.written(cluster).map(|(_, object)| (object.id.clone(), None));
+    written.chain(made).collect()
 }
 
 /// The objects whose notifications may differ; `None` for all, where what sends them
@@ -101,8 +107,14 @@ fn notifications(
     let Some(cluster) = cluster else { return found };
     let target = ApplyTarget::Local;
     let notifier = Notifier::new(world, cluster, &target);
+    if notifier.alerts.is_empty() {
+        return found;
+    }
     let is_concerned = |id: &ObjectId| concerned.as_ref().is_none_or(|concerned| concerned.contains(id));
-    for item in items(world, cluster, &target).filter(|item| is_concerned(item.id)) {
+    let charts = helm_charts(world, cluster, &target);
+    let made = charts.iter().filter(|chart| is_concerned(chart.release));
+    let made = made.map(|chart| Item { id: &chart.id, node: chart.node.get_ref() });
+    for item in items(world, cluster, &target).filter(|item| is_concerned(item.id)).chain(made) {
         for notification in notifier.notifications(item, "info") {
             let conflicting: Vec<String> =
                 notification.conflicts.iter().map(|conflict| conflict.key.clone()).collect();

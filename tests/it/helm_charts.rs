@@ -155,3 +155,32 @@ fn the_graph_shows_a_chart_between_its_release_and_its_source() {
     let text = scratch.forebay(&["graph"]).out;
     assert!(text.contains("HelmChart flux-system/apps-web  (made by helm-controller)"), "{text}");
 }
+
+#[test]
+fn a_plan_tells_what_alerts_will_say_of_a_chart() {
+    let (base, head) = (releases("", "", ""), releases("", "", ""));
+    let change = |from: &str, to: &str| {
+        let text = head.read("clusters/prod/all.yaml").replace(from, to);
+        head.write("clusters/prod/all.yaml", text.as_bytes());
+    };
+    change("of: chart", "of: charts");
+    let base = base.path().display().to_string();
+    let plan = |head: &Scratch| answer(head, &["plan", "--base", &base])["effects"].clone();
+    let effects = plan(&head);
+    let of_chart = |effects: &Value| -> Vec<String> {
+        let all = effects.as_array().expect("a list").iter();
+        let own = all.filter(|effect| effect["object"]["kind"] == "HelmChart");
+        own.map(|effect| format!("{} {}", effect["effect"].as_str().unwrap_or_default(), effect["reason"]))
+            .collect()
+    };
+    let words = "key-changed \"Alert flux-system/charts sends of: charts instead of chart\"";
+    assert_eq!(of_chart(&effects), [words], "{effects:#}");
+    // Labels of the template decide whether an alert tells of it.
+    change("labels: {team: a}", "labels: {team: b}");
+    let effects = plan(&head);
+    let words = "notification-lost \"Alert flux-system/charts no longer tells of it\"";
+    assert_eq!(of_chart(&effects), [words], "{effects:#}");
+    let lost = effects.as_array().expect("a list").iter().find(|one| one["effect"] == "notification-lost");
+    let place = &lost.expect("the effect")["causes"][0]["location"];
+    assert_eq!(place["path"], "clusters/prod/all.yaml", "{effects:#}");
+}
