@@ -8,7 +8,7 @@ use super::chart::Chart;
 use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
-use super::value::{Kind, Map, Value};
+use super::value::{Kind, Value};
 use super::{Digest, HelmLine, Keep, Rendered, Request, render, render_unless, unknown_functions};
 use crate::lang::template::reads::{self, Program, Shape};
 use crate::lang::template::{Engine, Run, helm};
@@ -278,27 +278,11 @@ pub(super) fn is_same(one: &Result<Rendered, RenderError>, other: &Result<Render
     }
 }
 
-/// Values without one of them.
+/// Values without one of them: a key. Items of a list keep their places.
 pub(super) fn without(value: &Value, path: &[Arc<str>]) -> Value {
-    let Some((first, rest)) = path.split_first() else { return value.clone() };
-    let kind = match &value.kind {
-        Kind::Map(map) => {
-            let mut map = Map::clone(map);
-            match (rest.is_empty(), map.get(first)) {
-                (true, _) => drop(map.remove(first)),
-                (false, Some(inner)) => drop(map.insert(first.clone(), without(inner, rest))),
-                (false, None) => {}
-            }
-            Kind::Map(Arc::new(map))
-        }
-        Kind::List(items) => {
-            let mut items = Vec::clone(items);
-            if let Some(item) = first.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
-                *item = without(item, rest);
-            }
-            Kind::List(Arc::new(items))
-        }
-        other => other.clone(),
-    };
-    Value { kind, origin: value.origin.clone() }
+    let is_item = path
+        .split_last()
+        .and_then(|(_, above)| value.at(above))
+        .is_some_and(|above| matches!(above.kind, Kind::List(_)));
+    if is_item { value.clone() } else { value.changed_at(path, &|_| None) }
 }
