@@ -790,6 +790,21 @@ fn the_first_line_says_the_version_and_from_where() {
     assert!(out.lines().next().unwrap().contains("Cluster API 1.12 (.forebay.yaml:1)"), "{out}");
 }
 
+/// Tags of kubernetes-sigs/cluster-api: 1.14 is the newest minor that is released.
+#[test]
+fn the_newest_released_cluster_api_is_simulated_and_a_later_one_is_said_to_be_none() {
+    for (target, words) in [
+        ("", "simulated as Cluster API 1.14, as nothing states its version"),
+        ("target: {clusterApi: \"1.14\"}\n", "Cluster API 1.14 (.forebay.yaml:1)"),
+        ("target: {clusterApi: \"1.15\"}\n", "Cluster API 1.15, which is not released (.forebay.yaml:1)"),
+    ] {
+        let scratch = topology(target, "v1.32.8");
+        let out = scratch.forebay(&["simulate", "propagation"]).out;
+        let first = out.lines().next().unwrap_or_default();
+        assert!(first.contains(words), "{target}: {first}");
+    }
+}
+
 #[test]
 fn an_annotation_holds_an_upgrade_from_cluster_api_1_10_on() {
     for (minor, held) in [("1.9", false), ("1.10", true), ("1.11", true)] {

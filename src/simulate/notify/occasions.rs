@@ -213,8 +213,8 @@ pub(crate) enum Digest {
 }
 
 /// Source: helm-controller `internal/controller/helmrelease_controller.go`,
-/// `isSourceWithRevisionDigest` and `mutateChartWithSourceRevision`: the chart of a HelmChart,
-/// whose ever, leaves no digest.
+/// `isSourceWithRevisionDigest` and `mutateChartWithSourceRevision`: a HelmChart, of whatever
+/// source, leaves no digest.
 pub(crate) fn has_digest(release: NodeRef<'_>) -> Digest {
     let kind = release.at("/spec/chartRef/kind").map(|kind| kind.as_str());
     match kind.as_ref().map(|kind| kind.as_deref()) {
