@@ -10,7 +10,7 @@ use crate::build::helm::{
 };
 use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
 use crate::lang::template::{Constraints, Version};
-use crate::lang::text::nearest;
+use crate::lang::text::Names;
 use crate::lang::yaml::{FilePath, Location, Node, Tree};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sha2::{Digest, Sha256};
@@ -125,6 +125,8 @@ pub(crate) struct Unread {
     pub readers: Option<Arc<Readers>>,
     /// All values, as templates see them.
     pub coalesced: Option<Value>,
+    /// The keys that templates know, by the path of the map that they are of.
+    known: Mutex<FxHashMap<Vec<Arc<str>>, Arc<Names<Arc<str>>>>>,
 }
 
 /// What is meant by a value that nothing reads: keys from the root of all values.
@@ -141,19 +143,19 @@ impl Unread {
     pub(crate) fn meant(&self, dead: &Dead) -> Option<Meant> {
         let (readers, coalesced) = (self.readers.as_ref()?, self.coalesced.as_ref()?);
         let (key, above) = dead.path.split_last()?;
-        let beside = readers.siblings(dead, coalesced);
-        if let Some(near) = nearest(key, beside.iter().map(|key| &**key)) {
+        let beside = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(above).cloned();
+        let beside = beside.unwrap_or_else(|| {
+            let names: Arc<Names<_>> = Arc::new(readers.siblings(dead, coalesced).into_iter().collect());
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.entry(above.to_vec()).or_insert(names).clone()
+        });
+        if let Some(near) = beside.nearest(key) {
             return Some(Meant::Near(above.iter().cloned().chain([near.into()]).collect()));
         }
         match &*readers.elsewhere(dead, coalesced) {
             [only] => Some(Meant::Elsewhere(only.clone())),
             _ => None,
         }
-    }
-
-    /// Whether a value, or what it lies in, is dead.
-    fn has_dead(&self, path: &[Arc<str>]) -> bool {
-        self.dead.iter().any(|dead| path.starts_with(&dead.path))
     }
 }
 
@@ -222,7 +224,10 @@ impl Rendering {
         if was.readers.is_none() {
             return Vec::new();
         }
-        let is_new = |dead: &&Dead| old.values.at(&dead.path).is_some() && !was.has_dead(&dead.path);
+        // Whether it, or what it lies in, was dead.
+        let all: FxHashSet<&[Arc<str>]> = was.dead.iter().map(|dead| &*dead.path).collect();
+        let was_dead = |path: &[Arc<str>]| (0..=path.len()).any(|steps| all.contains(&path[..steps]));
+        let is_new = |dead: &&Dead| old.values.at(&dead.path).is_some() && !was_dead(&dead.path);
         is.dead.iter().filter(is_new).map(|dead| (dead.clone(), is.meant(dead))).collect()
     }
 
@@ -277,7 +282,7 @@ impl Rendered {
             }
             _ => Vec::new(),
         };
-        Unread { dead, readers, coalesced }
+        Unread { dead, readers, coalesced, known: Mutex::default() }
     }
 
     fn unread_of_files(&self, readers: &Readers, coalesced: &Value) -> Vec<(Dead, Location)> {

@@ -37,7 +37,7 @@ fn misspelt(request: &Request<'_>, known: &Value, readers: Option<&Readers>) -> 
     near.truncate(TRIED);
     let renders_as = |one: &&Culprit| {
         let (Some(meant), Some(value)) = (&one.meant, request.values.at(&one.path)) else { return false };
-        let values = without(request.values, &one.path);
+        let values = without(request.values, &[&one.path]);
         let (above, last) = (&meant[..meant.len() - 1], &meant[meant.len() - 1]);
         let Some(map) = values.at(above).and_then(Value::map) else { return false };
         let mut map = map.clone();

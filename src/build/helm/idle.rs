@@ -37,7 +37,7 @@ pub(crate) enum Reason {
     Off(String, Vec<String>),
     /// It is read in a branch that was passed over: `if`, `with` or `range`, what that asks,
     /// and where.
-    PassedOver(&'static str, String, Option<Location>),
+    PassedOver(&'static str, Arc<str>, Option<Location>),
 }
 
 /// What templates asked in a run.
@@ -118,6 +118,7 @@ pub(crate) fn idle(
     dead: &[Dead],
 ) -> Vec<Idle> {
     let mut untouched = Vec::new();
+    let dead = dead.iter().map(|dead| &*dead.path).collect();
     let walk = Walk { live: &touched.live, readers, dead };
     walk.value(request.values, &mut Vec::new(), &mut untouched);
     untouched.truncate(LOOKED_AT);
@@ -139,8 +140,9 @@ pub(crate) fn idle(
             found.push(Idle { path: path.clone(), reason, all: vec![path] });
         }
     }
-    proved_by(request, known, found, &|values, idle| {
-        idle.all.iter().fold(values.clone(), |values, path| without(&values, path))
+    proved_by(request, known, found, &|values, idle: &[Idle]| {
+        let all: Vec<&[Arc<str>]> = idle.iter().flat_map(|idle| &idle.all).map(|path| &**path).collect();
+        without(values, &all)
     })
 }
 
@@ -162,7 +164,7 @@ fn live(rendered: &Rendered, questions: &Questions) -> FxHashSet<Location> {
 struct Walk<'w> {
     live: &'w FxHashSet<Location>,
     readers: &'w Readers,
-    dead: &'w [Dead],
+    dead: FxHashSet<&'w [Arc<str>]>,
 }
 
 impl Walk<'_> {
@@ -171,8 +173,7 @@ impl Walk<'_> {
     fn value(&self, value: &Value, path: &mut Path, found: &mut Vec<Path>) -> bool {
         let is_own = value.origin.as_ref().is_some_and(|origin| !self.live.contains(&origin.location()));
         let is_known = !matches!(value.kind, Kind::Unknown(_) | Kind::Null);
-        let is_dead = self.dead.iter().any(|dead| dead.path == *path);
-        if is_dead || self.readers.is_switch_itself(path) {
+        if self.dead.contains(&**path) || self.readers.is_switch_itself(path) {
             return false;
         }
         let before = found.len();

@@ -2,6 +2,7 @@
 
 use super::value::{GLOBAL, Kind, Map, Value};
 use crate::lang::template::reads::{Has, Reads, Seg, States};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 pub(super) type Path = Vec<Arc<str>>;
@@ -53,7 +54,7 @@ impl Readers {
         states
     }
 
-    /// The keys beside a dead one that templates know.
+    /// The keys beside a dead one that templates know, each once.
     pub(crate) fn siblings(&self, dead: &Dead, coalesced: &Value) -> Vec<Arc<str>> {
         let Some((_, above)) = dead.path.split_last() else { return Vec::new() };
         let has = &|path: &[Seg], key: &str| has_key(coalesced, path, key);
@@ -93,12 +94,12 @@ impl Readers {
         found.sort();
         found.dedup();
         // What a library has by default stands in the chart's own values, too.
-        let all = found.clone();
+        let all: FxHashSet<Path> = found.iter().cloned().collect();
         found.retain(|path| {
             let of_chart = self.scopes.iter().filter(|scope| !scope.is_empty());
-            !of_chart.into_iter().any(|scope| {
-                path.strip_prefix(&**scope).is_some_and(|rest| all.iter().any(|other| other == rest))
-            })
+            !of_chart
+                .into_iter()
+                .any(|scope| path.strip_prefix(&**scope).is_some_and(|rest| all.contains(rest)))
         });
         found
     }

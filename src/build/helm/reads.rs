@@ -8,7 +8,7 @@ use super::chart::Chart;
 use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
-use super::value::{Kind, Value};
+use super::value::{Kind, Map, Value};
 use super::{Digest, HelmLine, Keep, Rendered, Request, render, render_unless, unknown_functions};
 use crate::lang::template::reads::{self, Program, Shape};
 use crate::lang::template::{Engine, Run, helm};
@@ -192,7 +192,7 @@ fn switches(parts: &[Part<'_>]) -> Vec<Path> {
 /// where it makes nothing: what fails without the key fails at another place, perhaps.
 /// `known` is what the chart is known to write for the request.
 pub(crate) fn proved(request: &Request<'_>, known: Option<&Digest>, dead: Vec<Dead>) -> Vec<Dead> {
-    proved_by(request, known, dead, &|values, dead: &Dead| without(values, &dead.path))
+    proved_by(request, known, dead, &|values, dead: &[Dead]| without(values, &paths(dead)))
 }
 
 /// The same of defaults of the charts, which a null above them takes away; `all` are all
@@ -204,15 +204,19 @@ pub(crate) fn proved_defaults(
     dead: Vec<Dead>,
 ) -> Vec<Dead> {
     let request = Request { skip_schema_validation: true, ..request.clone() };
-    proved_by(&request, known, dead, &|values, dead: &Dead| hiding(Some(values), all, &dead.path))
+    proved_by(&request, known, dead, &|values, dead: &[Dead]| hiding(Some(values), all, &paths(dead)))
 }
 
-/// Those of some things without which the same is made; `lacking` takes one from the values.
+fn paths(dead: &[Dead]) -> Vec<&[Arc<str>]> {
+    dead.iter().map(|dead| &*dead.path).collect()
+}
+
+/// Those of some things without which the same is made; `lacking` takes some from the values.
 pub(super) fn proved_by<T>(
     request: &Request<'_>,
     known: Option<&Digest>,
     dead: Vec<T>,
-    lacking: &dyn Fn(&Value, &T) -> Value,
+    lacking: &dyn Fn(&Value, &[T]) -> Value,
 ) -> Vec<T> {
     if dead.is_empty() {
         return dead;
@@ -224,7 +228,7 @@ pub(super) fn proved_by<T>(
     }
     let known = known.or_else(|| with().as_ref().ok().map(|with| &with.digest));
     let is_same = |dead: &[T]| {
-        let values = dead.iter().fold(request.values.clone(), |values, dead| lacking(&values, dead));
+        let values = lacking(request.values, dead);
         let request = Request { values: &values, keep: Keep::Text, ..request.clone() };
         match render_unless(&request, known) {
             Ok(None) => true,
@@ -239,22 +243,35 @@ pub(super) fn proved_by<T>(
     one_by_one.filter(|dead| is_same(std::slice::from_ref(dead))).collect()
 }
 
-/// Given values with a null in the place of one of all values; in a list, with the list
-/// without it.
-fn hiding(given: Option<&Value>, all: &Value, path: &[Arc<str>]) -> Value {
-    let Some((first, rest)) = path.split_first() else { return Value::new(Kind::Null) };
+/// Paths by their first keys, with what is left of them.
+fn by_first<'p>(paths: &[&'p [Arc<str>]]) -> FxHashMap<&'p Arc<str>, Vec<&'p [Arc<str>]>> {
+    let mut found: FxHashMap<_, Vec<_>> = FxHashMap::default();
+    for (first, rest) in paths.iter().filter_map(|path| path.split_first()) {
+        found.entry(first).or_default().push(rest);
+    }
+    found
+}
+
+/// Given values with nulls in the places of some of all values; in a list, with the list
+/// without them.
+fn hiding(given: Option<&Value>, all: &Value, paths: &[&[Arc<str>]]) -> Value {
+    if paths.iter().any(|path| path.is_empty()) {
+        return Value::new(Kind::Null);
+    }
     let Some(below) = all.map() else {
         return match all.kind {
-            Kind::List(_) => without(all, path),
+            Kind::List(_) => without(all, paths),
             _ => Value::new(Kind::Null),
         };
     };
     let mut map = given.and_then(Value::map).cloned().unwrap_or_default();
-    let hidden = match below.get(first) {
-        Some(inner) => hiding(map.get(first), inner, rest),
-        None => Value::new(Kind::Null),
-    };
-    map.insert(first.clone(), hidden);
+    for (first, rest) in by_first(paths) {
+        let hidden = match below.get(first) {
+            Some(inner) => hiding(map.get(first), inner, &rest),
+            None => Value::new(Kind::Null),
+        };
+        map.insert(first.clone(), hidden);
+    }
     Value { kind: Kind::Map(Arc::new(map)), origin: given.and_then(|given| given.origin.clone()) }
 }
 
@@ -278,11 +295,31 @@ pub(super) fn is_same(one: &Result<Rendered, RenderError>, other: &Result<Render
     }
 }
 
-/// Values without one of them: a key. Items of a list keep their places.
-pub(super) fn without(value: &Value, path: &[Arc<str>]) -> Value {
-    let is_item = path
-        .split_last()
-        .and_then(|(_, above)| value.at(above))
-        .is_some_and(|above| matches!(above.kind, Kind::List(_)));
-    if is_item { value.clone() } else { value.changed_at(path, &|_| None) }
+/// Values without some of their keys. Items of a list keep their places. All at once:
+/// each map on the way is copied.
+pub(super) fn without(value: &Value, paths: &[&[Arc<str>]]) -> Value {
+    let kind = match &value.kind {
+        Kind::Map(map) => {
+            let mut map = Map::clone(map);
+            for (first, rest) in by_first(paths) {
+                match map.get(first) {
+                    Some(_) if rest.iter().any(|rest| rest.is_empty()) => drop(map.remove(first)),
+                    Some(inner) => drop(map.insert(first.clone(), without(inner, &rest))),
+                    None => {}
+                }
+            }
+            Kind::Map(Arc::new(map))
+        }
+        Kind::List(items) => {
+            let mut items = Vec::clone(items);
+            for (first, rest) in by_first(paths) {
+                if let Some(item) = first.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+                    *item = without(item, &rest);
+                }
+            }
+            Kind::List(Arc::new(items))
+        }
+        other => other.clone(),
+    };
+    Value { kind, origin: value.origin.clone() }
 }

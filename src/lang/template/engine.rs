@@ -104,6 +104,9 @@ pub struct Engine {
     templates: Rc<Set>,
 }
 
+/// Look-ups in branches that were passed over, of all templates together.
+const PASSED_OVER: usize = 20_000;
+
 /// How deep the stack of a run may grow: nested templates are nested calls.
 const STACK: usize = 1 << 30;
 
@@ -112,7 +115,8 @@ const STACK: usize = 1 << 30;
 pub fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run).ok()?;
-        thread.join().ok()
+        // A panic is a bug here, too: it goes on where the thread was started.
+        Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 
@@ -258,7 +262,7 @@ impl Engine {
             let source = trace.place(trace.writer(template.base, 0)).map_or(0, |place| place.source);
             of_one(template).into_iter().map(move |one| one.of_source(source))
         });
-        found.collect()
+        found.take(PASSED_OVER).collect()
     }
 
     /// Runs a template.

@@ -1,7 +1,7 @@
 //! Which parts of its data a template looks up, as far as its text says.
 
 use super::ast::{Branch, Command, List, Node, Pipe, Span, Term, TermKind, Tree};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Lookup {
 }
 
 /// A step from a value to a part of it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Step {
     /// A field of this name.
     Field(Arc<str>),
@@ -33,6 +33,8 @@ type Path = Vec<Step>;
 const DEPTH_LIMIT: usize = 16;
 /// Look-ups that are told.
 const LIMIT: usize = 10_000;
+/// Steps to what is looked up: a `with` may add as many to each look-up in it.
+const STEPS: usize = 100;
 
 /// The look-ups of a template, in the order in which they stand.
 pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec<Lookup> {
@@ -47,7 +49,7 @@ pub(crate) struct PassedOver {
     /// From the data down.
     pub(crate) path: Vec<Step>,
     /// The outermost branch that was passed over: its pipeline, and where that stands.
-    pub(crate) question: String,
+    pub(crate) question: Arc<str>,
     /// `if`, `with` or `range`
     pub(crate) word: &'static str,
     /// The number of the source, as [`super::Place::source`], and the bytes of the branch.
@@ -69,33 +71,33 @@ pub(super) fn passed_over(tree: &Arc<Tree>, is_passed: &dyn Fn(u32) -> bool) -> 
         return Vec::new();
     }
     let alone = std::iter::once((tree.name.clone(), tree.clone())).collect();
-    let lookups = lookups(&tree.name, &alone);
-    let asks = |(_, branch): &(&str, &Branch), lookup: &Lookup| {
-        let Span { start, end } = branch.pipe.place.span;
-        (start..end).contains(&lookup.span.start)
-    };
+    let mut lookups = lookups(&tree.name, &alone);
+    // A template that runs itself is met several times.
+    lookups.sort_by_key(|lookup| lookup.span.start);
+    // Branches don't overlap.
+    let at = |place: u32| lookups.partition_point(|lookup| lookup.span.start < place);
     let mut found = Vec::new();
-    for lookup in &lookups {
-        // Branches don't overlap, and stand in order.
-        let at = lookup.span.start;
-        let next = branches.partition_point(|(_, branch)| branch.place.span.start <= at);
-        let Some(asking) = next.checked_sub(1).map(|last| branches[last]) else { continue };
-        let (word, branch) = asking;
-        if !inside(&branch.list).is_some_and(|bytes| bytes.contains(&at)) {
-            continue;
-        }
+    for (word, branch) in branches {
+        let Some(list) = inside(&branch.list) else { continue };
+        let span = branch.pipe.place.span;
+        let asked: FxHashSet<&[Step]> =
+            lookups[at(span.start)..at(span.end)].iter().map(|asked| &*asked.path).collect();
         // What lies in an answer that is empty is nothing.
-        let is_answer = |other: &Lookup| asks(&asking, other) && lookup.path.starts_with(&other.path);
-        let asked = lookups.partition_point(|other| other.span.start < branch.pipe.place.span.start);
-        if lookups[asked..].iter().take_while(|other| asks(&asking, other)).any(is_answer) {
+        let is_answer =
+            |lookup: &&Lookup| (0..=lookup.path.len()).any(|steps| asked.contains(&lookup.path[..steps]));
+        let mut others =
+            lookups[at(list.start)..at(list.end)].iter().filter(|one| !is_answer(one)).peekable();
+        if others.peek().is_none() {
             continue;
         }
-        found.push(PassedOver {
+        let question: Arc<str> = branch.pipe.to_string().into();
+        let place = super::Place { source: 0, span };
+        found.extend(others.map(|lookup| PassedOver {
             path: lookup.path.clone(),
-            question: branch.pipe.to_string(),
+            question: question.clone(),
             word,
-            place: super::Place { source: 0, span: branch.pipe.place.span },
-        });
+            place,
+        }));
     }
     found
 }
@@ -271,18 +273,19 @@ impl Walk<'_> {
 
     fn term(&mut self, term: &Term, dot: Dot<'_>) -> Option<Path> {
         let fields = |path: &Path, names: &[Arc<str>]| {
-            path.iter().cloned().chain(names.iter().cloned().map(Step::Field)).collect::<Path>()
+            let steps = path.iter().cloned().chain(names.iter().cloned().map(Step::Field));
+            (path.len() + names.len() <= STEPS).then(|| steps.collect::<Path>())
         };
         let path = match &term.kind {
             TermKind::Dot => dot?.clone(),
-            TermKind::Field(names) => fields(dot?, names),
+            TermKind::Field(names) => fields(dot?, names)?,
             TermKind::Variable(names) => {
                 let (_, path) = self.vars.iter().rev().find(|(known, _)| *known == names[0])?;
-                fields(path.as_ref()?, &names[1..])
+                fields(path.as_ref()?, &names[1..])?
             }
             TermKind::Chain(inner, names) => {
                 let inner = self.term(inner, dot)?;
-                fields(&inner, names)
+                fields(&inner, names)?
             }
             TermKind::Pipe(pipe) => return self.pipe(pipe, dot, Declared::Whole),
             TermKind::Bool(_)

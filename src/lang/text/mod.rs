@@ -8,5 +8,5 @@ mod words;
 pub(crate) use clean::{
     clean, dotted, is_command, is_hostile, is_sign, is_visible, line_start, push, shorten,
 };
-pub(crate) use suggest::{Word, Words, edit_distance, nearest, suggest};
+pub(crate) use suggest::{Names, Word, Words, edit_distance, nearest, suggest};
 pub(crate) use words::{counted, plural, with_article, wrap};

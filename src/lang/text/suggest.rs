@@ -25,7 +25,6 @@ pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str> + Clo
     if names.clone().nth(COMPARED_NAMES).is_some() {
         return None;
     }
-    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
     let wanted = plain(word);
     let mut same = names.clone().filter(|name| plain(name) == wanted && *name != word);
     if let (Some(only), None) = (same.next(), same.next()) {
@@ -36,6 +35,54 @@ pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str> + Clo
     let least = distance(near)?;
     let mut nearest = names.filter(|name| distance(name) == Some(least));
     nearest.next().filter(|_| nearest.next().is_none())
+}
+
+/// Names of one level that many wrong ones are compared with ([`nearest`]).
+#[derive(Debug)]
+pub(crate) struct Names<W> {
+    words: Words<W>,
+    /// The only name of a plain form; nothing where there are several.
+    plain: FxHashMap<String, Option<u32>>,
+}
+
+/// A name without its separators, in small letters.
+fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['-', '_'], "")
+}
+
+impl<W: AsRef<str>> FromIterator<W> for Names<W> {
+    fn from_iter<I: IntoIterator<Item = W>>(names: I) -> Names<W> {
+        let words: Words<W> = names.into_iter().collect();
+        let mut forms: FxHashMap<String, Option<u32>> = FxHashMap::default();
+        for (place, (_, name)) in words.all.iter().enumerate() {
+            let form = forms.entry(plain(name.as_ref()));
+            form.and_modify(|only| *only = None).or_insert(Some(place as u32));
+        }
+        Names { words, plain: forms }
+    }
+}
+
+impl<W: AsRef<str>> Names<W> {
+    /// The name that was surely meant by a word that is none of them.
+    pub(crate) fn nearest(&self, word: &str) -> Option<&str> {
+        if self.words.all.len() > COMPARED_NAMES {
+            return None;
+        }
+        if let Some(Some(only)) = self.plain.get(&plain(word)) {
+            return Some(self.words.all[*only as usize].1.as_ref());
+        }
+        let like = Word::like(word);
+        let near: Vec<(usize, &str)> = self
+            .words
+            .near(&like)
+            .filter(|(distance, _)| *distance > 0)
+            .map(|(distance, name)| (distance, name.as_ref()))
+            .collect();
+        let least = near.iter().map(|(distance, _)| *distance).min()?;
+        let mut nearest = near.iter().filter(|(distance, _)| *distance == least);
+        let only = nearest.next().filter(|_| nearest.next().is_none())?;
+        (least <= MOST_EDITS).then_some(only.1)
+    }
 }
 
 /// Candidates that many misspelled words are held against.

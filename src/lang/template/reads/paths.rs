@@ -1,7 +1,7 @@
 //! Parts of the input by their paths, and how each is read.
 
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A step from a part of the input to one in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,6 +41,8 @@ pub(crate) struct Reads {
     pub(super) parts: Vec<Part>,
     /// For each loop, the maps that it goes through.
     pub(super) loops: Vec<Vec<Vec<Seg>>>,
+    /// The parts that a key leads to, once they are asked for.
+    by_key: OnceLock<FxHashMap<Arc<str>, Vec<u32>>>,
 }
 
 /// Whether a map of the input has a key.
@@ -54,7 +56,7 @@ pub(crate) struct States {
 
 impl Default for Reads {
     fn default() -> Reads {
-        Reads { parts: vec![Part::default()], loops: Vec::new() }
+        Reads { parts: vec![Part::default()], loops: Vec::new(), by_key: OnceLock::new() }
     }
 }
 
@@ -226,9 +228,17 @@ impl Reads {
 
     /// All paths that end with a key which is named.
     pub(crate) fn paths_to(&self, key: &str) -> Vec<Vec<Seg>> {
-        let is_it = |part: &Part| matches!(&part.seg, Some(Seg::Key(own)) if **own == *key);
-        let found = self.parts.iter().enumerate().filter(|(_, part)| is_it(part));
-        found.map(|(index, _)| self.path(index as u32)).collect()
+        let index = || {
+            let mut parts: FxHashMap<Arc<str>, Vec<u32>> = FxHashMap::default();
+            for (index, part) in self.parts.iter().enumerate() {
+                if let Some(Seg::Key(key)) = &part.seg {
+                    parts.entry(key.clone()).or_default().push(index as u32);
+                }
+            }
+            parts
+        };
+        let found = self.by_key.get_or_init(index).get(key);
+        found.into_iter().flatten().map(|part| self.path(*part)).collect()
     }
 }
 

@@ -46,6 +46,20 @@ pub(crate) const ALL: &[Generator] = &[
         released(&keys(count), "", &reading(count, |at| format!("{{{{ .Values.k{at} }}}}")))
     }),
     ("values that nothing reads", 40, |count| released(&keys(count), "", HEAD)),
+    ("misspelt values", 40, |count| {
+        let values = each(count, |at| format!("setting{at}x: v\n"));
+        let defaults = each(count, |at| format!("setting{at}: v\n"));
+        let form = |at| format!("{{{{ .Values.setting{at} }}}}");
+        released(&values, &defaults, &reading(count, form))
+    }),
+    ("values that stand elsewhere", 40, |count| {
+        let values = each(count, |at| format!("k{at}: v\n"));
+        released(
+            &values,
+            "",
+            &reading(count, |at| format!("{{{{ (.Values.in{at} | default dict).k{at} }}}}")),
+        )
+    }),
     ("values that a copy reads", 40, |count| {
         let template = reading(count, |at| format!("{{{{ $copy.k{at} }}}}"));
         released(&keys(count), "", &("{{- $copy := deepCopy .Values }}\n".to_owned() + &template))
@@ -55,8 +69,11 @@ pub(crate) const ALL: &[Generator] = &[
         released(&keys(count), "", &reading(count, form))
     }),
     ("values that are templates", 40, |count| {
-        let values = each(count, |at| format!("k{at}: '{{{{ .Values.w{at} }}}}'\nw{at}: v\n"));
-        released(&values, "", &reading(count, |at| format!("{{{{ tpl .Values.k{at} $ }}}}")))
+        let texts = each(count, |at| format!("  k{at}: '{{{{ .Values.w{at} }}}}'\n"));
+        let values = format!("texts:\n{texts}") + &each(count, |at| format!("w{at}: v\n"));
+        let template =
+            "{{- range $key, $text := .Values.texts }}\n  {{ $key }}: {{ tpl $text $ }}\n{{- end }}\n";
+        released(&values, "", &(HEAD.to_owned() + template))
     }),
     ("values in the place of a table", 40, |count| {
         let defaults = each(count, |at| format!("k{at}: {{a: b}}\n"));
