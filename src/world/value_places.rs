@@ -3,7 +3,7 @@
 use super::releases::Release;
 use crate::build::helm::Kind;
 use crate::lang::yaml::{Location, NodeRef, Origin, pointer_segments};
-use crate::sources::values::{By, Layer};
+use crate::sources::values::By;
 
 /// Where a value of a release is written.
 pub(crate) struct ValuePlace {
@@ -29,22 +29,28 @@ impl Release {
         }
         let wanted = value.origin.as_ref().map(Origin::location);
         // Which layer wins is known of the value alone: a `targetPath` may win over `spec.values`.
-        let holds = |layer: &&Layer| match layer.by {
-            By::TargetPath(..) => false,
-            By::Release | By::Reference(_) => layer.root.get_ref().at(pointer).is_some(),
-        };
-        let wins = |layer: &&Layer| match layer.by {
-            By::TargetPath(..) => wanted.is_some() && layer.root.get_ref().location() == wanted,
-            By::Release | By::Reference(_) => {
-                layer.root.get_ref().at(pointer).is_some_and(|node| node.location() == wanted)
+        let (mut winner, mut holder) = (None, None);
+        for layer in values.layers.iter().rev() {
+            let is_target = matches!(layer.by, By::TargetPath(..));
+            let root = layer.root.get_ref();
+            let (at, place) = match entry_at(root, pointer).filter(|_| !is_target) {
+                Some((node, key)) => (node.location(), key.or_else(|| node.location())),
+                None if is_target => (root.location(), None),
+                None => continue,
+            };
+            if at == wanted && (wanted.is_some() || !is_target) {
+                winner = Some((layer, place));
+                break;
             }
-        };
-        let all = || values.layers.iter().rev();
-        let layer = all().find(wins).or_else(|| all().find(holds))?;
+            if !is_target {
+                holder.get_or_insert((layer, place));
+            }
+        }
+        let (layer, place) = winner.or(holder)?;
         let own = self.node.get_ref();
         let (location, reference) = match &layer.by {
-            By::Release => (written(own, &format!("/spec/values{pointer}"))?, None),
-            By::Reference(reference) => (written(layer.root.get_ref(), pointer)?, Some(reference)),
+            By::Release => (place?, None),
+            By::Reference(reference) => (place?, Some(reference)),
             By::TargetPath(reference, key) => (key.clone().or(wanted)?, Some(reference)),
         };
         // What a patch wrote stands in no text of the release's own.
@@ -56,14 +62,14 @@ impl Release {
     }
 }
 
-/// The key of a value, else the value itself.
-fn written(root: NodeRef<'_>, pointer: &str) -> Option<Location> {
-    let node = root.at(pointer)?;
+/// A value and the place of its key; of all values the first key.
+fn entry_at<'n>(root: NodeRef<'n>, pointer: &str) -> Option<(NodeRef<'n>, Option<Location>)> {
     let Some((above, _)) = pointer.rsplit_once('/') else {
-        let first = node.entries().next().and_then(|entry| entry.key_location());
-        return first.or_else(|| node.location());
+        return Some((root, root.entries().next().and_then(|entry| entry.key_location())));
     };
     let last = pointer_segments(pointer).last()?;
-    let key = root.at(above)?.entry(&last).and_then(|entry| entry.key_location());
-    key.or_else(|| node.location())
+    match root.at(above)?.entry(&last) {
+        Some(entry) => Some((entry.value, entry.key_location())),
+        None => root.at(pointer).map(|node| (node, None)),
+    }
 }
