@@ -126,8 +126,10 @@ pub(crate) struct Unread {
     /// All values, as templates see them.
     pub coalesced: Option<Value>,
     /// The keys that templates know, by the path of the map that they are of.
-    known: Mutex<FxHashMap<Vec<Arc<str>>, Arc<Names<Arc<str>>>>>,
+    known: Mutex<FxHashMap<Vec<Arc<str>>, Arc<Keys>>>,
 }
+
+type Keys = Names<Arc<str>>;
 
 /// What is meant by a value that nothing reads: keys from the root of all values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,7 +147,7 @@ impl Unread {
         let (key, above) = dead.path.split_last()?;
         let beside = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(above).cloned();
         let beside = beside.unwrap_or_else(|| {
-            let names: Arc<Names<_>> = Arc::new(readers.siblings(dead, coalesced).into_iter().collect());
+            let names: Arc<Keys> = Arc::new(readers.siblings(dead, coalesced).into_iter().collect());
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             known.entry(above.to_vec()).or_insert(names).clone()
         });
