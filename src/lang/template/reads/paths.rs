@@ -27,6 +27,8 @@ pub(super) struct Part {
     pub(super) seg: Option<Seg>,
     pub(super) depth: u32,
     children: FxHashMap<Seg, u32>,
+    /// Those of [`Seg::OfLoop`], with their loops.
+    of_loops: Vec<(u32, u32)>,
     /// Whether all below is read, but for these keys.
     whole: Option<Vec<Arc<str>>>,
     /// Whether its keys are gone through, or counted.
@@ -69,7 +71,11 @@ impl Reads {
         let new = self.parts.len() as u32;
         let depth = self.parts[of as usize].depth + 1;
         self.parts.push(Part { parent: of, seg: Some(seg.clone()), depth, ..Part::default() });
-        self.parts[of as usize].children.insert(seg, new);
+        let part = &mut self.parts[of as usize];
+        if let Seg::OfLoop(index) = seg {
+            part.of_loops.push((index, new));
+        }
+        part.children.insert(seg, new);
         new
     }
 
@@ -149,8 +155,7 @@ impl Reads {
     /// loop comes by the key.
     fn of_loops<'r>(&'r self, part: &'r Part, key: &Seg, has: &Has<'_>) -> Vec<u32> {
         let mut found = Vec::new();
-        for (seg, child) in &part.children {
-            let Seg::OfLoop(index) = seg else { continue };
+        for (index, child) in &part.of_loops {
             let own = &self.parts[*child as usize];
             let is_read = own.whole.is_some() || own.has_keys || !own.children.is_empty();
             let comes_by = match key {
