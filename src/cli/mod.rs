@@ -1,5 +1,7 @@
 //! One file per command: flags to a library call to a report.
 
+#![allow(rustdoc::broken_intra_doc_links, reason = "helps of flags are printed as they are: `FILE[:LINE]`")]
+
 mod add_ignores;
 mod assume;
 mod build;
