@@ -10,7 +10,7 @@ use super::tree::{Additional, Child, Schema, Types};
 use super::{cel, crd, table};
 use crate::lang::go::regexp::GoRegexp;
 use crate::lang::yaml::{Dialect, EntryRef, NodeRef, Scalar, pointer_join};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -130,7 +130,13 @@ pub struct Report<'a, 's> {
 
 /// Validate a whole object against the schema of its kind.
 pub fn validate<'a, 's>(object: NodeRef<'a>, schema: &'s Schema, options: Options) -> Report<'a, 's> {
-    let mut walk = Walk { options, report: Report::default(), pointer: String::new(), depth: 0 };
+    let mut walk = Walk {
+        options,
+        report: Report::default(),
+        pointer: String::new(),
+        depth: 0,
+        enumerations: FxHashMap::default(),
+    };
     walk.object(object, schema);
     walk.report
 }
@@ -142,7 +148,13 @@ pub(crate) fn validate_value<'a, 's>(
     pointer: &str,
     options: Options,
 ) -> Report<'a, 's> {
-    let mut walk = Walk { options, report: Report::default(), pointer: pointer.to_owned(), depth: 0 };
+    let mut walk = Walk {
+        options,
+        report: Report::default(),
+        pointer: pointer.to_owned(),
+        depth: 0,
+        enumerations: FxHashMap::default(),
+    };
     walk.value(node, schema);
     walk.report
 }
@@ -156,7 +168,13 @@ pub(crate) fn validate_update<'a, 's>(
     schema: &'s Schema,
     options: Options,
 ) -> Report<'a, 's> {
-    let mut walk = Walk { options, report: Report::default(), pointer: String::new(), depth: 0 };
+    let mut walk = Walk {
+        options,
+        report: Report::default(),
+        pointer: String::new(),
+        depth: 0,
+        enumerations: FxHashMap::default(),
+    };
     walk.object(new, schema);
     walk.transition(old, new, schema);
     walk.report
@@ -206,6 +224,8 @@ struct Walk<'a, 's> {
     report: Report<'a, 's>,
     pointer: String,
     depth: usize,
+    /// The texts of long enumerations, by the address of their schema.
+    enumerations: FxHashMap<usize, FxHashSet<&'s str>>,
 }
 
 impl<'a, 's> Walk<'a, 's> {
@@ -501,8 +521,22 @@ impl<'a, 's> Walk<'a, 's> {
             return;
         }
         let widened: &[Value] = if self.options.operator { &schema.operator_enumeration } else { &[] };
-        if !schema.enumeration.iter().chain(widened).any(|value| is_value(scalar, value)) {
+        if !self.is_listed(scalar, schema) && !widened.iter().any(|value| is_value(scalar, value)) {
             self.malformed(node, schema, Malformed::Enum);
+        }
+    }
+
+    /// Whether a value is one of the enumeration. In a long one texts are not looked for one
+    /// by one: a list may hold as many.
+    fn is_listed(&mut self, scalar: &Scalar<'_>, schema: &'s Schema) -> bool {
+        const MANY: usize = 16;
+        match scalar {
+            Scalar::Str(text) | Scalar::Timestamp(text) if schema.enumeration.len() > MANY => {
+                let texts = || schema.enumeration.iter().filter_map(Value::as_str).collect();
+                let key = std::ptr::from_ref(schema).addr();
+                self.enumerations.entry(key).or_insert_with(texts).contains(&**text)
+            }
+            _ => schema.enumeration.iter().any(|value| is_value(scalar, value)),
         }
     }
 
@@ -673,8 +707,11 @@ fn is_value(scalar: &Scalar<'_>, value: &Value) -> bool {
     }
 }
 
+/// Compiled patterns that are kept; each may take some MiB.
+const PATTERNS_KEPT: usize = 256;
+
 /// Whether a text matches a pattern; `None` where the pattern isn't understood.
-/// Compiled patterns are kept: the table has a few dozen.
+/// Compiled patterns are kept: the table has a few dozen, definitions have others.
 pub(super) fn matches(pattern: &str, text: &str) -> Option<bool> {
     use std::sync::{Arc, Mutex, OnceLock};
     type Known = Mutex<FxHashMap<String, Option<Arc<GoRegexp>>>>;
@@ -684,6 +721,9 @@ pub(super) fn matches(pattern: &str, text: &str) -> Option<bool> {
         Some(regexp) => regexp.clone(),
         None => {
             let regexp = GoRegexp::new(pattern).ok().map(Arc::new);
+            if known.len() >= PATTERNS_KEPT {
+                known.clear();
+            }
             known.insert(pattern.to_owned(), regexp.clone());
             regexp
         }

@@ -6,7 +6,7 @@ use super::resolve::{ChartPlace, Found, Trees, clean, location_of, normalised};
 use super::values::Values;
 use crate::build::helm::{
     self, Capabilities, Chart, ChartFile, Culprit, Dead, Helm, Idle, Kind, Readers, Release, RenderError,
-    Replaced, SchemaFault, Value, merge_maps,
+    Replaced, SchemaFault, Value, merge_into,
 };
 use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
 use crate::lang::template::{Constraints, Version};
@@ -536,7 +536,7 @@ fn with_files(
         let file = match &found.place {
             ChartPlace::Tree(tree, _) => of_source(&source().unwrap_or_else(|_| tree.clone()), path),
             _ if clean(path) == "values.yaml" => {
-                merged = merge_maps(&merged, &chart.values.clone().unwrap_or_else(Value::empty));
+                merge_into(&mut merged, &chart.values.clone().unwrap_or_else(Value::empty));
                 continue;
             }
             _ => chart.files.iter().find(|file| *file.name == *clean(path)).cloned(),
@@ -545,7 +545,7 @@ fn with_files(
             Some(file) => {
                 let values =
                     helm::values_of(&file, wish.helm.line).map_err(|why| Arc::new(Outcome::of(why)))?;
-                merged = merge_maps(&merged, &values);
+                merge_into(&mut merged, &values);
                 taken.extend(Some(file.place).filter(|place| Some(place) != own.as_ref()));
             }
             None if wish.asked.ignores_missing_files => {}

@@ -6,7 +6,7 @@
 //! merged over everything.
 
 use super::request::Lookup;
-use crate::build::helm::{Kind, Map, Style, Value, merge_maps, set};
+use crate::build::helm::{Kind, Map, Style, Value, merge_into, merge_maps, set};
 use crate::lang::yaml::{
     Built, Dialect, Embed, EmbedPart, FilePath, Location, Node, NodeKind, NodeRef, Origin, Scalar, Source,
     Stream,
@@ -98,7 +98,7 @@ pub(crate) fn of_release(id: &ObjectId, node: NodeRef<'_>, lookup: &Lookup<'_>) 
     for reference in references.into_iter().flat_map(NodeRef::items) {
         values.take(id, reference, &mut spec, lookup)?;
     }
-    values.value = merge_maps(&values.value, &spec);
+    merge_into(&mut values.value, &spec);
     if let Some(own) = own {
         values.layers.push(Layer { by: By::Release, root: own.to_node() });
     }
@@ -168,7 +168,7 @@ impl Values {
         let value = value_of(root.get_ref(), Dialect::GoYamlV2, 0);
         let value = value.ok_or(Refused::Unknown("values nested too deeply"))?;
         let value = if is_secret { hidden(&value) } else { value };
-        self.value = merge_maps(&self.value, &value);
+        merge_into(&mut self.value, &value);
         self.layers.push(Layer { by, root });
         Ok(())
     }

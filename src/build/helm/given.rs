@@ -6,7 +6,7 @@ use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
 use super::load::values_of;
 use super::strvals::{Style, json_object, set};
-use super::value::{Value, merge_maps};
+use super::value::{Value, merge_into};
 
 /// Files and flags, each kind in order.
 #[derive(Clone, Debug, Default)]
@@ -39,13 +39,13 @@ impl Given {
         for (name, file) in &self.files {
             let values =
                 values_of(file, line).map_err(|why| why.wrapped(&format!("failed to parse {name}: ")))?;
-            all = merge_maps(&all, &values);
+            merge_into(&mut all, &values);
         }
         for text in &self.set_json {
             let failed = Refusal::new(format!("failed parsing --set-json data {text}"));
             if text.trim_start().starts_with('{') && line != HelmLine::V3_17 {
                 let failed = Refusal::new(format!("failed parsing --set-json data JSON: {text}"));
-                all = merge_maps(&all, &json_object(text).map_err(|_| failed)?);
+                merge_into(&mut all, &json_object(text).map_err(|_| failed)?);
             } else {
                 set(&mut all, text, Style::Json, None).map_err(|_| failed)?;
             }

@@ -6,7 +6,7 @@ use super::error::{Refusal, RenderError, refuse};
 use super::ignore::Ignore;
 use super::line::HelmLine;
 use super::metadata::{Metadata, read_file};
-use super::value::{Kind, Value, merge_maps};
+use super::value::{Kind, Value, merge_into};
 use crate::files::{FileTree, PathKind, Snapshot, Store, resolve_link};
 use crate::lang::template::read;
 use crate::lang::yaml::go_compat::{Reader, apimachinery_documents, decode};
@@ -379,7 +379,7 @@ pub fn values_of(file: &ChartFile, line: HelmLine) -> Result<Value, RenderError>
         };
         // Of what was cut out the places are not those of the file.
         let own = if same { placed(stream, &file.place, index) } else { None };
-        all = merge_maps(&all, &own.unwrap_or_else(|| cut.without_origins()));
+        merge_into(&mut all, &own.unwrap_or_else(|| cut.without_origins()));
     }
     Ok(all)
 }

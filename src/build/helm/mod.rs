@@ -70,6 +70,7 @@ pub(crate) use readers::{Dead, Readers};
 pub(crate) use reads::{proved, proved_defaults};
 pub(crate) use replaced::{Loss, Replaced, replaced};
 pub use strvals::{Style, set};
+pub(crate) use value::merge_into;
 pub use value::{Kind, Map, Value, merge_maps};
 
 use crate::lang::template::{Engine, Failure, Libraries, Part, Run, Source, helm, with_stack};

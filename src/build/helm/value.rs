@@ -282,16 +282,26 @@ fn of_node(node: NodeRef<'_>, depth: usize) -> Option<Value> {
 
 /// `MergeMaps` of Helm's loader: `over` wins, maps are merged, null is a value.
 pub fn merge_maps(below: &Value, over: &Value) -> Value {
-    let (Kind::Map(one), Kind::Map(two)) = (&below.kind, &over.kind) else {
-        return over.clone();
+    let mut merged = below.clone();
+    merge_into(&mut merged, over);
+    merged
+}
+
+/// [`merge_maps`] in place: what nobody else holds is not copied.
+pub(crate) fn merge_into(below: &mut Value, over: &Value) {
+    let (Kind::Map(one), Kind::Map(two)) = (&mut below.kind, &over.kind) else {
+        *below = over.clone();
+        return;
     };
-    let mut out = Map::clone(one);
+    let one = Arc::make_mut(one);
     for (key, value) in two.iter() {
-        let merged = match out.get(key) {
-            Some(known) if known.is_map() && value.is_map() => merge_maps(known, value),
-            _ => value.clone(),
-        };
-        out.insert(key.clone(), merged);
+        match one.get_mut(key) {
+            Some(known) if known.is_map() && value.is_map() => merge_into(known, value),
+            Some(known) => *known = value.clone(),
+            None => drop(one.insert(key.clone(), value.clone())),
+        }
     }
-    Value { kind: Kind::Map(Arc::new(out)), origin: over.origin.clone().or_else(|| below.origin.clone()) }
+    if over.origin.is_some() {
+        below.origin.clone_from(&over.origin);
+    }
 }
