@@ -6,6 +6,7 @@ use forebay::internals::files::Store;
 use forebay::internals::lang::template::{Engine, Limits, Run, with_stack};
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::panic::catch_unwind;
 
 const CHART: &str = "apiVersion: v2\nname: t\nversion: 0.1.0\n";
 
@@ -285,4 +286,10 @@ fn patterns_of_helmignore_go_once_through_a_name() {
     assert_eq!(end(&file), "ok");
     assert!(end(&chart(&[(".helmignore", "**/a\n")])).contains("double-star"));
     assert!(end(&chart(&[(".helmignore", "[\n")])).contains("syntax error in pattern"));
+}
+
+#[test]
+fn a_bug_on_a_deep_stack_is_one_where_it_was_asked_for() {
+    let outcome = catch_unwind(|| with_stack(|| assert!(std::env::args().count() == 0, "a bug")));
+    assert!(outcome.is_err());
 }

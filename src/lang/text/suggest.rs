@@ -345,6 +345,21 @@ mod tests {
     }
 
     #[test]
+    fn many_names_are_compared_as_one_is() {
+        let names =
+            ["ingress", "ingress-Class", "ingressClass", "image", "imagePullPolicy", "a", "ab", "über"];
+        let all: Names<&str> = names.into_iter().collect();
+        // Often enough for an index to pay.
+        for _ in 0..20 {
+            for word in ["ingres", "ingress_class", "imagepullpolicy", "imgae", "ac", "uber", "none", ""] {
+                assert_eq!(all.nearest(word), nearest(word, names.into_iter()), "{word}");
+            }
+        }
+        let many: Names<String> = (0..=COMPARED_NAMES).map(|at| format!("name{at}")).collect();
+        assert_eq!(many.nearest("nam1"), None);
+    }
+
+    #[test]
     fn an_edit_is_an_insert_a_removal_a_replacement_or_a_swap() {
         for (a, b, limit, expected) in [
             ("apps", "apps", 0, Some(0)),
