@@ -130,13 +130,7 @@ pub struct Report<'a, 's> {
 
 /// Validate a whole object against the schema of its kind.
 pub fn validate<'a, 's>(object: NodeRef<'a>, schema: &'s Schema, options: Options) -> Report<'a, 's> {
-    let mut walk = Walk {
-        options,
-        report: Report::default(),
-        pointer: String::new(),
-        depth: 0,
-        enumerations: FxHashMap::default(),
-    };
+    let mut walk = Walk::new(options, String::new());
     walk.object(object, schema);
     walk.report
 }
@@ -148,13 +142,7 @@ pub(crate) fn validate_value<'a, 's>(
     pointer: &str,
     options: Options,
 ) -> Report<'a, 's> {
-    let mut walk = Walk {
-        options,
-        report: Report::default(),
-        pointer: pointer.to_owned(),
-        depth: 0,
-        enumerations: FxHashMap::default(),
-    };
+    let mut walk = Walk::new(options, pointer.to_owned());
     walk.value(node, schema);
     walk.report
 }
@@ -168,13 +156,7 @@ pub(crate) fn validate_update<'a, 's>(
     schema: &'s Schema,
     options: Options,
 ) -> Report<'a, 's> {
-    let mut walk = Walk {
-        options,
-        report: Report::default(),
-        pointer: String::new(),
-        depth: 0,
-        enumerations: FxHashMap::default(),
-    };
+    let mut walk = Walk::new(options, String::new());
     walk.object(new, schema);
     walk.transition(old, new, schema);
     walk.report
@@ -229,6 +211,10 @@ struct Walk<'a, 's> {
 }
 
 impl<'a, 's> Walk<'a, 's> {
+    fn new(options: Options, pointer: String) -> Walk<'a, 's> {
+        Walk { options, report: Report::default(), pointer, depth: 0, enumerations: FxHashMap::default() }
+    }
+
     fn object(&mut self, node: NodeRef<'a>, schema: &'s Schema) {
         let mut known = true;
         for entry in node.entries() {

@@ -601,7 +601,7 @@ impl Wish<'_> {
                 let made = made(chart, &rendered);
                 // The release is rendered without the suffix where it is compared.
                 let written = (!self.asked.has_suffix).then_some(rendered.digest);
-                let run = rendered.touched().map(|touched| Run { touched, written });
+                let run = rendered.touched(&self.values.value).map(|touched| Run { touched, written });
                 (Outcome::Rendered(made), run)
             }
             Err(error) => (Outcome::of(error), None),

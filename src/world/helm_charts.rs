@@ -15,7 +15,7 @@ use crate::model::{ObjectId, Version, kinds};
 pub struct HelmChart<'w> {
     /// The cluster of its release.
     pub cluster: &'w Cluster,
-    /// Its identity.
+    /// `NAMESPACE-NAME` of its release, in the namespace of the source.
     pub id: ObjectId,
     /// What helm-controller writes; each value has the place in the HelmRelease.
     pub node: Node,

@@ -116,7 +116,7 @@ pub struct Cluster {
     pub location: Option<Location>,
     /// The directory that its source stands for; empty for the repository's top.
     pub tree: String,
-    /// Its source.
+    /// What its own root is applied from; nothing where nothing says so.
     pub(crate) source: Option<Called>,
     /// Versions, flags and features.
     pub settings: Settings,

@@ -78,8 +78,8 @@ pub(crate) struct Prepared {
     asks_capabilities: AtomicBool,
     /// What the templates can read, by the texts of values that are templates.
     readers: Mutex<FxHashMap<[u8; 32], Arc<Found>>>,
-    /// YAML texts that they read.
-    pub(super) documents: Arc<Documents>,
+    /// YAML texts that they read: no more than their files hold.
+    documents: OnceLock<Arc<Documents>>,
 }
 
 type Memo<K, V> = Mutex<FxHashMap<K, Arc<V>>>;
@@ -103,6 +103,12 @@ impl Prepared {
     /// Notes that a render hung on what the cluster can do.
     pub(crate) fn note_capabilities(&self) {
         self.asks_capabilities.store(true, Ordering::Relaxed);
+    }
+
+    /// YAML texts that the templates of a chart read.
+    pub(super) fn documents(&self, chart: &Chart) -> Arc<Documents> {
+        let size = || chart.all_files().iter().map(|file| file.blob.bytes().len()).sum();
+        self.documents.get_or_init(|| Arc::new(Documents::up_to(size()))).clone()
     }
 
     /// The templates of a file, by the name that the render gives it.

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// Values of one release that are looked at.
 const LOOKED_AT: usize = 500;
+/// Steps of the look-ups that are kept of a release, all together.
+const STEPS_KEPT: usize = 20_000;
 
 /// A value that does nothing under the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,16 +97,30 @@ pub(crate) struct Touched {
 
 impl Rendered {
     /// What the run did with values, where what it asked was kept.
-    pub(crate) fn touched(&mut self) -> Option<Touched> {
+    ///
+    /// It is kept as long as the release: of the places only those of its own `values`, of
+    /// the look-ups only those into them, and no more than [`STEPS_KEPT`].
+    pub(crate) fn touched(&mut self, values: &Value) -> Option<Touched> {
         let questions = self.questions.take()?;
-        let live = live(self, &questions);
+        let mut own = FxHashSet::default();
+        places(values, &mut own);
+        let mut live = live(self, &questions);
+        live.retain(|place| own.contains(place));
+        live.shrink_to_fit();
+        let mut left = STEPS_KEPT;
+        let mut is_kept = |path: &[Step]| {
+            let is_own = matches!(path.first(), Some(Step::Field(key)) if values.get(key).is_some());
+            left = left.saturating_sub(if is_own { path.len() } else { 0 });
+            is_own && left > 0
+        };
         let placed = |(path, one): (Vec<Step>, PassedOver)| {
             let place = self.place(one.place);
             (path, one, place)
         };
         // What the cluster can do is known there alone.
         let is_known = |one: &PassedOver| !one.question.contains(".Capabilities");
-        let passed = questions.passed.into_iter().filter(|(_, one)| is_known(one)).map(placed).collect();
+        let passed = questions.passed.into_iter().filter(|(path, one)| is_known(one) && is_kept(path));
+        let passed = passed.map(placed).collect();
         Some(Touched { live, passed })
     }
 }
@@ -144,6 +160,16 @@ pub(crate) fn idle(
         let all: Vec<&[Arc<str>]> = idle.iter().flat_map(|idle| &idle.all).map(|path| &**path).collect();
         without(values, &all)
     })
+}
+
+/// Where values were written. They are no deeper than the reader of YAML lets them be.
+fn places(value: &Value, found: &mut FxHashSet<Location>) {
+    found.extend(value.origin.as_ref().map(Origin::location));
+    match &value.kind {
+        Kind::Map(map) => map.values().for_each(|value| places(value, found)),
+        Kind::List(items) => items.iter().for_each(|item| places(item, found)),
+        _ => {}
+    }
 }
 
 /// Where the values were written that anything comes from, or that were asked.

@@ -382,7 +382,7 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<(Rendered
         questions: request.keep == Keep::Questions,
         without,
         libraries,
-        documents: request.chart.prepared.documents.clone(),
+        documents: request.chart.prepared.documents(request.chart),
         ..Run::default()
     });
     let mut objects =

@@ -9,12 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes below which a text is parsed as fast as it is found.
 const SMALL: usize = 2 << 10;
-/// Bytes of all texts that are kept; later ones are parsed each time.
-const KEPT: usize = 8 << 20;
-
 /// The first documents of texts.
 #[derive(Default)]
 pub struct Documents {
+    /// Bytes of all texts that are kept; later ones are parsed each time.
+    limit: usize,
     known: Mutex<Known>,
 }
 
@@ -25,9 +24,15 @@ struct Known {
 }
 
 impl Documents {
+    /// Keeps no more than so many bytes of texts. By default none is kept: a template can
+    /// make large texts of nothing.
+    pub(crate) fn up_to(limit: usize) -> Documents {
+        Documents { limit, known: Mutex::default() }
+    }
+
     /// [`sigs_yaml::document`]
     pub(super) fn read(&self, text: &str) -> Result<Option<Node>, String> {
-        if text.len() < SMALL {
+        if text.len() < SMALL || text.len() > self.limit {
             return sigs_yaml::document(text);
         }
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +42,7 @@ impl Documents {
         let document = sigs_yaml::document(text)?;
         let mut known = known();
         let is_new = !known.documents.contains_key(text);
-        if is_new && known.bytes + text.len() <= KEPT {
+        if is_new && known.bytes + text.len() <= self.limit {
             known.bytes += text.len();
             known.documents.insert(text.into(), document.clone());
         }
