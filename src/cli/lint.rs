@@ -6,6 +6,7 @@ use super::fix::{FixArguments, Next};
 use super::output;
 use super::revisions;
 use super::session::{Session, cluster_filter};
+use super::stores;
 use super::{Answer, Failure};
 use crate::config::{Config, FILE_NAME, Level, Written};
 use crate::files::git;
@@ -22,6 +23,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 output::formats!(
     Full = "full": "a block for each finding, with the bytes to change",
@@ -82,6 +84,9 @@ pub(crate) struct Arguments {
     /// Write the findings of this run to the baseline [default: .forebay-baseline.json]
     #[arg(long, conflicts_with = "prune_baseline")]
     update_baseline: bool,
+    /// Render all charts anew, and keep nothing of it for the next run
+    #[arg(long)]
+    no_cache: bool,
     /// Remove from the baseline what is not found any more
     #[arg(long)]
     prune_baseline: bool,
@@ -92,6 +97,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let at = common.at(&TimeZone::UTC)?;
     let mut session = open(common, arguments)?;
+    if let Some(stores) = Arc::get_mut(&mut session.config.stores).filter(|_| !arguments.no_cache) {
+        stores.keep_renders(stores::render_cache());
+    }
     let is_stated = session.config.baseline.is_some();
     let baseline = baseline(arguments, &mut session)?;
     let options = Options {
@@ -169,6 +177,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     })?;
     let levels = outcome.findings.iter().map(|finding| finding.level);
     let status = common.status(levels, outcome.not_checked.is_empty());
+    world.keep_renders(&session.config.stores);
     // The process ends and gives its memory back at once; taking trees apart piece by
     // piece would be a twentieth of the work.
     if common.taken.is_none() {

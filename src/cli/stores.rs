@@ -4,7 +4,7 @@
 use super::Failure;
 use super::common::Common;
 use crate::config::Config;
-use crate::files::{Allowed, ChartStore, ChartStores, StoreLayout};
+use crate::files::{Allowed, ChartStore, ChartStores, RenderCache, StoreLayout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,17 +51,34 @@ fn add(stores: &mut Vec<ChartStore>, name: &str, path: Result<PathBuf, String>, 
     }
 }
 
-/// The caches of the user: forebay's own, then Helm's.
-fn of_user() -> Vec<(&'static str, PathBuf, StoreLayout)> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+/// Where programs of the user keep what they can make again.
+fn caches() -> Option<PathBuf> {
     let home = || variable("HOME").or_else(|| variable("USERPROFILE"));
-    let caches = variable("XDG_CACHE_HOME").or_else(|| {
+    variable("XDG_CACHE_HOME").or_else(|| {
         Some(match std::env::consts::OS {
             "macos" => home()?.join("Library/Caches"),
             "windows" => variable("TEMP")?,
             _ => home()?.join(".cache"),
         })
-    });
+    })
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Where runs keep what charts make of releases; `None` where the user has no caches, or
+/// where nobody can say which program this is: one that was built anew may say other things.
+pub(crate) fn render_cache() -> Option<RenderCache> {
+    let own = std::env::current_exe().ok()?.metadata().ok()?;
+    let built = own.modified().ok()?.duration_since(std::time::SystemTime::UNIX_EPOCH).ok()?;
+    let program = format!("{} {} {}", env!("CARGO_PKG_VERSION"), own.len(), built.as_nanos());
+    RenderCache::below(&caches()?, &program)
+}
+
+/// The caches of the user: forebay's own, then Helm's.
+fn of_user() -> Vec<(&'static str, PathBuf, StoreLayout)> {
+    let caches = caches();
     let mut found = Vec::new();
     if let Some(caches) = &caches {
         found.push(("forebay's cache", caches.join("forebay/charts"), StoreLayout::Charts));

@@ -3,8 +3,9 @@
 //! where each comes from, with which digest.
 
 use super::open::Root;
+use super::render_cache::RenderCache;
 use crate::lang::yaml::{Dialect, NodeRef, Scalar, parse_nodes};
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
@@ -56,6 +57,7 @@ pub(crate) struct ChartStores {
     stores: Vec<ChartStore>,
     charts: OnceLock<Listed>,
     is_off: bool,
+    renders: Option<RenderCache>,
 }
 
 /// The charts of all stores.
@@ -141,7 +143,7 @@ fn hex(digest: &[u8]) -> String {
 impl ChartStores {
     /// These stores, in order of their precedence.
     pub(crate) fn new(stores: Vec<ChartStore>) -> ChartStores {
-        ChartStores { stores, charts: OnceLock::new(), is_off: false }
+        ChartStores { stores, ..ChartStores::default() }
     }
 
     /// No stores, and no charts of file trees either: nothing is rendered.
@@ -152,6 +154,16 @@ impl ChartStores {
     /// Whether no chart is to be rendered at all.
     pub(crate) fn is_off(&self) -> bool {
         self.is_off
+    }
+
+    /// Lets runs keep what charts make of releases for those after them.
+    pub(crate) fn keep_renders(&mut self, renders: Option<RenderCache>) {
+        self.renders = renders;
+    }
+
+    /// What runs keep of charts and releases, where they do.
+    pub(crate) fn renders(&self) -> Option<&RenderCache> {
+        self.renders.as_ref()
     }
 
     /// A store by its number.
@@ -324,7 +336,9 @@ fn entries(path: &Path) -> Vec<(String, bool)> {
 
 /// The Chart.yaml at the top of an archive.
 fn chart_yaml(archive: impl Read) -> Option<Vec<u8>> {
-    let mut archive = tar::Archive::new(GzDecoder::new(archive).take(SEARCHED));
+    // It stands first, most often: no more is unpacked than has to be.
+    let archive = GzDecoder::new(io::BufReader::with_capacity(2 << 10, archive));
+    let mut archive = tar::Archive::new(archive.take(SEARCHED));
     for entry in archive.entries().ok()? {
         let entry = entry.ok()?;
         let path = entry.path_bytes();

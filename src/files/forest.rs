@@ -9,7 +9,7 @@ use super::open::Allowed;
 use rustc_hash::FxHashMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The directories that were opened, each with its files `F`, in the order of their
 /// opening, and the files `T` of charts. Grows only: what it gave stays where it is.
@@ -22,12 +22,17 @@ pub(super) struct Forest<F, T> {
 
 type ChartLink<T> = OnceLock<Box<ChartFiles<T>>>;
 
-/// The files of a chart that is no part of a file tree.
+/// The files of a chart that is no part of a file tree, read when one is asked for.
 #[derive(Debug)]
 struct ChartFiles<T> {
-    files: FxHashMap<Arc<str>, T>,
+    /// What their paths begin with, its own first: `NAME@VERSION/`.
+    leads: Vec<String>,
+    files: LazyLock<FxHashMap<Arc<str>, T>, Files<T>>,
     next: ChartLink<T>,
 }
+
+/// What reads the files of a chart.
+type Files<T> = Box<dyn FnOnce() -> FxHashMap<Arc<str>, T> + Send>;
 
 type Link<F> = OnceLock<Box<Opened<F>>>;
 
@@ -76,7 +81,7 @@ impl<F, T> Default for Forest<F, T> {
     }
 }
 
-impl<F, T> Forest<F, T> {
+impl<F, T: 'static> Forest<F, T> {
     /// The directory that `written` names, absolute or relative to `base`, the root.
     /// `is_of_root` tells whether the root's tree has files below a directory; `read`
     /// reads one that is none of it.
@@ -139,19 +144,22 @@ impl<F, T> Forest<F, T> {
         })
     }
 
-    /// Notes the files of a chart, by their paths as answers tell them: `NAME@VERSION/…`.
-    /// What is known already stays what it was.
-    pub(super) fn add_chart(&self, files: Vec<(Arc<str>, T)>) {
-        let Some((first, _)) = files.first() else { return };
-        let first = first.clone();
-        let mut files = Some(files);
+    /// Notes a chart, by what the paths of its files begin with, its own `NAME@VERSION/`
+    /// first. What is known already stays what it was.
+    pub(super) fn add_chart(
+        &self,
+        leads: Vec<String>,
+        files: impl FnOnce() -> FxHashMap<Arc<str>, T> + Send + 'static,
+    ) {
+        let mut files: Option<Files<T>> = Some(Box::new(files));
         let mut link = &self.chart;
         loop {
             let chart = link.get_or_init(|| {
-                let files = files.take().unwrap_or_default().into_iter().collect();
-                Box::new(ChartFiles { files, next: ChartLink::new() })
+                let files = files.take().unwrap_or_else(|| Box::new(FxHashMap::default));
+                let (leads, next) = (leads.clone(), ChartLink::new());
+                Box::new(ChartFiles { leads, files: LazyLock::new(files), next })
             });
-            if chart.files.contains_key(&first) {
+            if chart.leads.first() == leads.first() {
                 return;
             }
             link = &chart.next;
@@ -162,6 +170,7 @@ impl<F, T> Forest<F, T> {
     pub(super) fn chart_file(&self, path: &str) -> Option<&T> {
         let first = self.chart.get().map(|chart| &**chart);
         std::iter::successors(first, |chart| chart.next.get().map(|next| &**next))
+            .filter(|chart| chart.leads.iter().any(|lead| path.starts_with(&**lead)))
             .find_map(|chart| chart.files.get(path))
     }
 

@@ -8,6 +8,7 @@ mod forest;
 pub(crate) mod git;
 pub(crate) mod markers;
 mod open;
+mod render_cache;
 pub(crate) mod secrets;
 mod snapshot;
 mod source_ignore;
@@ -23,6 +24,7 @@ pub(crate) use chart_store::{ChartContent, ChartStore, ChartStores, Recorded, St
 pub use file_tree::FileTree;
 pub(crate) use file_tree::PathKind;
 pub(crate) use open::{Allowed, Place, place, read_bytes, read_named};
+pub(crate) use render_cache::RenderCache;
 pub(crate) use snapshot::Unreadable;
 pub use snapshot::{File, Snapshot};
 pub(crate) use source_ignore::SourceIgnore;

@@ -454,9 +454,14 @@ impl Snapshot {
         }
     }
 
-    /// Note the files of a chart that is no part of a file tree, by the path that answers
-    /// tell: they are found, read and masked as all others are.
-    pub(crate) fn add_chart(&self, files: impl Iterator<Item = (Arc<str>, Arc<Blob>)>) {
+    /// Note a chart that is no part of a file tree, by its files and the paths that answers
+    /// tell: they are found, read and masked as all others are. `leads` are what these begin
+    /// with, `NAME@VERSION/`, its own first.
+    pub(crate) fn add_chart(
+        &self,
+        leads: Vec<String>,
+        files: impl FnOnce() -> Vec<(Arc<str>, Arc<Blob>)> + Send + 'static,
+    ) {
         let file = |(path, blob): (Arc<str>, Arc<Blob>)| {
             let file = File {
                 path: path.clone(),
@@ -475,7 +480,7 @@ impl Snapshot {
             };
             (path, Arc::new(file))
         };
-        self.forest.add_chart(files.map(file).collect());
+        self.forest.add_chart(leads, move || files().into_iter().map(file).collect());
     }
 
     /// The snapshot of the forest that a file is of.

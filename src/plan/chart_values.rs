@@ -6,7 +6,7 @@ use super::{Effect, Pair};
 use crate::build::helm::{SchemaFault, SchemaFaultKind};
 use crate::lang::text::{clean, counted, dotted};
 use crate::lang::yaml::{Location, pointer_to};
-use crate::sources::render::Meant;
+use crate::sources::outcome::Meant;
 use crate::world::releases::Release;
 use serde_json::{Value, json};
 

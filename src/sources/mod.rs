@@ -1,6 +1,8 @@
 //! Which chart a release means, and with which values: from file trees that the
 //! repository holds, else from stores of charts. Nothing is fetched.
 
+mod kept;
+pub(crate) mod outcome;
 pub(crate) mod release;
 pub(crate) mod render;
 pub(crate) mod request;

@@ -1,67 +1,26 @@
 //! What a release's chart makes of its values: charts are loaded once, equal requests are
 //! rendered once.
 
+use super::kept;
+use super::outcome::{Answers, Made, Meant, Outcome, Refusal, documents_of};
 use super::request::Request as Asked;
 use super::resolve::{ChartPlace, Found, Trees, clean, location_of, normalised};
 use super::values::Values;
 use crate::build::helm::{
     self, Capabilities, Chart, ChartFile, Culprit, Dead, Helm, Idle, Kind, Readers, Release, RenderError,
-    Replaced, SchemaFault, Value, merge_into,
+    Replaced, Value, merge_into,
 };
-use crate::files::{ChartContent, ChartStores, FileTree, PathKind, Snapshot, Store, StoredChart};
+use crate::files::{
+    Blob, ChartContent, ChartStores, FileTree, PathKind, RenderCache, Snapshot, Store, StoredChart,
+};
 use crate::lang::template::{Constraints, Version};
 use crate::lang::text::Names;
 use crate::lang::yaml::{FilePath, Location, Node, Tree};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sha2::{Digest, Sha256};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// What a chart makes of a release.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    /// Its objects.
-    Rendered(Made),
-    /// Helm, or helm-controller, refuses.
-    Refused(Box<Refusal>),
-    /// Nobody can say here, and why.
-    Unable(String),
-}
-
-/// Why there is no release.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// Helm's words.
-    pub message: String,
-    /// Where it is written, as far as that is known.
-    pub location: Option<Location>,
-    /// What of it hangs on something unknown.
-    pub assumed: Vec<String>,
-    /// The values that schemas refuse.
-    pub faults: Vec<SchemaFault>,
-}
-
-impl Refusal {
-    /// One of helm-controller itself, that hangs on nothing unknown.
-    pub(crate) fn new(message: String, location: Option<Location>) -> Refusal {
-        Refusal { message, location, assumed: Vec::new(), faults: Vec::new() }
-    }
-}
-
-/// The objects of a chart.
-#[derive(Debug)]
-pub(crate) struct Made {
-    /// The chart: name and version.
-    pub label: (String, String),
-    /// What is applied, in Helm's order.
-    pub objects: Vec<Node>,
-    /// What is run around an install or upgrade; some of it stays.
-    pub hooks: Vec<Node>,
-    /// The CustomResourceDefinitions of `crds/`.
-    pub definitions: Vec<Node>,
-    /// What was decided by something unknown.
-    pub assumed: Vec<String>,
-}
 
 /// All that a render hangs on besides the chart.
 pub(crate) struct Wish<'w> {
@@ -92,6 +51,10 @@ pub(crate) struct Rendering {
     /// What of the chart a store was asked for by name alone, in words.
     pub taken_in: Arc<[String]>,
     unread: OnceLock<Arc<Unread>>,
+    idle: OnceLock<Vec<Idle>>,
+    culprit: OnceLock<Option<Culprit>>,
+    replaced: OnceLock<Vec<Replaced>>,
+    deprecation: Option<String>,
 }
 
 #[derive(Debug)]
@@ -104,6 +67,8 @@ struct Rendered {
     skips_schema: bool,
     /// Files of `valuesFiles`, without the chart's own values.
     values_files: Vec<FilePath>,
+    /// Whether nothing was taken into the chart from elsewhere.
+    is_whole: bool,
     /// How its templates ran, where they did.
     run: Option<Run>,
 }
@@ -121,28 +86,34 @@ struct Run {
 pub(crate) struct Unread {
     /// The values that nothing reads.
     pub dead: Vec<Dead>,
-    /// What the templates can read; nothing where that is too much to say.
-    pub readers: Option<Arc<Readers>>,
+    /// Whether the templates could be followed.
+    pub is_followed: bool,
+    /// What the templates can read; nothing where that is too much to say, or not asked
+    /// again.
+    readers: Option<Arc<Readers>>,
     /// All values, as templates see them.
-    pub coalesced: Option<Value>,
+    coalesced: Option<Value>,
+    /// What is meant by dead values, as far as that was asked.
+    meant: Mutex<FxHashMap<Vec<Arc<str>>, Option<Meant>>>,
     /// The keys that templates know, by the path of the map that they are of.
     known: Mutex<FxHashMap<Vec<Arc<str>>, Arc<Keys>>>,
 }
 
 type Keys = Names<Arc<str>>;
 
-/// What is meant by a value that nothing reads: keys from the root of all values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Meant {
-    /// A key beside it that is written nearly alike.
-    Near(Vec<Arc<str>>),
-    /// The only other place where templates read its key.
-    Elsewhere(Vec<Arc<str>>),
-}
-
 impl Unread {
     /// What is meant by a dead value, as far as one thing is near.
     pub(crate) fn meant(&self, dead: &Dead) -> Option<Meant> {
+        let known = || self.meant.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(meant) = known().get(&dead.path) {
+            return meant.clone();
+        }
+        let meant = self.find_meant(dead);
+        known().insert(dead.path.clone(), meant.clone());
+        meant
+    }
+
+    fn find_meant(&self, dead: &Dead) -> Option<Meant> {
         let (readers, coalesced) = (self.readers.as_ref()?, self.coalesced.as_ref()?);
         let (key, above) = dead.path.split_last()?;
         let beside = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(above).cloned();
@@ -202,17 +173,22 @@ impl Rendering {
 
     /// The values that the chart reads under other values only; nothing where its templates
     /// could not be followed.
-    pub(crate) fn idle(&self) -> Vec<Idle> {
-        let unread = self.unread();
-        let (Some(of), Some(readers)) = (&self.of, &unread.readers) else { return Vec::new() };
-        let Some(run) = &of.run else { return Vec::new() };
-        helm::idle(&of.request(), (&run.touched, run.written.as_ref()), readers, &unread.dead)
+    pub(crate) fn idle(&self) -> &[Idle] {
+        self.idle.get_or_init(|| {
+            let unread = self.unread();
+            let (Some(of), Some(readers)) = (&self.of, &unread.readers) else { return Vec::new() };
+            let Some(run) = &of.run else { return Vec::new() };
+            helm::idle(&of.request(), (&run.touched, run.written.as_ref()), readers, &unread.dead)
+        })
     }
 
     /// The value that the chart fails on, where it fails.
-    pub(crate) fn culprit(&self) -> Option<Culprit> {
-        let unread = self.unread();
-        self.of.as_ref().and_then(|of| helm::culprit(&of.request(), unread.readers.as_deref()))
+    pub(crate) fn culprit(&self) -> Option<&Culprit> {
+        let find = || {
+            let unread = self.unread();
+            self.of.as_ref().and_then(|of| helm::culprit(&of.request(), unread.readers.as_deref()))
+        };
+        self.culprit.get_or_init(find).as_ref()
     }
 
     /// The values that another version of the chart read and this one doesn't; nothing where
@@ -234,18 +210,68 @@ impl Rendering {
     }
 
     /// What of the charts' values the release's stand in the place of, in another shape.
-    pub(crate) fn replaced(&self) -> Vec<Replaced> {
-        self.of.as_ref().and_then(|of| helm::replaced(&of.request()).ok()).unwrap_or_default()
+    pub(crate) fn replaced(&self) -> &[Replaced] {
+        let find = || self.of.as_ref().and_then(|of| helm::replaced(&of.request()).ok()).unwrap_or_default();
+        self.replaced.get_or_init(find)
     }
 
     /// What Chart.yaml says of a chart that is deprecated.
     pub(crate) fn deprecation(&self) -> Option<&str> {
-        let metadata = &self.of.as_ref()?.chart.metadata;
-        metadata.deprecated.then_some(&*metadata.description)
+        self.deprecation.as_deref()
+    }
+
+    fn new(outcome: Arc<Outcome>, of: Option<Rendered>, taken_in: Arc<[String]>) -> Rendering {
+        let metadata = of.as_ref().map(|of| &of.chart.metadata);
+        let deprecated = metadata.filter(|metadata| metadata.deprecated);
+        let deprecation = deprecated.map(|metadata| metadata.description.clone());
+        Rendering {
+            outcome,
+            of,
+            taken_in,
+            unread: OnceLock::new(),
+            idle: OnceLock::new(),
+            culprit: OnceLock::new(),
+            replaced: OnceLock::new(),
+            deprecation,
+        }
     }
 
     fn without_chart(outcome: Arc<Outcome>) -> Arc<Rendering> {
-        Arc::new(Rendering { outcome, of: None, taken_in: Arc::default(), unread: OnceLock::new() })
+        Arc::new(Rendering::new(outcome, None, Arc::default()))
+    }
+
+    /// One that was kept: all that is asked of the chart was answered before.
+    fn kept(outcome: Outcome, answers: Answers) -> Rendering {
+        let dead = answers.dead.iter().map(|(dead, _)| dead.clone()).collect();
+        let meant = Mutex::new(answers.dead.into_iter().map(|(dead, meant)| (dead.path, meant)).collect());
+        let unread = Unread { dead, is_followed: answers.is_followed, meant, ..Unread::default() };
+        let deprecation = answers.deprecation;
+        Rendering {
+            unread: Arc::new(unread).into(),
+            idle: answers.idle.into(),
+            culprit: answers.culprit.into(),
+            replaced: answers.replaced.into(),
+            deprecation,
+            ..Rendering::new(Arc::new(outcome), None, Arc::default())
+        }
+    }
+
+    /// The answers to all that is asked of it.
+    fn answers(&self) -> Answers {
+        let unread = self.unread();
+        let told = unread.dead.iter().enumerate();
+        let meant = |(at, dead): (usize, &Dead)| (at < MEANT).then(|| unread.meant(dead)).flatten();
+        // Of what a schema refuses the value is known.
+        let fails = matches!(&*self.outcome, Outcome::Refused(refusal) if refusal.faults.is_empty());
+        Answers {
+            leads: self.of.as_ref().map(|of| leads_of(&of.chart)).unwrap_or_default(),
+            deprecation: self.deprecation.clone(),
+            is_followed: unread.is_followed,
+            dead: told.map(|one| (one.1.clone(), meant(one))).collect(),
+            idle: self.idle().to_vec(),
+            culprit: if fails { self.culprit().cloned() } else { None },
+            replaced: self.replaced().to_vec(),
+        }
     }
 
     /// What of the values nothing reads; found once.
@@ -284,7 +310,8 @@ impl Rendered {
             }
             _ => Vec::new(),
         };
-        Unread { dead, readers, coalesced, known: Mutex::default() }
+        let is_followed = readers.is_some();
+        Unread { dead, is_followed, readers, coalesced, ..Unread::default() }
     }
 
     fn unread_of_files(&self, readers: &Readers, coalesced: &Value) -> Vec<(Dead, Location)> {
@@ -323,11 +350,16 @@ impl Rendered {
     }
 }
 
+/// Dead values of one release of which it is kept what is meant: those that are told.
+const MEANT: usize = 200;
+
 /// Charts and renders that are known.
 #[derive(Debug, Default)]
 pub(crate) struct Charts {
     loaded: Once<String, Result<Loaded, RenderError>>,
     rendered: Once<[u8; 32], Arc<Rendering>>,
+    /// Renders of this run that are to be kept, by their keys in the cache.
+    fresh: Mutex<Vec<([u8; 32], Arc<Rendering>)>>,
 }
 
 /// Values that are made once, by key; others wait for who makes one.
@@ -364,7 +396,7 @@ impl Charts {
     /// For the next world: what this one knew is not made again, and what the next doesn't
     /// ask for is forgotten.
     pub(crate) fn after(&self) -> Charts {
-        Charts { loaded: self.loaded.after(), rendered: self.rendered.after() }
+        Charts { loaded: self.loaded.after(), rendered: self.rendered.after(), fresh: Mutex::default() }
     }
 
     /// What the chart that was found makes of a release.
@@ -376,7 +408,64 @@ impl Charts {
         snapshot: &Snapshot,
         trees: &Trees<'_>,
     ) -> Arc<Rendering> {
-        let (chart, taken_in) = match self.load(found, wish.helm, stores, snapshot.store()) {
+        let (Some(cache), ChartPlace::Store(stored)) = (stores.renders(), &found.place) else {
+            return self.made(found, wish, stores, snapshot, trees);
+        };
+        let Some(asked) = wish.to_bytes(stored) else {
+            return self.made(found, wish, stores, snapshot, trees);
+        };
+        let key = cache.key(&asked);
+        self.rendered.get(key, || {
+            if let Some(kept) = Charts::kept(cache, &key, stored, wish.helm, snapshot) {
+                return kept;
+            }
+            let made = self.made(found, wish, stores, snapshot, trees);
+            if made.of.as_ref().is_some_and(|of| of.is_whole) {
+                self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push((key, made.clone()));
+            }
+            made
+        })
+    }
+
+    /// A render that was kept; the chart is read when one of its files is asked for.
+    fn kept(
+        cache: &RenderCache,
+        key: &[u8; 32],
+        stored: &Arc<StoredChart>,
+        helm: Helm,
+        snapshot: &Snapshot,
+    ) -> Option<Arc<Rendering>> {
+        let (outcome, answers) = kept::decode(&cache.get(key)?, snapshot.store())?;
+        let (stored, blobs) = (stored.clone(), snapshot.store().clone());
+        snapshot.add_chart(answers.leads.clone(), move || {
+            of_store(&stored, helm, &blobs).map_or_else(|_| Vec::new(), |chart| files_of(&chart))
+        });
+        Some(Arc::new(Rendering::kept(outcome, answers)))
+    }
+
+    /// Keeps what was rendered for runs to come.
+    pub(crate) fn keep(&self, cache: &RenderCache) {
+        let fresh = std::mem::take(&mut *self.fresh.lock().unwrap_or_else(PoisonError::into_inner));
+        fresh.par_iter().for_each(|(key, rendering)| {
+            if let Some(content) = kept::encode(&rendering.outcome, &rendering.answers()) {
+                cache.put(key, &content);
+            }
+        });
+        if !fresh.is_empty() {
+            cache.prune();
+        }
+    }
+
+    fn made(
+        &self,
+        found: &Found,
+        wish: &Wish<'_>,
+        stores: &ChartStores,
+        snapshot: &Snapshot,
+        trees: &Trees<'_>,
+    ) -> Arc<Rendering> {
+        let Loaded { chart, taken_in, is_whole } = match self.load(found, wish.helm, stores, snapshot.store())
+        {
             Ok(loaded) => loaded,
             Err(error) => return Rendering::without_chart(Arc::new(Outcome::of(error))),
         };
@@ -386,16 +475,15 @@ impl Charts {
             Ok(both) => both,
             Err(outcome) => return Rendering::without_chart(outcome),
         };
-        let files = chart.all_files().into_iter().filter(|file| *file.place.tree() == Tree::Chart);
-        snapshot.add_chart(files.map(|file| (file.place.shown().clone(), file.blob.clone())));
+        let leads = leads_of(&chart);
+        if !leads.is_empty() {
+            let chart = chart.clone();
+            snapshot.add_chart(leads, move || files_of(&chart));
+        }
         self.rendered.get(wish.key(&chart, found), || {
             let (outcome, run) = wish.render(&chart);
-            Arc::new(Rendering {
-                outcome: Arc::new(outcome),
-                of: Some(Rendered { values_files, run, ..wish.kept(chart.clone()) }),
-                taken_in,
-                unread: OnceLock::new(),
-            })
+            let of = Rendered { values_files, run, is_whole, ..wish.kept(chart.clone()) };
+            Arc::new(Rendering::new(Arc::new(outcome), Some(of), taken_in))
         })
     }
 
@@ -412,14 +500,43 @@ impl Charts {
                 ChartPlace::Tree(tree, path) => of_tree(tree, path, helm)?,
                 ChartPlace::Store(stored) => of_store(stored, helm, blobs)?,
             };
-            let taken_in = complete(&mut chart, found, stores, helm, blobs)?;
-            Ok((Arc::new(chart), taken_in.into()))
+            let is_whole = chart.missing_dependencies().is_empty();
+            let taken_in = complete(&mut chart, found, stores, helm, blobs)?.into();
+            Ok(Loaded { chart: Arc::new(chart), taken_in, is_whole })
         })
     }
 }
 
-/// A chart, and what of it a store was asked for by name alone.
-type Loaded = (Arc<Chart>, Arc<[String]>);
+/// The files of a packed chart.
+fn files_of(chart: &Chart) -> Vec<(Arc<str>, Arc<Blob>)> {
+    let packed = chart.all_files().into_iter().filter(|file| *file.place.tree() == Tree::Chart);
+    packed.map(|file| (file.place.shown().clone(), file.blob.clone())).collect()
+}
+
+/// What the paths of these files begin with, each once.
+fn leads_of(chart: &Chart) -> Vec<String> {
+    let mut leads: Vec<String> = Vec::new();
+    for file in chart.all_files() {
+        let lead = file.place.in_chart().map(|(lead, _)| lead);
+        // Files of one chart are beside each other.
+        if let Some(lead) =
+            lead.filter(|lead| leads.last().is_none_or(|last| last[..last.len() - 1] != **lead))
+        {
+            leads.push(format!("{lead}/"));
+        }
+    }
+    leads
+}
+
+/// A chart as it is rendered.
+#[derive(Clone, Debug)]
+struct Loaded {
+    chart: Arc<Chart>,
+    /// What of it a store was asked for by name alone.
+    taken_in: Arc<[String]>,
+    /// Whether it lacked nothing.
+    is_whole: bool,
+}
 
 /// What tells charts apart, by content.
 fn place_key(found: &Found) -> String {
@@ -563,20 +680,6 @@ fn of_source(tree: &FileTree, path: &str) -> Option<ChartFile> {
     Some(ChartFile { name: path.into(), blob, place: file.name() })
 }
 
-impl Outcome {
-    fn of(error: RenderError) -> Outcome {
-        match error {
-            RenderError::Unable(why) => Outcome::Unable(why),
-            RenderError::Refused(refusal) => Outcome::Refused(Box::new(Refusal {
-                message: refusal.message,
-                location: refusal.location,
-                assumed: refusal.assumed,
-                faults: refusal.faults,
-            })),
-        }
-    }
-}
-
 impl Wish<'_> {
     fn kept(&self, chart: Arc<Chart>) -> Rendered {
         Rendered {
@@ -587,6 +690,7 @@ impl Wish<'_> {
             helm: self.helm,
             skips_schema: self.skips_schema,
             values_files: Vec::new(),
+            is_whole: false,
             run: None,
         }
     }
@@ -677,6 +781,26 @@ impl Wish<'_> {
         hash(Some(&self.values.value), &mut hasher);
         hasher.finalize().into()
     }
+
+    /// All that a render of a stored chart hangs on, by content and by the places of the
+    /// values; `None` where that lies in other files too.
+    fn to_bytes(&self, chart: &StoredChart) -> Option<Vec<u8>> {
+        if self.asked.values_files.iter().any(|(file, _)| file != "values.yaml") {
+            return None;
+        }
+        let head = (
+            chart.digest()?,
+            &self.release,
+            &self.capabilities,
+            &self.ends,
+            self.helm,
+            self.skips_schema,
+            self.asked.has_suffix,
+        );
+        let mut out = format!("{head:?}").into_bytes();
+        kept::write_value(&self.values.value, &mut out);
+        Some(out)
+    }
 }
 
 fn hash(value: Option<&Value>, hasher: &mut Sha256) {
@@ -716,17 +840,4 @@ fn made(chart: &Chart, rendered: &helm::Rendered) -> Made {
         definitions,
         assumed: rendered.assumed.clone(),
     }
-}
-
-/// The documents of a file of `crds/`.
-fn documents_of(file: &ChartFile) -> Vec<Node> {
-    let Some(stream) = file.blob.stream() else { return Vec::new() };
-    let filled = (0..stream.documents.len() as u32)
-        .filter(|index| stream.documents[*index as usize].tokens.first().is_some_and(|root| !root.empty));
-    let node = |index| {
-        let (file, stream) = (file.place.clone(), stream.clone());
-        let source = crate::lang::yaml::Source { file, stream, index, embed: None, via: Vec::new() };
-        Node::Source(Arc::new(source), 0)
-    };
-    filled.map(node).collect()
 }

@@ -352,7 +352,7 @@ fn document(text: &str, node: &Node) -> Option<Node> {
         .iter()
         .position(|document| document.tokens.first().is_some_and(|root| !root.empty))?;
     let source = Source { file, stream, index: first as u32, embed, via };
-    Some(Node::Source(Arc::new(source), 0))
+    Some(Arc::new(source).root())
 }
 
 /// Values of which the keys are known alone.

@@ -44,7 +44,7 @@ use crate::build::kustomize::Warning;
 use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::build::substitute::{BadVariable, MissingSource, Problem, Provided, Variables};
 use crate::config::Config;
-use crate::files::{File, FileTree, Snapshot};
+use crate::files::{ChartStores, File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
 use crate::model::{Called, Certainty, Maker, Name, Object, ObjectId, Unchecked};
 use crate::world::build::BuildFailure;
@@ -274,6 +274,13 @@ impl World {
     /// same files in the same way is shared, so that its nodes are the same too.
     pub fn like(&self, snapshot: &Arc<Snapshot>, config: &Config, remotes: &[String]) -> World {
         assemble::world(snapshot, config, remotes, Some(self))
+    }
+
+    /// Keeps what charts made of releases for runs to come, where these stores let it.
+    pub(crate) fn keep_renders(&self, stores: &ChartStores) {
+        if let Some(cache) = stores.renders() {
+            self.charts.keep(cache);
+        }
     }
 
     /// The clusters of the entry points; where there is none, what stands for

@@ -6,12 +6,13 @@ use super::versions::Settings;
 use super::{ApplyTarget, Placed, target_of};
 use crate::build::helm::{self, Helm};
 use crate::build::kustomize::{self, FileRole};
-use crate::files::{ChartStores, FileTree, Snapshot};
+use crate::files::{ChartStores, FileTree, RenderCache, Snapshot};
 use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
 use crate::model::value::to_json;
 use crate::model::{Called, Maker, ObjectId, kinds};
+use crate::sources::outcome::{Made, Outcome, Refusal};
 use crate::sources::release::{name, namespace};
-use crate::sources::render::{Charts, Made, Once, Outcome, Refusal, Rendering, Wish};
+use crate::sources::render::{Charts, Once, Rendering, Wish};
 use crate::sources::request::{self, Lookup, Request, Unclear};
 use crate::sources::resolve::{ChartPlace, Found, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
@@ -237,6 +238,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Keeps what was rendered for runs to come.
+    pub(super) fn keep(&self, cache: &RenderCache) {
+        self.charts.keep(cache);
+    }
+
     /// For the next world.
     pub(super) fn after(&self) -> Known {
         Known { charts: self.charts.after(), applied: self.applied.after(), written: OnceLock::new() }

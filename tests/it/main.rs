@@ -92,6 +92,7 @@ mod refactoring_classes;
 mod refactoring_commands;
 mod refactorings;
 mod rehearsals;
+mod render_cache;
 mod resource_sets;
 mod rewrite_properties;
 mod rewrites;

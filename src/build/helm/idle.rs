@@ -42,6 +42,13 @@ pub(crate) enum Reason {
     PassedOver(&'static str, Arc<str>, Option<Location>),
 }
 
+impl Idle {
+    /// One that stands for itself alone.
+    pub(crate) fn new(path: Path, reason: Reason) -> Idle {
+        Idle { path, reason, all: Vec::new() }
+    }
+}
+
 /// What templates asked in a run.
 #[derive(Debug)]
 pub(super) struct Questions {

@@ -35,6 +35,13 @@ struct Walk<'w> {
     found: Vec<Dead>,
 }
 
+impl Dead {
+    /// One that is known by its path alone: templates are not asked about it again.
+    pub(crate) fn named(path: Path) -> Dead {
+        Dead { path, segs: Vec::new() }
+    }
+}
+
 impl Readers {
     /// The highest keys of a release's values that nothing can read; `coalesced` are all
     /// values.

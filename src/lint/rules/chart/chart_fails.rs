@@ -7,7 +7,7 @@ use crate::build::helm::Dead;
 use crate::lang::text::dotted;
 use crate::lang::yaml::pointer_to;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
-use crate::sources::render::Refusal;
+use crate::sources::outcome::Refusal;
 use crate::world::releases::Release;
 use std::sync::Arc;
 

@@ -13,7 +13,8 @@ mod values_files;
 use crate::build::helm::Dead;
 use crate::lang::yaml::Location;
 use crate::lint::Related;
-use crate::sources::render::{Meant, Unread};
+use crate::sources::outcome::Meant;
+use crate::sources::render::Unread;
 use crate::world::releases::Release;
 use crate::world::value_places::ValuePlace;
 

@@ -118,7 +118,7 @@ fn unread(release: &Release) -> Option<Arc<Unread>> {
 fn standing(unread: Option<&Unread>, dead: &Dead) -> Option<Certainty> {
     match unread {
         Some(unread) if unread.dead.iter().any(|own| own.path == dead.path) => None,
-        Some(unread) if unread.readers.is_some() => Some(Certainty::Read),
+        Some(unread) if unread.is_followed => Some(Certainty::Read),
         _ => Some(Certainty::Unknown),
     }
 }

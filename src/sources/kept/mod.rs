@@ -1,0 +1,285 @@
+//! A release as it is kept between runs: what its chart makes of it, and what is asked of
+//! the chart besides.
+
+mod code;
+
+use super::outcome::{Answers, Made, Meant, Outcome, Refusal, documents_of};
+use crate::build::helm::{
+    ChartFile, Culprit, Dead, Idle, Kind, Loss, Map, Reason, Replaced, SchemaFault, SchemaFaultKind, Value,
+};
+use crate::files::Store;
+use crate::lang::yaml::{FilePath, Node, NodeRef, Origin, Tree};
+use code::{Reader, Writer};
+use std::sync::Arc;
+
+/// The bytes of a release; `None` where something of it has no form in bytes.
+pub(super) fn encode(outcome: &Outcome, answers: &Answers) -> Option<Vec<u8>> {
+    let mut out = Writer::default();
+    match outcome {
+        Outcome::Rendered(made) => {
+            out.byte(0);
+            write_made(&mut out, made)?;
+        }
+        Outcome::Refused(refusal) => {
+            out.byte(1);
+            write_refusal(&mut out, refusal);
+        }
+        Outcome::Unable(_) => return None,
+    }
+    write_answers(&mut out, answers);
+    out.finish()
+}
+
+/// What [`encode`] wrote; `None` for anything else. Texts of `crds/` go to `blobs`.
+pub(super) fn decode(bytes: &[u8], blobs: &Store) -> Option<(Outcome, Answers)> {
+    let mut from = Reader::new(bytes);
+    let outcome = match from.byte()? {
+        0 => Outcome::Rendered(read_made(&mut from, blobs)?),
+        1 => Outcome::Refused(Box::new(read_refusal(&mut from)?)),
+        _ => return None,
+    };
+    let answers = read_answers(&mut from)?;
+    from.is_done().then_some((outcome, answers))
+}
+
+fn write_made(out: &mut Writer, made: &Made) -> Option<()> {
+    out.text(&made.label.0);
+    out.text(&made.label.1);
+    out.list(made.objects.iter(), Writer::node);
+    out.list(made.hooks.iter(), Writer::node);
+    let files = files_of(&made.definitions)?;
+    out.list(files.iter(), |out, (file, text)| {
+        out.text(file.shown());
+        out.text(text);
+    });
+    out.texts(made.assumed.iter());
+    Some(())
+}
+
+fn read_made(from: &mut Reader<'_>, blobs: &Store) -> Option<Made> {
+    let label = (from.text()?.to_string(), from.text()?.to_string());
+    let objects = from.list(Reader::node)?;
+    let hooks = from.list(Reader::node)?;
+    let files = from.list(|from| {
+        let place = FilePath::new(Tree::Chart, from.text()?);
+        let blob = blobs.intern(from.text()?.as_bytes().to_vec());
+        Some(ChartFile { name: place.shown().clone(), blob, place })
+    })?;
+    let definitions = files.iter().flat_map(documents_of).collect();
+    Some(Made { label, objects, hooks, definitions, assumed: from.texts()? })
+}
+
+/// The files of a chart's `crds/` that documents are of, each once with its text.
+fn files_of(definitions: &[Node]) -> Option<Vec<(FilePath, Arc<str>)>> {
+    let mut files: Vec<(FilePath, Arc<str>)> = Vec::new();
+    for node in definitions {
+        let NodeRef::Source(source, _) = node.get_ref() else { return None };
+        if *source.file.tree() != Tree::Chart {
+            return None;
+        }
+        if files.last().is_none_or(|(file, _)| *file != source.file) {
+            files.push((source.file.clone(), source.stream.text.clone()));
+        }
+    }
+    Some(files)
+}
+
+fn write_refusal(out: &mut Writer, refusal: &Refusal) {
+    out.text(&refusal.message);
+    out.option(refusal.location.as_ref(), Writer::location);
+    out.texts(refusal.assumed.iter());
+    out.list(refusal.faults.iter(), |out, fault| {
+        out.text(&fault.chart);
+        out.texts(fault.path.iter());
+        match &fault.kind {
+            SchemaFaultKind::Value => out.byte(0),
+            SchemaFaultKind::Additional => out.byte(1),
+            SchemaFaultKind::Missing(names) => {
+                out.byte(2);
+                out.texts(names.iter());
+            }
+        }
+        out.text(&fault.message);
+        out.texts(fault.causes.iter());
+        out.option(fault.location.as_ref(), Writer::location);
+        out.option(fault.own.as_ref(), Writer::location);
+    });
+}
+
+fn read_refusal(from: &mut Reader<'_>) -> Option<Refusal> {
+    let message = from.text()?.to_string();
+    let location = from.option(Reader::location)?;
+    let assumed = from.texts()?;
+    let faults = from.list(|from| {
+        Some(SchemaFault {
+            chart: from.text()?.to_string(),
+            path: from.texts()?,
+            kind: match from.byte()? {
+                0 => SchemaFaultKind::Value,
+                1 => SchemaFaultKind::Additional,
+                2 => SchemaFaultKind::Missing(from.texts()?),
+                _ => return None,
+            },
+            message: from.text()?.to_string(),
+            causes: from.texts()?,
+            location: from.option(Reader::location)?,
+            own: from.option(Reader::location)?,
+        })
+    })?;
+    Some(Refusal { message, location, assumed, faults })
+}
+
+/// What a branch that was passed over begins with.
+const BRANCHES: [&str; 3] = ["if", "with", "range"];
+
+fn write_answers(out: &mut Writer, answers: &Answers) {
+    out.texts(answers.leads.iter());
+    out.option(answers.deprecation.as_deref(), Writer::text);
+    out.byte(u8::from(answers.is_followed));
+    out.list(answers.dead.iter(), |out, (dead, meant)| {
+        out.texts(dead.path.iter());
+        match meant {
+            None => out.byte(0),
+            Some(Meant::Near(path)) => {
+                out.byte(1);
+                out.texts(path.iter());
+            }
+            Some(Meant::Elsewhere(path)) => {
+                out.byte(2);
+                out.texts(path.iter());
+            }
+        }
+    });
+    out.list(answers.idle.iter(), |out, idle| {
+        out.texts(idle.path.iter());
+        match &idle.reason {
+            Reason::Off(name, by) => {
+                out.byte(0);
+                out.text(name);
+                out.texts(by.iter());
+            }
+            Reason::PassedOver(word, question, place) => {
+                let branch = BRANCHES.iter().position(|branch| branch == word);
+                out.byte(1 + branch.unwrap_or_default() as u8);
+                out.text(question);
+                out.option(place.as_ref(), Writer::location);
+            }
+        }
+    });
+    out.option(answers.culprit.as_ref(), |out, culprit| {
+        out.texts(culprit.path.iter());
+        out.option(culprit.meant.as_ref(), |out, meant| out.texts(meant.iter()));
+    });
+    out.list(answers.replaced.iter(), |out, replaced| {
+        out.texts(replaced.path.iter());
+        match &replaced.loss {
+            Loss::Table(table) => {
+                out.byte(0);
+                out.texts(table.keys());
+            }
+            Loss::Other(value) => {
+                out.byte(1);
+                out.text(&value.to_string());
+            }
+            Loss::Globals => out.byte(2),
+        }
+    });
+}
+
+fn read_answers(from: &mut Reader<'_>) -> Option<Answers> {
+    let leads = from.texts()?;
+    let deprecation = from.option(|from| Some(from.text()?.to_string()))?;
+    let is_followed = from.byte()? == 1;
+    let dead = from.list(|from| {
+        let dead = Dead::named(path(from)?);
+        let meant = match from.byte()? {
+            0 => None,
+            1 => Some(Meant::Near(path(from)?)),
+            2 => Some(Meant::Elsewhere(path(from)?)),
+            _ => return None,
+        };
+        Some((dead, meant))
+    })?;
+    let idle = from.list(|from| {
+        let path = path(from)?;
+        let reason = match from.byte()? {
+            0 => Reason::Off(from.text()?.to_string(), from.texts()?),
+            number => {
+                let branch = BRANCHES.get(usize::from(number) - 1)?;
+                Reason::PassedOver(branch, from.text()?, from.option(Reader::location)?)
+            }
+        };
+        Some(Idle::new(path, reason))
+    })?;
+    let culprit = from.option(|from| Some(Culprit { path: path(from)?, meant: from.option(path)? }))?;
+    let replaced = from.list(|from| {
+        let path = path(from)?;
+        let loss = match from.byte()? {
+            // What stood there is told by its keys, or as Go prints it.
+            0 => {
+                Loss::Table(Arc::new(self::path(from)?.into_iter().map(|key| (key, null())).collect::<Map>()))
+            }
+            1 => Loss::Other(Value::new(Kind::Text(from.text()?))),
+            2 => Loss::Globals,
+            _ => return None,
+        };
+        Some(Replaced { path, loss })
+    })?;
+    Some(Answers { leads, deprecation, is_followed, dead, idle, culprit, replaced })
+}
+
+/// Values and their places, as bytes that no others have. Values are as deep as YAML may be.
+pub(super) fn write_value(value: &Value, out: &mut Vec<u8>) {
+    let text = |out: &mut Vec<u8>, text: &str| {
+        out.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    };
+    match &value.origin {
+        Some(origin) => {
+            let location = origin.location();
+            text(out, location.file.shown());
+            out.extend_from_slice(&location.start.to_le_bytes());
+            out.extend_from_slice(&location.end.to_le_bytes());
+            text(out, &format!("{:?}", location.file.tree()));
+            // What it went through is seldom.
+            if !location.via.is_empty() {
+                text(out, &format!("{:?}", location.via));
+            }
+            if let Origin::Several(others) = origin {
+                text(out, &format!("{others:?}"));
+            }
+        }
+        None => out.push(0xff),
+    }
+    match &value.kind {
+        Kind::Map(map) => {
+            out.push(b'm');
+            out.extend_from_slice(&(map.len() as u64).to_le_bytes());
+            for (key, value) in map.iter() {
+                text(out, key);
+                write_value(value, out);
+            }
+        }
+        Kind::List(items) => {
+            out.push(b'l');
+            out.extend_from_slice(&(items.len() as u64).to_le_bytes());
+            items.iter().for_each(|item| write_value(item, out));
+        }
+        Kind::Text(value) => {
+            out.push(b't');
+            text(out, value);
+        }
+        other => {
+            out.push(b'o');
+            text(out, &format!("{other:?}"));
+        }
+    }
+}
+
+fn path(from: &mut Reader<'_>) -> Option<Vec<Arc<str>>> {
+    from.list(Reader::text)
+}
+
+fn null() -> Value {
+    Value::new(Kind::Null)
+}
