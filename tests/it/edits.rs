@@ -335,3 +335,38 @@ fn what_would_read_otherwise_afterwards_is_refused_or_goes_along() {
     refused("a: 5\n", &moved("/a", "b"), "is no string");
     refused("b:\n  c: 1\nd: 2\na: |\n  text", &moved("/a", "b"), "inside a block scalar");
 }
+
+/// A comment that is indented more deeply is about what stands above; behind a block scalar
+/// it would become text.
+#[test]
+fn a_key_goes_behind_the_deeper_comments_of_what_stands_before_it() {
+    let literal = Operation::InsertKey {
+        map: String::new(),
+        key: "new".to_owned(),
+        value: Content::Map(vec![("k".to_owned(), Content::str("two\nlines"))]),
+        place: Place::End,
+        comment: None,
+    };
+    check(
+        "x:\n  - a: >\n      b\n    # of a\n",
+        &literal,
+        "x:\n  - a: >\n      b\n    # of a\nnew:\n  k: |-\n    two\n    lines\n",
+    );
+    let key = insert("", "new", Place::End);
+    check("x:\n  a: 1\n  # b: 2\n", &key, "x:\n  a: 1\n  # b: 2\nnew: v\n");
+    check("x:\n  a: 1\n\n  # b: 2\n\n# end\n", &key, "x:\n  a: 1\n\n  # b: 2\nnew: v\n\n# end\n");
+    check("x:\n  a: 1\n# end\n", &key, "x:\n  a: 1\nnew: v\n# end\n");
+    check(
+        "x:\n  a: 1\n  # b\ny: 1\n",
+        &insert("/x", "new", Place::End),
+        "x:\n  a: 1\n  new: v\n  # b\ny: 1\n",
+    );
+    check("x:\n  a: 1\n  # b\n---\ny: 1\n", &key, "x:\n  a: 1\n  # b\nnew: v\n---\ny: 1\n");
+}
+
+/// `a:,` is a scalar to go-yaml.
+#[test]
+fn a_key_goes_behind_an_empty_value_between_braces() {
+    check("x: {a: 1, b: }\n", &insert("/x", "new", Place::End), "x: {a: 1, b: , new: v }\n");
+    check("x: {a: 1, b}\n", &insert("/x", "new", Place::End), "x: {a: 1, b, new: v}\n");
+}

@@ -446,6 +446,13 @@ fn own_lines(text: &str, root: NodeRef<'_>, operation: &Operation) -> std::ops::
     }
     // Blank lines that belong to a block scalar, and the line break.
     end += text[end..].len() - text[end..].trim_start().len();
+    // What comes new goes behind comments that are about what stands above.
+    while !matches!(operation, Operation::RemoveKey { .. } | Operation::RemoveItem { .. })
+        && text[end..].starts_with('#')
+    {
+        end += text[end..].bytes().position(breaks).unwrap_or(text.len() - end);
+        end += text[end..].len() - text[end..].trim_start().len();
+    }
     end = if end == text.len() { end } else { line(end) };
     start..end
 }

@@ -58,6 +58,24 @@ impl Scene<'_> {
         end
     }
 
+    /// Behind the comments that follow at `at` and are indented more deeply than a column:
+    /// they are about what stands above, and a block scalar before them would take them in.
+    fn end_of_deeper_comments(&self, at: usize, column: usize) -> usize {
+        let (mut found, mut next) = (at, at);
+        while next < self.text.len() {
+            let body = self.text[next..self.line_end(next)].trim_start_matches(' ');
+            let indent = self.line_end(next) - next - body.len();
+            let is_comment = body.starts_with('#') && indent > column;
+            next = self.next_line(next);
+            match (is_comment, body.trim().is_empty()) {
+                (true, _) => found = next,
+                (false, true) => {}
+                (false, false) => break,
+            }
+        }
+        found
+    }
+
     /// Refuse a text that ends inside a block scalar without a line break: what is
     /// put behind it would add one to its value.
     pub(super) fn check_end(&self, at: u32) -> Result<(), Refused> {
@@ -399,7 +417,8 @@ impl Scene<'_> {
         behind: u32,
         line: &str,
     ) -> Result<(), Refused> {
-        let at = self.end_of_lines(behind);
+        let column = line.len() - line.trim_start_matches(' ').len();
+        let at = self.end_of_deeper_comments(self.end_of_lines(behind), column);
         let eol = self.habits.eol;
         self.check_end(behind)?;
         let ends_with_break = self.text[..at].ends_with(['\n', '\r']);

@@ -78,7 +78,7 @@ impl Scene<'_> {
     ) -> Result<Compiled, Refused> {
         let token = self.token(collection);
         let mut compiled = Compiled::default();
-        let Some((_, last)) = children.last() else {
+        let Some((key, last)) = children.last() else {
             let open = token.start as usize + 1;
             compiled.edit(open..open, text);
             return Ok(compiled);
@@ -114,7 +114,10 @@ impl Scene<'_> {
                 }
                 let gap =
                     if several { lead(self.start(children[children.len() - 1].0)) } else { " ".to_owned() };
-                compiled.edit(end..end, format!(",{gap}{text}"));
+                // `key:,` is a scalar to go-yaml.
+                let is_colon = self.text[..end].ends_with(':') && self.token(*key).end as usize != end;
+                let blank = if is_colon { " " } else { "" };
+                compiled.edit(end..end, format!("{blank},{gap}{text}"));
             }
         }
         Ok(compiled)
