@@ -296,7 +296,6 @@ fn the_table_of_functions_is_that_of_the_code() {
     generated::check("docs/template-functions.md", "functions", &page());
 }
 
-/// Go's `TestMissingMapKey`, and what a field of a missing value is.
 /// What a text writes, or the end of what is wrong with it.
 fn answer(text: &str, libraries: Libraries) -> String {
     with_stack(|| {
@@ -309,6 +308,24 @@ fn answer(text: &str, libraries: Libraries) -> String {
         }
     })
     .expect("a thread")
+}
+
+/// As Helm 4.2.3 answered.
+#[test]
+fn a_precision_is_as_great_as_go_lets_it_be() {
+    for (text, wanted) in [
+        (r#"{{ printf "%.70000f" 1.5 | len }}"#, "70002"),
+        (r#"{{ printf "%.70000e" 1.5 | len }}"#, "70006"),
+        (r#"{{ printf "%.70000g" 1.5 }}"#, "1.5"),
+        (r#"{{ printf "%#.70000g" 1.5 | len }}"#, "70001"),
+        (r#"{{ printf "%.70000g" 1e-300 | len }}"#, "756"),
+        (
+            r#"{{ printf "%+.66000f" -0.1 | sha256sum }}"#,
+            "498d76543d5286e9c745d3e7905ac3169aa7c622e2b3b2583c72d5a762e5d8ff",
+        ),
+    ] {
+        assert_eq!(answer(text, Libraries::Helm4_2), wanted, "{text}");
+    }
 }
 
 /// As Helm 3.17.3 and Helm 4.2.3 answered.

@@ -594,14 +594,26 @@ fn scientific(value: f64, precision: usize) -> String {
     if let Some(special) = special(value) {
         return special;
     }
-    let shown = format!("{value:.precision$e}");
-    let (mantissa, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (mantissa, exponent) = mantissa_and_exponent(value, precision);
     format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
+/// Digits behind the point that a float can have: whatever comes after them is 0. Rust
+/// formats no more than 65,535.
+const DIGITS: usize = 1_100;
+
+fn mantissa_and_exponent(value: f64, precision: usize) -> (String, i32) {
+    let shown = format!("{value:.*e}", precision.min(DIGITS));
+    let (mantissa, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
+    let zeros = "0".repeat(precision.saturating_sub(DIGITS));
+    (format!("{mantissa}{zeros}"), exponent.parse().unwrap_or(0))
+}
+
 pub(super) fn fixed(value: f64, precision: usize) -> String {
-    special(value).unwrap_or_else(|| format!("{value:.precision$}"))
+    special(value).unwrap_or_else(|| {
+        let zeros = "0".repeat(precision.saturating_sub(DIGITS));
+        format!("{value:.*}{zeros}", precision.min(DIGITS))
+    })
 }
 
 /// `%g` with a precision.
@@ -610,9 +622,8 @@ fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
         return special;
     }
     let precision = precision.max(1);
-    let shown = format!("{value:.*e}", precision - 1);
-    let (mantissa, exponent) = shown.split_once('e').unwrap_or((&shown, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (mantissa, exponent) = mantissa_and_exponent(value, precision - 1);
+    let mantissa = mantissa.as_str();
     let digits = mantissa.trim_start_matches('-').chars().filter(char::is_ascii_digit).collect::<String>();
     let significant = digits.trim_end_matches('0').len().max(1) as i32;
     // Go counts the digits that are there.
@@ -627,7 +638,7 @@ fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
         return format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
     }
     let decimals = (precision as i32 - 1 - exponent).max(0) as usize;
-    let shown = format!("{value:.decimals$}");
+    let shown = fixed(value, decimals);
     if keep_zeros || !shown.contains('.') {
         return shown;
     }
