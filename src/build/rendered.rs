@@ -107,7 +107,7 @@ impl<'p> Rendered<'p> {
             let embed = Some(Embed::made_of(place.start..place.end, parts.clone()));
             let (file, via) = (place.file.clone(), place.via.clone());
             let source = Source { file, stream: stream.clone(), index, embed, via };
-            let root = Node::Source(Arc::new(source), 0);
+            let root = Arc::new(source).root();
             found.push(self.read(root.get_ref(), 0)?.unwrap_or(root));
         }
         Ok(found)
@@ -124,7 +124,7 @@ impl<'p> Rendered<'p> {
             .ok_or(Unreadable)? as u32;
         let file = crate::lang::yaml::FilePath::in_root("");
         let source = Source { file, stream, index, embed: None, via: Vec::new() };
-        let root = Node::Source(Arc::new(source), 0);
+        let root = Arc::new(source).root();
         self.twin(root.get_ref(), Some(template), None, 0)
     }
 

@@ -345,7 +345,7 @@ fn patch_file(snapshot: &Snapshot, entry: &Location, value: Option<&Location>) -
     let sources = snapshot.sources(snapshot.find(&entry.file)?);
     let mut written = None;
     for source in sources.iter().filter(|source| !source.document().tokens.is_empty()) {
-        visit(Node::Source(source.clone(), 0).get_ref(), 0, &mut |node| {
+        visit(source.root().get_ref(), 0, &mut |node| {
             let is_here = |place: Location| (place.start, place.end) == (entry.start, entry.end);
             if node.location().is_some_and(is_here) {
                 let path = if node.is_map() { node.str_at("/path") } else { node.as_str() };
@@ -361,7 +361,7 @@ fn patch_file(snapshot: &Snapshot, entry: &Location, value: Option<&Location>) -
     let roots = snapshot.sources(snapshot.find(&path)?).iter();
     let mut roots = roots.filter_map(|source| {
         let filled = !source.document().tokens.is_empty();
-        filled.then(|| Node::Source(source.clone(), 0)).and_then(|root| root.get_ref().location())
+        filled.then(|| source.root()).and_then(|root| root.get_ref().location())
     });
     match value.filter(|value| value.file == path) {
         Some(value) => roots.find(|root| root.start <= value.start && value.end <= root.end),

@@ -94,7 +94,7 @@ mod tests {
         let text = "a: x # {\"$imagepolicy\": \"ns:p\"}\nb: y\n# {\"$imagepolicy\": \"ns:q\"}\n";
         let snapshot = Snapshot::memory([("f.yaml", text.as_bytes().to_vec())], Arc::new(Store::default()));
         let file = snapshot.file("f.yaml").expect("the file");
-        let root = crate::lang::yaml::Node::Source(snapshot.sources(file)[0].clone(), 0);
+        let root = snapshot.sources(file)[0].root();
         let marker = |key: &str| {
             let node = root.get_ref().get(key).expect("the key");
             ImagePolicyMarker::at(&snapshot, &node.location()?).map(|marker| marker.name)

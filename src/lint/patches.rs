@@ -97,7 +97,7 @@ impl Collected<'_> {
                 let of_file = sources
                     .iter()
                     .filter(|source| !source.document().tokens.is_empty())
-                    .map(|source| Node::Source(source.clone(), 0));
+                    .map(|source| source.root());
                 for node in inline.into_iter().chain(of_file) {
                     self.document(node, entry.get("target"), Applier::Kustomize);
                 }

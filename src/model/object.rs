@@ -214,7 +214,7 @@ pub(crate) fn objects_of(source: &Arc<Source>, out: &mut Vec<Object>) {
     if source.document().tokens.is_empty() {
         return;
     }
-    let root = Node::Source(source.clone(), 0);
+    let root = source.root();
     let Some(id) = ObjectId::of(root.get_ref()) else {
         return;
     };

@@ -177,7 +177,7 @@ fn says_the_same(base: &World, head: &World, path: &str) -> bool {
         let file = world.snapshot.file(path)?;
         let sources = world.snapshot.sources(file).iter();
         let filled = sources.filter(|source| !source.document().tokens.is_empty());
-        Some(filled.map(|source| Node::Source(source.clone(), 0)).collect())
+        Some(filled.map(|source| source.root()).collect())
     };
     let (Some(before), Some(after)) = (documents(base), documents(head)) else { return false };
     let same = |(one, other): (&Node, &Node)| one.get_ref().same_value(other.get_ref()) == Known::Value(true);

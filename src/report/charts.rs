@@ -69,7 +69,7 @@ fn tree_version(release: &Release) -> String {
     let file = if path.is_empty() { "Chart.yaml".to_owned() } else { format!("{path}/Chart.yaml") };
     let stated = tree.file(&file).and_then(|file| {
         let source = tree.snapshot().sources(file).first()?;
-        let root = crate::lang::yaml::Node::Source(source.clone(), 0);
+        let root = source.root();
         Some(root.get_ref().at("/version")?.text()?.into_owned())
     });
     stated.unwrap_or_default()

@@ -4,7 +4,7 @@
 use super::crd::{self, Defined};
 use super::tree::{Dialect, Written};
 use crate::files::{File, FileTree, Snapshot};
-use crate::lang::yaml::{Node, Source, Stream};
+use crate::lang::yaml::{Source, Stream};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -42,7 +42,7 @@ impl Catalogue {
 
     fn definitions(&mut self, snapshot: &Arc<Snapshot>, file: &Arc<File>) {
         for source in snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()) {
-            let node = Node::Source(source.clone(), 0);
+            let node = source.root();
             let root = node.get_ref();
             if root.str_at("/kind").is_none_or(|kind| kind != "CustomResourceDefinition") {
                 continue;
@@ -94,7 +94,7 @@ impl Entry {
                 embed: None,
                 via: Vec::new(),
             };
-            let node = Node::Source(Arc::new(source), 0);
+            let node = Arc::new(source).root();
             let root = node.get_ref();
             root.get("properties").map(|_| crd::written(root, Dialect::JsonSchema))
         };

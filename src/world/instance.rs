@@ -93,7 +93,7 @@ fn beside(snapshot: &Snapshot, release: &str) -> Option<Node> {
     let mut found = snapshot.files_below(directory).iter().filter_map(|file| {
         let name = file.path.rsplit('/').next().unwrap_or_default();
         let source = snapshot.sources(file).first().filter(|_| values(name))?;
-        let node = (!source.document().tokens.is_empty()).then(|| Node::Source(source.clone(), 0))?;
+        let node = (!source.document().tokens.is_empty()).then(|| source.root())?;
         node.get_ref().at("/instance/sync/url").is_some().then_some(node)
     });
     let first = found.next();

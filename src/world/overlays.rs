@@ -2,7 +2,6 @@
 //! guesses about who applies what.
 
 use crate::files::{FileTree, Snapshot, join};
-use crate::lang::yaml::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ impl Overlays {
             else {
                 continue;
             };
-            let root = Node::Source(source.clone(), 0);
+            let root = source.root();
             let root = root.get_ref();
             let component = root.str_at("/kind").is_some_and(|kind| kind == "Component");
             let foreign = root

@@ -4,7 +4,6 @@
 
 use super::scripts::is_script;
 use crate::files::Snapshot;
-use crate::lang::yaml::Node;
 use rustc_hash::FxHashMap;
 
 /// An artifact that the repository pushes.
@@ -32,7 +31,7 @@ pub(super) fn find(snapshot: &Snapshot) -> Vec<Push> {
                 if source.document().tokens.is_empty() {
                     continue;
                 }
-                let root = Node::Source(source.clone(), 0);
+                let root = source.root();
                 let values = assignments(text);
                 for job in root.get_ref().entries_at("/jobs") {
                     for step in job.value.items_at("/steps") {

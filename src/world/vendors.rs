@@ -4,7 +4,7 @@
 //! below `.holo/branches/NAME` is where its files go).
 
 use crate::files::{Snapshot, join};
-use crate::lang::yaml::{Node, NodeRef};
+use crate::lang::yaml::NodeRef;
 
 /// The file that says that a tool fills a directory which a path lies in.
 pub(crate) fn that_fills<'s>(snapshot: &'s Snapshot, path: &str) -> Option<&'s str> {
@@ -39,7 +39,7 @@ fn vendored(snapshot: &Snapshot, file: &str, directory: &str) -> Vec<String> {
     let Some(source) = snapshot.file(file).and_then(|file| snapshot.sources(file).first()) else {
         return Vec::new();
     };
-    let node = Node::Source(source.clone(), 0);
+    let node = source.root();
     let filled = |entry: NodeRef<'_>| {
         let path = join(directory, &entry.str_at("/path")?)?;
         let parts = entry.items_at("/contents").filter_map(|part| join(&path, &part.str_at("/path")?));

@@ -392,3 +392,21 @@ fn what_people_read_goes_through_a_sink() {
     let server = &sources()[&vec!["lsp".to_owned()]];
     assert_eq!(server.matches("sink::").count(), 3, "answers, refusals and diagnostics");
 }
+
+/// A document may hold nothing: who takes its first token without asking ends the process.
+#[test]
+fn roots_are_made_where_empty_documents_are_known() {
+    for (module, source) in sources() {
+        let name = module.join("/");
+        let is_own = name.starts_with("lang/yaml");
+        let rest: String = source.split_whitespace().collect();
+        let made = rest.match_indices("Node::Source(").filter(|(at, _)| {
+            let call = &rest[*at..(at + 80).min(rest.len())];
+            call.split_once(",0)").is_some_and(|(before, _)| !before.contains("=>") && !before.contains(';'))
+        });
+        assert!(
+            is_own || made.count() == 0,
+            "{name} makes the root of a document by itself; use Source::root"
+        );
+    }
+}

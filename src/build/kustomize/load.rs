@@ -134,7 +134,7 @@ impl Place {
         let embed = self.inside.as_ref().and_then(|node| Embed::of(node, self.skipped));
         let source =
             Source { file: file.clone(), stream: stream.clone(), index, embed, via: self.via.clone() };
-        Node::Source(Arc::new(source), 0)
+        Arc::new(source).root()
     }
 }
 

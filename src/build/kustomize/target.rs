@@ -745,7 +745,7 @@ fn decode_file(name: &'static str, file: &TreeFile, strict: bool) -> Result<Kust
         return Err(BuildError::new(Class::KustomizationFile, message, Some(place)));
     }
     let root = file.sources().iter().find(|source| !source.document().tokens.is_empty());
-    let root = root.map(|source| Node::Source(source.clone(), 0));
+    let root = root.map(|source| source.root());
     if let Some(root) = &root {
         load::inspect(root.get_ref())?;
     }

@@ -92,7 +92,7 @@ pub(crate) fn root_of(
 ) -> Option<crate::lang::yaml::Node> {
     let source = sources(snapshot, &FilePath::in_root(path.as_arc().clone()))
         .find(|source| source.index == document)?;
-    Some(crate::lang::yaml::Node::Source(source.clone(), 0))
+    Some(source.root())
 }
 
 fn sources<'s>(snapshot: &'s Snapshot, file: &FilePath) -> impl Iterator<Item = &'s Arc<Source>> {
@@ -300,7 +300,7 @@ fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, of: &FilePath) -> Ve
     };
     let partial = |file: &str| -> Vec<Text<'s>> {
         let found = documents(file).into_iter();
-        found.map(|source| Text::Partial(crate::lang::yaml::Node::Source(source.clone(), 0))).collect()
+        found.map(|source| Text::Partial(source.root())).collect()
     };
     let mut out = Vec::new();
     for list in ["/patches", "/patchesJson6902"] {

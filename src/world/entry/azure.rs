@@ -4,7 +4,7 @@
 
 use super::{Entry, Form, by_path, clean_path};
 use crate::files::Snapshot;
-use crate::lang::yaml::{Node, NodeRef};
+use crate::lang::yaml::NodeRef;
 use crate::world::source::normalise;
 use memchr::memmem;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
             continue;
         }
         for source in snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()) {
-            let root = Node::Source(source.clone(), 0);
+            let root = source.root();
             let root = root.get_ref();
             let crossplane = root.str_at("/kind").is_some_and(|kind| kind == "FluxConfiguration");
             if crossplane {

@@ -4,7 +4,7 @@
 //! `MatchVersionWithEmbedded` from 0.54), `config/data/flux` at its tags.
 
 use crate::files::{Snapshot, join};
-use crate::lang::yaml::{Location, Node, NodeRef, parse_nodes};
+use crate::lang::yaml::{Location, NodeRef, parse_nodes};
 use crate::model::{ObjectId, Version, kinds};
 use std::sync::Arc;
 
@@ -337,7 +337,7 @@ fn installs(snapshot: &Snapshot, file: &crate::files::File, versions: &mut Vec<S
     else {
         return;
     };
-    let root = Node::Source(source.clone(), 0);
+    let root = source.root();
     for item in root.get_ref().items_at("/resources").chain(root.get_ref().items_at("/bases")) {
         let Some(text) = item.as_str().filter(|text| text.contains("fluxcd/flux2")) else { continue };
         let tag = if text.contains("manifests/install") {

@@ -13,7 +13,7 @@ use crate::build::kustomize::FILE_NAMES;
 use crate::config::{Assumed, Extension, Feature, Target, Written};
 use crate::files::Snapshot;
 use crate::lang::template;
-use crate::lang::yaml::{Location, Node, NodeRef};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::model::ObjectId;
 use crate::model::Version;
 use crate::model::kinds;
@@ -382,7 +382,7 @@ impl Settings {
             else {
                 continue;
             };
-            let node = Node::Source(source.clone(), 0);
+            let node = source.root();
             let view = node.get_ref();
             let is_components = |item: NodeRef<'_>| {
                 item.as_str().is_some_and(|path| path.rsplit('/').next() == Some("gotk-components.yaml"))

@@ -64,6 +64,17 @@ impl Source {
     }
 }
 
+impl Source {
+    /// The root of the document; of one that holds nothing, and of one that can't be read,
+    /// null.
+    pub fn root(self: &Arc<Source>) -> Node {
+        match self.document().tokens.is_empty() {
+            true => Node::scalar(Value::Null, Some(self.location(0..0))),
+            false => Node::Source(self.clone(), 0),
+        }
+    }
+}
+
 /// An owned node. Cloning is a reference count.
 #[derive(Clone, Debug)]
 pub enum Node {

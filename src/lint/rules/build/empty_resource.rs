@@ -4,7 +4,7 @@
 
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::join;
-use crate::lang::yaml::{Node, Source};
+use crate::lang::yaml::Source;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     let Some(source) = view.sources.first().filter(|source| !source.document().tokens.is_empty()) else {
         return;
     };
-    let node = Node::Source(source.clone(), 0);
+    let node = source.root();
     for entry in node.get_ref().items_at("/resources") {
         let Some(written) = entry.as_str() else { continue };
         // `flux bootstrap` fills them.
@@ -42,9 +42,8 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
             continue;
         };
         let Some(stream) = context.snapshot.stream(file) else { continue };
-        let is_null = |source: &Arc<Source>| {
-            source.document().tokens.is_empty() || Node::Source(source.clone(), 0).get_ref().is_null()
-        };
+        let is_null =
+            |source: &Arc<Source>| source.document().tokens.is_empty() || source.root().get_ref().is_null();
         if !stream.errors.is_empty() || !context.snapshot.sources(file).iter().all(is_null) {
             continue;
         }

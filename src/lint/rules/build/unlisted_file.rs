@@ -5,7 +5,7 @@
 use super::{is_manifest, title};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{File, FileTree, Snapshot, join};
-use crate::lang::yaml::{Node, NodeRef};
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule, by_hand};
 use crate::model::{Certainty, Object, ObjectId};
 use crate::world::entry::is_archive;
@@ -154,7 +154,7 @@ impl<'a> List<'a> {
         }
         let stream = snapshot.stream(file)?;
         let source = snapshot.sources(file).first().filter(|one| !one.document().tokens.is_empty())?;
-        let root = Node::Source(source.clone(), 0);
+        let root = source.root();
         // `missing-resource` says what a misspelled entry may mean.
         let tree = FileTree::root(context.world.snapshot.clone());
         let mut sibling = None;
@@ -239,7 +239,7 @@ fn named(snapshot: &Snapshot) -> FxHashSet<String> {
             continue;
         }
         for source in snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()) {
-            strings(Node::Source(source.clone(), 0).get_ref(), &mut |text| {
+            strings(source.root().get_ref(), &mut |text| {
                 let path = text.rsplit_once('=').map_or(text, |(_, path)| path);
                 named.extend(join(directory, path));
             });

@@ -3,7 +3,7 @@
 //! Source: SOPS `aes/cipher.go`: the type after `type:` is that of the plain value;
 //! kustomize-controller decrypts each object before it is applied.
 
-use crate::lang::yaml::{Node, NodeRef};
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 
 /// The rule.
@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     for source in view.sources.iter().filter(|source| !source.document().tokens.is_empty()) {
-        let node = Node::Source(source.clone(), 0);
+        let node = source.root();
         let root = node.get_ref();
         if root.at("/sops").is_none() || root.str_at("/apiVersion").is_none_or(|version| version != "v1") {
             continue;

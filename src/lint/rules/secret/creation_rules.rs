@@ -5,7 +5,7 @@
 use super::selection::Selection;
 use crate::files::Snapshot;
 use crate::lang::go::regexp::GoRegexp;
-use crate::lang::yaml::{Location, Node, NodeRef};
+use crate::lang::yaml::{Location, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One `.sops.yaml`.
@@ -52,7 +52,7 @@ pub(super) fn configurations(snapshot: &Snapshot) -> BTreeMap<String, Configurat
         if source.document().tokens.is_empty() {
             return None;
         }
-        let node = Node::Source(source.clone(), 0);
+        let node = source.root();
         let root = node.get_ref();
         let rules = root.get("creation_rules").filter(|rules| rules.is_seq());
         let configuration = Configuration {

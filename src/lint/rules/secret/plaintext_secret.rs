@@ -6,7 +6,7 @@ use super::creation_rules::{Configuration, CreationRule, Fit, above, configurati
 use super::public::is_public;
 use super::selection::leaves;
 use super::{is_encrypted, is_example, is_filled_in, sops};
-use crate::lang::yaml::{Node, NodeRef};
+use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::model::{Object, ObjectId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -175,7 +175,7 @@ fn other_files(context: &Context<'_>, all: &BTreeMap<String, Configuration>, rep
         }
         let Some(found) = rules(all, &file.path) else { continue };
         for source in snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()) {
-            let node = Node::Source(source.clone(), 0);
+            let node = source.root();
             let root = node.get_ref();
             let id = ObjectId::of(root);
             if !root.is_map() || sops(root).is_some() || id.as_ref().is_some_and(|id| id.is("", "Secret")) {

@@ -4,7 +4,6 @@
 
 use super::creation_rules::{Fit, above, configurations, recipients_of_file};
 use super::{is_example, sops};
-use crate::lang::yaml::Node;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use std::collections::BTreeSet;
 
@@ -34,7 +33,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         else {
             continue;
         };
-        let node = Node::Source(source.clone(), 0);
+        let node = source.root();
         let root = node.get_ref();
         let Some(metadata) = sops(root) else { continue };
         let Some(location) = root.location_at("/sops").or_else(|| metadata.location()) else { continue };

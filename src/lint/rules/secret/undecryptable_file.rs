@@ -5,7 +5,7 @@
 
 use super::selection::{Selection, leaves};
 use super::{is_encrypted, is_example, sops};
-use crate::lang::yaml::{Location, Node, NodeRef};
+use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::{Check, DocumentView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 
@@ -26,7 +26,7 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     for source in view.sources.iter().filter(|source| !source.document().tokens.is_empty()) {
-        let node = Node::Source(source.clone(), 0);
+        let node = source.root();
         let root = node.get_ref();
         if !root.is_map() {
             continue;

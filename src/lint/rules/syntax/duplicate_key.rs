@@ -7,7 +7,7 @@ use crate::build::kustomize::FILE_NAMES;
 use crate::lang::text::counted;
 use crate::lang::yaml::resolve::{json_key, reads_as_string};
 use crate::lang::yaml::tape::TokenKind;
-use crate::lang::yaml::{Dialect, Node, NodeRef, Scalar, Source};
+use crate::lang::yaml::{Dialect, NodeRef, Scalar, Source};
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
@@ -71,7 +71,7 @@ enum Reader {
 
 fn reader(view: &DocumentView<'_>, source: &Arc<Source>) -> Reader {
     let name = view.file.path.rsplit('/').next().unwrap_or_default();
-    let id = ObjectId::of(Node::Source(source.clone(), 0).get_ref());
+    let id = ObjectId::of(source.root().get_ref());
     let is_build_file = |id: &ObjectId| id.group() == "kustomize.config.k8s.io";
     if FILE_NAMES.contains(&name) || id.as_ref().is_some_and(is_build_file) {
         return Reader::KeepsLast("kustomize reads its own files with the last value: the first one is lost");
