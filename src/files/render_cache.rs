@@ -172,18 +172,6 @@ mod tests {
         fs::remove_dir_all(place).unwrap();
     }
 
-    #[cfg(unix)]
-    #[test]
-    fn nobody_else_can_read_it() {
-        use std::os::unix::fs::PermissionsExt;
-        let (place, cache) = cache("private");
-        let key = cache.key(b"one");
-        cache.put(&key, b"objects");
-        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&cache.directory), mode(&cache.path(&key))), (0o700, 0o600));
-        fs::remove_dir_all(place).unwrap();
-    }
-
     #[test]
     fn old_entries_go_where_all_take_too_much() {
         let (place, cache) = cache("prune");

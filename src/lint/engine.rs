@@ -321,18 +321,15 @@ fn conceal(snapshot: &Snapshot, finding: &mut Finding) {
 }
 
 fn conceal_texts(snapshot: &Snapshot, finding: &mut Finding) {
-    let hide = |text: &mut String, location: &Location| {
-        if let Cow::Owned(concealed) = snapshot.conceal(text, location) {
+    let related = finding.related.iter().map(|related| &related.location);
+    let hidden = snapshot.hidden_at(related.chain([&finding.location]));
+    let texts = [&mut finding.title, &mut finding.why, &mut finding.help, &mut finding.label].into_iter();
+    let related = finding.related.iter_mut().map(|related| &mut related.message);
+    let fixes = finding.fixes.iter_mut().map(|fix| &mut fix.title);
+    for text in texts.chain(related).chain(fixes) {
+        if let Cow::Owned(concealed) = hidden.conceal(text) {
             *text = concealed;
         }
-    };
-    let places = finding.related.iter().map(|related| related.location.clone());
-    let places: Vec<Location> = places.chain([finding.location.clone()]).collect();
-    for place in &places {
-        let texts = [&mut finding.title, &mut finding.why, &mut finding.help, &mut finding.label].into_iter();
-        let related = finding.related.iter_mut().map(|related| &mut related.message);
-        let fixes = finding.fixes.iter_mut().map(|fix| &mut fix.title);
-        texts.chain(related).chain(fixes).for_each(|text| hide(text, place));
     }
 }
 

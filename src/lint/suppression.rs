@@ -120,6 +120,7 @@ impl Suppressions {
 
 fn comments(source: &Source, out: &mut Vec<Suppression>, malformed: &mut Vec<(Location, String)>) {
     let (document, text) = (source.document(), &source.stream.text);
+    let mut run = 0..0;
     for comment in &document.comments {
         let written = &text[comment.start as usize..comment.end as usize];
         let Some(body) = written.trim_start_matches('#').trim_start().strip_prefix("forebay:") else {
@@ -131,7 +132,7 @@ fn comments(source: &Source, out: &mut Vec<Suppression>, malformed: &mut Vec<(Lo
             malformed.push((location, body.trim().to_owned()));
             continue;
         };
-        let covers = if whole_file { 0..u32::MAX } else { covered(document, text, comment.start) };
+        let covers = if whole_file { 0..u32::MAX } else { covered(document, text, comment.start, &mut run) };
         for rule in rules.split(',') {
             out.push(Suppression {
                 rule: rule.trim().to_owned(),
@@ -159,15 +160,21 @@ fn directive(body: &str) -> Option<(bool, &str, &str)> {
 /// The bytes that a comment covers: its own line when something stands before
 /// it, else the next line that is no comment; and the whole block that begins
 /// on that line.
-fn covered(document: &Document, text: &str, comment: u32) -> Range<u32> {
+///
+/// `run` are the lines of comments that were looked at last: one that stands in them is
+/// about the same line.
+fn covered(document: &Document, text: &str, comment: u32, run: &mut Range<usize>) -> Range<u32> {
     let before = &text[..comment as usize];
     let line = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    let start = if text[line..comment as usize].trim().is_empty() {
+    let start = if text[line..comment as usize].trim().is_empty() && run.contains(&line) {
+        run.end
+    } else if text[line..comment as usize].trim().is_empty() {
         let mut at = line;
         loop {
             let Some(next) = text[at..].find('\n').map(|n| at + n + 1) else { return 0..0 };
             let body = text[next..].trim_start_matches([' ', '\t']);
             if !body.starts_with('#') {
+                *run = line..next;
                 break next;
             }
             at = next;
@@ -177,7 +184,9 @@ fn covered(document: &Document, text: &str, comment: u32) -> Range<u32> {
     };
     let end = text[start..].find(['\n', '\r']).map_or(text.len(), |n| start + n);
     // The key (or item) that begins on this line and the value below it.
-    let first = document.tokens.iter().position(|token| (start as u32..end as u32).contains(&token.start));
+    let first = document.tokens.partition_point(|token| token.start < start as u32);
+    let begins = |first: &usize| document.tokens.get(*first).is_some_and(|token| token.start < end as u32);
+    let first = Some(first).filter(begins);
     let block = first.and_then(|first| {
         let tokens = &document.tokens;
         let key = first.max(1);

@@ -19,6 +19,7 @@ use crate::schema::explain::{kinds_of, versions_of};
 use crate::simulate::gating::format_time;
 use crate::simulate::gating::objects::{Gating, is_gate, is_gateable};
 use crate::simulate::gating::timeline::{Range, State as Position, simulate};
+use crate::simulate::relations::Relations;
 use crate::simulate::suspend::{consequences, suspension};
 use crate::world::{ApplyTarget, Cluster, Effective};
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
@@ -228,7 +229,9 @@ fn state_of(state: &State<'_>, cluster: &Cluster, object: &Effective) -> Vec<Str
         };
         notes.push(format!("{word}{reason}"));
         notes.extend(
-            consequences(world, cluster, (&object.id, object.node.get_ref()), &found).into_iter().take(3),
+            consequences(&Relations::new(world, cluster), (&object.id, object.node.get_ref()), &found)
+                .into_iter()
+                .take(3),
         );
     }
     let has_gates = object.node.get_ref().at("/spec/gates").is_some();

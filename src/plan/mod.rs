@@ -49,11 +49,10 @@ use crate::model::kinds::SOURCE;
 use crate::model::value::to_json;
 use crate::model::{Category, EffectKind, Name, ObjectId, Severity};
 use crate::simulate::cluster_api::hooks::mutation::{NOTHING_STATED, Responses};
-use crate::simulate::suspend::Dependants;
+use crate::simulate::relations::Relations;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -211,8 +210,8 @@ pub struct Pair<'w> {
     failed_before: BTreeSet<&'w ObjectId>,
     /// Those of them that build now.
     repaired: BTreeSet<&'w ObjectId>,
-    /// Who waits for whom after the change.
-    dependants: OnceCell<Dependants<'w>>,
+    /// What its objects have to do with each other after the change.
+    relations: Option<Relations<'w>>,
 }
 
 /// An identity, and the object of it before and after.
@@ -436,7 +435,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
                 standstills,
                 failed_before,
                 repaired,
-                dependants: OnceCell::new(),
+                relations: head.map(|head| Relations::new(head_world, head)),
             }
         })
         .collect()

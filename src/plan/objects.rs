@@ -14,7 +14,6 @@ use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
 use crate::model::{EffectKind, Name, ObjectId, Severity};
-use crate::simulate::suspend::consumers;
 use crate::simulate::takeover::helm::{Release, TargetChange};
 use crate::world::{Applied, ApplyTarget, Effective};
 use rustc_hash::FxHashSet;
@@ -301,7 +300,7 @@ fn pruning(changes: &[FieldChange], effect: &mut Effect) {
 /// Who takes manifests or charts from a source that points elsewhere now.
 fn followers(pair: &Pair<'_>, id: &ObjectId) -> Option<String> {
     let names: BTreeSet<String> =
-        consumers(pair.head_world, pair.head?, id).iter().map(|object| object.id.to_string()).collect();
+        pair.relations.as_ref()?.consumers(id).iter().map(|object| object.id.to_string()).collect();
     let list = Vec::from_iter(names);
     match list.len() {
         0 => None,

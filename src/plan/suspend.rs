@@ -2,14 +2,21 @@
 
 use super::{Effect, Pair, Side};
 use crate::lang::yaml::NodeRef;
-use crate::model::{EffectKind, Severity, kinds};
+use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::simulate::suspend::{consequences, suspension};
-use crate::world::ApplyTarget;
+use crate::world::{Applied, ApplyTarget};
+use rustc_hash::FxHashMap;
 use serde_json::json;
+use std::cell::LazyCell;
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
-    let (Some(base_cluster), Some(head_cluster)) = (pair.base, pair.head) else {
+    let (Some(base_cluster), Some(relations)) = (pair.base, &pair.relations) else {
         return Vec::new();
+    };
+    let moving = LazyCell::new(|| moving_away(pair));
+    let moves_away = |id: &ObjectId| match kinds::is_kustomization(id) {
+        true => moving.get(&(&*id.name, id.namespace.as_deref())).copied().unwrap_or_default(),
+        false => 0,
     };
     let mut out = Vec::new();
     for (_, before, after) in pair.kept().filter(|(key, ..)| *key.0 == ApplyTarget::Local) {
@@ -17,7 +24,7 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         let id = &after.object.id;
         let (Some(old), Some(new)) = (
             suspension(id, old_node, &base_cluster.settings),
-            suspension(id, new_node, &head_cluster.settings),
+            suspension(id, new_node, &relations.cluster.settings),
         ) else {
             continue;
         };
@@ -31,8 +38,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
                     Some(reason) => format!("suspended: {reason}"),
                     None => "suspended".to_owned(),
                 };
-                effect.consequences = consequences(pair.head_world, head_cluster, (id, new_node), &new);
-                let losing = moves_away(pair, id);
+                effect.consequences = consequences(relations, (id, new_node), &new);
+                let losing = moves_away(id);
                 if losing > 0 {
                     effect.severity = Severity::Disruptive;
                     effect.consequences.push(format!(
@@ -61,8 +68,8 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
             _ if new.annotation.is_some() && old.annotation.is_none() && new.suspended == Some(false) => {
                 let mut effect = Effect::new(pair, EffectKind::AnnotatedOnly, id);
                 effect.reason = "annotated as suspended, which these controllers ignore".to_owned();
-                effect.consequences = consequences(pair.head_world, head_cluster, (id, new_node), &new);
-                let losing = moves_away(pair, id);
+                effect.consequences = consequences(relations, (id, new_node), &new);
+                let losing = moves_away(id);
                 if losing > 0 && new_node.at("/spec/prune").and_then(NodeRef::as_bool) == Some(true) {
                     effect.severity = Severity::Disruptive;
                     effect.consequences.push(format!(
@@ -86,24 +93,19 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     out
 }
 
-/// Objects that a Kustomization applied before and something else, or nothing,
-/// applies after.
-fn moves_away(pair: &Pair<'_>, id: &crate::model::ObjectId) -> usize {
-    if !kinds::is_kustomization(id) {
-        return 0;
+/// How many of the objects that each Kustomization applied before something else, or
+/// nothing, applies after.
+fn moving_away<'p>(pair: &'p Pair<'_>) -> FxHashMap<(&'p str, Option<&'p str>), usize> {
+    let named = |by: &'p Applied| (&*by.id.name, by.id.namespace.as_deref());
+    let mut found = FxHashMap::default();
+    for (key, before) in &pair.before {
+        let Some(by) = before.kustomization else { continue };
+        let is_own = kinds::is_kustomization(&before.object.id)
+            && (&*before.object.id.name, before.object.id.namespace.as_deref()) == named(by);
+        let after = pair.after.get(key).and_then(|after| after.kustomization);
+        if !is_own && after.is_none_or(|after| named(after) != named(by)) {
+            *found.entry(named(by)).or_default() += 1;
+        }
     }
-    let head = &pair.after;
-    pair.before
-        .iter()
-        .filter(|(_, before)| {
-            before.object.id != *id
-                && before
-                    .kustomization
-                    .is_some_and(|by| by.id.name == id.name && by.id.namespace == id.namespace)
-        })
-        .filter(|(key, _)| {
-            let after = head.get(*key).and_then(|after| after.kustomization);
-            after.is_none_or(|by| by.id.name != id.name || by.id.namespace != id.namespace)
-        })
-        .count()
+    found
 }

@@ -4,7 +4,6 @@
 use super::{Effect, Pair, Side};
 use crate::lang::yaml::Known;
 use crate::model::{EffectKind, ObjectId, kinds};
-use crate::simulate::suspend::Dependants;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -21,11 +20,10 @@ pub(super) struct Reach {
 /// What waits for a Kustomization of the head.
 pub(super) fn reach(pair: &Pair<'_>, id: &ObjectId) -> Reach {
     let mut reach = Reach { reached: BTreeSet::new(), edges: BTreeSet::new(), same_source: false };
-    let Some(cluster) = pair.head else { return reach };
-    let dependants = pair.dependants.get_or_init(|| Dependants::of(pair.head_world, cluster));
+    let Some(relations) = &pair.relations else { return reach };
     let mut next = vec![id.clone()];
     while let Some(current) = next.pop() {
-        for dependant in dependants.on(&current) {
+        for dependant in relations.dependants(&current) {
             reach.same_source |= dependant.same_source;
             reach.edges.insert((current.name.to_string(), dependant.object.id.name.to_string()));
             if dependant.object.id != *id && reach.reached.insert(dependant.object.id.clone()) {

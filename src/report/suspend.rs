@@ -10,6 +10,7 @@ use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
 use crate::simulate::gating::objects::{Gating, Job, suspends};
 use crate::simulate::gating::timeline::{Change, Range, State as Position, Subject, SubjectKind, simulate};
+use crate::simulate::relations::Relations;
 use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
 use crate::world::helm_charts::HelmChart;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
@@ -68,6 +69,7 @@ pub fn states<'w>(
     let mut out = States { states: Vec::new(), unread: Vec::new() };
     for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
         let local = || world.written(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
+        let relations = Relations::new(world, cluster);
         let gating = Gating::read(local().map(|(_, object)| (&object.id, object.node.get_ref())));
         let mut subjects = match at.filter(|_| !gating.jobs.is_empty()) {
             Some(at) => {
@@ -91,10 +93,10 @@ pub fn states<'w>(
                     Position::Unknown => None,
                 };
             }
-            let mut consequences = consequences(world, cluster, (id, node), &suspension);
+            let mut consequences = consequences(&relations, (id, node), &suspension);
             let since = earlier.filter(|_| suspension.suspended == Some(true));
             if let (Some((earlier, name)), Some(object)) = (since, object) {
-                consequences.extend(resumed(world, cluster, object, earlier, name));
+                consequences.extend(resumed(&relations, object, earlier, name));
             }
             match &scheduled {
                 Some(subject) => consequences.push(next(subject)),
@@ -133,8 +135,8 @@ fn next(subject: &Subject) -> String {
 }
 
 /// What is applied and pruned on resume, in sentences without a full stop.
-fn resumed(world: &World, cluster: &Cluster, object: &Effective, earlier: &World, name: &str) -> Vec<String> {
-    let Some(resumption) = resumption(world, cluster, object, earlier) else {
+fn resumed(relations: &Relations<'_>, object: &Effective, earlier: &World, name: &str) -> Vec<String> {
+    let Some(resumption) = resumption(relations, object, earlier) else {
         let same = kinds::is_kustomization(&object.id);
         return same
             .then(|| format!("on resume: it is not in {name}, so what changed is unknown"))

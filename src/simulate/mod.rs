@@ -6,5 +6,6 @@ pub(crate) mod behaviour;
 pub(crate) mod cluster_api;
 pub(crate) mod gating;
 pub(crate) mod notify;
+pub(crate) mod relations;
 pub(crate) mod suspend;
 pub(crate) mod takeover;

@@ -7,15 +7,14 @@ use crate::config::Feature;
 use crate::files::Snapshot;
 use crate::lang::text::counted;
 use crate::lang::yaml::{EntryRef, Known, Location, NodeRef};
+use crate::model::ObjectId;
 use crate::model::kinds;
 use crate::model::kinds::SuspendBy;
-use crate::model::references::{Role, has_ready_expression, references};
-use crate::model::{Name, ObjectId};
 use crate::simulate::behaviour;
+use crate::simulate::relations::Relations;
 use crate::world::helm_charts::chart_of;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
-use rustc_hash::FxHashMap;
 
 /// The proposed annotation: present with any value means suspended.
 pub(crate) const ANNOTATION: &str = "reconcile.fluxcd.io/suspended";
@@ -115,119 +114,10 @@ pub(crate) fn comment_after(snapshot: &Snapshot, location: &Location) -> Option<
     (!comment.is_empty()).then(|| comment.to_owned())
 }
 
-/// Flux objects that a Kustomization applies: its children.
-pub(crate) fn children<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
-    applied(world, cluster, id).into_iter().filter(|object| is_reconciled(&object.id)).collect()
-}
-
 /// Whether an object is one that a controller of Flux reconciles.
 pub(crate) fn is_reconciled(id: &ObjectId) -> bool {
     kinds::of(id)
         .is_some_and(|kind| !matches!(kind.kind, "Alert" | "Provider" | "ExternalArtifact" | "FluxReport"))
-}
-
-/// Everything that a Kustomization applies, itself excluded.
-pub(crate) fn applied<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
-    let appliers = cluster.appliers(id.namespace.as_deref(), &id.name);
-    world
-        .written(cluster)
-        .filter(|(member, _)| member.maker.kustomization().is_some_and(|by| appliers.contains(&by)))
-        .map(|(_, object)| object)
-        .filter(|object| object.id != *id)
-        .collect()
-}
-
-/// A dependant of an object and whether both take their manifests from one
-/// source (then a new revision blocks it).
-pub(crate) struct Dependant<'w> {
-    /// The object that waits.
-    pub object: &'w Effective,
-    /// Whether kustomize-controller's revision rule applies.
-    pub same_source: bool,
-    /// Where it names the dependency.
-    pub location: Option<Location>,
-}
-
-/// Who depends on whom in a cluster: read once, asked for many.
-pub(crate) struct Dependants<'w> {
-    world: &'w World,
-    cluster: &'w Cluster,
-    by_dependency: FxHashMap<Dependency, Vec<(&'w Effective, Option<Location>)>>,
-}
-
-/// Group, kind, namespace and name of an object that others wait for.
-type Dependency = (String, String, Option<String>, String);
-
-impl<'w> Dependants<'w> {
-    /// Reads `dependsOn` of every object, readyExpr entries left out.
-    pub(crate) fn of(world: &'w World, cluster: &'w Cluster) -> Dependants<'w> {
-        let mut by_dependency: FxHashMap<_, Vec<_>> = FxHashMap::default();
-        for (member, object) in world.written(cluster) {
-            if member.target != ApplyTarget::Local {
-                continue;
-            }
-            let node = object.node.get_ref();
-            if node.at("/spec/dependsOn").is_none() {
-                continue;
-            }
-            for reference in references(&object.id, node) {
-                if reference.role != Role::DependsOn || has_ready_expression(node, &reference) {
-                    continue;
-                }
-                let Some(name) = reference.name else { continue };
-                let group = object.id.group().to_owned();
-                let dependency = (group, object.id.kind.to_string(), reference.namespace, name);
-                by_dependency.entry(dependency).or_default().push((object, reference.name_node.location()));
-            }
-        }
-        Dependants { world, cluster, by_dependency }
-    }
-
-    /// Objects of the same kind that depend on one.
-    pub(crate) fn on(&self, id: &ObjectId) -> Vec<Dependant<'w>> {
-        let (group, namespace) = (id.group(), id.namespace.as_deref());
-        let dependency =
-            (group.to_owned(), id.kind.to_string(), namespace.map(str::to_owned), id.name.to_string());
-        let Some(found) = self.by_dependency.get(&dependency) else { return Vec::new() };
-        let own = self.cluster.find(&ApplyTarget::Local, Name::new(group, &id.kind, namespace, &id.name));
-        let own_source = own
-            .filter(|_| kinds::is_kustomization(id))
-            .and_then(|member| source(self.world.object(member.object)));
-        let dependant = |(object, location): &(&'w Effective, Option<Location>)| Dependant {
-            object,
-            same_source: own_source.is_some() && own_source == source(object),
-            location: location.clone(),
-        };
-        found.iter().map(dependant).collect()
-    }
-}
-
-fn source(object: &Effective) -> Option<(String, Option<String>, String)> {
-    references(&object.id, object.node.get_ref())
-        .into_iter()
-        .find(|reference| reference.role == Role::Source)
-        .and_then(|reference| Some((reference.kind, reference.namespace, reference.name?)))
-}
-
-/// Objects that take their manifests or charts from a source: a HelmRelease for the
-/// HelmChart that is made of it, too.
-pub(crate) fn consumers<'w>(world: &'w World, cluster: &'w Cluster, id: &ObjectId) -> Vec<&'w Effective> {
-    world
-        .written(cluster)
-        .filter(|(member, object)| {
-            let node = object.node.get_ref();
-            let is_made = || chart_of(&object.id, node, &cluster.settings).is_some_and(|made| made == *id);
-            member.target == ApplyTarget::Local
-                && (&*id.kind == "HelmChart" && is_made()
-                    || references(&object.id, node).iter().any(|reference| {
-                        matches!(reference.role, Role::Source | Role::Image)
-                            && *reference.kind == *id.kind
-                            && reference.name.as_deref() == Some(&*id.name)
-                            && reference.namespace.as_deref() == id.namespace.as_deref()
-                    }))
-        })
-        .map(|(_, object)| object)
-        .collect()
 }
 
 /// What the end of a suspension brings to the cluster, of what changed in the
@@ -250,12 +140,11 @@ pub(crate) struct Resumption {
 /// Source: fluxcd/kustomize-controller internal/controller/kustomization_controller.go
 /// `reconcile`: the whole build is applied, the inventory's rest pruned.
 pub(crate) fn resumption(
-    world: &World,
-    cluster: &Cluster,
+    relations: &Relations<'_>,
     object: &Effective,
     earlier: &World,
 ) -> Option<Resumption> {
-    let id = &object.id;
+    let (id, cluster) = (&object.id, relations.cluster);
     if !kinds::is_kustomization(id) {
         return None;
     }
@@ -264,8 +153,7 @@ pub(crate) fn resumption(
     let target = &ApplyTarget::Local;
     let own = before.find(target, id.named())?;
     let was = suspension(id, earlier.object(own.object).node.get_ref(), &before.settings);
-    let old = applied(earlier, before, id);
-    let new = applied(world, cluster, id);
+    let (old, new) = (Relations::new(earlier, before).applied(id), relations.applied(id));
     let same = |one: &ObjectId, two: &ObjectId| {
         (one.group(), &one.kind, &one.namespace, &one.name)
             == (two.group(), &two.kind, &two.namespace, &two.name)
@@ -290,11 +178,11 @@ pub(crate) fn resumption(
 /// What follows from the suspension of an object, in sentences without a full
 /// stop; empty for one that is not, and does not seem to be, suspended.
 pub(crate) fn consequences(
-    world: &World,
-    cluster: &Cluster,
+    relations: &Relations<'_>,
     (id, node): (&ObjectId, NodeRef<'_>),
     suspension: &Suspension<'_>,
 ) -> Vec<String> {
+    let cluster = relations.cluster;
     if suspension.suspended != Some(true) {
         return match &suspension.annotation {
             Some(_) => {
@@ -309,7 +197,7 @@ pub(crate) fn consequences(
         };
     }
     let mut out = match &*id.kind {
-        "Kustomization" => of_kustomization(world, cluster, id),
+        "Kustomization" => of_kustomization(relations, id),
         "HelmRelease" => of_release(cluster, id, node),
         "HelmRepository" if node.str_at("/spec/type").as_deref() == Some("oci") => {
             let is_static = is_static_repository(id, node, &cluster.settings);
@@ -319,7 +207,7 @@ pub(crate) fn consequences(
             }
             .to_owned()]
         }
-        "HelmRepository" => vec![match consumers(world, cluster, id).len() {
+        "HelmRepository" => vec![match relations.consumers(id).len() {
             0 => "its index stays served; nothing here takes a chart of it".to_owned(),
             1 => "its index stays served: 1 HelmChart keeps reconciling and finds no newer chart in it"
                 .to_owned(),
@@ -330,7 +218,7 @@ pub(crate) fn consequences(
             }
         }],
         "GitRepository" | "OCIRepository" | "Bucket" | "HelmChart" => {
-            vec![match consumers(world, cluster, id).len() {
+            vec![match relations.consumers(id).len() {
                 0 => "its artifact stays served; nothing here consumes it".to_owned(),
                 1 => "its artifact stays served: 1 consumer keeps its last revision".to_owned(),
                 count => format!("its artifact stays served: {count} consumers keep their last revision"),
@@ -345,7 +233,7 @@ pub(crate) fn consequences(
         "ArtifactGenerator" => vec!["its artifacts are not rebuilt".to_owned()],
         _ => vec!["not reconciled".to_owned()],
     };
-    for dependant in Dependants::of(world, cluster).on(id) {
+    for dependant in relations.dependants(id) {
         let effect = if dependant.same_source {
             "blocks at the next revision (same source)"
         } else {
@@ -356,12 +244,13 @@ pub(crate) fn consequences(
     out
 }
 
-fn of_kustomization(world: &World, cluster: &Cluster, id: &ObjectId) -> Vec<String> {
+fn of_kustomization(relations: &Relations<'_>, id: &ObjectId) -> Vec<String> {
     let runs = |child: &&Effective| {
-        let state = suspension(&child.id, child.node.get_ref(), &cluster.settings);
+        let state = suspension(&child.id, child.node.get_ref(), &relations.cluster.settings);
         state.is_none_or(|state| state.suspended != Some(true))
     };
-    let children = children(world, cluster, id);
+    let children: Vec<&Effective> =
+        relations.applied(id).into_iter().filter(|object| is_reconciled(&object.id)).collect();
     let (all, children) = (children.len(), children.into_iter().filter(runs).count());
     let held = match children {
         0 if all > 0 => "not applied, no drift correction; its children are suspended as well".to_owned(),
@@ -369,7 +258,7 @@ fn of_kustomization(world: &World, cluster: &Cluster, id: &ObjectId) -> Vec<Stri
         1 => "not applied, no drift correction; its child keeps reconciling".to_owned(),
         count => format!("not applied, no drift correction; its {count} children keep reconciling"),
     };
-    let stay = counted(applied(world, cluster, id).len(), "object");
+    let stay = counted(relations.applied(id).len(), "object");
     vec![held, format!("deleting it now prunes nothing: {stay} would stay in the cluster")]
 }
 

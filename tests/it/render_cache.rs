@@ -149,6 +149,18 @@ fn it_holds_a_file_for_each_release_and_no_flag_writes_nothing() {
     assert_eq!((entries(&scratch), times()), (first, before));
 }
 
+#[cfg(unix)]
+#[test]
+fn others_cannot_read_what_is_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = fleet();
+    lint(&scratch, &[]);
+    let mode = |path: &Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
+    let all = entries(&scratch);
+    assert!(all.iter().all(|path| mode(path) == 0o600) && !all.is_empty());
+    assert_eq!(mode(&scratch.path().join("caches/forebay/renders")), 0o700);
+}
+
 #[test]
 fn caches_that_are_not_there_are_not_made() {
     let scratch = fleet();

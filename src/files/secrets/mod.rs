@@ -17,6 +17,7 @@ use super::{File, Snapshot};
 use crate::lang::yaml::{FilePath, Location};
 use base64::Engine;
 use finder::Finder;
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -197,13 +198,18 @@ impl Snapshot {
     /// A text about a place without the hidden values of the Secret that the place
     /// belongs to.
     pub(crate) fn conceal<'t>(&self, text: &'t str, location: &Location) -> Cow<'t, str> {
+        self.hidden_at([location]).conceal(text)
+    }
+
+    /// What is hidden of the Secrets that places belong to.
+    pub(crate) fn hidden_at<'l>(&self, places: impl IntoIterator<Item = &'l Location>) -> Hidden<'_> {
         let mut regions = Vec::new();
-        self.regions_at(location, &mut regions);
-        let finders = regions.iter().map(|region| region.finder());
-        finders.fold(text.into(), |text, finder| match finder.conceal(&text) {
-            Some(concealed) => concealed.into(),
-            None => text,
-        })
+        for place in places {
+            self.regions_at(place, &mut regions);
+        }
+        let mut seen = FxHashSet::default();
+        regions.retain(|region| seen.insert(std::ptr::from_ref(*region)));
+        Hidden(regions)
     }
 
     fn regions_at<'s>(&'s self, location: &Location, regions: &mut Vec<&'s Region>) {
@@ -223,6 +229,20 @@ impl Snapshot {
         let regions = files.flat_map(|file| self.regions_in(file).list.iter().chain(self.made_of(file)));
         let words = regions.flat_map(|region| &region.words);
         words.filter(|word| word.everywhere).map(|word| &*word.text)
+    }
+}
+
+/// The hidden values of Secrets.
+pub(crate) struct Hidden<'s>(Vec<&'s Region>);
+
+impl Hidden<'_> {
+    /// A text without them.
+    pub(crate) fn conceal<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let finders = self.0.iter().map(|region| region.finder());
+        finders.fold(text.into(), |text, finder| match finder.conceal(&text) {
+            Some(concealed) => concealed.into(),
+            None => text,
+        })
     }
 }
 

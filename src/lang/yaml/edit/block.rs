@@ -141,7 +141,8 @@ impl Scene<'_> {
     }
 
     pub(super) fn remove_comment(&self, start: u32) -> Result<Compiled, Refused> {
-        let Some(comment) = self.document.comments.iter().find(|comment| comment.start == start) else {
+        let comments = &self.document.comments;
+        let Ok(at) = comments.binary_search_by_key(&start, |comment| comment.start) else {
             return Err(Refused {
                 message: "no comment starts here".to_owned(),
                 help: "name one that is there".to_owned(),
@@ -149,7 +150,7 @@ impl Scene<'_> {
             });
         };
         let mut compiled = Compiled::default();
-        let (start, end) = (comment.start as usize, comment.end as usize);
+        let (start, end) = (comments[at].start as usize, comments[at].end as usize);
         let line = line_start(self.text, start);
         let before = self.text[..start].trim_end_matches([' ', '\t']).len();
         if before <= line {

@@ -255,12 +255,13 @@ pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<
         Operation::RemoveComment { start } => scene.remove_comment(*start)?,
     };
     compiled.edits.sort_by_key(|edit| (edit.start, edit.end));
-    for comment in &document.comments {
-        let gone = compiled.edits.iter().any(|edit| edit.start <= comment.start && comment.end <= edit.end);
-        if gone {
-            compiled.dropped.push(comment.start);
-        }
+    for edit in &compiled.edits {
+        let first = document.comments.partition_point(|comment| comment.start < edit.start);
+        let within = document.comments[first..].iter().take_while(|comment| comment.end <= edit.end);
+        compiled.dropped.extend(within.map(|comment| comment.start));
     }
+    compiled.dropped.sort_unstable();
+    compiled.dropped.dedup();
     Ok(compiled)
 }
 

@@ -4,6 +4,7 @@
 use crate::lang::yaml::edit::Operation;
 use crate::lang::yaml::{Location, Source};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, Reporter, Rule, RunView};
+use rustc_hash::FxHashMap;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unused-suppression",
@@ -23,6 +24,10 @@ fn check(view: &RunView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let all: Vec<_> = view.suppressions.all().collect();
+    let mut at_place: FxHashMap<&Location, usize> = FxHashMap::default();
+    for suppression in &all {
+        *at_place.entry(&suppression.location).or_default() += 1;
+    }
     for suppression in all.iter().filter(|suppression| !suppression.is_used()) {
         let Some(rule) = view.rules.iter().find(|rule| rule.id == suppression.rule) else { continue };
         let reads_builds = !matches!(rule.check, Check::Document(_));
@@ -39,7 +44,7 @@ fn check(view: &RunView<'_>, report: &mut Reporter<'_>) {
             .help("remove it")
             .field("", rule.id);
         // A comment for several rules loses only this one's name, by hand.
-        let shared = all.iter().filter(|other| other.location == suppression.location).count() > 1;
+        let shared = at_place.get(&suppression.location).is_some_and(|count| *count > 1);
         if let Some(source) = source_of(view, &suppression.location)
             && suppression.is_comment
             && !shared
@@ -54,7 +59,8 @@ fn check(view: &RunView<'_>, report: &mut Reporter<'_>) {
 fn source_of<'a>(view: &RunView<'a>, location: &Location) -> Option<&'a Source> {
     let snapshot = view.context.snapshot;
     let holds = |source: &&std::sync::Arc<Source>| {
-        source.document().comments.iter().any(|comment| comment.start == location.start)
+        let comments = &source.document().comments;
+        comments.binary_search_by_key(&location.start, |comment| comment.start).is_ok()
     };
     snapshot.sources(snapshot.find(&location.file)?).iter().find(holds).map(|source| &**source)
 }

@@ -5,9 +5,8 @@
 use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::simulate::suspend::Dependants;
+use crate::simulate::relations::Relations;
 use rustc_hash::FxHashSet;
-use std::cell::LazyCell;
 
 pub(crate) static RULE: Rule = Rule {
     id: "suspended-dependency",
@@ -22,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let dependants = LazyCell::new(|| Dependants::of(view.world(), view.cluster));
+    let relations = Relations::new(view.world(), view.cluster);
     let suspended: FxHashSet<&ObjectId> = suspended_objects(view)
         .filter(|(_, suspension)| suspension.suspended == Some(true))
         .map(|(object, _)| &object.id)
@@ -31,7 +30,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if suspension.suspended != Some(true) || suspension.disabled.is_some() {
             continue;
         }
-        for dependant in dependants.on(&object.id) {
+        for dependant in relations.dependants(&object.id) {
             // What is suspended itself waits for nothing.
             if suspended.contains(&dependant.object.id) {
                 continue;

@@ -5,7 +5,8 @@
 use super::suspended_objects;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::SOURCE;
-use crate::simulate::suspend::{consumers, is_static_repository};
+use crate::simulate::relations::Relations;
+use crate::simulate::suspend::is_static_repository;
 
 pub(crate) static RULE: Rule = Rule {
     id: "suspended-source",
@@ -20,11 +21,12 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    let relations = Relations::new(view.world(), view.cluster);
     for (object, suspension) in suspended_objects(view) {
         if object.id.group() != SOURCE || suspension.suspended != Some(true) {
             continue;
         }
-        let consumers = consumers(view.world(), view.cluster, &object.id);
+        let consumers = relations.consumers(&object.id);
         let Some(location) = suspension.location().filter(|_| !consumers.is_empty()) else { continue };
         if is_static_repository(&object.id, object.node.get_ref(), &view.cluster.settings) {
             report
