@@ -98,7 +98,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let at = common.at(&TimeZone::UTC)?;
     let mut session = open(common, arguments)?;
     if let Some(stores) = Arc::get_mut(&mut session.config.stores).filter(|_| !arguments.no_cache) {
-        stores.keep_renders(stores::render_cache());
+        stores.keep_renders(stores::render_cache(&session.root));
     }
     let is_stated = session.config.baseline.is_some();
     let baseline = baseline(arguments, &mut session)?;

@@ -67,13 +67,15 @@ fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Where runs keep what charts make of releases; `None` where the user has no caches, or
-/// where nobody can say which program this is: one that was built anew may say other things.
-pub(crate) fn render_cache() -> Option<RenderCache> {
+/// Where runs keep what charts make of releases; `None` where the user has no caches, where
+/// they lie in the root, whose files are not the user's, or where nobody can say which program
+/// this is: one that was built anew may say other things.
+pub(crate) fn render_cache(root: &Path) -> Option<RenderCache> {
+    let caches = caches()?.canonicalize().ok().filter(|caches| !caches.starts_with(root))?;
     let own = std::env::current_exe().ok()?.metadata().ok()?;
     let built = own.modified().ok()?.duration_since(std::time::SystemTime::UNIX_EPOCH).ok()?;
     let program = format!("{} {} {}", env!("CARGO_PKG_VERSION"), own.len(), built.as_nanos());
-    RenderCache::below(&caches()?, &program)
+    RenderCache::below(&caches, &program)
 }
 
 /// The caches of the user: forebay's own, then Helm's.

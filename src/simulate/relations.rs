@@ -11,7 +11,6 @@ use std::cell::OnceCell;
 
 /// The relations of a cluster's objects.
 pub(crate) struct Relations<'w> {
-    /// The cluster.
     pub(crate) cluster: &'w Cluster,
     world: &'w World,
     dependants: OnceCell<Dependants<'w>>,

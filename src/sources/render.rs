@@ -1,25 +1,19 @@
-//! What a release's chart makes of its values: charts are loaded once, equal requests are
-//! rendered once.
+//! What a release's chart makes of its values, and what is asked of the chart besides.
 
 use super::kept;
-use super::outcome::{Answers, Made, Meant, Outcome, Refusal, documents_of};
+use super::load::{Loaded, files_of, leads_of, of_store, place_key};
+use super::outcome::{Answers, Made, Meant, Outcome, documents_of};
 use super::request::Request as Asked;
-use super::resolve::{ChartPlace, Found, Trees, clean, location_of, normalised};
+use super::resolve::Found;
 use super::values::Values;
 use crate::build::helm::{
-    self, Capabilities, Chart, ChartFile, Culprit, Dead, Helm, Idle, Kind, Readers, Release, RenderError,
-    Replaced, Value, merge_into,
+    self, Capabilities, Chart, Culprit, Dead, Helm, Idle, Readers, Release, RenderError, Replaced, Value,
 };
-use crate::files::{
-    Blob, ChartContent, ChartStores, FileTree, PathKind, RenderCache, Snapshot, Store, StoredChart,
-};
-use crate::lang::template::{Constraints, Version};
+use crate::files::{Snapshot, StoredChart};
 use crate::lang::text::Names;
-use crate::lang::yaml::{FilePath, Location, Node, Tree};
-use rayon::prelude::*;
+use crate::lang::yaml::{FilePath, Location, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sha2::{Digest, Sha256};
-use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// All that a render hangs on besides the chart.
@@ -55,6 +49,10 @@ pub(crate) struct Rendering {
     culprit: OnceLock<Option<Culprit>>,
     replaced: OnceLock<Vec<Replaced>>,
     deprecation: Option<String>,
+    /// Whether it is the same whatever API versions the cluster has.
+    pub(super) is_free: bool,
+    /// The chart in its store, of one that was kept and what the paths of its files begin with.
+    kept: Option<(Arc<StoredChart>, Helm, Vec<String>)>,
 }
 
 #[derive(Debug)]
@@ -233,15 +231,21 @@ impl Rendering {
             culprit: OnceLock::new(),
             replaced: OnceLock::new(),
             deprecation,
+            is_free: false,
+            kept: None,
         }
     }
 
-    fn without_chart(outcome: Arc<Outcome>) -> Arc<Rendering> {
+    pub(super) fn without_chart(outcome: Arc<Outcome>) -> Arc<Rendering> {
         Arc::new(Rendering::new(outcome, None, Arc::default()))
     }
 
     /// One that was kept: all that is asked of the chart was answered before.
-    fn kept(outcome: Outcome, answers: Answers) -> Rendering {
+    pub(super) fn kept(
+        (outcome, answers): (Outcome, Answers),
+        is_free: bool,
+        (stored, helm): (&Arc<StoredChart>, Helm),
+    ) -> Rendering {
         let dead = answers.dead.iter().map(|(dead, _)| dead.clone()).collect();
         let meant = Mutex::new(answers.dead.into_iter().map(|(dead, meant)| (dead.path, meant)).collect());
         let unread = Unread { dead, is_followed: answers.is_followed, meant, ..Unread::default() };
@@ -252,12 +256,39 @@ impl Rendering {
             culprit: answers.culprit.into(),
             replaced: answers.replaced.into(),
             deprecation,
+            is_free,
+            kept: Some((stored.clone(), helm, answers.leads)),
             ..Rendering::new(Arc::new(outcome), None, Arc::default())
         }
     }
 
+    /// Lets a snapshot find the files of its chart; of one that was kept they are read when
+    /// one is asked for.
+    pub(super) fn note_files(&self, snapshot: &Snapshot) {
+        match (&self.of, &self.kept) {
+            (Some(of), _) => {
+                let (chart, leads) = (of.chart.clone(), leads_of(&of.chart));
+                // The files of a chart in a tree are the tree's.
+                if !leads.is_empty() {
+                    snapshot.add_chart(leads, move || files_of(&chart));
+                }
+            }
+            (None, Some((stored, helm, leads))) => {
+                let (stored, helm, blobs) = (stored.clone(), *helm, snapshot.store().clone());
+                let files = move || of_store(&stored, helm, &blobs).map(|chart| files_of(&chart));
+                snapshot.add_chart(leads.clone(), move || files().unwrap_or_default());
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Whether it may be kept: nothing was taken into its chart from elsewhere.
+    pub(super) fn is_of_whole_chart(&self) -> bool {
+        self.of.as_ref().is_some_and(|of| of.is_whole)
+    }
+
     /// The answers to all that is asked of it.
-    fn answers(&self) -> Answers {
+    pub(super) fn answers(&self) -> Answers {
         let unread = self.unread();
         let told = unread.dead.iter().enumerate();
         let meant = |(at, dead): (usize, &Dead)| (at < MEANT).then(|| unread.meant(dead)).flatten();
@@ -353,379 +384,66 @@ impl Rendered {
 /// Dead values of one release of which it is kept what is meant: those that are told.
 const MEANT: usize = 200;
 
-/// Charts and renders that are known.
-#[derive(Debug, Default)]
-pub(crate) struct Charts {
-    loaded: Once<String, Result<Loaded, RenderError>>,
-    rendered: Once<[u8; 32], Arc<Rendering>>,
-    /// Renders of this run that are to be kept, by their keys in the cache.
-    fresh: Mutex<Vec<([u8; 32], Arc<Rendering>)>>,
-}
-
-/// Values that are made once, by key; others wait for who makes one.
-#[derive(Debug)]
-pub(crate) struct Once<K, V> {
-    /// Those of the world before.
-    earlier: FxHashMap<K, V>,
-    own: Mutex<FxHashMap<K, Arc<OnceLock<V>>>>,
-}
-
-impl<K, V> Default for Once<K, V> {
-    fn default() -> Once<K, V> {
-        Once { earlier: FxHashMap::default(), own: Mutex::default() }
-    }
-}
-
-impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
-    /// The value of a key.
-    pub(crate) fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
-        let cell =
-            self.own.lock().unwrap_or_else(PoisonError::into_inner).entry(key.clone()).or_default().clone();
-        cell.get_or_init(|| self.earlier.get(&key).cloned().unwrap_or_else(make)).clone()
-    }
-
-    /// For the next world: it makes nothing anew, and forgets what it is not asked for.
-    pub(crate) fn after(&self) -> Once<K, V> {
-        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = own.iter().filter_map(|(key, cell)| Some((key.clone(), cell.get()?.clone())));
-        Once { earlier: done.collect(), own: Mutex::default() }
-    }
-}
-
-impl Charts {
-    /// For the next world: what this one knew is not made again, and what the next doesn't
-    /// ask for is forgotten.
-    pub(crate) fn after(&self) -> Charts {
-        Charts { loaded: self.loaded.after(), rendered: self.rendered.after(), fresh: Mutex::default() }
-    }
-
-    /// What the chart that was found makes of a release.
-    pub(crate) fn render(
-        &self,
-        found: &Found,
-        wish: &Wish<'_>,
-        stores: &ChartStores,
-        snapshot: &Snapshot,
-        trees: &Trees<'_>,
-    ) -> Arc<Rendering> {
-        let (Some(cache), ChartPlace::Store(stored)) = (stores.renders(), &found.place) else {
-            return self.made(found, wish, stores, snapshot, trees);
-        };
-        let Some(asked) = wish.to_bytes(stored) else {
-            return self.made(found, wish, stores, snapshot, trees);
-        };
-        let key = cache.key(&asked);
-        self.rendered.get(key, || {
-            if let Some(kept) = Charts::kept(cache, &key, stored, wish.helm, snapshot) {
-                return kept;
-            }
-            let made = self.made(found, wish, stores, snapshot, trees);
-            if made.of.as_ref().is_some_and(|of| of.is_whole) {
-                self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push((key, made.clone()));
-            }
-            made
-        })
-    }
-
-    /// A render that was kept; the chart is read when one of its files is asked for.
-    fn kept(
-        cache: &RenderCache,
-        key: &[u8; 32],
-        stored: &Arc<StoredChart>,
-        helm: Helm,
-        snapshot: &Snapshot,
-    ) -> Option<Arc<Rendering>> {
-        let (outcome, answers) = kept::decode(&cache.get(key)?, snapshot.store())?;
-        let (stored, blobs) = (stored.clone(), snapshot.store().clone());
-        snapshot.add_chart(answers.leads.clone(), move || {
-            of_store(&stored, helm, &blobs).map_or_else(|_| Vec::new(), |chart| files_of(&chart))
-        });
-        Some(Arc::new(Rendering::kept(outcome, answers)))
-    }
-
-    /// Keeps what was rendered for runs to come.
-    pub(crate) fn keep(&self, cache: &RenderCache) {
-        let fresh = std::mem::take(&mut *self.fresh.lock().unwrap_or_else(PoisonError::into_inner));
-        fresh.par_iter().for_each(|(key, rendering)| {
-            if let Some(content) = kept::encode(&rendering.outcome, &rendering.answers()) {
-                cache.put(key, &content);
-            }
-        });
-        if !fresh.is_empty() {
-            cache.prune();
-        }
-    }
-
-    fn made(
-        &self,
-        found: &Found,
-        wish: &Wish<'_>,
-        stores: &ChartStores,
-        snapshot: &Snapshot,
-        trees: &Trees<'_>,
-    ) -> Arc<Rendering> {
-        let Loaded { chart, taken_in, is_whole } = match self.load(found, wish.helm, stores, snapshot.store())
-        {
-            Ok(loaded) => loaded,
-            Err(error) => return Rendering::without_chart(Arc::new(Outcome::of(error))),
-        };
-        let (kind, namespace, name) = &wish.asked.source;
-        let source = || trees(kind, namespace.as_deref(), name, "");
-        let (chart, values_files) = match with_files(chart, found, wish, &source) {
-            Ok(both) => both,
-            Err(outcome) => return Rendering::without_chart(outcome),
-        };
-        let leads = leads_of(&chart);
-        if !leads.is_empty() {
-            let chart = chart.clone();
-            snapshot.add_chart(leads, move || files_of(&chart));
-        }
-        self.rendered.get(wish.key(&chart, found), || {
-            let (outcome, run) = wish.render(&chart);
-            let of = Rendered { values_files, run, is_whole, ..wish.kept(chart.clone()) };
-            Arc::new(Rendering::new(Arc::new(outcome), Some(of), taken_in))
-        })
-    }
-
-    fn load(
-        &self,
-        found: &Found,
-        helm: Helm,
-        stores: &ChartStores,
-        blobs: &Store,
-    ) -> Result<Loaded, RenderError> {
-        let key = format!("{} {:?}", place_key(found), helm.line);
-        self.loaded.get(key, || {
-            let mut chart = match &found.place {
-                ChartPlace::Tree(tree, path) => of_tree(tree, path, helm)?,
-                ChartPlace::Store(stored) => of_store(stored, helm, blobs)?,
-            };
-            let is_whole = chart.missing_dependencies().is_empty();
-            let taken_in = complete(&mut chart, found, stores, helm, blobs)?.into();
-            Ok(Loaded { chart: Arc::new(chart), taken_in, is_whole })
-        })
-    }
-}
-
-/// The files of a packed chart.
-fn files_of(chart: &Chart) -> Vec<(Arc<str>, Arc<Blob>)> {
-    let packed = chart.all_files().into_iter().filter(|file| *file.place.tree() == Tree::Chart);
-    packed.map(|file| (file.place.shown().clone(), file.blob.clone())).collect()
-}
-
-/// What the paths of these files begin with, each once.
-fn leads_of(chart: &Chart) -> Vec<String> {
-    let mut leads: Vec<String> = Vec::new();
-    for file in chart.all_files() {
-        let lead = file.place.in_chart().map(|(lead, _)| lead);
-        // Files of one chart are beside each other.
-        if let Some(lead) =
-            lead.filter(|lead| leads.last().is_none_or(|last| last[..last.len() - 1] != **lead))
-        {
-            leads.push(format!("{lead}/"));
-        }
-    }
-    leads
-}
-
-/// A chart as it is rendered.
-#[derive(Clone, Debug)]
-struct Loaded {
-    chart: Arc<Chart>,
-    /// What of it a store was asked for by name alone.
-    taken_in: Arc<[String]>,
-    /// Whether it lacked nothing.
-    is_whole: bool,
-}
-
-/// What tells charts apart, by content.
-fn place_key(found: &Found) -> String {
-    match &found.place {
-        ChartPlace::Tree(tree, path) => {
-            let mut hasher = Sha256::new();
-            for (path, file) in tree.walk(path).chain(tree.file(path).map(|file| (file.path.clone(), file))) {
-                let bytes = tree.snapshot().blob(file).map_or(&[][..], |blob| blob.bytes());
-                hasher.update(format!("{} {} {path} ", path.len(), bytes.len()));
-                hasher.update(bytes);
-            }
-            let real = tree.real(path).map(|real| real.shown().to_string()).unwrap_or_default();
-            format!("tree {real} {:x?}", hasher.finalize())
-        }
-        ChartPlace::Store(chart) => format!("store {} {}", chart.path, chart.digest().unwrap_or_default()),
-    }
-}
-
-fn of_tree(tree: &FileTree, path: &str, helm: Helm) -> Result<Chart, RenderError> {
-    match tree.file(path).filter(|_| tree.kind(path) == Some(PathKind::File)) {
-        Some(file) => {
-            let blob = tree.snapshot().blob(file);
-            let blob = blob.map_err(|why| RenderError::Unable(format!("{path}: {why:?}")))?;
-            Chart::of_archive(blob.bytes(), tree.snapshot().store(), helm.line)
-        }
-        None => Chart::of_tree(tree, path, path, helm.line),
-    }
-}
-
-fn of_store(stored: &StoredChart, helm: Helm, blobs: &Store) -> Result<Chart, RenderError> {
-    let content = stored.content().map_err(|why| RenderError::Unable(format!("{}: {why}", stored.path)))?;
-    match &**content {
-        ChartContent::Archive(bytes) => Chart::of_archive(bytes, blobs, helm.line),
-        ChartContent::Folder(files) => Chart::of_folder(files, blobs, helm.line),
-    }
-}
-
-/// Takes in from stores and from beside the chart what its `charts/` lacks; says what may be
-/// another chart of the same name.
-fn complete(
-    chart: &mut Chart,
-    found: &Found,
-    stores: &ChartStores,
-    helm: Helm,
-    blobs: &Store,
-) -> Result<Vec<String>, RenderError> {
-    let mut taken_in = Vec::new();
-    let missing: Vec<String> = chart.missing_dependencies().into_iter().map(str::to_owned).collect();
-    for name in missing {
-        let all = chart.metadata.dependencies.iter().flatten();
-        let Some(wanted) = all.clone().find(|dependency| dependency.name == name) else { continue };
-        let beside = match (&found.place, wanted.repository.strip_prefix("file://")) {
-            (ChartPlace::Tree(tree, path), Some(relative)) => {
-                crate::files::join(path, relative).map(|path| of_tree(tree, &path, helm))
-            }
-            _ => None,
-        };
-        let inner = match beside {
-            Some(loaded) => loaded?,
-            None => {
-                let stored = stored(stores, &name, &wanted.version);
-                let stored = stored.ok_or_else(|| {
-                    let (name, version) = (&wanted.name, &wanted.version);
-                    RenderError::Unable(format!(
-                        "its dependency {name} {version} is neither in it nor in a store"
-                    ))
-                })?;
-                let url = stored.recorded.as_ref().and_then(|recorded| recorded.url.as_deref());
-                let wanted_url = location_of(&wanted.repository, &wanted.name);
-                if url.is_none_or(|url| normalised(url) != wanted_url) {
-                    let (name, version) = (&stored.name, &stored.version);
-                    taken_in
-                        .push(format!("its dependency {name} {version} is the store's chart of that name"));
-                }
-                of_store(stored, helm, blobs)?
-            }
-        };
-        chart.dependencies.push(inner);
-    }
-    Ok(taken_in)
-}
-
-/// The newest chart of the stores that fits a dependency.
-fn stored<'s>(stores: &'s ChartStores, name: &str, range: &str) -> Option<&'s Arc<StoredChart>> {
-    let range = Constraints::parse(range).ok()?;
-    let mut best: Option<(Version, &Arc<StoredChart>)> = None;
-    for chart in stores.named(name) {
-        let Ok(version) = Version::parse(&chart.version) else { continue };
-        let is_newer = best.as_ref().is_none_or(|(best, _)| version.compare(best).is_gt());
-        if range.check(&version) && is_newer {
-            best = Some((version, chart));
-        }
-    }
-    best.map(|(_, chart)| chart)
-}
-
-/// The chart with what `valuesFiles` put in the place of its own values, and these files
-/// without the one that has them.
-fn with_files(
-    chart: Arc<Chart>,
-    found: &Found,
-    wish: &Wish<'_>,
-    source: &dyn Fn() -> Result<FileTree, String>,
-) -> Result<(Arc<Chart>, Vec<FilePath>), Arc<Outcome>> {
-    let files = &wish.asked.values_files;
-    if files.iter().all(|(file, _)| file == "values.yaml") {
-        return Ok((chart, Vec::new()));
-    }
-    let own = chart.values.as_ref().and_then(|values| Some(values.origin.as_ref()?.location().file));
-    let (mut merged, mut taken) = (Value::empty(), Vec::new());
-    for (path, place) in files {
-        let refused =
-            |message: String| Arc::new(Outcome::Refused(Box::new(Refusal::new(message, place.clone()))));
-        let file = match &found.place {
-            ChartPlace::Tree(tree, _) => of_source(&source().unwrap_or_else(|_| tree.clone()), path),
-            _ if clean(path) == "values.yaml" => {
-                merge_into(&mut merged, &chart.values.clone().unwrap_or_else(Value::empty));
-                continue;
-            }
-            _ => chart.files.iter().find(|file| *file.name == *clean(path)).cloned(),
-        };
-        match file {
-            Some(file) => {
-                let values =
-                    helm::values_of(&file, wish.helm.line).map_err(|why| Arc::new(Outcome::of(why)))?;
-                merge_into(&mut merged, &values);
-                taken.extend(Some(file.place).filter(|place| Some(place) != own.as_ref()));
-            }
-            None if wish.asked.ignores_missing_files => {}
-            None => return Err(refused(format!("no values file found at path '{path}'"))),
-        }
-    }
-    Ok((Arc::new(Chart { values: Some(merged), ..Chart::clone(&chart) }), taken))
-}
-
-/// A values file of a source, by its path there.
-fn of_source(tree: &FileTree, path: &str) -> Option<ChartFile> {
-    let path = clean(path);
-    let file = tree.file(&path)?;
-    let blob = tree.snapshot().blob(file).ok()?.clone();
-    Some(ChartFile { name: path.into(), blob, place: file.name() })
-}
-
 impl Wish<'_> {
-    fn kept(&self, chart: Arc<Chart>) -> Rendered {
-        Rendered {
-            chart,
+    /// What a chart makes of it.
+    pub(super) fn rendering(&self, loaded: &Loaded, values_files: Vec<FilePath>) -> Rendering {
+        let (outcome, run, is_free) = self.render(&loaded.chart);
+        let of = Rendered {
+            chart: loaded.chart.clone(),
             values: self.values.value.clone(),
             release: self.release.clone(),
             capabilities: self.capabilities.clone(),
             helm: self.helm,
             skips_schema: self.skips_schema,
-            values_files: Vec::new(),
-            is_whole: false,
-            run: None,
-        }
+            values_files,
+            is_whole: loaded.is_whole,
+            run,
+        };
+        let taken_in = loaded.taken_in.clone();
+        Rendering { is_free, ..Rendering::new(Arc::new(outcome), Some(of), taken_in) }
     }
 
-    fn render(&self, chart: &Chart) -> (Outcome, Option<Run>) {
+    /// What comes of it, how the templates ran, and whether that is the same whatever API
+    /// versions the cluster has.
+    fn render(&self, chart: &Chart) -> (Outcome, Option<Run>, bool) {
         // Either order gives the same answer; of a chart that asked before, the first of
         // three renders is saved.
         let asks = chart.prepared.asks_capabilities();
         let early = if asks { self.alike(chart) } else { None };
-        match early.unwrap_or_else(|| self.likely(chart, !asks)) {
+        let (result, is_free) = match early {
+            Some(alike) => (alike, false),
+            None => self.likely(chart, !asks),
+        };
+        match result {
             Ok(mut rendered) => {
+                let is_free = is_free && !rendered.asks_api_versions();
                 let made = made(chart, &rendered);
                 // The release is rendered without the suffix where it is compared.
                 let written = (!self.asked.has_suffix).then_some(rendered.digest);
                 let run = rendered.touched(&self.values.value).map(|touched| Run { touched, written });
-                (Outcome::Rendered(made), run)
+                (Outcome::Rendered(made), run, is_free)
             }
-            Err(error) => (Outcome::of(error), None),
+            Err(error) => (Outcome::of(error), None, false),
         }
     }
 
     /// What comes of what the cluster is likely to be, or of all that it may be where that
-    /// is one and the same and was not looked at yet.
-    fn likely(&self, chart: &Chart, may_be_alike: bool) -> Result<helm::Rendered, RenderError> {
+    /// is one and the same and was not looked at yet; whether nothing else was looked at.
+    fn likely(&self, chart: &Chart, may_be_alike: bool) -> (Result<helm::Rendered, RenderError>, bool) {
         let likely = helm::render(&self.request(chart, &self.capabilities));
         let is_assumed = |unknown: &String| match &likely {
             Ok(rendered) => rendered.hangs_on(unknown),
             Err(RenderError::Refused(refusal)) => refusal.assumed.contains(unknown),
             Err(RenderError::Unable(_)) => false,
         };
-        if !may_be_alike || !self.capabilities.assumed.as_ref().is_some_and(is_assumed) {
-            return likely;
+        if !self.capabilities.assumed.as_ref().is_some_and(is_assumed) {
+            return (likely, true);
+        }
+        if !may_be_alike {
+            return (likely, false);
         }
         chart.prepared.note_capabilities();
-        self.alike(chart).unwrap_or(likely)
+        (self.alike(chart).unwrap_or(likely), false)
     }
 
     /// What comes of everything that the cluster may be, where that is one and the same.
@@ -762,69 +480,48 @@ impl Wish<'_> {
         }
     }
 
-    /// What tells requests apart, by content and by the places of the values.
-    fn key(&self, chart: &Arc<Chart>, found: &Found) -> [u8; 32] {
-        let mut hasher = Sha256::new();
-        hasher.update(format!(
-            "{} {:?} {:?} {:?} {:?} {} {}",
-            place_key(found),
-            self.release,
-            self.capabilities,
-            self.ends,
-            self.helm,
-            self.skips_schema,
-            self.asked.has_suffix
-        ));
-        if !self.asked.values_files.is_empty() {
-            hash(chart.values.as_ref(), &mut hasher);
+    /// What tells requests apart, by content and by the places of the values: without the API
+    /// versions of the cluster, and with them.
+    pub(super) fn keys(&self, chart: &Chart, found: &Found) -> [[u8; 32]; 2] {
+        let mut all_else = self.all_else(&place_key(found));
+        if !self.asked.values_files.is_empty()
+            && let Some(values) = &chart.values
+        {
+            kept::write_value(values, &mut all_else);
         }
-        hash(Some(&self.values.value), &mut hasher);
-        hasher.finalize().into()
+        let mut hasher = Sha256::new();
+        hasher.update(&all_else);
+        let first = hasher.clone().finalize().into();
+        hasher.update(self.api_versions());
+        [first, hasher.finalize().into()]
     }
 
     /// All that a render of a stored chart hangs on, by content and by the places of the
-    /// values; `None` where that lies in other files too.
-    fn to_bytes(&self, chart: &StoredChart) -> Option<Vec<u8>> {
+    /// values: without the API versions of the cluster, and with them. `None` where more lies
+    /// in other files.
+    pub(super) fn to_bytes(&self, chart: &StoredChart) -> Option<[Vec<u8>; 2]> {
         if self.asked.values_files.iter().any(|(file, _)| file != "values.yaml") {
             return None;
         }
-        let head = (
-            chart.digest()?,
-            &self.release,
-            &self.capabilities,
-            &self.ends,
-            self.helm,
-            self.skips_schema,
-            self.asked.has_suffix,
-        );
-        let mut out = format!("{head:?}").into_bytes();
-        kept::write_value(&self.values.value, &mut out);
-        Some(out)
+        let all_else = self.all_else(chart.digest()?);
+        let mut all = all_else.clone();
+        all.extend_from_slice(self.api_versions().as_bytes());
+        Some([all_else, all])
     }
-}
 
-fn hash(value: Option<&Value>, hasher: &mut Sha256) {
-    let Some(value) = value else { return };
-    match &value.origin {
-        Some(origin) => {
-            let location = origin.location();
-            hasher.update(format!("l{} {} {}", location.file, location.start, location.end));
-        }
-        None => hasher.update("-"),
+    fn all_else(&self, chart: &str) -> Vec<u8> {
+        let of_cluster = |of: &Capabilities| (of.kube_version.clone(), of.assumed.clone());
+        let ends: Vec<_> = self.ends.iter().map(of_cluster).collect();
+        let likely = of_cluster(&self.capabilities);
+        let release = (&self.release, self.helm, self.skips_schema, self.asked.has_suffix);
+        let mut out = format!("{chart} {release:?} {likely:?} {ends:?}").into_bytes();
+        kept::write_value(&self.values.value, &mut out);
+        out
     }
-    match &value.kind {
-        Kind::Map(map) => {
-            hasher.update(format!("m{}", map.len()));
-            for (key, value) in map.iter() {
-                hasher.update(format!("{}:{key}", key.len()));
-                hash(Some(value), hasher);
-            }
-        }
-        Kind::List(items) => {
-            hasher.update(format!("s{}", items.len()));
-            items.iter().for_each(|item| hash(Some(item), hasher));
-        }
-        other => hasher.update(format!("{other:?}")),
+
+    fn api_versions(&self) -> String {
+        let all = [&self.capabilities].into_iter().chain(&self.ends).map(|of| &of.api_versions);
+        format!("{:?}", Vec::from_iter(all))
     }
 }
 

@@ -10,9 +10,10 @@ use crate::files::{ChartStores, FileTree, RenderCache, Snapshot};
 use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
 use crate::model::value::to_json;
 use crate::model::{Called, Maker, ObjectId, kinds};
+use crate::sources::charts::{Around, Charts, Once};
 use crate::sources::outcome::{Made, Outcome, Refusal};
 use crate::sources::release::{name, namespace};
-use crate::sources::render::{Charts, Once, Rendering, Wish};
+use crate::sources::render::{Rendering, Wish};
 use crate::sources::request::{self, Lookup, Request, Unclear};
 use crate::sources::resolve::{ChartPlace, Found, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
@@ -407,7 +408,8 @@ impl Renderer<'_> {
             helm: self.helm,
             skips_schema,
         };
-        let rendering = self.known.charts.render(found, &wish, self.stores, self.snapshot, trees);
+        let around = Around { stores: self.stores, snapshot: self.snapshot, trees };
+        let rendering = self.known.charts.render(found, &wish, &around);
         let outcome = rendering.outcome.clone();
         release.assumed.extend(found.assumed.iter().chain(rendering.taken_in.iter()).cloned());
         release.rendering = Some(rendering);

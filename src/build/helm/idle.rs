@@ -6,7 +6,7 @@
 
 use super::chart::Chart;
 use super::dependencies::Processing;
-use super::objects::Scope;
+use super::objects::{API_VERSIONS, Scope};
 use super::readers::{Dead, Path, Readers};
 use super::reads::{proved_by, without};
 use super::value::{Kind, Value};
@@ -103,6 +103,12 @@ pub(crate) struct Touched {
 }
 
 impl Rendered {
+    /// Whether what templates wrote, or a question that they asked, hangs on the API versions
+    /// of the cluster; so too where questions are not kept.
+    pub(crate) fn asks_api_versions(&self) -> bool {
+        self.questions.as_ref().is_none_or(|questions| live_ids(self, questions).contains(&API_VERSIONS))
+    }
+
     /// What the run did with values, where what it asked was kept.
     ///
     /// It is kept as long as the release: of the places only those of its own `values`, of
@@ -181,6 +187,11 @@ fn places(value: &Value, found: &mut FxHashSet<Location>) {
 
 /// Where the values were written that anything comes from, or that were asked.
 fn live(rendered: &Rendered, questions: &Questions) -> FxHashSet<Location> {
+    let ids = live_ids(rendered, questions);
+    ids.iter().filter_map(|id| rendered.origins.get(id.0 as usize)).map(Origin::location).collect()
+}
+
+fn live_ids(rendered: &Rendered, questions: &Questions) -> FxHashSet<OriginId> {
     let mut ids: FxHashSet<OriginId> = questions.asked.iter().copied().collect();
     let flows =
         || rendered.written.iter().flat_map(|written| &written.parts).flat_map(|part| part.from.iter());
@@ -191,7 +202,7 @@ fn live(rendered: &Rendered, questions: &Questions) -> FxHashSet<Location> {
             Source::Unknown(_) => {}
         }
     }
-    ids.iter().filter_map(|id| rendered.origins.get(id.0 as usize)).map(Origin::location).collect()
+    ids
 }
 
 struct Walk<'w> {

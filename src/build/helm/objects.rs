@@ -32,6 +32,9 @@ impl Default for Left {
     }
 }
 
+/// What comes from `.Capabilities.APIVersions`: no value's origin, as no release has so many.
+pub(super) const API_VERSIONS: OriginId = OriginId(u32::MAX);
+
 /// The objects of a chart and of those in it, each by its path.
 pub(super) struct Scope {
     /// `t/charts/s`
@@ -186,12 +189,13 @@ impl Objects<'_, '_> {
         ];
         let package = if line == HelmLine::V3_17 { "chartutil" } else { "common" };
         let kube = self.data.structure(&format!("{package}.KubeVersion"), fields, methods, Some(&shown));
-        let versions = self.data.version_set(&of.api_versions);
+        let asked = (self.request.keep == Keep::Questions).then_some(API_VERSIONS);
+        let versions = self.data.version_set(&of.api_versions, asked);
         let (kube, versions) = match &of.assumed {
             None => (kube, versions),
             Some(why) => {
                 let ends = self.request.ends;
-                let others = ends.iter().map(|end| self.data.version_set(&end.api_versions)).collect();
+                let others = ends.iter().map(|end| self.data.version_set(&end.api_versions, asked)).collect();
                 (self.data.unknown(kube, why), self.data.one_of(versions, others, why))
             }
         };

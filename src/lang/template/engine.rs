@@ -373,9 +373,10 @@ impl Data<'_> {
     }
 
     /// A named list of texts that has a method `Has`.
-    pub fn version_set(&mut self, items: &[String]) -> Val {
+    pub fn version_set(&mut self, items: &[String], origin: Option<OriginId>) -> Val {
+        let set = self.set(origin);
         let items = items.iter().map(|item| Val::text(Text::new(item.as_bytes(), Default::default())));
-        Val::list(List::new(items.collect(), Elem::VersionSet))
+        Val::list(List::new(items.collect(), Elem::VersionSet)).with(set)
     }
 
     /// A map; keys come from where their values come from.

@@ -6,6 +6,7 @@ use super::{Plan, consequences, phrases, verb};
 use crate::lang::text::{counted, plural};
 use crate::model::{Category, EffectKind, Severity};
 use crate::plan::{Cause, Effect, Side, is_by_label_only, is_version_label};
+use rustc_hash::FxHashSet;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -366,12 +367,9 @@ impl Entry<'_> {
 }
 
 fn subject(effects: &[&Effect], at_most: usize) -> String {
-    let mut objects: Vec<&Effect> = Vec::new();
-    for effect in effects {
-        if !objects.iter().any(|known| known.object == effect.object && known.target == effect.target) {
-            objects.push(effect);
-        }
-    }
+    let mut seen = FxHashSet::default();
+    let mut objects = effects.to_vec();
+    objects.retain(|effect| seen.insert((&effect.object, &effect.target)));
     let effects = &objects[..];
     if let [first] = effects {
         return first.object.to_string();

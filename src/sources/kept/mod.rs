@@ -241,11 +241,14 @@ pub(super) fn write_value(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&location.start.to_le_bytes());
             out.extend_from_slice(&location.end.to_le_bytes());
             text(out, &format!("{:?}", location.file.tree()));
-            // What it went through is seldom.
-            if !location.via.is_empty() {
+            // What it went through, and more than one place, is seldom.
+            let via = !location.via.is_empty();
+            let others = if let Origin::Several(others) = origin { Some(others) } else { None };
+            out.extend([u8::from(via), u8::from(others.is_some())]);
+            if via {
                 text(out, &format!("{:?}", location.via));
             }
-            if let Origin::Several(others) = origin {
+            if let Some(others) = others {
                 text(out, &format!("{others:?}"));
             }
         }

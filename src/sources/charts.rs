@@ -1,0 +1,216 @@
+//! Charts that are loaded once, and requests of which equal ones are rendered once.
+
+use super::kept;
+use super::load::{Loaded, place_key};
+use super::outcome::{Outcome, Refusal};
+use super::render::{Rendering, Wish};
+use super::resolve::{ChartPlace, Found, Trees, clean};
+use crate::build::helm::{self, Chart, ChartFile, Helm, RenderError, Value, merge_into};
+use crate::files::{ChartStores, FileTree, RenderCache, Snapshot, StoredChart};
+use crate::lang::yaml::FilePath;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What lies around a release: where its chart and the files of its sources are looked for.
+pub(crate) struct Around<'a> {
+    pub stores: &'a ChartStores,
+    pub snapshot: &'a Snapshot,
+    pub trees: &'a Trees<'a>,
+}
+
+/// Charts and renders that are known.
+#[derive(Debug, Default)]
+pub(crate) struct Charts {
+    loaded: Once<String, Result<Loaded, RenderError>>,
+    rendered: Once<[u8; 32], Arc<Rendering>>,
+    /// Renders that don't hang on the API versions of the cluster, by the keys of all else.
+    free: Once<[u8; 32], Arc<Rendering>>,
+    /// Renders of this run that are to be kept, by their keys in the cache.
+    fresh: Mutex<Vec<([u8; 32], Arc<Rendering>)>>,
+}
+
+/// Values that are made once, by key; others wait for who makes one.
+#[derive(Debug)]
+pub(crate) struct Once<K, V> {
+    /// Those of the world before.
+    earlier: FxHashMap<K, V>,
+    own: Mutex<FxHashMap<K, Arc<OnceLock<V>>>>,
+}
+
+impl<K, V> Default for Once<K, V> {
+    fn default() -> Once<K, V> {
+        Once { earlier: FxHashMap::default(), own: Mutex::default() }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
+    /// The value of a key.
+    pub(crate) fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
+        let cell =
+            self.own.lock().unwrap_or_else(PoisonError::into_inner).entry(key.clone()).or_default().clone();
+        cell.get_or_init(|| self.earlier.get(&key).cloned().unwrap_or_else(make)).clone()
+    }
+
+    /// The value of a key, where it was noted.
+    fn known(&self, key: &K) -> Option<V> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cell) = own.get(key) {
+            return cell.get().cloned();
+        }
+        let earlier = self.earlier.get(key)?;
+        own.insert(key.clone(), Arc::new(OnceLock::from(earlier.clone())));
+        Some(earlier.clone())
+    }
+
+    fn note(&self, key: K, value: V) {
+        let cell = self.own.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let _ = cell.set(value);
+    }
+
+    /// For the next world: it makes nothing anew, and forgets what it is not asked for.
+    pub(crate) fn after(&self) -> Once<K, V> {
+        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = own.iter().filter_map(|(key, cell)| Some((key.clone(), cell.get()?.clone())));
+        Once { earlier: done.collect(), own: Mutex::default() }
+    }
+}
+
+impl Charts {
+    /// For the next world: what this one knew is not made again, and what the next doesn't
+    /// ask for is forgotten.
+    pub(crate) fn after(&self) -> Charts {
+        let (loaded, rendered, free) = (self.loaded.after(), self.rendered.after(), self.free.after());
+        Charts { loaded, rendered, free, fresh: Mutex::default() }
+    }
+
+    /// What the chart that was found makes of a release.
+    pub(crate) fn render(&self, found: &Found, wish: &Wish<'_>, around: &Around<'_>) -> Arc<Rendering> {
+        let rendering = match (around.stores.renders(), &found.place) {
+            (Some(cache), ChartPlace::Store(stored)) => {
+                self.kept_or_made(found, wish, around, (cache, stored))
+            }
+            _ => self.made(found, wish, around),
+        };
+        rendering.note_files(around.snapshot);
+        rendering
+    }
+
+    fn kept_or_made(
+        &self,
+        found: &Found,
+        wish: &Wish<'_>,
+        around: &Around<'_>,
+        (cache, stored): (&RenderCache, &Arc<StoredChart>),
+    ) -> Arc<Rendering> {
+        let Some([all_else, all]) = wish.to_bytes(stored) else { return self.made(found, wish, around) };
+        let keys = [cache.key(&all_else), cache.key(&all)];
+        let read = |key: &[u8; 32]| kept::decode(&cache.get(key)?, around.snapshot.store());
+        self.once(keys, || {
+            let kept = read(&keys[0]).map(|kept| (kept, true)).or_else(|| Some((read(&keys[1])?, false)));
+            if let Some((kept, is_free)) = kept {
+                return Arc::new(Rendering::kept(kept, is_free, (stored, wish.helm)));
+            }
+            let made = self.made(found, wish, around);
+            if made.is_of_whole_chart() {
+                let key = keys[usize::from(!made.is_free)];
+                self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push((key, made.clone()));
+            }
+            made
+        })
+    }
+
+    fn made(&self, found: &Found, wish: &Wish<'_>, around: &Around<'_>) -> Arc<Rendering> {
+        let loaded = match self.load(found, wish.helm, around) {
+            Ok(loaded) => loaded,
+            Err(error) => return Rendering::without_chart(Arc::new(Outcome::of(error))),
+        };
+        let (kind, namespace, name) = &wish.asked.source;
+        let source = || (around.trees)(kind, namespace.as_deref(), name, "");
+        let (chart, values_files) = match with_files(loaded.chart.clone(), found, wish, &source) {
+            Ok(both) => both,
+            Err(outcome) => return Rendering::without_chart(outcome),
+        };
+        let loaded = Loaded { chart, ..loaded };
+        self.once(wish.keys(&loaded.chart, found), || Arc::new(wish.rendering(&loaded, values_files)))
+    }
+
+    /// A render, by the keys of what it hangs on without the API versions of the cluster, and
+    /// with them.
+    fn once(&self, [all_else, all]: [[u8; 32]; 2], make: impl FnOnce() -> Arc<Rendering>) -> Arc<Rendering> {
+        if let Some(free) = self.free.known(&all_else) {
+            return free;
+        }
+        let rendering = self.rendered.get(all, make);
+        if rendering.is_free {
+            self.free.note(all_else, rendering.clone());
+        }
+        rendering
+    }
+
+    fn load(&self, found: &Found, helm: Helm, around: &Around<'_>) -> Result<Loaded, RenderError> {
+        let key = format!("{} {:?}", place_key(found), helm.line);
+        self.loaded.get(key, || Loaded::of(found, helm, around.stores, around.snapshot.store()))
+    }
+
+    /// Keeps what was rendered for runs to come.
+    pub(crate) fn keep(&self, cache: &RenderCache) {
+        let fresh = std::mem::take(&mut *self.fresh.lock().unwrap_or_else(PoisonError::into_inner));
+        fresh.par_iter().for_each(|(key, rendering)| {
+            if let Some(content) = kept::encode(&rendering.outcome, &rendering.answers()) {
+                cache.put(key, &content);
+            }
+        });
+        if !fresh.is_empty() {
+            cache.prune();
+        }
+    }
+}
+
+/// The chart with what `valuesFiles` put in the place of its own values, and these files
+/// without the one that has them.
+fn with_files(
+    chart: Arc<Chart>,
+    found: &Found,
+    wish: &Wish<'_>,
+    source: &dyn Fn() -> Result<FileTree, String>,
+) -> Result<(Arc<Chart>, Vec<FilePath>), Arc<Outcome>> {
+    let files = &wish.asked.values_files;
+    if files.iter().all(|(file, _)| file == "values.yaml") {
+        return Ok((chart, Vec::new()));
+    }
+    let own = chart.values.as_ref().and_then(|values| Some(values.origin.as_ref()?.location().file));
+    let (mut merged, mut taken) = (Value::empty(), Vec::new());
+    for (path, place) in files {
+        let refused =
+            |message: String| Arc::new(Outcome::Refused(Box::new(Refusal::new(message, place.clone()))));
+        let file = match &found.place {
+            ChartPlace::Tree(tree, _) => of_source(&source().unwrap_or_else(|_| tree.clone()), path),
+            _ if clean(path) == "values.yaml" => {
+                merge_into(&mut merged, &chart.values.clone().unwrap_or_else(Value::empty));
+                continue;
+            }
+            _ => chart.files.iter().find(|file| *file.name == *clean(path)).cloned(),
+        };
+        match file {
+            Some(file) => {
+                let values =
+                    helm::values_of(&file, wish.helm.line).map_err(|why| Arc::new(Outcome::of(why)))?;
+                merge_into(&mut merged, &values);
+                taken.extend(Some(file.place).filter(|place| Some(place) != own.as_ref()));
+            }
+            None if wish.asked.ignores_missing_files => {}
+            None => return Err(refused(format!("no values file found at path '{path}'"))),
+        }
+    }
+    Ok((Arc::new(Chart { values: Some(merged), ..Chart::clone(&chart) }), taken))
+}
+
+/// A values file of a source, by its path there.
+fn of_source(tree: &FileTree, path: &str) -> Option<ChartFile> {
+    let path = clean(path);
+    let file = tree.file(&path)?;
+    let blob = tree.snapshot().blob(file).ok()?.clone();
+    Some(ChartFile { name: path.into(), blob, place: file.name() })
+}
