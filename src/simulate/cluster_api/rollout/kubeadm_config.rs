@@ -274,13 +274,34 @@ fn entry<'m>(map: &'m mut Map<String, Value>, key: &str) -> &'m mut Map<String, 
 /// alike; as [`differences`] compares them.
 pub(crate) fn init_join_differences(kubeadm_config_spec: &Value) -> Vec<String> {
     let spec = object(kubeadm_config_spec);
-    let first = Map::from_iter(
-        spec.get("initConfiguration").map(|init| ("initConfiguration".to_owned(), init.clone())),
-    );
-    let join = spec.get("joinConfiguration").cloned().unwrap_or_default();
+    let of_both = |key: &str| {
+        let mut section = spec.get(key)?.clone();
+        keep_of_both_commands(&mut section);
+        Some(section)
+    };
+    let first = Map::from_iter(of_both("initConfiguration").map(|init| ("initConfiguration".to_owned(), init)));
+    let join = of_both("joinConfiguration").unwrap_or_default();
     let others = json!({ "joinConfiguration": join });
     let paths = diff(&desired(&others, Origin::Join, "v1.0.0"), &Value::Object(first), true);
     paths.into_iter().map(|path| path.join(".")).collect()
+}
+
+/// The phases of kubeadm that both `init` and `join` have and that leave something on the
+/// Machine. A phase of the other command is refused ("invalid phase name"), so that it can
+/// only be skipped in one of the two.
+/// Source: kubernetes `cmd/kubeadm/app/cmd/init.go`, `join.go` (`AppendPhase`) and
+/// `phases/workflow/runner.go` (`computePhaseRunFlags`).
+const SHARED_PHASES: &[&str] = &["kubelet-start", "wait-control-plane"];
+
+/// Drops what `kubeadm init` and `kubeadm join` have each for itself: the checks before
+/// they start, which leave nothing on the Machine, and phases of one command only.
+fn keep_of_both_commands(section: &mut Value) {
+    if let Some(Value::Object(node)) = section.get_mut("nodeRegistration") {
+        node.remove("ignorePreflightErrors");
+    }
+    if let Some(Value::Array(phases)) = section.get_mut("skipPhases") {
+        phases.retain(|phase| phase.as_str().is_some_and(|name| SHARED_PHASES.contains(&name)));
+    }
 }
 
 /// Whether the webhook of KubeadmControlPlanes lets this path, in dots and from
@@ -439,5 +460,12 @@ mod tests {
             "initConfiguration": {"nodeRegistration": {"taints": []}},
             "joinConfiguration": {"nodeRegistration": {}}});
         assert_eq!(init_join_differences(&differ), ["joinConfiguration.nodeRegistration.taints"]);
+        let of_one_command = json!({
+            "initConfiguration": {"skipPhases": ["addon/kube-proxy", "preflight"],
+                                  "nodeRegistration": {"ignorePreflightErrors": ["Swap"]}},
+            "joinConfiguration": {"skipPhases": ["control-plane-prepare/certs"]}});
+        assert_eq!(init_join_differences(&of_one_command), Vec::<String>::new());
+        let of_both = json!({"initConfiguration": {"skipPhases": ["kubelet-start"]}});
+        assert_eq!(init_join_differences(&of_both), ["joinConfiguration.skipPhases"]);
     }
 }
