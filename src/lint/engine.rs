@@ -417,7 +417,7 @@ fn check(
     // Patches that change nothing here are read all the same, by their schema.
     let for_patches = || for_objects.iter().filter(|rule| rule.group == Group::Schema);
     let patch = |patch: &Loose| {
-        let view = ObjectView::new(context, &patch.id, patch.node.get_ref(), None).by(patch.applier);
+        let view = ObjectView::new(context, &patch.id, patch.node.get_ref(), None).of(patch);
         let mut all = Checked::default();
         for rule in for_patches() {
             all.append(of_object(&view, rule));

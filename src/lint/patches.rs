@@ -52,6 +52,28 @@ pub(super) struct Loose {
     pub node: Node,
     /// Who applies what it changes.
     pub applier: Applier,
+    /// The operation of a JSON patch that it is from.
+    pub operation: Option<Operation>,
+}
+
+/// An operation of a JSON patch.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    path: String,
+    is_replace: bool,
+}
+
+impl Operation {
+    /// Whether it can't be done to an object that has no field at `pointer`: what lies
+    /// above the place has to be there, and what is replaced too.
+    /// Source: evanphx/json-patch v4 `patch.go` (`add`, `replace`), which kustomize calls.
+    pub(crate) fn fails_without(&self, pointer: &str) -> bool {
+        match self.path.strip_prefix(pointer) {
+            Some("") => self.is_replace,
+            Some(below) => below.starts_with('/'),
+            None => false,
+        }
+    }
 }
 
 /// Their documents, with the identities that they state.
@@ -165,7 +187,7 @@ impl Collected<'_> {
         let kind = target.and_then(|target| target.get("kind")).and_then(NodeRef::as_str);
         let id = ObjectId::of(node.get_ref());
         if let Some(id) = id.filter(|id| kind.is_none_or(|kind| *kind == *id.kind)) {
-            self.found.push(Loose { id, node, applier });
+            self.found.push(Loose { id, node, applier, operation: None });
         }
     }
 
@@ -213,7 +235,9 @@ impl Collected<'_> {
             let Found::Judge(judge) = self.world.schemas.of_orphan(self.world, &id) else { continue };
             let node = judge.schemas.first().and_then(|schema| written(schema, &path, place, value));
             if let Some(node) = node {
-                self.found.push(Loose { id, node, applier });
+                let is_replace = operation.str_at("/op").as_deref() == Some("replace");
+                let operation = Some(Operation { path: path.to_string(), is_replace });
+                self.found.push(Loose { id, node, applier, operation });
             }
         }
     }

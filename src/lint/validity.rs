@@ -74,6 +74,7 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
     let mut verdict = Verdict::default();
     let Some(effective) = view.effective else {
         match context.world.schemas.of_orphan(context.world, view.id) {
+            Found::Judge(judge) if !is_meant(view, &judge) => verdict.unknown_kind = true,
             Found::Judge(judge) => {
                 let options = Options { partial: true, operator: judge.operator };
                 let gates = context.config.target.feature(Feature::Gates);
@@ -92,6 +93,7 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
         let is_by_flux = matches!(member.maker, Maker::Kustomization(_) | Maker::ResourceSet(_));
         let is_applied = is_stated(cluster) && is_by_flux;
         match context.world.schemas.of_member(context.world, *index as usize, &member.target, view.id) {
+            Found::Judge(judge) if !is_meant(view, &judge) => verdict.unknown_kind = true,
             Found::Judge(judge) => {
                 let level = if is_applied { level_of(&judge) } else { Level::Warning };
                 let options = Options { partial: !is_whole(cluster, member), operator: judge.operator };
@@ -132,6 +134,17 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
         fault.clusters.dedup();
     }
     verdict
+}
+
+/// Whether a definition that nothing applies is likely the one that is served. A
+/// repository's own definitions have a directory of their own, such as `config/crd`; those
+/// of an installation of something else are about what lies beside it.
+fn is_meant(view: &ObjectView<'_>, judge: &Judge<'_>) -> bool {
+    let (Some(definition), Some(place)) = (judge.file, view.node.location()) else { return true };
+    let object = place.file.shown();
+    let top = |path: &str| path.split_once('/').map(|(top, _)| top.to_owned());
+    let is_own = |part: &str| matches!(part, "crd" | "crds");
+    top(definition) == top(object) || definition.split('/').any(is_own)
 }
 
 /// How bad a fault is in a cluster, and whether gates are available there.

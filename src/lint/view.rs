@@ -7,7 +7,7 @@
 
 use super::finding::ChartFaults;
 use super::metadata::{MetadataMap, metadata_maps};
-use super::patches::Applier;
+use super::patches::{Applier, Loose, Operation};
 use super::scene::Scene;
 use super::selectors::Selectors;
 use super::workloads::Workloads;
@@ -234,6 +234,8 @@ pub struct ObjectView<'a> {
     pub effective: Option<&'a Effective>,
     /// Who applies it, where that is no Kustomization.
     pub(crate) applier: Applier,
+    /// The operation of a JSON patch that states it.
+    pub(crate) operation: Option<&'a Operation>,
     metadata: OnceCell<Vec<MetadataMap<'a>>>,
     faults: OnceCell<validity::Verdict<'a>>,
     pub(super) looks: Looks,
@@ -249,7 +251,12 @@ impl<'a> ObjectView<'a> {
     ) -> Self {
         let (metadata, faults) = (OnceCell::new(), OnceCell::new());
         let (applier, looks) = (Applier::default(), Looks::default());
-        ObjectView { context, id, node, effective, applier, metadata, faults, looks }
+        ObjectView { context, id, node, effective, applier, operation: None, metadata, faults, looks }
+    }
+
+    /// The same, which a patch states.
+    pub(super) fn of(self, patch: &'a Loose) -> Self {
+        ObjectView { applier: patch.applier, operation: patch.operation.as_ref(), ..self }
     }
 
     /// The same, applied by another one.

@@ -107,7 +107,10 @@ fn unknown<'a>(
         None if is_proposed(view.id, pointer) => None,
         None => other_level(fault.root, view, fault, &entry.key, parent),
     };
-    let why = if fault.normalised {
+    let why = if view.operation.is_some_and(|operation| operation.fails_without(pointer)) {
+        let id = &view.id.kind;
+        format!("a JSON patch fails where its path is not there, and no {id} has it: the build fails with it")
+    } else if fault.normalised {
         let (would, kind) = (if view.is_built() { "drops" } else { "would drop" }, &view.id.kind);
         match view.applier {
             Applier::Kustomize => {
