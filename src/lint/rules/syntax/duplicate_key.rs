@@ -32,7 +32,7 @@ pub(crate) static RULE: Rule = Rule {
 const RELATED: usize = 8;
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
-    for source in view.sources {
+    for source in view.sources.iter().filter(|source| !is_data(view, source)) {
         let tokens = &source.document().tokens;
         let mut keys = Vec::new();
         let mut found = Vec::new();
@@ -46,6 +46,14 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
         tell_same(view, source, &same, report);
         tell_other(source, &other, report);
     }
+}
+
+/// Whether a document is data of something else: JSON that says neither `kind` nor
+/// `apiVersion`. Whoever reads it knows what it is, and no build takes it in.
+fn is_data(view: &DocumentView<'_>, source: &Arc<Source>) -> bool {
+    let root = NodeRef::Source(source, 0);
+    let is_json = view.file.path.ends_with(".json") && !source.document().tokens.is_empty();
+    is_json && root.get("apiVersion").is_none() && root.get("kind").is_none()
 }
 
 /// A key that stands in its map before.
