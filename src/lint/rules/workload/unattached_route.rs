@@ -33,22 +33,28 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let found =
             workloads.target(Name::new(&reference.group, "Gateway", reference.namespace.as_deref(), name));
         if let Target::Here(gateway) = found {
-            parent(workloads, object, reference, gateway, report);
+            // What no cluster applies may be older than what is there.
+            let is_loose = view.cluster.name.is_none() && view.has_entry();
+            let level = if is_loose { Level::Warning } else { RULE.level };
+            parent(&Pair { workloads, route: object, reference, gateway, level }, report);
         }
     }
 }
 
+/// A route and a Gateway that it names.
+struct Pair<'p, 'a> {
+    workloads: &'p Workloads<'a>,
+    route: &'p Effective,
+    reference: &'p Reference<'a>,
+    gateway: &'p Effective,
+    level: Level,
+}
+
 /// Looks at the listeners of a Gateway one condition after the other, and tells the first
 /// that leaves none.
-fn parent(
-    workloads: &Workloads<'_>,
-    route: &Effective,
-    reference: &Reference<'_>,
-    gateway: &Effective,
-    report: &mut Reporter<'_>,
-) {
-    let Some(at) = route.node.get_ref().at(&reference.pointer) else { return };
-    let mut listeners: Vec<NodeRef<'_>> = gateway.node.get_ref().items_at("/spec/listeners").collect();
+fn parent(pair: &Pair<'_, '_>, report: &mut Reporter<'_>) {
+    let Some(at) = pair.route.node.get_ref().at(&pair.reference.pointer) else { return };
+    let mut listeners: Vec<NodeRef<'_>> = pair.gateway.node.get_ref().items_at("/spec/listeners").collect();
     if listeners.is_empty() || listeners.iter().any(|listener| listener.is_unknown()) {
         return;
     }
@@ -66,7 +72,7 @@ fn parent(
                 None => format!("its listeners are {}", names.join(", ")),
             };
             let what = format!("has no listener `{wanted}`");
-            return tell(route, reference, gateway, section, "sectionName", &what, help, report);
+            return tell(pair, section, "sectionName", &what, help, report);
         };
         listeners = vec![listeners[place]];
     }
@@ -77,43 +83,38 @@ fn parent(
         if !ports.contains(&wanted) {
             let help = format!("its listeners have the ports {}", ports.join(", "));
             let what = format!("has no listener of port {wanted}");
-            return tell(route, reference, gateway, port, "port", &what, help, report);
+            return tell(pair, port, "port", &what, help, report);
         }
         listeners.retain(|one| one.get("port").and_then(text) == Some(wanted.clone()));
     }
     let allowing: Vec<_> = listeners
         .iter()
         .copied()
-        .filter(|one| is_allowed(workloads, *one, route, gateway) != Some(false))
+        .filter(|one| is_allowed(pair, *one) != Some(false))
         .collect();
     if allowing.is_empty() {
         let what = "allows no routes of this namespace";
         let help = "set `allowedRoutes.namespaces.from: All` on its listener, or move the route";
-        return tell(route, reference, gateway, reference.name_node, "name", what, help.to_owned(), report);
+        return tell(pair, pair.reference.name_node, "name", what, help.to_owned(), report);
     }
-    hostnames(route, reference, gateway, &allowing, report);
+    hostnames(pair, &allowing, report);
 }
 
 /// Whether a listener allows routes of a namespace; `None` where that isn't known.
-fn is_allowed(
-    workloads: &Workloads<'_>,
-    listener: NodeRef<'_>,
-    route: &Effective,
-    gateway: &Effective,
-) -> Option<bool> {
+fn is_allowed(pair: &Pair<'_, '_>, listener: NodeRef<'_>) -> Option<bool> {
     let namespaces = listener.at("/allowedRoutes/namespaces");
     let from = match namespaces.and_then(|at| at.get("from")) {
         Some(from) => text(from)?,
         None => "Same".into(),
     };
-    let own = route.id.namespace.as_deref()?;
+    let own = pair.route.id.namespace.as_deref()?;
     match &*from {
         "All" => Some(true),
-        "Same" => Some(gateway.id.namespace.as_deref()? == own),
+        "Same" => Some(pair.gateway.id.namespace.as_deref()? == own),
         "None" => Some(false),
         "Selector" => {
             let labels = namespaces?.at("/selector/matchLabels")?;
-            let Target::Here(namespace) = workloads.target(Name::new("", "Namespace", None, own)) else {
+            let Target::Here(namespace) = pair.workloads.target(Name::new("", "Namespace", None, own)) else {
                 return None;
             };
             let node = namespace.node.get_ref();
@@ -139,17 +140,11 @@ fn is_allowed(
     }
 }
 
-fn hostnames(
-    route: &Effective,
-    reference: &Reference<'_>,
-    gateway: &Effective,
-    listeners: &[NodeRef<'_>],
-    report: &mut Reporter<'_>,
-) {
-    if matches!(&*route.id.kind, "TCPRoute" | "UDPRoute") {
+fn hostnames(pair: &Pair<'_, '_>, listeners: &[NodeRef<'_>], report: &mut Reporter<'_>) {
+    if matches!(&*pair.route.id.kind, "TCPRoute" | "UDPRoute") {
         return;
     }
-    let node = route.node.get_ref();
+    let node = pair.route.node.get_ref();
     let Some(own) = node.items_at("/spec/hostnames").map(text).collect::<Option<Vec<_>>>() else { return };
     let hosts: Option<Vec<_>> = listeners
         .iter()
@@ -166,7 +161,7 @@ fn hostnames(
     let Some(first) = node.items_at("/spec/hostnames").next() else { return };
     let what = format!("has no listener for {}", own.join(", "));
     let help = format!("its listeners are for {}", hosts.join(", "));
-    tell(route, reference, gateway, first, "name", &what, help, report);
+    tell(pair, first, "name", &what, help, report);
 }
 
 /// Whether a route's hostname and a listener's have something in common: each may begin
@@ -181,11 +176,8 @@ fn overlaps(host: &str, listener: &str) -> bool {
         || below(listener, host)
 }
 
-#[expect(clippy::too_many_arguments, reason = "one sentence, from four places")]
 fn tell(
-    route: &Effective,
-    reference: &Reference<'_>,
-    gateway: &Effective,
+    pair: &Pair<'_, '_>,
     node: NodeRef<'_>,
     field: &str,
     what: &str,
@@ -193,9 +185,10 @@ fn tell(
     report: &mut Reporter<'_>,
 ) {
     let Some(location) = node.location() else { return };
+    let Pair { route, reference, gateway, level, .. } = pair;
     let title = format!("{}: {} of `{}` {what}", route.id, gateway.id, dotted(&reference.pointer));
     let finding = report.report(location, title);
-    finding.why(reference.consequence).object(&route.id).help(help).label("not taken in");
+    finding.level(*level).why(reference.consequence).object(&route.id).help(help).label("not taken in");
     finding.field(format!("{}/{field}", reference.pointer), node.text().unwrap_or_default().into_owned());
     if let Some(place) = gateway.node.get_ref().location_at("/spec/listeners") {
         finding.related(gateway.id.to_string(), place);
