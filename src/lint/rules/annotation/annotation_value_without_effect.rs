@@ -32,10 +32,11 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let bootstrap_template = view.id.group() == "bootstrap.cluster.x-k8s.io";
+        let s = if key.reader.contains(" and ") { "" } else { "s" };
         let consequence = match key.unread {
-            Unread::Ignored => format!("{} ignores the value, as if it were not there", key.reader),
+            Unread::Ignored => format!("{} ignore{s} the value, as if it were not there", key.reader),
             Unread::Rejected if bootstrap_template => "Cluster API ignores the unknown checks".to_owned(),
-            Unread::Default(default) => format!("{} takes its default instead, {default}", key.reader),
+            Unread::Default(default) => format!("{} take{s} its default instead, {default}", key.reader),
             Unread::Rejected | Unread::Fails => continue,
         };
         // A label that is no string is lost with all others; that is another rule's.

@@ -96,6 +96,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let lost = if all { !shared && !elsewhere.is_empty() } else { true };
             let name = if all { String::new() } else { format!(" `{}`", source.name.display()) };
             let help = match all {
+                true if is_elsewhere(source, alert) => help_for_place(source, &elsewhere),
                 true => help_for_all(&elsewhere),
                 false => help(scene, alert, std::slice::from_ref(source)),
             };
@@ -157,6 +158,24 @@ fn namespaces<'s>(scene: &'s Scene<'_>, alert: &Alert, source: &EventSource) -> 
     };
     let found = scene.candidates(source).into_iter().filter(|at| is_meant(*at));
     found.map(|at| scene.emitters[at].namespace()).collect()
+}
+
+/// Whether a source says a namespace, and another one than the Alert's.
+fn is_elsewhere(source: &EventSource, alert: &Alert) -> bool {
+    source.namespace.known().is_some_and(|namespace| !namespace.is_empty() && namespace != &*alert.namespace)
+}
+
+/// Whoever says a namespace means that one.
+fn help_for_place(source: &EventSource, namespaces: &BTreeSet<&str>) -> String {
+    let kind = source.kind.display();
+    let mut names = namespaces.iter();
+    match (names.next(), names.len()) {
+        (None, _) => "remove it until there is one".to_owned(),
+        (Some(only), 0) => format!("remove it, or correct the namespace: only `{only}` has a {kind}"),
+        (Some(_), more) => {
+            format!("remove it, or correct the namespace: {} others have a {kind}", more + 1)
+        }
+    }
 }
 
 /// A source is about one namespace: whoever writes `*` may mean all.
