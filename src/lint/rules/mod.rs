@@ -108,6 +108,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::missing_template::RULE,
     &workload::missing_workload_reference::RULE,
     &annotation::misspelled_annotation_prefix::RULE,
+    &build::misspelled_variable::RULE,
     &build::non_kubernetes_yaml_in_generated_build::RULE,
     &metadata::non_string_metadata_value::RULE,
     &build::object_without_namespace::RULE,

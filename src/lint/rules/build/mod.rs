@@ -7,6 +7,7 @@ pub(crate) mod malformed_substitution;
 pub(crate) mod malformed_variable_name;
 pub(crate) mod missing_path;
 pub(crate) mod missing_resource;
+pub(crate) mod misspelled_variable;
 pub(crate) mod non_kubernetes_yaml_in_generated_build;
 pub(crate) mod object_without_namespace;
 pub(crate) mod orphan_object;
