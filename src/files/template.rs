@@ -18,7 +18,10 @@ pub(super) fn is_template(stream: &Stream) -> bool {
         return false;
     }
     let braces = memchr::memmem::find(text.as_bytes(), b"{{").is_some();
-    if braces && (!stream.errors.is_empty() || has_braces_for_value(stream)) {
+    if braces && !stream.errors.is_empty() {
+        return !is_broken_without_actions(text);
+    }
+    if braces && has_braces_for_value(stream) {
         return true;
     }
     // Of an action that begins a line; few texts have many, and some have many lines.
@@ -30,6 +33,47 @@ pub(super) fn is_template(stream: &Stream) -> bool {
     };
     let all = |word: &'static str| memchr::memmem::find_iter(text.as_bytes(), word);
     all("{{").chain(all("{%")).any(begins)
+}
+
+/// Whether the text of an object is no YAML even where its actions are taken for words, or
+/// for nothing: then it is broken by something else, and a build that takes it in fails.
+fn is_broken_without_actions(text: &str) -> bool {
+    let has = |field: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("{{");
+        !value.contains("{{") && !value.contains("{%")
+    };
+    has("apiVersion:")
+        && has("kind:")
+        && ["x", ""].iter().all(|word| !Stream::parse(&without_actions(text, word)).errors.is_empty())
+}
+
+/// The text with `word` in place of each action, and without the lines that hold nothing
+/// but actions.
+fn without_actions(text: &str, word: &str) -> String {
+    let mut made = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = find_action(rest) {
+        let close = if rest[at..].starts_with("{%") { "%}" } else { "}}" };
+        let Some(length) = rest[at..].find(close).map(|end| end + close.len()) else { break };
+        made.push_str(&rest[..at]);
+        let line = made.rfind('\n').map_or(0, |end| end + 1);
+        rest = &rest[at + length..];
+        let is_alone = made[line..].trim_start_matches([' ', '-']).is_empty()
+            && rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+        if !is_alone {
+            made.push_str(word);
+        } else if !made[line..].contains('-') {
+            made.truncate(line);
+            rest = &rest[rest.find('\n').map_or(rest.len(), |end| end + 1)..];
+        }
+    }
+    made.push_str(rest);
+    made
+}
+
+fn find_action(text: &str) -> Option<usize> {
+    let follows = |at: &usize| matches!(text.as_bytes().get(at + 1), Some(b'{' | b'%'));
+    memchr::memchr_iter(b'{', text.as_bytes()).find(follows)
 }
 
 /// Whether a value is `{{ … }}` without quotes: YAML reads a map whose key is a map,
@@ -44,11 +88,22 @@ fn has_braces_for_value(stream: &Stream) -> bool {
 
 /// Whether a file is a clusterctl template that is no YAML yet: clusterctl
 /// replaces `${…}` before it parses, everywhere else that text is a fault.
-/// Named as in the provider contract, `cluster-template*.yaml`.
+/// Named as in the provider contract, `cluster-template*.yaml`; or with a line that is nothing
+/// but a variable, for which whole fields are put.
 pub(super) fn is_clusterctl_template(path: &str, stream: &Stream) -> bool {
+    if stream.errors.is_empty() || !stream.text.contains("${") {
+        return false;
+    }
     path.rsplit('/').next().is_some_and(|name| name.starts_with("cluster-template"))
-        && !stream.errors.is_empty()
-        && stream.text.contains("${")
+        || stream.text.contains("cluster.x-k8s.io/") && stream.text.lines().any(is_variable)
+}
+
+/// Whether a line is `${NAME}`.
+fn is_variable(line: &str) -> bool {
+    let name = line.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    name.is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
 }
 
 /// Whether a line is one of Terraform's `templatefile` or of ERB, which are no
@@ -116,6 +171,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_broken_beside_its_actions_is_no_template() {
+        let object = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+        let cases = [
+            // An open quote, below, above and around an action.
+            ("data:\n  a: \"{{ .A }}\"\n  b: \"open\n  c: d\n", false),
+            ("data:\n  b: \"open\n  a: \"{{ .A }}\"\n", false),
+            ("data:\n  a: \"{{ .A }}\n  c: d\n", false),
+            ("data:\n  a: '{{ .A }}\n  c: d\n", false),
+            // Actions that no YAML holds, in the middle and around.
+            ("data:\n{{ toYaml .Values.data | indent 2 }}\n", true),
+            ("data:\n  a: {{ .A }} # note\n  b: {{ .B | quote }}\n", true),
+            ("data:\n  {{ .Key }}: {{ .Value }}\n", true),
+            ("data:\n  a: \"a\"{{ .A }}\n", true),
+            ("data:\n  a: {{ if .A }}\"a\"{{ else }}\"b\"{{ end }}\n", true),
+            ("data:\n{{- range .A }}\n  {{ . }}: 1\n{{- end }}\n", true),
+            ("data:\n{% for a in b %}\n  {{ a }}: 1\n{% endfor %}\n", true),
+            ("data:\n  - {{ .A }}\n  -\n    {{ .B }}\n", true),
+        ];
+        for (text, expected) in cases {
+            let stream = Stream::parse(&format!("{object}{text}"));
+            assert_eq!(is_template(&stream), expected, "{text} {:?}", stream.errors);
+        }
+        // What names its kind by an action is a template whatever else is wrong.
+        assert!(is_template(&Stream::parse("apiVersion: v1\nkind: {{ .Kind }}\na: \"{{ .A }}\n")));
+        assert!(is_template(&Stream::parse("a: \"{{ .A }}\nb: c\n")));
+    }
+
+    #[test]
     fn unparsable_clusterctl_templates_are_told_by_name() {
         let (broken, sound) = ("a: [ ${ KEYS } ]\n", "a: ${KEY}\n");
         for (path, text, expected) in [
@@ -124,6 +207,9 @@ mod tests {
             ("cluster-template.yaml", sound, false),
             ("cluster.yaml", broken, false),
             ("cluster-template.yaml", "a: [\n", false),
+            ("examples/c.yaml", "apiVersion: cluster.x-k8s.io/v1beta2\na: b\n${FIELDS}\n", true),
+            ("examples/c.yaml", "apiVersion: cluster.x-k8s.io/v1beta2\na: b\n${FIELDS} x\n", false),
+            ("examples/c.yaml", "apiVersion: apps/v1\na: b\n${FIELDS}\n", false),
         ] {
             assert_eq!(is_clusterctl_template(path, &Stream::parse(text)), expected, "{path}: {text}");
         }

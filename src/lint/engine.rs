@@ -337,6 +337,7 @@ fn conceal_texts(snapshot: &Snapshot, finding: &mut Finding) {
 fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotChecked) -> Vec<&'w Arc<File>> {
     let (snapshot, config) = (&*world.snapshot, scope.config);
     let mut files = Vec::new();
+    let broken = world.broken_files();
     for file in snapshot.files().iter().filter(|file| file.is_manifest) {
         let is_baseline = config.baseline.as_ref().is_some_and(|baseline| *baseline.value == *file.path);
         if is_baseline || scope.excluded(&file.path) {
@@ -346,6 +347,8 @@ fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotCheck
         match skip_reason(snapshot, file).or_else(|| is_test().then_some(Unchecked::TestSuite)) {
             // What a generator takes as bytes is nobody's manifest.
             Some(Unchecked::Template) if world.inputs.contains(&*file.path) => {}
+            // A cluster takes it for a manifest.
+            Some(Unchecked::Template) if broken.contains(&file.name()) => files.push(file),
             Some(reason) => not_checked.add(reason, file.path.to_string()),
             None => files.push(file),
         }

@@ -308,6 +308,14 @@ impl World {
         self.is_read(&file.name())
     }
 
+    /// The files at which builds of clusters fail.
+    pub fn broken_files(&self) -> FxHashSet<FilePath> {
+        let clusters = self.clusters.iter().filter(|cluster| cluster.name.is_some());
+        let failures =
+            clusters.flat_map(|cluster| &cluster.applied).flat_map(|applied| applied.outcome.failures());
+        failures.filter_map(|failure| Some(failure.location.as_ref()?.file.clone())).collect()
+    }
+
     /// Whether a build of a cluster reads a file.
     pub fn is_read(&self, file: &FilePath) -> bool {
         self.read.contains(file)

@@ -72,6 +72,12 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
             }
             _ => why.to_owned(),
         };
+        // Whoever applies it by hand finds out; no cluster does.
+        let is_loose = is_object && broken.is_none() && view.beyond().world.has_entry;
+        let why = match is_loose && error.kind != SyntaxErrorKind::Unread {
+            true => "no controller can read it; no build here takes it in".to_owned(),
+            false => why,
+        };
         let (title, help) = match &quote {
             Some(_) => {
                 (format!("{title}: a quote isn't closed"), "close the quote; later documents were still read")
@@ -83,7 +89,7 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
             finding.related(format!("read on to here: {}", error.message), refused);
         }
         finding
-            .level(if is_object { Level::Error } else { Level::Warning })
+            .level(if is_object && !is_loose { Level::Error } else { Level::Warning })
             .why(why)
             .help(help)
             .label(if quote.is_some() { "it opens here".to_owned() } else { error.message.clone() })
