@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 /// Larger files are data.
 const LARGEST: usize = 1 << 20;
 
-/// Those of some names and paths of two components that stand in a file that no cluster
+/// Those of some names and paths of two or three components that stand in a file that no cluster
 /// reads, as whole words, with any of `beside` in the same file, which says what is done
 /// with them; the word is enough where that is empty. One pass over the files.
 pub(super) fn names<'w>(
@@ -27,16 +27,22 @@ pub(super) fn names<'w>(
     found
 }
 
-/// The names in a text, and the last two components of its paths.
+/// The last components of a path that has as many.
+pub(super) fn last_components(path: &str, count: usize) -> Option<&str> {
+    if path.bytes().filter(|byte| *byte == b'/').count() + 1 < count {
+        return None;
+    }
+    let start = path.rmatch_indices('/').nth(count - 1).map_or(0, |(at, _)| at + 1);
+    Some(&path[start..])
+}
+
+/// The names in a text, and the last two and three components of its paths.
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let is_path = move |c: char| is_name(c) || matches!(c, '.' | '/');
     let names = text.split(move |c| !is_name(c));
-    let paths = text.split(move |c| !is_path(c)).filter_map(|path| {
-        let (above, _) = path.rsplit_once('/')?;
-        let start = above.rfind('/').map_or(0, |at| at + 1);
-        Some(&path[start..])
-    });
+    let ends = |path| [last_components(path, 2), last_components(path, 3)];
+    let paths = text.split(move |c| !is_path(c)).flat_map(ends).flatten();
     names.chain(paths).filter(|word| !word.is_empty())
 }
 
@@ -55,6 +61,9 @@ mod tests {
             ("kubectl apply -f ./apps/media/ns.yaml;", "media/ns.yaml", true),
             ("media/ns.yaml", "media/ns.yaml", true),
             ("social-media/ns.yaml", "media/ns.yaml", false),
+            ("kubectl apply -f ./apps/media/ns.yaml;", "apps/media/ns.yaml", true),
+            ("readFile apps/%s/media/ns.yaml", "apps/media/ns.yaml", false),
+            ("readFile apps/%s/media/ns.yaml", "media/ns.yaml", true),
         ] {
             assert_eq!(words_of(text).any(|found| found == word), holds, "{text} {word}");
         }

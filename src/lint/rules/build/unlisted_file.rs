@@ -108,21 +108,36 @@ pub(super) fn unlisted<'a>(context: &'a Context<'_>) -> Vec<Unlisted<'a>> {
         .filter(|object| is_in_cluster(context, object))
         .map(|object| key(&object.id))
         .collect();
-    let said: FxHashSet<&str> = found.iter().map(|unlisted| ending(unlisted.path)).collect();
+    let endings = Endings::of(context);
+    let said: FxHashSet<&str> = found.iter().map(|unlisted| endings.telling(unlisted.path)).collect();
     let said = by_hand::names(context, &said, &[]);
     found.retain(|unlisted| {
         !named.contains(unlisted.path)
             // Another text of what is applied.
             && !unlisted.objects.iter().any(|object| applied.contains(&key(&object.id)))
-            && !said.contains(ending(unlisted.path))
+            && !said.contains(endings.telling(unlisted.path))
     });
     found
 }
 
-/// The last two components of a path.
-fn ending(path: &str) -> &str {
-    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
-    &path[above.rfind('/').map_or(0, |at| at + 1)..]
+/// The last two components of the paths of files that are applied.
+struct Endings<'a>(FxHashSet<&'a str>);
+
+impl<'a> Endings<'a> {
+    fn of(context: &'a Context<'_>) -> Endings<'a> {
+        let files = context.snapshot.files().iter().filter(|file| context.world.is_applied(file));
+        Endings(files.filter_map(|file| by_hand::last_components(&file.path, 2)).collect())
+    }
+
+    /// The end of a path that names this file: two components, or three where files that are
+    /// applied end in the same two. A pattern such as `%s/app/release.yaml` names all of them.
+    fn telling<'p>(&self, path: &'p str) -> &'p str {
+        let last = |count| by_hand::last_components(path, count);
+        match last(2) {
+            Some(two) if self.0.contains(two) => last(3).unwrap_or(path),
+            two => two.unwrap_or(path),
+        }
+    }
 }
 
 fn key(id: &ObjectId) -> (&str, &str, &str) {
