@@ -34,12 +34,10 @@ struct Used<'a> {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let cluster = view.cluster;
-    if cluster.name.is_none()
-        || cluster.certainty == Certainty::Guessed
-        || !cluster.is_complete("", "Namespace", None)
-    {
+    if cluster.name.is_none() || cluster.certainty == Certainty::Guessed {
         return;
     }
+    let is_whole = cluster.is_complete("", "Namespace", None);
     let mut used: BTreeMap<&str, Used<'_>> = BTreeMap::new();
     for (member, object) in view.written() {
         let (Some(namespace), Some(by)) = (object.id.namespace.as_deref(), member.maker.kustomization())
@@ -72,13 +70,19 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let is_habit = used.len() <= placed;
     let by_hand = by_hand::names(view.beyond(), &used.keys().copied().collect(), &namespaces::MAKING);
     let words: Words<&str> = made.iter().map(String::as_str).collect();
+    let idle = Idle::of(&unused);
     let mut own: FxHashMap<u32, Vec<&Effective>> = FxHashMap::default();
     for (member, namespace) in &unused {
         own.entry(member.maker.kustomization().unwrap_or(u32::MAX)).or_default().push(namespace);
     }
     for (name, used) in used {
-        let meant = meant(own.get(&used.by), &words, name);
-        if by_hand.contains(name) || !is_habit && !matches!(meant, Some(Meant::Unused(_))) {
+        let meant = idle.misspelled(name).or_else(|| meant(own.get(&used.by), &words, name));
+        let is_told = match meant {
+            Some(Meant::Misspelled(_)) => true,
+            Some(Meant::Unused(_)) => is_whole,
+            _ => is_whole && is_habit,
+        };
+        if by_hand.contains(name) || !is_told {
             continue;
         }
         tell(view, report, name, &used, meant);
@@ -110,7 +114,7 @@ fn tell(
         .object(&used.first.id)
         .field("/metadata/namespace", name);
     match meant {
-        Some(Meant::Unused(namespace)) => {
+        Some(Meant::Unused(namespace) | Meant::Misspelled(namespace)) => {
             finding.help(format!(
                 "did you mean `{}`? it is made here, and nothing lies in it; or name that Namespace {name}",
                 namespace.id.name
@@ -133,8 +137,31 @@ fn tell(
 enum Meant<'a> {
     /// One that the same Kustomization applies and that holds nothing.
     Unused(&'a Effective),
+    /// One with a name like it that holds nothing.
+    Misspelled(&'a Effective),
     /// One with a name like it.
     Near(String),
+}
+
+/// The Namespaces that hold nothing.
+struct Idle<'a> {
+    words: Words<&'a str>,
+    by_name: FxHashMap<&'a str, &'a Effective>,
+}
+
+impl<'a> Idle<'a> {
+    fn of(unused: &[(&Member, &'a Effective)]) -> Idle<'a> {
+        let names = || unused.iter().map(|(_, namespace)| (&*namespace.id.name, *namespace));
+        Idle { words: names().map(|(name, _)| name).collect(), by_name: names().collect() }
+    }
+
+    /// The one whose name differs by a letter or two. Names that differ in a digit are those
+    /// of a series.
+    fn misspelled(&self, name: &str) -> Option<Meant<'a>> {
+        let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).collect::<Vec<u8>>();
+        let near = self.words.nearest(name).filter(|near| digits(near) == digits(name))?;
+        self.by_name.get(near).copied().map(Meant::Misspelled)
+    }
 }
 
 fn meant<'a>(own: Option<&Vec<&'a Effective>>, words: &Words<&str>, name: &str) -> Option<Meant<'a>> {
