@@ -51,6 +51,7 @@ pub(super) fn references<'a>(namespace: &str, values: NodeRef<'a>, found: &mut V
     while let Some((pointer, node)) = stack.pop() {
         let before = stack.len();
         if node.is_map() {
+            found.extend(volume(namespace, &pointer, node));
             for entry in node.entries() {
                 // Secrets of Ingresses are made by what issues their certificates.
                 if entry.key == "tls" {
@@ -69,6 +70,16 @@ pub(super) fn references<'a>(namespace: &str, values: NodeRef<'a>, found: &mut V
         }
         stack[before..].reverse();
     }
+}
+
+/// What a volume in the words of bjw-s' library names: `{type: configMap, name: …}`.
+/// Source: bjw-s-labs/helm-charts `charts/library/common/templates/lib/pod/fields/_volumes.tpl`.
+fn volume<'a>(namespace: &str, pointer: &str, node: NodeRef<'a>) -> Option<Reference<'a>> {
+    const TYPES: [(&str, Word); 2] =
+        [("configMap", word("", "", "ConfigMap")), ("secret", word("", "", "Secret"))];
+    let written = node.get("type")?.as_str()?;
+    let (_, word) = TYPES.iter().find(|(name, _)| **name == *written)?;
+    one(namespace, word, pointer_join(pointer, "name"), node.get("name")?)
 }
 
 fn read<'a>(namespace: &str, word: &Word, pointer: &str, node: NodeRef<'a>, found: &mut Vec<Reference<'a>>) {

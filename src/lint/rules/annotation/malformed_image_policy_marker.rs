@@ -125,10 +125,19 @@ fn fault(body: &str) -> Option<(&'static str, &'static str)> {
         [namespace, name] | [namespace, name, _] if namespace.is_empty() || name.is_empty() => {
             Some(("the namespace or the policy's name is empty", SHAPE))
         }
+        [namespace, name] | [namespace, name, _] if !is_name(namespace) || !is_name(name) => {
+            Some(("what stands for the namespace or the policy's name can't be one", SHAPE))
+        }
         [_, _] | [_, _, "tag" | "name" | "digest"] => None,
         [_, _, _] => Some(("the part after the policy's name is none of `tag`, `name`, `digest`", SHAPE)),
         _ => Some(("the policy is not named as `namespace:name`", SHAPE)),
     }
+}
+
+/// Whether an object may be called so, as far as its letters go.
+/// Source: apimachinery `pkg/util/validation` (`IsDNS1123Subdomain`).
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte))
 }
 
 /// What a comment stands at.

@@ -87,11 +87,8 @@ fn parent(pair: &Pair<'_, '_>, report: &mut Reporter<'_>) {
         }
         listeners.retain(|one| one.get("port").and_then(text) == Some(wanted.clone()));
     }
-    let allowing: Vec<_> = listeners
-        .iter()
-        .copied()
-        .filter(|one| is_allowed(pair, *one) != Some(false))
-        .collect();
+    let allowing: Vec<_> =
+        listeners.iter().copied().filter(|one| is_allowed(pair, *one) != Some(false)).collect();
     if allowing.is_empty() {
         let what = "allows no routes of this namespace";
         let help = "set `allowedRoutes.namespaces.from: All` on its listener, or move the route";

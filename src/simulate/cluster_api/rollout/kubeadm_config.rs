@@ -279,7 +279,8 @@ pub(crate) fn init_join_differences(kubeadm_config_spec: &Value) -> Vec<String> 
         keep_of_both_commands(&mut section);
         Some(section)
     };
-    let first = Map::from_iter(of_both("initConfiguration").map(|init| ("initConfiguration".to_owned(), init)));
+    let first =
+        Map::from_iter(of_both("initConfiguration").map(|init| ("initConfiguration".to_owned(), init)));
     let join = of_both("joinConfiguration").unwrap_or_default();
     let others = json!({ "joinConfiguration": join });
     let paths = diff(&desired(&others, Origin::Join, "v1.0.0"), &Value::Object(first), true);
