@@ -108,27 +108,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         focus: session.focus.clone(),
         at: at.or_else(|| names_time_dependent_rule(arguments, &session).then(Timestamp::now)),
     };
-    if arguments.add_ignores.is_some() && arguments.reads_stdin() {
-        return Err(Failure::Usage("--add-ignores changes files, and standard input is none".to_owned()));
-    }
-    if let Some(unknown) = engine::unknown_rules(&session.config, &options).first() {
-        return Err(Failure::Usage(refusal(&session, unknown)));
-    }
-    let (world, mut outcome) = if arguments.fix.wanted() {
-        match arguments.fix.run(common, &session, &options, arguments.reads_stdin())? {
-            Next::Done(status) => return Ok(status),
-            Next::Report(rest) => *rest,
-        }
-    } else {
-        let world = session.world();
-        let outcome = match &arguments.since {
-            Some(revision) => since(common, &session, &world, revision, &options)?,
-            None => engine::run(&world, &session.config, &options),
-        };
-        match &arguments.add_ignores {
-            Some(reason) => add_ignores::run(common, &session, &options, reason, &outcome)?,
-            None => (world, outcome),
-        }
+    check(arguments, &session, &options)?;
+    let (world, mut outcome) = match found(common, arguments, &session, &options)? {
+        Next::Done(status) => return Ok(status),
+        Next::Report(rest) => *rest,
     };
     if outcome.files == 0 && outcome.not_checked.is_empty() && !common.allow_empty {
         return Err(Failure::Work("no manifest to read here (--allow-empty makes that fine)".to_owned()));
@@ -162,18 +145,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     };
     output::emit(common, |format, out, terminal| {
         lint.width = terminal.width();
-        match format {
-            Format::Json => report::json::write(out, &report::json::lint(&lint)),
-            Format::Sarif => report::json::write(out, &report::sarif::log(&lint)?),
-            Format::Github => report::github::write(out, &lint),
-            Format::Gitlab => report::json::write(out, &report::gitlab::report(&lint)),
-            Format::Junit => report::junit::write(out, &lint),
-            Format::Markdown => report::markdown::write(out, &lint),
-            Format::Full | Format::Concise if arguments.statistics => report::summary::statistics(out, &lint)
-                .and_then(|()| if lint.summary { report::summary::write(out, &lint) } else { Ok(()) }),
-            Format::Concise => report::concise::write(out, &lint),
-            Format::Full => report::full::write(out, &lint, terminal),
-        }
+        write(&lint, arguments.statistics, format, out, terminal)
     })?;
     let levels = outcome.findings.iter().map(|finding| finding.level);
     let status = common.status(levels, outcome.not_checked.is_empty());
@@ -184,6 +156,60 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         std::mem::forget((session, world, outcome));
     }
     Ok(status)
+}
+
+/// Write the findings in a format.
+fn write(
+    lint: &Lint<'_>,
+    statistics: bool,
+    format: Format,
+    out: &mut dyn Write,
+    terminal: report::Terminal,
+) -> io::Result<()> {
+    match format {
+        Format::Json => report::json::write(out, &report::json::lint(lint)),
+        Format::Sarif => report::json::write(out, &report::sarif::log(lint)?),
+        Format::Github => report::github::write(out, lint),
+        Format::Gitlab => report::json::write(out, &report::gitlab::report(lint)),
+        Format::Junit => report::junit::write(out, lint),
+        Format::Markdown => report::markdown::write(out, lint),
+        Format::Full | Format::Concise if statistics => report::summary::statistics(out, lint)
+            .and_then(|()| if lint.summary { report::summary::write(out, lint) } else { Ok(()) }),
+        Format::Concise => report::concise::write(out, lint),
+        Format::Full => report::full::write(out, lint, terminal),
+    }
+}
+
+/// Refuse what can't be asked for.
+fn check(arguments: &Arguments, session: &Session, options: &Options) -> Result<(), Failure> {
+    if arguments.add_ignores.is_some() && arguments.reads_stdin() {
+        return Err(Failure::Usage("--add-ignores changes files, and standard input is none".to_owned()));
+    }
+    if let Some(unknown) = engine::unknown_rules(&session.config, options).first() {
+        return Err(Failure::Usage(refusal(session, unknown)));
+    }
+    Ok(())
+}
+
+/// The findings: of what a fix leaves, of what changed since a revision, or of everything.
+fn found(
+    common: &Common,
+    arguments: &Arguments,
+    session: &Session,
+    options: &Options,
+) -> Result<Next, Failure> {
+    if arguments.fix.wanted() {
+        return arguments.fix.run(common, session, options, arguments.reads_stdin());
+    }
+    let world = session.world();
+    let outcome = match &arguments.since {
+        Some(revision) => since(common, session, &world, revision, options)?,
+        None => engine::run(&world, &session.config, options),
+    };
+    Ok(Next::Report(Box::new(match &arguments.add_ignores {
+        Some(reason) => add_ignores::run(common, session, options, reason, &outcome)?,
+        None => (world, outcome),
+    })))
 }
 
 /// Leave out what is known to be in other clusters only. What belongs to no

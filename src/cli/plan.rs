@@ -9,9 +9,10 @@ use super::{Answer, Failure, Status, assume};
 use crate::config::Assumed;
 use crate::files::git;
 use crate::lang::text::wrap;
-use crate::lint::engine::{self, NotChecked, Options};
+use crate::lint::Finding;
+use crate::lint::engine::{self, NotChecked, Options, Outcome};
 use crate::model::{Category, EffectKind, Severity, Unchecked};
-use crate::plan::{self, ClusterChange, Effect, Planned};
+use crate::plan::{self, ClusterChange, Effect, Planned, Reach};
 use crate::report::paint;
 use crate::report::plan::{Plan, github, json, markdown, text, verb_of};
 use crate::simulate::cluster_api::hooks::mutation::Responses;
@@ -181,20 +182,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let at = common.at(&jiff::tz::TimeZone::UTC)?;
     let assumed = assumed(arguments)?;
     let session = Session::open(common, &[])?;
-    let head = match &arguments.head {
-        Some(name) => revisions::read(&session, name)?,
-        None => Revision { snapshot: session.snapshot.clone(), label: "working tree".to_owned() },
-    };
-    let (base, remotes) = rayon::join(
-        || match (&arguments.base, &assumed) {
-            (Some(name), _) => revisions::read(&session, name),
-            // The same files under other controllers.
-            (None, Some(_)) => Ok(Revision { snapshot: head.snapshot.clone(), label: head.label.clone() }),
-            (None, None) => revisions::read_default_base(&session),
-        },
-        || git::remotes(&session.root),
-    );
-    let base = base?;
+    let (base, head, remotes) = ends(arguments, &session, assumed.is_some())?;
     common.keeps_secret(&base.snapshot);
     common.keeps_secret(&head.snapshot);
     let base_world = Arc::new(World::new(&base.snapshot, &session.config, &remotes));
@@ -215,30 +203,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let Planned { mut effects, mut changes } = planned;
     effects.retain(|effect| wanted(&effect.cluster));
     changes.retain(|change| wanted(&change.cluster));
-    let mut not_checked = NotChecked::default();
-    engine::not_built(&head_world, &mut not_checked);
-    charts_before(&base_world, &mut not_checked);
-    for failing in plan::failing_on_both_sides(&base_world, &head_world) {
-        not_checked.add(Unchecked::BuildFailsOnBothSides, failing);
-    }
-    for change in changes.iter().filter(|change| change.what == "kubernetes") {
-        not_checked.add(Unchecked::KubernetesFields, change.cluster.as_deref().unwrap_or("the repository"));
-    }
-    for directory in trees_beside(&head_world) {
-        not_checked.add(Unchecked::OtherTree, directory);
-    }
     let reach = plan::reach(&base_world, &head_world, &effects);
-    for path in &reach.unread {
-        not_checked.add(Unchecked::ChangedFileOutsideClusters, path.clone());
-    }
-    for path in &reach.in_part {
-        not_checked.add(Unchecked::ChangedFileInPartialBuild, path.clone());
-    }
-    // Nothing inside a build that fails on the other side is new, or fixed.
-    let mut new_findings = plan::only_in(&after.findings, &before.findings);
-    new_findings.retain(plan::comparable(&head_world, &base_world));
-    let mut fixed_findings = plan::only_in(&before.findings, &after.findings);
-    fixed_findings.retain(plan::comparable(&base_world, &head_world));
+    let not_checked = not_checked(&base_world, &head_world, &changes, &reach);
+    let [new_findings, fixed_findings] = on_one_side((&base_world, &before), (&head_world, &after));
     let view = Plan {
         base: &base.label,
         head: &head.label,
@@ -261,21 +228,81 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Format::Github => out.write_all(github(&view).as_bytes()),
         Format::Text => paint::write(out, &text(&view), terminal.color),
     })?;
-    let failing = |effect: &Effect| arguments.fail_on_effect.iter().any(|fatal| fatal.matches(effect));
-    let mut counted = effects.iter().filter(|effect| effect.when.is_none());
-    let concerns = changes.iter().any(|change| !change.notes.is_empty());
-    let as_bad =
-        |change: &ClusterChange| arguments.fail_on_effect.iter().any(|fatal| fatal.is_reached(change));
-    let failed = (arguments.exit_code && (concerns || counted.clone().next().is_some()))
-        || counted.any(failing)
-        || changes.iter().any(as_bad)
-        || (common.complete && !not_checked.is_empty());
+    let failed = fails(arguments, &effects, &changes) || (common.complete && !not_checked.is_empty());
     let status = if failed { Status::Findings } else { Status::Clean };
     // As a lint ends.
     if common.taken.is_none() {
         std::mem::forget((effects, changes, session, base_world, head_world));
     }
     Ok(status)
+}
+
+/// The revisions before and after, and the remotes of the repository.
+fn ends(
+    arguments: &Arguments,
+    session: &Session,
+    is_assumed: bool,
+) -> Result<(Revision, Revision, Vec<String>), Failure> {
+    let head = match &arguments.head {
+        Some(name) => revisions::read(session, name)?,
+        None => Revision { snapshot: session.snapshot.clone(), label: "working tree".to_owned() },
+    };
+    let (base, remotes) = rayon::join(
+        || match (&arguments.base, is_assumed) {
+            (Some(name), _) => revisions::read(session, name),
+            // The same files under other controllers.
+            (None, true) => Ok(Revision { snapshot: head.snapshot.clone(), label: head.label.clone() }),
+            (None, false) => revisions::read_default_base(session),
+        },
+        || git::remotes(&session.root),
+    );
+    Ok((base?, head, remotes))
+}
+
+/// What the plan does not tell.
+fn not_checked(base: &World, head: &World, changes: &[ClusterChange], reach: &Reach) -> NotChecked {
+    let mut not_checked = NotChecked::default();
+    engine::not_built(head, &mut not_checked);
+    charts_before(base, &mut not_checked);
+    for failing in plan::failing_on_both_sides(base, head) {
+        not_checked.add(Unchecked::BuildFailsOnBothSides, failing);
+    }
+    for change in changes.iter().filter(|change| change.what == "kubernetes") {
+        not_checked.add(Unchecked::KubernetesFields, change.cluster.as_deref().unwrap_or("the repository"));
+    }
+    for directory in trees_beside(head) {
+        not_checked.add(Unchecked::OtherTree, directory);
+    }
+    for path in &reach.unread {
+        not_checked.add(Unchecked::ChangedFileOutsideClusters, path.clone());
+    }
+    for path in &reach.in_part {
+        not_checked.add(Unchecked::ChangedFileInPartialBuild, path.clone());
+    }
+    not_checked
+}
+
+/// The findings that are new, and those that are fixed. Nothing inside a build that fails on
+/// the other side is either.
+fn on_one_side<'f>(base: (&World, &'f Outcome), head: (&World, &'f Outcome)) -> [Vec<&'f Finding>; 2] {
+    let new = |(world, outcome): (&World, &'f Outcome), (other, before): (&World, &'f Outcome)| {
+        let mut found = plan::only_in(&outcome.findings, &before.findings);
+        found.retain(plan::comparable(world, other));
+        found
+    };
+    [new(head, base), new(base, head)]
+}
+
+/// Whether the flags make any of what happens a failure.
+fn fails(arguments: &Arguments, effects: &[Effect], changes: &[ClusterChange]) -> bool {
+    let failing = |effect: &Effect| arguments.fail_on_effect.iter().any(|fatal| fatal.matches(effect));
+    let mut counted = effects.iter().filter(|effect| effect.when.is_none());
+    let concerns = changes.iter().any(|change| !change.notes.is_empty());
+    let as_bad =
+        |change: &ClusterChange| arguments.fail_on_effect.iter().any(|fatal| fatal.is_reached(change));
+    (arguments.exit_code && (concerns || counted.clone().next().is_some()))
+        || counted.any(failing)
+        || changes.iter().any(as_bad)
 }
 
 /// What extensions are stated to answer.

@@ -7,9 +7,11 @@ use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status, rewriting};
 use crate::files::{Snapshot, git};
 use crate::lang::text::{clean, counted};
+use crate::lang::yaml::WorkPath;
 use crate::lint::engine::NotChecked;
 use crate::model::ObjectId;
 use crate::report::{self, json, steps};
+use crate::rewrite::FileChange;
 use crate::rewrite::refactor::rename::clusters_of;
 use crate::rewrite::refactor::{Refused, Series, changed};
 use crate::rewrite::subject::{Subject, Text, home, manifest_of};
@@ -75,23 +77,46 @@ pub(crate) fn carry_out(
     let header = || json::header(name, None, Some(world), &NotChecked::default());
     let series = match result {
         Ok(series) => series,
-        Err(refused) => {
-            if format == Format::Json {
-                let body = steps::refusals(&session.snapshot, &refused);
-                output::emit(common, |_: Format, out, _| {
-                    json::write(out, &json::answer(header(), body.clone()))
-                })?;
-            }
-            let lines: Vec<String> =
-                refused.iter().map(|one| steps::sentence(&session.snapshot, one)).collect();
-            return Err(Failure::Usage(format!("nothing was written\n{}", lines.join("\n"))));
-        }
+        Err(refused) => return Err(tell_refused(common, session, format, &refused, &header)),
     };
     if let Some(directory) = &flags.patches {
         return write_patches(common, session, directory, &series);
     }
+    let step = wanted_step(flags, &series)?;
+    let changes = step.map_or(&[][..], |number| &series.steps[number - 1].changes[..]);
+    let moves = step.map_or(&[][..], |number| &series.steps[number - 1].moves[..]);
+    let told = steps::Run { does: step, writes: flags.mode.writes(), command };
+    let before = world.snapshot.clone();
+    if flags.mode.writes() {
+        let linked = write::relocate(&session.root, moves, changes).map_err(|refusals| {
+            Failure::Work(rewriting::refused(session, "the change could not be written", &refusals))
+        })?;
+        rewriting::tell_of_links(common, &linked);
+    }
+    let text = steps::text(&before, &series, told);
+    if flags.mode.diff {
+        write_diff(common, flags, &before, changes, moves)?;
+        if !common.quiet {
+            let _ = super::output::stderr(common).write_all(text.as_bytes());
+        }
+    } else {
+        output::emit(common, |format, out, _| match format {
+            Format::Plain => out.write_all(text.as_bytes()),
+            Format::Json => json::write(out, &json::answer(header(), steps::json(&series))),
+        })?;
+    }
+    let pending = flags.mode.check && !(changes.is_empty() && moves.is_empty());
+    Ok(if pending { Status::Findings } else { Status::Clean })
+}
+
+/// The step that is done now: the one that is asked for, or the first of a series of which
+/// nothing is done.
+///
+/// # Errors
+/// The series has no such step, or has done it, or another one comes before it.
+fn wanted_step(flags: &Flags, series: &Series) -> Result<Option<usize>, Failure> {
     let next = series.next();
-    let step = match flags.step {
+    Ok(match flags.step {
         None if next == 1 => Some(1),
         // The commit before it may not be in the cluster yet: that is for people to see.
         None => None,
@@ -110,47 +135,55 @@ pub(crate) fn carry_out(
                 wanted - 1
             )));
         }
+    })
+}
+
+/// Why nothing is done, in the format that is asked for.
+fn tell_refused(
+    common: &Common,
+    session: &Session,
+    format: Format,
+    refused: &[Refused],
+    header: &dyn Fn() -> serde_json::Map<String, serde_json::Value>,
+) -> Failure {
+    if format == Format::Json {
+        let body = steps::refusals(&session.snapshot, refused);
+        let written =
+            output::emit(common, |_: Format, out, _| json::write(out, &json::answer(header(), body.clone())));
+        if let Err(failure) = written {
+            return failure;
+        }
+    }
+    let lines: Vec<String> = refused.iter().map(|one| steps::sentence(&session.snapshot, one)).collect();
+    Failure::Usage(format!("nothing was written\n{}", lines.join("\n")))
+}
+
+/// What a step changes, as a diff.
+fn write_diff(
+    common: &Common,
+    flags: &Flags,
+    before: &Arc<Snapshot>,
+    changes: &[FileChange],
+    moves: &[(WorkPath, WorkPath)],
+) -> Result<(), Failure> {
+    let moved = match moves.is_empty() {
+        true => before.clone(),
+        false => {
+            let moved = before.with_moved(moves);
+            Arc::new(moved.map_err(|_| Failure::Work("a file can't be read".to_owned()))?)
+        }
     };
-    let changes = step.map_or(&[][..], |number| &series.steps[number - 1].changes[..]);
-    let moves = step.map_or(&[][..], |number| &series.steps[number - 1].moves[..]);
-    let told = steps::Run { does: step, writes: flags.mode.writes(), command };
-    let before = world.snapshot.clone();
-    if flags.mode.writes() {
-        let linked = write::relocate(&session.root, moves, changes).map_err(|refusals| {
-            Failure::Work(rewriting::refused(session, "the change could not be written", &refusals))
-        })?;
-        rewriting::tell_of_links(common, &linked);
+    let after = changed(&moved, changes);
+    if flags.mode.show_secrets {
+        common.show_secrets();
     }
-    let text = steps::text(&before, &series, told);
-    if flags.mode.diff {
-        let moved = match moves.is_empty() {
-            true => before.clone(),
-            false => Arc::new(
-                before.with_moved(moves).map_err(|_| Failure::Work("a file can't be read".to_owned()))?,
-            ),
-        };
-        let after = changed(&moved, changes);
-        if flags.mode.show_secrets {
-            common.show_secrets();
+    output::emit(common, |_: output::DiffOnly, out, terminal| {
+        for (from, to) in moves {
+            writeln!(out, "rename {} -> {}", clean(from), clean(to))?;
         }
-        output::emit(common, |_: output::DiffOnly, out, terminal| {
-            for (from, to) in moves {
-                writeln!(out, "rename {} -> {}", clean(from), clean(to))?;
-            }
-            let look = report::diff::Look { color: terminal.color, secrets: flags.mode.show_secrets };
-            report::diff::write(out, &moved, &after, changes, look)
-        })?;
-        if !common.quiet {
-            let _ = super::output::stderr(common).write_all(text.as_bytes());
-        }
-    } else {
-        output::emit(common, |format, out, _| match format {
-            Format::Plain => out.write_all(text.as_bytes()),
-            Format::Json => json::write(out, &json::answer(header(), steps::json(&series))),
-        })?;
-    }
-    let pending = flags.mode.check && !(changes.is_empty() && moves.is_empty());
-    Ok(if pending { Status::Findings } else { Status::Clean })
+        let look = report::diff::Look { color: terminal.color, secrets: flags.mode.show_secrets };
+        report::diff::write(out, &moved, &after, changes, look)
+    })
 }
 
 fn write_patches(common: &Common, session: &Session, directory: &std::path::Path, series: &Series) -> Answer {
@@ -206,13 +239,7 @@ pub(crate) fn subjects<'w>(
     }
     let ids: BTreeSet<&ObjectId> = meant.iter().map(|subject| &subject.object.id).collect();
     if ids.len() > 1 {
-        let lines: Vec<String> =
-            ids.iter().take(10).map(|id| format!("\n  {}", clean(&id.to_string()))).collect();
-        return Err(Failure::Usage(format!(
-            "{} objects are called so; nothing was written{}\nhelp: name one of them, with its namespace",
-            ids.len(),
-            lines.concat()
-        )));
+        return Err(several_objects(&ids));
     }
     let id = meant[0].object.id.clone();
     let text = |subject: &Subject<'_>| manifest_of(&session.snapshot, subject.object);
@@ -221,25 +248,7 @@ pub(crate) fn subjects<'w>(
         texts.entry(text(subject)).or_default().push(*subject);
     }
     if texts.len() > 1 && !all_clusters {
-        let mut lines = BTreeSet::new();
-        for subject in &meant {
-            let place = home(subject.object).map_or("in no file".to_owned(), |place| {
-                format!("{}:{}", clean(place.file.shown()), session.snapshot.positions(place).0.0)
-            });
-            let name = subject.cluster.name.as_deref().unwrap_or(&subject.cluster.root);
-            lines.insert(format!("\n  {}  {place}", clean(if name.is_empty() { "-" } else { name })));
-        }
-        let name = meant.iter().find_map(|subject| subject.cluster.name.as_deref());
-        let help = match name {
-            Some(name) => format!("add --cluster {}, or --all-clusters", clean(name)),
-            None => "add --all-clusters to change each of them".to_owned(),
-        };
-        return Err(Failure::Usage(format!(
-            "{} texts state {}; nothing was written{}\nhelp: {help}",
-            texts.len(),
-            crate::lang::text::with_article(&clean(&id.to_string())),
-            lines.into_iter().collect::<String>(),
-        )));
+        return Err(several_texts(session, &meant, &id, texts.len()));
     }
     // What the same texts state elsewhere has the new name too.
     let mut elsewhere = Vec::new();
@@ -265,6 +274,40 @@ pub(crate) fn subjects<'w>(
         )));
     }
     Ok(meant)
+}
+
+/// Several texts state the object that is meant: where, and which flag says which.
+fn several_texts(session: &Session, meant: &[Subject<'_>], id: &ObjectId, count: usize) -> Failure {
+    let mut lines = BTreeSet::new();
+    for subject in meant {
+        let place = home(subject.object).map_or("in no file".to_owned(), |place| {
+            format!("{}:{}", clean(place.file.shown()), session.snapshot.positions(place).0.0)
+        });
+        let name = subject.cluster.name.as_deref().unwrap_or(&subject.cluster.root);
+        lines.insert(format!("\n  {}  {place}", clean(if name.is_empty() { "-" } else { name })));
+    }
+    let name = meant.iter().find_map(|subject| subject.cluster.name.as_deref());
+    let help = match name {
+        Some(name) => format!("add --cluster {}, or --all-clusters", clean(name)),
+        None => "add --all-clusters to change each of them".to_owned(),
+    };
+    Failure::Usage(format!(
+        "{} texts state {}; nothing was written{}\nhelp: {help}",
+        count,
+        crate::lang::text::with_article(&clean(&id.to_string())),
+        lines.into_iter().collect::<String>(),
+    ))
+}
+
+/// Several objects are called as the one that is meant.
+fn several_objects(ids: &BTreeSet<&ObjectId>) -> Failure {
+    let lines: Vec<String> =
+        ids.iter().take(10).map(|id| format!("\n  {}", clean(&id.to_string()))).collect();
+    Failure::Usage(format!(
+        "{} objects are called so; nothing was written{}\nhelp: name one of them, with its namespace",
+        ids.len(),
+        lines.concat()
+    ))
 }
 
 fn nothing(

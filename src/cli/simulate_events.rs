@@ -18,7 +18,7 @@ use crate::simulate::notify::objects::{Value, labels_of, values_at};
 use crate::simulate::notify::simulate::{Emission, Item, Notifier, items};
 use crate::simulate::notify::{InvolvedObject, Metadata};
 use crate::world::helm_charts::{HelmChart, helm_charts};
-use crate::world::{ApplyTarget, Lookup, World};
+use crate::world::{ApplyTarget, Cluster, Lookup, World};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Read};
@@ -95,12 +95,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         own.insert(&ApplyTarget::Local);
         targets.extend(own.into_iter().map(|target| (cluster, target, helm_charts(&world, cluster, target))));
     }
-    let mut places: Vec<Place<'_>> = Vec::new();
-    for (cluster, target, charts) in &targets {
-        let made = charts.iter().map(|chart| Item { id: &chart.id, node: chart.node.get_ref() });
-        let items = items(&world, cluster, target).chain(made).collect();
-        places.push(Place { notifier: Notifier::new(&world, cluster, target), items, charts });
-    }
+    let mut places = places(&world, &targets);
     if let Some(wanted) = &arguments.alert {
         keep_alert(&mut places, wanted)?;
     }
@@ -113,9 +108,55 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let is_written = |(place, all): &(&Place<'_>, &Vec<_>)| all.len().saturating_sub(place.charts.len());
     let is_lonely = places.iter().zip(&emissions).map(|both| is_written(&both)).sum::<usize>() <= 1;
     let listed = if lists_alerts || is_lonely { usize::MAX } else { events::text::NAMED_ALERTS };
+    let clusters = by_cluster(&session, &places, &emissions, listed);
+    let mut not_checked = NotChecked::default();
+    not_built(&world, &mut not_checked);
+    let view = events::View {
+        snapshot: &session.snapshot,
+        clusters: &clusters,
+        explain: arguments.explain,
+        lists_alerts,
+        cuts: io::stdout().is_terminal(),
+        is_info: arguments.severity.as_deref() == Some("info"),
+    };
+    output::warn_if_nothing_followed(&world);
+    output::emit(common, |format, out, _| match format {
+        Format::Json => {
+            let header = report::json::header("simulate-events", None, Some(&world), &not_checked);
+            report::json::write(out, &report::json::answer(header, events::json::body(&view)))
+        }
+        Format::Text => {
+            out.write_all(events::text::render(&view).as_bytes())?;
+            output::followed(out, &world)
+        }
+    })?;
+    Ok(common.status(std::iter::empty(), not_checked.is_empty()))
+}
+
+/// An applied cluster, a target of it, and the charts that helm-controller makes there.
+type TargetOf<'w> = (&'w Cluster, &'w ApplyTarget, Vec<HelmChart<'w>>);
+
+/// What is notified at each target.
+fn places<'a>(world: &'a World, targets: &'a [TargetOf<'a>]) -> Vec<Place<'a>> {
+    let mut places: Vec<Place<'_>> = Vec::new();
+    for (cluster, target, charts) in targets {
+        let made = charts.iter().map(|chart| Item { id: &chart.id, node: chart.node.get_ref() });
+        let items = items(world, cluster, target).chain(made).collect();
+        places.push(Place { notifier: Notifier::new(world, cluster, target), items, charts });
+    }
+    places
+}
+
+/// What each cluster makes of the events; the first cluster where none makes anything of them.
+fn by_cluster<'a>(
+    session: &'a Session,
+    places: &'a [Place<'a>],
+    emissions: &'a [Vec<Emission<'a>>],
+    listed: usize,
+) -> Vec<events::Cluster<'a>> {
     let mut clusters: Vec<events::Cluster<'_>> = Vec::new();
     let mut last = None;
-    for (place, emissions) in places.iter().zip(&emissions) {
+    for (place, emissions) in places.iter().zip(emissions) {
         let answers = emissions.iter().map(|emission| answer(place, emission, listed));
         let all = || place.notifier.alerts.iter().filter(|_| !emissions.is_empty());
         let alerts = all().map(|(item, _)| item.id);
@@ -148,28 +189,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     } else {
         clusters.truncate(1);
     }
-    let mut not_checked = NotChecked::default();
-    not_built(&world, &mut not_checked);
-    let view = events::View {
-        snapshot: &session.snapshot,
-        clusters: &clusters,
-        explain: arguments.explain,
-        lists_alerts,
-        cuts: io::stdout().is_terminal(),
-        is_info: arguments.severity.as_deref() == Some("info"),
-    };
-    output::warn_if_nothing_followed(&world);
-    output::emit(common, |format, out, _| match format {
-        Format::Json => {
-            let header = report::json::header("simulate-events", None, Some(&world), &not_checked);
-            report::json::write(out, &report::json::answer(header, events::json::body(&view)))
-        }
-        Format::Text => {
-            out.write_all(events::text::render(&view).as_bytes())?;
-            output::followed(out, &world)
-        }
-    })?;
-    Ok(common.status(std::iter::empty(), not_checked.is_empty()))
+    clusters
 }
 
 /// The objects that one cluster has on one target, and its notifier.

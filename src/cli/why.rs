@@ -41,16 +41,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::chosen::<Format>(common)?;
     let session = Session::open(common, &[])?;
     let world = session.world();
-    // No object is called by a word that begins with a slash, and none by one more behind its
-    // whole name.
-    let (words, pointer) = match arguments.object.as_slice() {
-        [words @ .., last] if !words.is_empty() && last.starts_with('/') => (words, Some(last.clone())),
-        [object, last] if object.contains('/') => (&arguments.object[..1], Some(pointer_of(last))),
-        [kind, name, last] if !kind.contains('/') && !name.contains('/') => {
-            (&arguments.object[..2], Some(pointer_of(last)))
-        }
-        words => (words, None),
-    };
+    let (words, pointer) = object_and_pointer(&arguments.object);
     let all = match stated_in(common, &session, &world, words)? {
         Some(all) => all,
         None => {
@@ -80,46 +71,80 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("why", None, Some(&world), &NotChecked::default());
-            let listed = files.iter().map(|(role, location)| {
-                json!({"role": role.name(), "location": parts::location(&session.snapshot, Some(location))})
-            });
-            let mut body = json!({
-                "object": parts::object(&first.object.id),
-                "cluster": first.cluster.name.as_deref(),
-                "appliedBy": appliers(first).map(|applied| parts::object(&applied.id)).collect::<Vec<_>>(),
-                "madeBy": makers(first).map(|maker| made_by(first, maker, &session.snapshot)).collect::<Vec<_>>(),
-                "files": listed.collect::<Vec<_>>(),
-            });
-            if let Some(valued) = &valued {
-                body["value"] = valued.json();
-                body["location"] = parts::location(&session.snapshot, valued.location.as_ref());
-                let place = valued.location.as_ref();
-                let value = valued.node.get_ref().at(&valued.pointer);
-                let origins = value.and_then(|value| parts::origins_of(&session.snapshot, value, place));
-                if let Some(origins) = origins {
-                    body["origins"] = origins.into();
-                }
-            }
+            let mut body = body(&world, first, &files, valued.as_ref());
             if arguments.references {
                 (body["references"], body["referencedBy"]) = references(&world, first).json();
             }
             report::json::write(out, &report::json::answer(header, body))
         }
-        Format::Text => {
-            for (index, found) in all.iter().enumerate() {
-                let gap = if index == 0 { "" } else { "\n" };
-                let Some(first) = found.first() else { continue };
-                let text = match arguments.references {
-                    true => referring(found, &references(&world, first).text(&|at| places.text(at))),
-                    false => text(found, &session.snapshot, &places),
-                };
-                let value = valued.as_ref().map_or_else(String::new, |valued| valued.text(&places));
-                write!(out, "{gap}{value}{text}")?;
-            }
-            Ok(())
-        }
+        Format::Text => texts(&all, &world, &places, valued.as_ref(), arguments.references)
+            .try_for_each(|text| out.write_all(text.as_bytes())),
     })?;
     Ok(Status::Clean)
+}
+
+/// The answer as JSON, without references.
+fn body(
+    world: &World,
+    first: &Found<'_>,
+    files: &[(FileRole, Location)],
+    valued: Option<&Valued>,
+) -> serde_json::Value {
+    let snapshot = &world.snapshot;
+    let listed = files.iter().map(|(role, location)| {
+                json!({"role": role.name(), "location": parts::location(snapshot, Some(location))})
+            });
+    let mut body = json!({
+        "object": parts::object(&first.object.id),
+        "cluster": first.cluster.name.as_deref(),
+        "appliedBy": appliers(first).map(|applied| parts::object(&applied.id)).collect::<Vec<_>>(),
+        "madeBy": makers(first).map(|maker| made_by(first, maker, snapshot)).collect::<Vec<_>>(),
+        "files": listed.collect::<Vec<_>>(),
+    });
+    if let Some(valued) = valued {
+        body["value"] = valued.json();
+        body["location"] = parts::location(snapshot, valued.location.as_ref());
+        let place = valued.location.as_ref();
+        let value = valued.node.get_ref().at(&valued.pointer);
+        let origins = value.and_then(|value| parts::origins_of(snapshot, value, place));
+        if let Some(origins) = origins {
+            body["origins"] = origins.into();
+        }
+    }
+    body
+}
+
+/// The answer as text: a part for each form of the object.
+fn texts<'f>(
+    all: &'f [Vec<Found<'f>>],
+    world: &'f World,
+    places: &'f Places<'f>,
+    valued: Option<&'f Valued>,
+    with_references: bool,
+) -> impl Iterator<Item = String> {
+    all.iter().enumerate().filter_map(move |(index, found)| {
+        let gap = if index == 0 { "" } else { "\n" };
+        let first = found.first()?;
+        let text = match with_references {
+            true => referring(found, &references(world, first).text(&|at| places.text(at))),
+            false => text(found, &world.snapshot, places),
+        };
+        let value = valued.map_or_else(String::new, |valued| valued.text(places));
+        Some(format!("{gap}{value}{text}"))
+    })
+}
+
+/// The words that name an object, and the pointer behind them. No object is called by a word
+/// that begins with a slash, and none by one more behind its whole name.
+fn object_and_pointer(all: &[String]) -> (&[String], Option<String>) {
+    match all {
+        [words @ .., last] if !words.is_empty() && last.starts_with('/') => (words, Some(last.clone())),
+        [object, last] if object.contains('/') => (&all[..1], Some(pointer_of(last))),
+        [kind, name, last] if !kind.contains('/') && !name.contains('/') => {
+            (&all[..2], Some(pointer_of(last)))
+        }
+        words => (words, None),
+    }
 }
 
 /// A value of an object, Secrets masked, and where it comes from.

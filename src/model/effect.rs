@@ -140,203 +140,271 @@ named! {
 }
 
 impl EffectKind {
-    /// Its family, how bad it is, when it is otherwise (or nothing), and what it
-    /// means.
-    const fn row(self) -> (Category, Severity, &'static str, &'static str) {
-        use Category::{Event, Gate, Hook, Machines, Object, Suspend, Wait};
-        use Severity::{Disruptive, Notable, Routine};
-        match self {
-            Self::Added => (Object, Routine, "", "applied for the first time"),
-            Self::Changed => (
-                Object,
-                Routine,
-                "",
-                "applied with new values; every field in `details.fields`, but for those that an effect \
-                 on `machines` of the same object names",
-            ),
-            Self::ReconcileOnly => (Object, Routine, "", "interval, timeout or retry of a Flux object"),
-            Self::Renamed => (
-                Object,
-                Notable,
-                "routine where a generated name got another hash; disruptive where the old one takes data, \
-                 an address or Machines along",
-                "the old object goes, a new one comes",
-            ),
-            Self::Moved => (
-                Object,
-                Notable,
-                "routine where no order of the controllers deletes it; disruptive where every order does, or \
-                 where a new one is not as good as the old",
-                "applied by another Kustomization",
-            ),
-            Self::WorkloadRollout => (Object, Notable, "", "the pod template changed: Pods are replaced"),
-            Self::ReleaseUpgrade => (
-                Object,
-                Notable,
-                "",
-                "chart, version or values of a HelmRelease, those that `valuesFrom` reads included",
-            ),
-            Self::SourceChange => {
-                (Object, Notable, "", "a source's ref or URL, a Kustomization's path or source")
-            }
-            Self::Refused => (
-                Object,
-                Disruptive,
-                "",
-                "the API server or a webhook refuses the change: nothing else of its Kustomization is applied",
-            ),
-            Self::Replaced => (
-                Object,
-                Disruptive,
-                "",
-                "refused by the API server, so `force` deletes it and creates it anew",
-            ),
-            Self::Reinstalled => (
-                Object,
-                Disruptive,
-                "",
-                "a HelmRelease becomes another release: the old one is uninstalled, or stays in another cluster",
-            ),
-            Self::Deleted => (
-                Object,
-                Disruptive,
-                "routine for generated names; notable for a Kustomization whose objects all stay",
-                "pruned, with all that goes with it",
-            ),
-            Self::Orphaned => (
-                Object,
-                Notable,
-                "disruptive where its Kustomization applies to another cluster from now on",
-                "stays in the cluster, nothing looks after it",
-            ),
-            Self::Emptied => (
-                Object,
-                Disruptive,
-                "notable where it does not prune",
-                "a Kustomization builds to nothing: all that it applied is pruned",
-            ),
-            Self::TakenOver => (
-                Object,
-                Disruptive,
-                "notable where the FluxInstance was there before",
-                "a FluxInstance takes over what `flux bootstrap` installed, if it is ready before the removal",
-            ),
-            Self::MayChange => (
-                Object,
-                Notable,
-                "",
-                "a Secret or ConfigMap changed whose values are not known here, and objects substitute from it",
-            ),
-            Self::BuildsAgain => {
-                (Object, Notable, "", "a Kustomization builds that did not: its objects are one line")
-            }
-            Self::BuildFails => (
-                Object,
-                Disruptive,
-                "",
-                "a Kustomization that built before, or is new, can't be built: nothing of it is applied or pruned",
-            ),
-            Self::Unseen => (
-                Object,
-                Notable,
-                "",
-                "what a Kustomization applied before may be in a repository, or a remote base, that is \
-                 not here, or is too much to build",
-            ),
-            Self::Kept => (
-                Object,
-                Routine,
-                "",
-                "protected by `prune: disabled`, `reconcile: disabled` or `ssa: Ignore`",
-            ),
-            Self::Suspended => {
-                (Suspend, Notable, "disruptive while its objects move elsewhere", "no more reconciliation")
-            }
-            Self::AnnotatedOnly => (
-                Suspend,
-                Notable,
-                "disruptive while its objects move elsewhere",
-                "the proposed annotation, which these controllers ignore",
-            ),
-            Self::Resumed => {
-                (Suspend, Notable, "", "reconciled again, with everything that changed meanwhile")
-            }
-            Self::ResumedByOmission => {
-                (Suspend, Notable, "", "`spec.suspend` is gone: resumed only if nobody else suspended it too")
-            }
-            Self::Opened => (Gate, Notable, "", "a Gate is asked to open"),
-            Self::Closed => (Gate, Notable, "", "a Gate is asked to close"),
-            Self::WindowChanged => (Gate, Notable, "", "how long a request at a Gate holds"),
-            Self::DefaultChanged => (Gate, Notable, "", "what a Gate is without a request"),
-            Self::Gated => (Gate, Notable, "", "an object waits for a Gate from now on"),
-            Self::Released => (Gate, Notable, "", "an object waits for a Gate no more"),
-            Self::KeyAdded => (Event, Routine, "", "a key of a notification's metadata is new"),
-            Self::KeyChanged => (Event, Routine, "", "a key of a notification's metadata has another value"),
-            Self::KeyRemoved => (Event, Routine, "", "a key of a notification's metadata is gone"),
-            Self::KeyOverridden => (
-                Event,
-                Routine,
-                "",
-                "two sources set a key of a notification's metadata: a conflict is logged",
-            ),
-            Self::NotificationGained => (Event, Routine, "", "an alert matches the object now"),
-            Self::NotificationLost => (Event, Notable, "", "an alert matches it no more"),
-            Self::Waits => (Wait, Routine, "", "Kustomizations that depend on a changed one"),
-            Self::Rollout => (Machines, Disruptive, "", "Cluster API: Machines are replaced"),
-            Self::Rejected => (Machines, Disruptive, "", "a webhook refuses the change"),
-            Self::Scale => (
-                Machines,
-                Notable,
-                "disruptive where all Machines of an entry are deleted",
-                "Machines are added or removed",
-            ),
-            Self::Delayed => (
-                Machines,
-                Notable,
-                "",
-                "what happens, `details.then`, is withheld until something else is over",
-            ),
-            Self::UpdatedInPlace => (Machines, Notable, "", "an update extension changes existing Machines"),
-            Self::ProviderDefined => (
-                Machines,
-                Notable,
-                "",
-                "the infrastructure provider, or an extension that patches, decides whether Machines are replaced",
-            ),
-            Self::Unknown => (Machines, Notable, "", "what happens to Machines is not known offline"),
-            Self::PropagatedInPlace => {
-                (Machines, Routine, "", "existing Machines get the value; none is replaced")
-            }
-            Self::ObjectOnly => {
-                (Machines, Routine, "", "only the object changes, and how its controller behaves")
-            }
-            Self::NewMachinesOnly => {
-                (Machines, Routine, "", "existing Machines stay as they are, new ones get the value")
-            }
-            Self::HooksCalled => (Hook, Notable, "", "lifecycle hooks that the change calls"),
-        }
+    /// Its row of [`MEANINGS`].
+    const fn row(self) -> &'static Meaning {
+        &MEANINGS[self as usize]
     }
 
     /// Its family.
     pub const fn category(self) -> Category {
-        self.row().0
+        self.row().1
     }
 
     /// How bad it is, unless its circumstances are those of [`Self::unless`].
     pub const fn severity(self) -> Severity {
-        self.row().1
+        self.row().2
     }
 
     /// When it is more or less bad than that; empty for never.
     pub const fn unless(self) -> &'static str {
-        self.row().2
+        self.row().3
     }
 
     /// What it means, for the table of effects.
     pub const fn meaning(self) -> &'static str {
-        self.row().3
+        self.row().4
     }
 }
+
+/// A kind, its family, how bad it is, when it is otherwise (or nothing), and what it means.
+type Meaning = (EffectKind, Category, Severity, &'static str, &'static str);
+
+/// All kinds, in their order.
+const MEANINGS: [Meaning; EffectKind::ALL.len()] = {
+    use Category::{Event, Gate, Hook, Machines, Object, Suspend, Wait};
+    use Severity::{Disruptive, Notable, Routine};
+    [
+        (EffectKind::Added, Object, Routine, "", "applied for the first time"),
+        (
+            EffectKind::Changed,
+            Object,
+            Routine,
+            "",
+            "applied with new values; every field in `details.fields`, but for those that an effect \
+                 on `machines` of the same object names",
+        ),
+        (EffectKind::ReconcileOnly, Object, Routine, "", "interval, timeout or retry of a Flux object"),
+        (
+            EffectKind::Renamed,
+            Object,
+            Notable,
+            "routine where a generated name got another hash; disruptive where the old one takes data, \
+                 an address or Machines along",
+            "the old object goes, a new one comes",
+        ),
+        (
+            EffectKind::Moved,
+            Object,
+            Notable,
+            "routine where no order of the controllers deletes it; disruptive where every order does, or \
+                 where a new one is not as good as the old",
+            "applied by another Kustomization",
+        ),
+        (EffectKind::WorkloadRollout, Object, Notable, "", "the pod template changed: Pods are replaced"),
+        (
+            EffectKind::ReleaseUpgrade,
+            Object,
+            Notable,
+            "",
+            "chart, version or values of a HelmRelease, those that `valuesFrom` reads included",
+        ),
+        (
+            EffectKind::SourceChange,
+            Object,
+            Notable,
+            "",
+            "a source's ref or URL, a Kustomization's path or source",
+        ),
+        (
+            EffectKind::Refused,
+            Object,
+            Disruptive,
+            "",
+            "the API server or a webhook refuses the change: nothing else of its Kustomization is applied",
+        ),
+        (
+            EffectKind::Replaced,
+            Object,
+            Disruptive,
+            "",
+            "refused by the API server, so `force` deletes it and creates it anew",
+        ),
+        (
+            EffectKind::Reinstalled,
+            Object,
+            Disruptive,
+            "",
+            "a HelmRelease becomes another release: the old one is uninstalled, or stays in another cluster",
+        ),
+        (
+            EffectKind::Deleted,
+            Object,
+            Disruptive,
+            "routine for generated names; notable for a Kustomization whose objects all stay",
+            "pruned, with all that goes with it",
+        ),
+        (
+            EffectKind::Orphaned,
+            Object,
+            Notable,
+            "disruptive where its Kustomization applies to another cluster from now on",
+            "stays in the cluster, nothing looks after it",
+        ),
+        (
+            EffectKind::Emptied,
+            Object,
+            Disruptive,
+            "notable where it does not prune",
+            "a Kustomization builds to nothing: all that it applied is pruned",
+        ),
+        (
+            EffectKind::TakenOver,
+            Object,
+            Disruptive,
+            "notable where the FluxInstance was there before",
+            "a FluxInstance takes over what `flux bootstrap` installed, if it is ready before the removal",
+        ),
+        (
+            EffectKind::MayChange,
+            Object,
+            Notable,
+            "",
+            "a Secret or ConfigMap changed whose values are not known here, and objects substitute from it",
+        ),
+        (
+            EffectKind::BuildsAgain,
+            Object,
+            Notable,
+            "",
+            "a Kustomization builds that did not: its objects are one line",
+        ),
+        (
+            EffectKind::BuildFails,
+            Object,
+            Disruptive,
+            "",
+            "a Kustomization that built before, or is new, can't be built: nothing of it is applied or pruned",
+        ),
+        (
+            EffectKind::Unseen,
+            Object,
+            Notable,
+            "",
+            "what a Kustomization applied before may be in a repository, or a remote base, that is \
+                 not here, or is too much to build",
+        ),
+        (
+            EffectKind::Kept,
+            Object,
+            Routine,
+            "",
+            "protected by `prune: disabled`, `reconcile: disabled` or `ssa: Ignore`",
+        ),
+        (
+            EffectKind::Suspended,
+            Suspend,
+            Notable,
+            "disruptive while its objects move elsewhere",
+            "no more reconciliation",
+        ),
+        (
+            EffectKind::AnnotatedOnly,
+            Suspend,
+            Notable,
+            "disruptive while its objects move elsewhere",
+            "the proposed annotation, which these controllers ignore",
+        ),
+        (
+            EffectKind::Resumed,
+            Suspend,
+            Notable,
+            "",
+            "reconciled again, with everything that changed meanwhile",
+        ),
+        (
+            EffectKind::ResumedByOmission,
+            Suspend,
+            Notable,
+            "",
+            "`spec.suspend` is gone: resumed only if nobody else suspended it too",
+        ),
+        (EffectKind::Opened, Gate, Notable, "", "a Gate is asked to open"),
+        (EffectKind::Closed, Gate, Notable, "", "a Gate is asked to close"),
+        (EffectKind::WindowChanged, Gate, Notable, "", "how long a request at a Gate holds"),
+        (EffectKind::DefaultChanged, Gate, Notable, "", "what a Gate is without a request"),
+        (EffectKind::Gated, Gate, Notable, "", "an object waits for a Gate from now on"),
+        (EffectKind::Released, Gate, Notable, "", "an object waits for a Gate no more"),
+        (EffectKind::KeyAdded, Event, Routine, "", "a key of a notification's metadata is new"),
+        (EffectKind::KeyChanged, Event, Routine, "", "a key of a notification's metadata has another value"),
+        (EffectKind::KeyRemoved, Event, Routine, "", "a key of a notification's metadata is gone"),
+        (
+            EffectKind::KeyOverridden,
+            Event,
+            Routine,
+            "",
+            "two sources set a key of a notification's metadata: a conflict is logged",
+        ),
+        (EffectKind::NotificationGained, Event, Routine, "", "an alert matches the object now"),
+        (EffectKind::NotificationLost, Event, Notable, "", "an alert matches it no more"),
+        (EffectKind::Waits, Wait, Routine, "", "Kustomizations that depend on a changed one"),
+        (EffectKind::Rollout, Machines, Disruptive, "", "Cluster API: Machines are replaced"),
+        (EffectKind::Rejected, Machines, Disruptive, "", "a webhook refuses the change"),
+        (
+            EffectKind::Scale,
+            Machines,
+            Notable,
+            "disruptive where all Machines of an entry are deleted",
+            "Machines are added or removed",
+        ),
+        (
+            EffectKind::Delayed,
+            Machines,
+            Notable,
+            "",
+            "what happens, `details.then`, is withheld until something else is over",
+        ),
+        (EffectKind::UpdatedInPlace, Machines, Notable, "", "an update extension changes existing Machines"),
+        (
+            EffectKind::ProviderDefined,
+            Machines,
+            Notable,
+            "",
+            "the infrastructure provider, or an extension that patches, decides whether Machines are replaced",
+        ),
+        (EffectKind::Unknown, Machines, Notable, "", "what happens to Machines is not known offline"),
+        (
+            EffectKind::PropagatedInPlace,
+            Machines,
+            Routine,
+            "",
+            "existing Machines get the value; none is replaced",
+        ),
+        (
+            EffectKind::ObjectOnly,
+            Machines,
+            Routine,
+            "",
+            "only the object changes, and how its controller behaves",
+        ),
+        (
+            EffectKind::NewMachinesOnly,
+            Machines,
+            Routine,
+            "",
+            "existing Machines stay as they are, new ones get the value",
+        ),
+        (EffectKind::HooksCalled, Hook, Notable, "", "lifecycle hooks that the change calls"),
+    ]
+};
+
+/// A kind finds its row by its number.
+const _: () = {
+    let mut at = 0;
+    while at < MEANINGS.len() {
+        assert!(MEANINGS[at].0 as usize == at, "a row stands at another place than its kind");
+        at += 1;
+    }
+};
 
 #[cfg(test)]
 mod tests {

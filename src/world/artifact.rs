@@ -63,7 +63,7 @@ pub(super) fn compose(
             .items_at("/exclude")
             .filter_map(|item| item.as_str().and_then(|text| doublestar(&text)))
             .collect();
-        apply(&tree, pattern, target, &exclude, &mut files)?;
+        Operation { tree: &tree, target, exclude: &exclude, files: &mut files }.apply(pattern)?;
     }
     Ok(FileTree::composed(snapshot.clone(), files))
 }
@@ -87,19 +87,30 @@ fn go_glob(pattern: &str) -> Option<GlobMatcher> {
     GlobBuilder::new(&text).literal_separator(true).build().ok().map(|glob| glob.compile_matcher())
 }
 
-fn apply(
-    tree: &FileTree,
-    pattern: &str,
-    target: &str,
-    exclude: &[GlobMatcher],
-    out: &mut BTreeMap<Arc<str>, FilePath>,
-) -> Result<(), String> {
-    let fails = || format!("nothing matches `{pattern}`");
-    let made: Vec<Arc<str>> = out.keys().cloned().collect();
-    let mut put = |from: &str, to: String, selection: &str| {
+/// One copy operation, and the files of the artifact.
+struct Operation<'o> {
+    tree: &'o FileTree,
+    target: &'o str,
+    exclude: &'o [GlobMatcher],
+    files: &'o mut BTreeMap<Arc<str>, FilePath>,
+}
+
+impl Operation<'_> {
+    fn destination(&self) -> &str {
+        self.target.trim_end_matches('/')
+    }
+
+    /// The path in the artifact of what lies below the destination.
+    fn place(&self, rest: &str) -> String {
+        let destination = self.destination();
+        if destination.is_empty() { rest.to_owned() } else { format!("{destination}/{rest}") }
+    }
+
+    /// Copy a file that a selection took, unless it is excluded.
+    fn put(&mut self, from: &str, to: String, selection: &str) {
         let relative = from.strip_prefix(selection).map_or(from, |rest| rest.trim_start_matches('/'));
         let base = from.rsplit('/').next().unwrap_or(from);
-        let excluded = exclude.iter().any(|glob| {
+        let excluded = self.exclude.iter().any(|glob| {
             glob.is_match(from)
                 || glob.is_match(relative)
                 || (!glob.glob().glob().contains('/')
@@ -107,71 +118,81 @@ fn apply(
         });
         if !excluded
             && !ignored(&to)
-            && let Some(real) = tree.real(from)
+            && let Some(real) = self.tree.real(from)
         {
-            out.insert(to.into(), real);
+            self.files.insert(to.into(), real);
         }
-    };
-    let below = |directory: &str, path: &str| {
-        if directory.is_empty() { path.to_owned() } else { path[directory.len() + 1..].to_owned() }
-    };
-    let destination = target.trim_end_matches('/');
-    let place =
-        |rest: &str| if destination.is_empty() { rest.to_owned() } else { format!("{destination}/{rest}") };
-    let is_glob = pattern.contains(['*', '?', '[', ']']);
-    let literal = pattern.trim_end_matches('/');
-    if !is_glob && (literal.is_empty() || literal == ".") || pattern == "**" {
-        for (path, _) in tree.walk("") {
-            put(&path, place(&path), "");
+    }
+
+    /// Copy all that lies below a directory; `under` is the path in the destination.
+    fn put_below(&mut self, directory: &str, under: &str) {
+        let cut = if directory.is_empty() { 0 } else { directory.len() + 1 };
+        for (path, _) in self.tree.walk(directory) {
+            self.put(&path, self.place(&format!("{under}{}", &path[cut..])), directory);
         }
-        return Ok(());
     }
-    if pattern.contains("//") || pattern.starts_with("./") || join("", literal).as_deref() != Some(literal) {
-        return Err(format!("`{pattern}` is no clean path"));
-    }
-    if !is_glob {
-        match tree.kind(literal) {
-            Some(PathKind::Directory) => {
-                let base = literal.rsplit('/').next().unwrap_or(literal);
-                for (path, _) in tree.walk(literal) {
-                    put(&path, place(&format!("{base}/{}", below(literal, &path))), literal);
-                }
-            }
+
+    /// Copy what a path without wildcards names. False where there is nothing.
+    fn literal(&mut self, path: &str) -> bool {
+        let base = path.rsplit('/').next().unwrap_or(path);
+        match self.tree.kind(path) {
+            Some(PathKind::Directory) => self.put_below(path, &format!("{base}/")),
             Some(PathKind::File) => {
-                let base = literal.rsplit('/').next().unwrap_or(literal);
-                let as_directory = target.is_empty()
-                    || target.ends_with('/')
-                    || made.iter().any(|path| path.starts_with(&format!("{destination}/")));
-                let to = if as_directory { place(base) } else { destination.to_owned() };
-                put(literal, to, literal);
+                let inside = format!("{}/", self.destination());
+                let as_directory = self.target.is_empty()
+                    || self.target.ends_with('/')
+                    || self.files.keys().any(|path| path.starts_with(&inside));
+                let to = if as_directory { self.place(base) } else { self.destination().to_owned() };
+                self.put(path, to, path);
             }
-            _ => return Err(fails()),
+            _ => return false,
         }
-        return Ok(());
+        true
     }
-    if let Some(prefix) = pattern.strip_suffix("/**")
-        && !prefix.contains(['*', '?', '[', ']'])
-    {
-        if !tree.is_directory(prefix) {
-            return Err(fails());
+
+    /// Copy what a glob matches. False where it matches nothing.
+    fn glob(&mut self, glob: &GlobMatcher, depth: usize) -> bool {
+        let mut any = false;
+        for (path, _) in self.tree.walk("") {
+            // A matched directory is copied with all that lies below it.
+            let cut = path.match_indices('/').nth(depth - 1).map_or(path.len(), |(at, _)| at);
+            if glob.is_match(&path[..cut]) {
+                any = true;
+                self.put(&path, self.place(&path), "");
+            }
         }
-        for (path, _) in tree.walk(prefix) {
-            put(&path, place(&below(prefix, &path)), prefix);
-        }
-        return Ok(());
+        any
     }
-    let glob = go_glob(pattern).ok_or_else(|| format!("`{pattern}` is no glob"))?;
-    let depth = pattern.split('/').count();
-    let mut any = false;
-    for (path, _) in tree.walk("") {
-        // A matched directory is copied with all that lies below it.
-        let cut = path.match_indices('/').nth(depth - 1).map_or(path.len(), |(at, _)| at);
-        if glob.is_match(&path[..cut]) {
-            any = true;
-            put(&path, place(&path), "");
+
+    fn apply(&mut self, pattern: &str) -> Result<(), String> {
+        let is_glob = pattern.contains(['*', '?', '[', ']']);
+        let literal = pattern.trim_end_matches('/');
+        if !is_glob && (literal.is_empty() || literal == ".") || pattern == "**" {
+            self.put_below("", "");
+            return Ok(());
         }
+        if pattern.contains("//")
+            || pattern.starts_with("./")
+            || join("", literal).as_deref() != Some(literal)
+        {
+            return Err(format!("`{pattern}` is no clean path"));
+        }
+        let found = if !is_glob {
+            self.literal(literal)
+        } else if let Some(prefix) =
+            pattern.strip_suffix("/**").filter(|prefix| !prefix.contains(['*', '?', '[', ']']))
+        {
+            let found = self.tree.is_directory(prefix);
+            if found {
+                self.put_below(prefix, "");
+            }
+            found
+        } else {
+            let glob = go_glob(pattern).ok_or_else(|| format!("`{pattern}` is no glob"))?;
+            self.glob(&glob, pattern.split('/').count())
+        };
+        if found { Ok(()) } else { Err(format!("nothing matches `{pattern}`")) }
     }
-    if any { Ok(()) } else { Err(fails()) }
 }
 
 #[cfg(test)]

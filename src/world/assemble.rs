@@ -10,7 +10,7 @@ use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
 use super::schemas::Schemas;
 use super::source::{Shared, normalise};
-use super::{ApplyTarget, Cluster, Effective, Member, World};
+use super::{ApplyTarget, Cluster, Effective, Member, Placed, World};
 use super::{releases, unreached};
 use crate::config::Config;
 use crate::files::Snapshot;
@@ -44,16 +44,24 @@ pub(super) fn world(
     };
     let has_entry = !entries.is_empty();
     let names = cluster_names(&entries);
-    let mut grown: Vec<Grown> = if has_entry {
-        entries
-            .par_iter()
-            .zip(names.par_iter())
-            .map(|(entry, name)| grow_placed(&repository, entry, name.clone()))
-            .collect()
-    } else {
-        Vec::new()
-    };
-    for cluster in config.clusters.iter().filter(|_| has_entry) {
+    let mut grown: Vec<Grown> = entries
+        .par_iter()
+        .zip(names.par_iter())
+        .map(|(entry, name)| grow_placed(&repository, entry, name.clone()))
+        .collect();
+    if has_entry {
+        grow_sent(&repository, &entries, &mut grown);
+    }
+    let world = assemble(&repository, overlays, grown, unsettled, has_entry);
+    // Nobody waits for that.
+    rayon::spawn(move || drop(shared));
+    world
+}
+
+/// Grow the clusters that others send objects to, by a kubeconfig that the configuration
+/// names: with what the others send them.
+fn grow_sent(repository: &Repository<'_>, entries: &[Entry], grown: &mut Vec<Grown>) {
+    for cluster in &repository.config.clusters {
         if cluster.kube_config.is_none() {
             continue;
         }
@@ -71,16 +79,12 @@ pub(super) fn world(
                 }
             }
         }
-        let again = grow(&repository, &entry, cluster.name.as_str().into());
+        let again = grow(repository, &entry, cluster.name.as_str().into());
         match at {
             Some(at) => grown[at] = again,
             None => grown.push(again),
         }
     }
-    let world = assemble(&repository, overlays, grown, unsettled, has_entry);
-    // Nobody waits for that.
-    rayon::spawn(move || drop(shared));
-    world
 }
 
 /// One list of distinct objects for all clusters; indices, openers, orphans.
@@ -166,7 +170,7 @@ struct Joined<'w> {
 
 impl Joined<'_> {
     fn add(&mut self, repository: &Repository<'_>, one: Grown) {
-        let Joined { world, distinct, used, settings } = self;
+        let Joined { world, used, settings, .. } = self;
         let (snapshot, config) = (repository.snapshot, repository.config);
         world.builds.entry(one.root.clone()).or_default().extend(one.builds);
         let read = || {
@@ -202,47 +206,58 @@ impl Joined<'_> {
             cluster.applied_index.entry(applied.id.name.clone()).or_default().push(at as u32);
         }
         if one.certainty == Certainty::Guessed || one.is_sent {
-            cluster.openers.push(Opener {
-                cause: OpenerCause::NoEntry,
-                kinds: Kinds::All,
-                namespace: None,
-                names: None,
-                only: None,
-                target: ApplyTarget::Local,
-                what: "no entry point".to_owned(),
-                location: None,
-            });
+            cluster.openers.push(no_entry());
         }
         used.extend(one.read);
         let number = world.clusters.len() as u32;
-        let written = one.objects.into_iter().map(|placed| (placed, false));
-        for ((id, built, target, maker), is_rendered) in
-            written.chain(one.rendered.into_iter().map(|placed| (placed, true)))
-        {
-            // What a chart is made of is no file that a cluster reads.
-            if !is_rendered {
-                used.extend(built.files.iter().map(|(_, location)| location.file.clone()));
-            }
-            let identity = match &built.node {
-                Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
-                Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
-            };
-            let object = *distinct.entry(identity).or_insert_with(|| {
-                let effective = Effective {
-                    id: id.clone(),
-                    node: built.node.clone(),
-                    files: built.files.clone(),
-                    problems: built.problems.clone(),
-                    is_rendered,
-                    members: Vec::new(),
-                };
-                world.objects.push(effective);
-                world.objects.len() as u32 - 1
-            });
-            let member = cluster.add(&id, Member { object, target, maker });
-            world.objects[object as usize].members.push((number, member));
+        for placed in one.objects {
+            self.place(&mut cluster, number, placed, false);
         }
-        super::inventory::fill(&mut cluster, &world.objects, snapshot);
-        world.clusters.push(cluster);
+        for placed in one.rendered {
+            self.place(&mut cluster, number, placed, true);
+        }
+        super::inventory::fill(&mut cluster, &self.world.objects, snapshot);
+        self.world.clusters.push(cluster);
+    }
+
+    /// Put an object into a cluster, the one of that number.
+    fn place(&mut self, cluster: &mut Cluster, number: u32, placed: Placed, is_rendered: bool) {
+        let (id, built, target, maker) = placed;
+        // What a chart is made of is no file that a cluster reads.
+        if !is_rendered {
+            self.used.extend(built.files.iter().map(|(_, location)| location.file.clone()));
+        }
+        let identity = match &built.node {
+            Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
+            Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
+        };
+        let objects = &mut self.world.objects;
+        let object = *self.distinct.entry(identity).or_insert_with(|| {
+            objects.push(Effective {
+                id: id.clone(),
+                node: built.node.clone(),
+                files: built.files.clone(),
+                problems: built.problems.clone(),
+                is_rendered,
+                members: Vec::new(),
+            });
+            objects.len() as u32 - 1
+        });
+        let member = cluster.add(&id, Member { object, target, maker });
+        objects[object as usize].members.push((number, member));
+    }
+}
+
+/// Without a stated entry point anything may be applied from elsewhere.
+fn no_entry() -> Opener {
+    Opener {
+        cause: OpenerCause::NoEntry,
+        kinds: Kinds::All,
+        namespace: None,
+        names: None,
+        only: None,
+        target: ApplyTarget::Local,
+        what: "no entry point".to_owned(),
+        location: None,
     }
 }

@@ -2,10 +2,10 @@
 //! were followed, and why the others were not.
 
 use super::entry::is_archive;
-use super::{Outcome, World};
+use super::{Applied, Outcome, World};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::Snapshot;
-use crate::lang::yaml::Location;
+use crate::lang::yaml::{FilePath, Location};
 use crate::model::{Certainty, ObjectId, kinds};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -114,20 +114,9 @@ impl World {
             coverage.clusters.insert(name.clone(), cluster.certainty);
             for applied in &cluster.applied {
                 coverage.kustomizations += 1;
-                let node = applied.node.get_ref();
-                let at = |pointer: &str| node.location_at(pointer).or_else(|| node.location());
-                let (why, location) = match &applied.outcome {
-                    Outcome::Built { .. } => {
-                        coverage.followed += 1;
-                        continue;
-                    }
-                    Outcome::Failed(failure) => {
-                        let place = failure.location.clone().or_else(|| at("/spec/path"));
-                        (format!("it can't be built: {}", failure.message), place)
-                    }
-                    Outcome::External(why) => (why.clone(), at("/spec/sourceRef")),
-                    Outcome::Unknown(why) => (why.clone(), at("/spec/path")),
-                    Outcome::MissingPath => (format!("there is no {}", applied.path), at("/spec/path")),
+                let Some((why, location)) = why_not_followed(applied) else {
+                    coverage.followed += 1;
+                    continue;
                 };
                 coverage.not_followed.push(NotFollowed { object: applied.id.clone(), why, location });
             }
@@ -140,7 +129,6 @@ impl World {
             true => self.orphans().filter(is_object).collect(),
             false => self.snapshot.objects().iter().filter(is_object).collect(),
         };
-        let key = |place: &Option<Location>| place.as_ref().map(|place| (place.file.clone(), place.start));
         let unsettled = |object: &crate::model::Object| {
             let place = key(&object.node.get_ref().location());
             self.unsettled.iter().find(|one| place.is_some() && key(&one.location) == place)
@@ -165,10 +153,8 @@ impl World {
         }
         let written: Vec<_> = coverage.not_followed.iter().filter_map(|one| key(&one.location)).collect();
         for one in &self.unsettled {
-            if one.location.as_ref().is_some_and(|location| self.is_excluded(&location.file)) {
-                continue;
-            }
-            if key(&one.location).is_some_and(|place| written.contains(&place)) {
+            let is_excluded = one.location.as_ref().is_some_and(|place| self.is_excluded(&place.file));
+            if is_excluded || key(&one.location).is_some_and(|place| written.contains(&place)) {
                 continue;
             }
             coverage.kustomizations += 1;
@@ -180,4 +166,25 @@ impl World {
         }
         coverage
     }
+}
+
+/// Why the tree of a Flux Kustomization was not followed, and where that stands.
+fn why_not_followed(applied: &Applied) -> Option<(String, Option<Location>)> {
+    let node = applied.node.get_ref();
+    let at = |pointer: &str| node.location_at(pointer).or_else(|| node.location());
+    Some(match &applied.outcome {
+        Outcome::Built { .. } => return None,
+        Outcome::Failed(failure) => {
+            let place = failure.location.clone().or_else(|| at("/spec/path"));
+            (format!("it can't be built: {}", failure.message), place)
+        }
+        Outcome::External(why) => (why.clone(), at("/spec/sourceRef")),
+        Outcome::Unknown(why) => (why.clone(), at("/spec/path")),
+        Outcome::MissingPath => (format!("there is no {}", applied.path), at("/spec/path")),
+    })
+}
+
+/// What two mentions of one place have in common.
+fn key(place: &Option<Location>) -> Option<(FilePath, u32)> {
+    place.as_ref().map(|place| (place.file.clone(), place.start))
 }

@@ -185,57 +185,12 @@ fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
     let is_named = own_name.is_some();
     let name = own_name.unwrap_or_else(|| namespace.to_owned());
     let kind = instance.text("/sync/kind").unwrap_or_else(|| "GitRepository".to_owned());
-    let path = instance.at("/sync/path");
     if [&*name, &*kind].iter().any(|text| text.contains("${")) {
         return None;
     }
 
-    let string = |text: &str| Node::string(text, location.clone());
-    let map = |entries: Vec<(&str, Node)>| {
-        let mut node = Node::empty_map(location.clone());
-        for (key, value) in entries {
-            node.set(key, value, location.clone());
-        }
-        node
-    };
-    let metadata = || map(vec![("name", string(&name)), ("namespace", string(namespace))]);
-    let or_text =
-        |pointer: &str, default: &str| instance.at(pointer).map_or_else(|| string(default), NodeRef::to_node);
-    let mut source = vec![("interval", or_text("/sync/interval", "1m")), ("url", or_text("/sync/url", ""))];
-    let revision = instance.at("/sync/ref").map(NodeRef::to_node);
-    match &*kind {
-        "Bucket" => {
-            source =
-                vec![("interval", or_text("/sync/interval", "1m")), ("endpoint", or_text("/sync/url", ""))];
-            source.extend(revision.map(|revision| ("bucketName", revision)));
-        }
-        "OCIRepository" => source.extend(revision.map(|revision| ("ref", map(vec![("tag", revision)])))),
-        _ => source.extend(revision.map(|revision| ("ref", map(vec![("name", revision)])))),
-    }
-    if let Some(secret) = instance.at("/sync/pullSecret") {
-        source.push(("secretRef", map(vec![("name", secret.to_node())])));
-    }
-    let source = map(vec![
-        ("apiVersion", string("source.toolkit.fluxcd.io/v1")),
-        ("kind", string(&kind)),
-        ("metadata", metadata()),
-        ("spec", map(source)),
-    ]);
-    let mut spec = vec![
-        ("interval", string("10m")),
-        ("prune", Node::scalar(Value::Bool(true), location.clone())),
-        ("path", path.map_or_else(|| string("./"), NodeRef::to_node)),
-        ("sourceRef", map(vec![("kind", string(&kind)), ("name", string(&name))])),
-    ];
-    if instance.at("/cluster/multitenant").and_then(NodeRef::as_bool) == Some(true) {
-        spec.push(("serviceAccountName", string("kustomize-controller")));
-    }
-    let kustomization = map(vec![
-        ("apiVersion", string("kustomize.toolkit.fluxcd.io/v1")),
-        ("kind", string("Kustomization")),
-        ("metadata", metadata()),
-        ("spec", map(spec)),
-    ]);
+    let synced = Synced { instance, location: location.clone(), namespace, name: &name, kind: &kind };
+    let (source, kustomization) = (synced.source(), synced.kustomization());
     let [source, kustomization] = match instance.at("/kustomize/patches") {
         Some(patches) => patched([source, kustomization], patches, location.as_ref()),
         None => [source, kustomization],
@@ -253,6 +208,78 @@ fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
         is_named,
         ..Entry::stated(root, Form::Instance, location)
     })
+}
+
+/// What an instance synchronises, of which the operator makes a source and a Kustomization.
+struct Synced<'s> {
+    instance: &'s Layers<'s>,
+    location: Option<Location>,
+    namespace: &'s str,
+    name: &'s str,
+    kind: &'s str,
+}
+
+impl Synced<'_> {
+    fn string(&self, text: &str) -> Node {
+        Node::string(text, self.location.clone())
+    }
+
+    fn map(&self, entries: Vec<(&str, Node)>) -> Node {
+        let mut node = Node::empty_map(self.location.clone());
+        for (key, value) in entries {
+            node.set(key, value, self.location.clone());
+        }
+        node
+    }
+
+    fn metadata(&self) -> Node {
+        self.map(vec![("name", self.string(self.name)), ("namespace", self.string(self.namespace))])
+    }
+
+    fn or_text(&self, pointer: &str, default: &str) -> Node {
+        self.instance.at(pointer).map_or_else(|| self.string(default), NodeRef::to_node)
+    }
+
+    fn source(&self) -> Node {
+        let url = if self.kind == "Bucket" { "endpoint" } else { "url" };
+        let mut spec =
+            vec![("interval", self.or_text("/sync/interval", "1m")), (url, self.or_text("/sync/url", ""))];
+        let revision = self.instance.at("/sync/ref").map(NodeRef::to_node);
+        spec.extend(revision.map(|revision| match self.kind {
+            "Bucket" => ("bucketName", revision),
+            "OCIRepository" => ("ref", self.map(vec![("tag", revision)])),
+            _ => ("ref", self.map(vec![("name", revision)])),
+        }));
+        if let Some(secret) = self.instance.at("/sync/pullSecret") {
+            spec.push(("secretRef", self.map(vec![("name", secret.to_node())])));
+        }
+        self.map(vec![
+            ("apiVersion", self.string("source.toolkit.fluxcd.io/v1")),
+            ("kind", self.string(self.kind)),
+            ("metadata", self.metadata()),
+            ("spec", self.map(spec)),
+        ])
+    }
+
+    fn kustomization(&self) -> Node {
+        let prune = Node::scalar(Value::Bool(true), self.location.clone());
+        let source = vec![("kind", self.string(self.kind)), ("name", self.string(self.name))];
+        let mut spec = vec![
+            ("interval", self.string("10m")),
+            ("prune", prune),
+            ("path", self.or_text("/sync/path", "./")),
+            ("sourceRef", self.map(source)),
+        ];
+        if self.instance.at("/cluster/multitenant").and_then(NodeRef::as_bool) == Some(true) {
+            spec.push(("serviceAccountName", self.string("kustomize-controller")));
+        }
+        self.map(vec![
+            ("apiVersion", self.string("kustomize.toolkit.fluxcd.io/v1")),
+            ("kind", self.string("Kustomization")),
+            ("metadata", self.metadata()),
+            ("spec", self.map(spec)),
+        ])
+    }
 }
 
 /// The pair after `kustomize.patches`. Most of them are for the controllers'

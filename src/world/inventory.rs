@@ -263,46 +263,8 @@ const GENERATORS: [&str; 5] = ["GitOpsSet", "GitOpsTemplate", "CAPITemplate", "F
 
 /// Note what could hold unseen objects, and what controllers make of known ones.
 pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snapshot) {
-    let mut openers = Vec::new();
-    for applied in &cluster.applied {
-        let node = applied.node.get_ref();
-        let (cause, why, kinds) = match &applied.outcome {
-            Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty() => {
-                if !applied.target.is_unknown() {
-                    continue;
-                }
-                let why = "it is unknown to which cluster it goes".to_owned();
-                (OpenerCause::PartialBuild, why, Kinds::All)
-            }
-            Outcome::Built { partial, unusable, .. } => {
-                let what = partial.iter().map(|(_, what, _)| what.as_str());
-                let what = what.chain(unusable.iter().map(|failure| failure.message.as_str()));
-                let why = what.take(3).collect::<Vec<_>>().join(", ");
-                let kinds =
-                    match unusable.is_empty() && partial.iter().all(|left| holds_no_flux(left, applied)) {
-                        true => Kinds::NotFlux,
-                        false => Kinds::All,
-                    };
-                (OpenerCause::PartialBuild, why, kinds)
-            }
-            Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned(), Kinds::All),
-            Outcome::External(why) => {
-                (OpenerCause::ExternalTree, why.clone(), of_external(cluster, objects, applied))
-            }
-            Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned(), Kinds::All),
-            Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone(), Kinds::All),
-        };
-        openers.push(Opener {
-            cause,
-            kinds,
-            namespace: node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into()),
-            names: None,
-            only: None,
-            target: applied.target.clone(),
-            what: format!("{} ({why})", applied.id),
-            location: node.location(),
-        });
-    }
+    let of_builds = cluster.applied.iter().filter_map(|applied| of_applied(cluster, objects, applied));
+    let mut openers: Vec<Opener> = of_builds.collect();
     let mut generated = Vec::new();
     for release in cluster.releases.iter().filter(|release| release.target == ApplyTarget::Local) {
         let hooks = release.hooks.iter().filter_map(|hook| hook.id.clone());
@@ -311,71 +273,131 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
     let known = cluster.known_releases();
     for member in &cluster.members {
         let object = &objects[member.object as usize];
-        let (id, node) = (&object.id, object.node.get_ref());
-        let mut open = |cause, kinds, namespace: Option<Arc<str>>, names| {
-            openers.push(Opener {
-                cause,
-                kinds,
-                namespace,
-                names,
-                only: None,
-                target: member.target.clone(),
-                what: id.to_string(),
-                location: node.location(),
-            });
-        };
-        if id.is_unknown() {
-            let kinds = Kinds::Only(vec![id.kind.clone()]);
-            let namespace = id.namespace.clone().filter(|namespace| !namespace.contains('?'));
-            open(OpenerCause::UnknownName, kinds, namespace, Some(pattern(&id.name)));
+        let is_expanded = || cluster.sets.iter().any(|set| set.is_complete && set.id == object.id);
+        let is_unknown_release = kinds::is_helm_release(&object.id) && !known.contains(&object.id);
+        of_member(member, object, &is_expanded, &mut openers);
+        if is_unknown_release {
+            of_release(member, object, snapshot, &mut openers);
         }
-        if id.is(kinds::OPERATOR, "ResourceSet")
-            && !cluster.sets.iter().any(|set| set.is_complete && set.id == *id)
-        {
-            let (kinds, namespace) = resource_set(node);
-            open(OpenerCause::ResourceSet, kinds, namespace, None);
-        }
-        if GENERATORS.contains(&&*id.kind) {
-            open(OpenerCause::Generator, Kinds::Flux, None, None);
-        }
-        if &*id.kind == "ClusterPolicy"
-            && node.items_at("/spec/rules").any(|rule| rule.get("generate").is_some())
-        {
-            let kinds = node.items_at("/spec/rules").filter_map(|rule| rule.str_at("/generate/kind"));
-            open(
-                OpenerCause::Generator,
-                Kinds::Only(kinds.map(|kind| kind.as_ref().into()).collect()),
-                None,
-                None,
-            );
-        }
-        let is_release = kinds::is_helm_release(id) && !known.contains(id);
-        if let Some(kinds) = flux_objects(node, snapshot).filter(|_| is_release) {
-            open(OpenerCause::Chart, kinds, None, None);
-        }
-        if is_release && installs_instance(node) {
-            let target = node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into());
-            let kinds = Kinds::Only(vec!["FluxInstance".into()]);
-            open(OpenerCause::Chart, kinds, target.or_else(|| id.namespace.clone()), None);
-        }
-        if id.is(kinds::EXTENSIONS, "ArtifactGenerator") {
-            for name in node.items_at("/spec/artifacts").filter_map(|artifact| artifact.str_at("/name")) {
-                let made = ObjectId {
-                    api_version: "source.toolkit.fluxcd.io/v1".into(),
-                    kind: "ExternalArtifact".into(),
-                    namespace: id.namespace.clone(),
-                    name: name.as_ref().into(),
-                };
-                generated.push((made, id.to_string()));
-            }
-        }
+        generated.extend(artifacts(object).map(|made| (made, object.id.to_string())));
         let is_local = member.target == ApplyTarget::Local;
-        if let Some(made) = chart_of(id, node, &cluster.settings).filter(|_| is_local) {
-            generated.push((made, id.to_string()));
+        if let Some(made) =
+            chart_of(&object.id, object.node.get_ref(), &cluster.settings).filter(|_| is_local)
+        {
+            generated.push((made, object.id.to_string()));
         }
     }
     cluster.openers.extend(openers);
     cluster.generated.extend(generated);
+}
+
+/// What a Flux Kustomization may hold that is not seen, and why it is not.
+fn of_applied(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Option<Opener> {
+    let node = applied.node.get_ref();
+    let (cause, why, kinds) = match &applied.outcome {
+        Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty() => {
+            if !applied.target.is_unknown() {
+                return None;
+            }
+            let why = "it is unknown to which cluster it goes".to_owned();
+            (OpenerCause::PartialBuild, why, Kinds::All)
+        }
+        Outcome::Built { partial, unusable, .. } => {
+            let what = partial.iter().map(|(_, what, _)| what.as_str());
+            let what = what.chain(unusable.iter().map(|failure| failure.message.as_str()));
+            let why = what.take(3).collect::<Vec<_>>().join(", ");
+            let kinds = match unusable.is_empty() && partial.iter().all(|left| holds_no_flux(left, applied)) {
+                true => Kinds::NotFlux,
+                false => Kinds::All,
+            };
+            (OpenerCause::PartialBuild, why, kinds)
+        }
+        Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned(), Kinds::All),
+        Outcome::External(why) => {
+            (OpenerCause::ExternalTree, why.clone(), of_external(cluster, objects, applied))
+        }
+        Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned(), Kinds::All),
+        Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone(), Kinds::All),
+    };
+    Some(Opener {
+        cause,
+        kinds,
+        namespace: node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into()),
+        names: None,
+        only: None,
+        target: applied.target.clone(),
+        what: format!("{} ({why})", applied.id),
+        location: node.location(),
+    })
+}
+
+/// What an object may create, wherever it is applied.
+fn opener(member: &Member, object: &Effective, cause: OpenerCause, kinds: Kinds) -> Opener {
+    Opener {
+        cause,
+        kinds,
+        namespace: None,
+        names: None,
+        only: None,
+        target: member.target.clone(),
+        what: object.id.to_string(),
+        location: object.node.get_ref().location(),
+    }
+}
+
+/// What an object may be, or create, that is not seen. `is_expanded` tells whether the
+/// objects of a ResourceSet are known.
+fn of_member(member: &Member, object: &Effective, is_expanded: &dyn Fn() -> bool, openers: &mut Vec<Opener>) {
+    let (id, node) = (&object.id, object.node.get_ref());
+    let open = |cause, kinds| opener(member, object, cause, kinds);
+    if id.is_unknown() {
+        openers.push(Opener {
+            namespace: id.namespace.clone().filter(|namespace| !namespace.contains('?')),
+            names: Some(pattern(&id.name)),
+            ..open(OpenerCause::UnknownName, Kinds::Only(vec![id.kind.clone()]))
+        });
+    }
+    if id.is(kinds::OPERATOR, "ResourceSet") && !is_expanded() {
+        let (kinds, namespace) = resource_set(node);
+        openers.push(Opener { namespace, ..open(OpenerCause::ResourceSet, kinds) });
+    }
+    if GENERATORS.contains(&&*id.kind) {
+        openers.push(open(OpenerCause::Generator, Kinds::Flux));
+    }
+    if &*id.kind == "ClusterPolicy" && node.items_at("/spec/rules").any(|rule| rule.get("generate").is_some())
+    {
+        let kinds = node.items_at("/spec/rules").filter_map(|rule| rule.str_at("/generate/kind"));
+        let kinds = Kinds::Only(kinds.map(|kind| kind.as_ref().into()).collect());
+        openers.push(open(OpenerCause::Generator, kinds));
+    }
+}
+
+/// What a release may create whose chart is not here.
+fn of_release(member: &Member, object: &Effective, snapshot: &Snapshot, openers: &mut Vec<Opener>) {
+    let node = object.node.get_ref();
+    if let Some(kinds) = flux_objects(node, snapshot) {
+        openers.push(opener(member, object, OpenerCause::Chart, kinds));
+    }
+    if installs_instance(node) {
+        let target = node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into());
+        let kinds = Kinds::Only(vec!["FluxInstance".into()]);
+        openers.push(Opener {
+            namespace: target.or_else(|| object.id.namespace.clone()),
+            ..opener(member, object, OpenerCause::Chart, kinds)
+        });
+    }
+}
+
+/// The ExternalArtifacts that an ArtifactGenerator makes.
+fn artifacts(object: &Effective) -> impl Iterator<Item = ObjectId> {
+    let is_generator = object.id.is(kinds::EXTENSIONS, "ArtifactGenerator");
+    let artifacts = object.node.get_ref().items_at("/spec/artifacts").filter(move |_| is_generator);
+    artifacts.filter_map(|artifact| artifact.str_at("/name")).map(|name| ObjectId {
+        api_version: "source.toolkit.fluxcd.io/v1".into(),
+        kind: "ExternalArtifact".into(),
+        namespace: object.id.namespace.clone(),
+        name: name.as_ref().into(),
+    })
 }
 
 /// What a build left out, where no object of Flux can be in it: charts that

@@ -76,74 +76,104 @@ impl Named {
 /// The objects that an effective object names: Flux's references, gates, classes and
 /// templates, and whatever else is a map of a kind and a name.
 pub(crate) fn named_by(id: &ObjectId, node: NodeRef<'_>) -> Vec<Named> {
-    let mut all: Vec<Named> = Vec::new();
-    for reference in references(id, node) {
-        let Some(name) = reference.name else { continue };
-        if name == "*" || reference.namespace_unknown {
-            continue;
+    let mut all: Vec<Named> = of_flux(id, node).chain(of_workload(id, node)).collect();
+    let own = id.namespace.as_deref();
+    for named in of_other_fields(id, node, own).into_iter().chain(of_maps(node, own)) {
+        if !all.iter().any(|known| known.location == named.location && known.location.is_some()) {
+            all.push(named);
         }
-        all.push(Named {
-            group: reference.group,
-            kind: reference.kind,
-            namespace: reference.namespace,
-            name,
-            location: reference.name_node.location(),
-            pointer: reference.pointer,
-            optional: reference.optional,
-            is_guess: false,
-        });
     }
-    for reference in workloads::references(id, node) {
-        let Some(name) = reference.name.filter(|_| !reference.kind.is_empty()) else { continue };
-        // The chart fills it in.
-        if reference.is_guess && name.contains("{{") {
-            continue;
-        }
-        all.push(Named {
-            group: reference.group.into_owned(),
-            kind: reference.kind.into_owned(),
-            namespace: reference.namespace.map(|namespace| namespace.into_owned()),
-            name: name.into_owned(),
-            location: reference.name_node.location(),
-            pointer: reference.pointer,
-            optional: reference.optional,
-            is_guess: reference.is_guess,
-        });
-    }
-    let own = id.namespace.as_deref().map(str::to_owned);
-    let mut add = |pointer: String, group: &str, kind: &str, namespace: Option<String>, name: NodeRef<'_>| {
-        let Some(text) = name.as_str().filter(|text| !text.is_empty() && *text != "*") else { return };
-        let location = name.location();
-        if all.iter().any(|known| known.location == location && known.location.is_some()) {
-            return;
-        }
-        all.push(Named {
-            group: group.to_owned(),
-            kind: kind.to_owned(),
-            namespace,
-            name: text.into_owned(),
-            pointer,
-            location,
-            optional: false,
-            is_guess: false,
-        });
-    };
+    all
+}
+
+/// What Flux's kinds refer to.
+fn of_flux(id: &ObjectId, node: NodeRef<'_>) -> impl Iterator<Item = Named> {
+    references(id, node).into_iter().filter(|reference| !reference.namespace_unknown).filter_map(
+        |reference| {
+            Some(Named {
+                name: reference.name.filter(|name| name != "*")?,
+                group: reference.group,
+                kind: reference.kind,
+                namespace: reference.namespace,
+                location: reference.name_node.location(),
+                pointer: reference.pointer,
+                optional: reference.optional,
+                is_guess: false,
+            })
+        },
+    )
+}
+
+/// What workloads, routes and operators' kinds refer to.
+fn of_workload(id: &ObjectId, node: NodeRef<'_>) -> impl Iterator<Item = Named> {
+    workloads::references(id, node).into_iter().filter(|reference| !reference.kind.is_empty()).filter_map(
+        |reference| {
+            let name = reference.name?;
+            // The chart fills it in.
+            if reference.is_guess && name.contains("{{") {
+                return None;
+            }
+            Some(Named {
+                group: reference.group.into_owned(),
+                kind: reference.kind.into_owned(),
+                namespace: reference.namespace.map(|namespace| namespace.into_owned()),
+                name: name.into_owned(),
+                location: reference.name_node.location(),
+                pointer: reference.pointer,
+                optional: reference.optional,
+                is_guess: reference.is_guess,
+            })
+        },
+    )
+}
+
+/// A name that no table of references lists. `None` where it is none.
+fn plain(
+    pointer: String,
+    group: &str,
+    kind: &str,
+    namespace: Option<String>,
+    name: NodeRef<'_>,
+) -> Option<Named> {
+    Some(Named {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        namespace,
+        name: name.as_str().filter(|text| !text.is_empty() && *text != "*")?.into_owned(),
+        pointer,
+        location: name.location(),
+        optional: false,
+        is_guess: false,
+    })
+}
+
+/// Gates, providers and classes.
+fn of_other_fields(id: &ObjectId, node: NodeRef<'_>, own: Option<&str>) -> Vec<Named> {
+    let own = || own.map(str::to_owned);
+    let mut found = Vec::new();
     for (index, gate) in node.items_at("/spec/gates").enumerate() {
         if let Some(name) = gate.get("name") {
-            add(format!("/spec/gates/{index}"), group_of("Gate"), "Gate", own.clone(), name);
+            found.extend(plain(format!("/spec/gates/{index}"), group_of("Gate"), "Gate", own(), name));
         }
     }
     if let Some(provider) = node.at("/spec/providerRef/name") {
-        add("/spec/providerRef".to_owned(), group_of("Provider"), "Provider", own.clone(), provider);
+        let pointer = "/spec/providerRef".to_owned();
+        found.extend(plain(pointer, group_of("Provider"), "Provider", own(), provider));
     }
     for field in ["/spec/topology/class", "/spec/topology/classRef/name"] {
         if let Some(class) = node.at(field).filter(|_| id.is(CORE, "Cluster")) {
             let beside = node.str_at("/spec/topology/classRef/namespace");
             let beside = beside.or_else(|| node.str_at("/spec/topology/classNamespace"));
-            let namespace = beside.map(|text| text.into_owned()).or_else(|| own.clone());
-            add(field.to_owned(), CORE, "ClusterClass", namespace, class);
+            let namespace = beside.map(|text| text.into_owned()).or_else(own);
+            found.extend(plain(field.to_owned(), CORE, "ClusterClass", namespace, class));
         }
     }
+    found
+}
+
+/// Whatever else is a map of a kind and a name.
+fn of_maps(node: NodeRef<'_>, own: Option<&str>) -> Vec<Named> {
+    let mut found = Vec::new();
     visit(node, "", 0, &mut |pointer, value| {
         if pointer.is_empty() || !value.is_map() || pointer.starts_with("/metadata") {
             return;
@@ -155,10 +185,11 @@ pub(crate) fn named_by(id: &ObjectId, node: NodeRef<'_>) -> Vec<Named> {
             None => group_of(&kind),
         };
         let group = if group == "v1" { "" } else { group };
-        let namespace = value.str_at("/namespace").map(|text| text.into_owned()).or_else(|| own.clone());
-        add(pointer.to_owned(), group, &kind, namespace, name);
+        let namespace = value.str_at("/namespace").map(|text| text.into_owned());
+        let namespace = namespace.or_else(|| own.map(str::to_owned));
+        found.extend(plain(pointer.to_owned(), group, &kind, namespace, name));
     });
-    all
+    found
 }
 
 /// Calls for every node with its pointer.

@@ -100,32 +100,22 @@ impl Sources<'_> {
         path: &str,
         depth: u32,
     ) -> Result<TreeOf, String> {
-        let (kind, namespace, name) = (&*wanted.kind, wanted.namespace.as_deref(), &*wanted.name);
         let spec = objects.get(wanted).and_then(|(_, node)| node.get_ref().str_at("/spec/ignore"));
         let spec = spec.map(|text| text.into_owned());
         let artifact = |tree| self.shared.artifact(tree, spec.clone());
         let here = |tree| Ok(TreeOf { tree: artifact(tree), state: SourceState::Here });
-        if let Some(configured) = self.config.sources.iter().find(|source| {
-            source.kind == kind
-                && source.name == name
-                && source.namespace.as_deref().is_none_or(|only| Some(only) == namespace)
-        }) {
-            return match &configured.tree {
-                SourceTree::Path(directory) => here(FileTree::directory(self.snapshot.clone(), directory)),
-                SourceTree::Directory(directory) => {
-                    here(FileTree::named(self.snapshot, directory, &self.config.allowed)?)
-                }
-            };
+        if let Some(tree) = self.configured(wanted) {
+            return here(tree?);
         }
-        if kind == "ExternalArtifact" {
-            return self.external_artifact(objects, namespace, name, depth);
+        if &*wanted.kind == "ExternalArtifact" {
+            return self.external_artifact(objects, wanted.namespace.as_deref(), &wanted.name, depth);
         }
         let tree = |directory: &str| match directory {
             "" => FileTree::root(self.snapshot.clone()),
             directory => FileTree::directory(self.snapshot.clone(), directory),
         };
         let root = || tree(&self.entry.tree);
-        let pushed = matches!(kind, "OCIRepository" | "Bucket");
+        let pushed = matches!(&*wanted.kind, "OCIRepository" | "Bucket");
         if self.entry.source.as_ref() == Some(wanted) {
             // The root of what is pushed elsewhere may be any directory.
             let is_known = !pushed || self.entry.is_tree_known;
@@ -157,11 +147,27 @@ impl Sources<'_> {
                     _ => Err(format!("{wanted} is not in this repository")),
                 }
             }
-            None if kind != "Bucket" && !path.is_empty() && root().is_directory(path) => {
+            None if &*wanted.kind != "Bucket" && !path.is_empty() && root().is_directory(path) => {
                 Ok(TreeOf { tree: artifact(root()), state: SourceState::Assumed })
             }
             None => Err(format!("nothing here defines {wanted}")),
         }
+    }
+
+    /// The tree that the configuration states for a source.
+    fn configured(&self, wanted: &Called) -> Option<Result<FileTree, String>> {
+        let (kind, namespace, name) = (&*wanted.kind, wanted.namespace.as_deref(), &*wanted.name);
+        let configured = self.config.sources.iter().find(|source| {
+            source.kind == kind
+                && source.name == name
+                && source.namespace.as_deref().is_none_or(|only| Some(only) == namespace)
+        })?;
+        Some(match &configured.tree {
+            SourceTree::Path(directory) => Ok(FileTree::directory(self.snapshot.clone(), directory)),
+            SourceTree::Directory(directory) => {
+                FileTree::named(self.snapshot, directory, &self.config.allowed)
+            }
+        })
     }
 
     /// Where several repositories lie in one, the directory beside the entry

@@ -1,5 +1,6 @@
 //! The answers of `simulate gates`: text with a chart, JSON, Mermaid and SVG.
 
+mod chart;
 pub(crate) mod json;
 pub(crate) mod mermaid;
 pub(crate) mod svg;

@@ -7,8 +7,8 @@ use crate::lang::text::clean;
 use crate::model::ObjectId;
 use crate::report::parts::paragraph;
 use crate::simulate::gating::format_time;
-use crate::simulate::gating::objects::is_gateable;
-use crate::simulate::gating::timeline::{Simulation, State, SubjectKind};
+use crate::simulate::gating::objects::{GateReference, is_gateable};
+use crate::simulate::gating::timeline::{GatedAt, Simulation, State, SubjectKind};
 
 /// Explains objects, each of the cluster with that index, at the start of the
 /// range. Clusters are named where there are several.
@@ -80,61 +80,13 @@ fn until(simulation: &Simulation, subject: &crate::simulate::gating::timeline::S
     }
 }
 
-fn gated(
-    view: &View<'_>,
-    simulation: &Simulation,
-    at: &crate::simulate::gating::timeline::GatedAt,
-    name: &str,
-) -> Vec<String> {
+fn gated(view: &View<'_>, simulation: &Simulation, at: &GatedAt, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     if at.suspended == State::Closed {
         found.push(format!("{name}: waits: it is suspended, whatever its gates say."));
     }
-    let namespace = at.gated.id.namespace.as_deref();
     for reference in &at.gated.gates {
-        let gate = simulation.gates.iter().zip(&simulation.subjects).find(|(gate, _)| {
-            gate.gate.id.namespace.as_deref() == namespace && gate.gate.id.name == reference.name
-        });
-        let full = match namespace {
-            Some(namespace) => format!("`{}/{}`", clean(namespace), clean(&reference.name)),
-            None => format!("`{}`", clean(&reference.name)),
-        };
-        let Some((gate, subject)) = gate else {
-            let place = view.place(reference.location.as_ref());
-            found
-                .push(format!("{name}: waits: gate {full} does not exist ({place}); a missing gate blocks."));
-            continue;
-        };
-        match (&gate.state, subject.timeline.first) {
-            (_, State::Opened) => {}
-            (Some(state), State::Closed) => {
-                let how = match state.requested_at {
-                    None => "by default".into(),
-                    Some(asked) if Some(asked) == state.reset_to_default_at => {
-                        format!("since the request of {}", format_time(asked))
-                    }
-                    Some(_)
-                        if state.reset_to_default_at.is_some_and(|reset| reset <= simulation.range.from) =>
-                    {
-                        "by default, its last request being over".into()
-                    }
-                    Some(asked) => format!("by the request of {}", format_time(asked)),
-                };
-                let opens = match subject.timeline.next(simulation.range.from, State::Opened) {
-                    Some(at) => format!(" and opens at {}", format_time(at)),
-                    None if !gate.gate.receivers.is_empty() => {
-                        let receivers: Vec<String> = gate.gate.receivers.iter().map(label).collect();
-                        format!(" and opens when {} is called", receivers.join(" or "))
-                    }
-                    None => " and no request to open it is in Git".into(),
-                };
-                found.push(format!("{name}: waits: gate {full} is closed {how}{opens}."));
-            }
-            _ => {
-                let why = subject.unknown.as_deref().unwrap_or("it depends on the cluster");
-                found.push(format!("{name}: gate {full} is in an unknown state: {}.", clean(why)));
-            }
-        }
+        found.extend(of_gate(view, simulation, at, reference, name));
     }
     if found.is_empty() {
         found.push(format!("{name}: proceeds: all its gates are opened."));
@@ -161,4 +113,54 @@ fn gated(
         found.push(format!("Besides, {}.", clean(&frozen.because)));
     }
     found
+}
+
+/// What one gate means for an object; nothing where it is open.
+fn of_gate(
+    view: &View<'_>,
+    simulation: &Simulation,
+    at: &GatedAt,
+    reference: &GateReference,
+    name: &str,
+) -> Option<String> {
+    let namespace = at.gated.id.namespace.as_deref();
+    let gate = simulation.gates.iter().zip(&simulation.subjects).find(|(gate, _)| {
+        gate.gate.id.namespace.as_deref() == namespace && gate.gate.id.name == reference.name
+    });
+    let full = match namespace {
+        Some(namespace) => format!("`{}/{}`", clean(namespace), clean(&reference.name)),
+        None => format!("`{}`", clean(&reference.name)),
+    };
+    let Some((gate, subject)) = gate else {
+        let place = view.place(reference.location.as_ref());
+        return Some(format!("{name}: waits: gate {full} does not exist ({place}); a missing gate blocks."));
+    };
+    match (&gate.state, subject.timeline.first) {
+        (_, State::Opened) => None,
+        (Some(state), State::Closed) => {
+            let how = match state.requested_at {
+                None => "by default".into(),
+                Some(asked) if Some(asked) == state.reset_to_default_at => {
+                    format!("since the request of {}", format_time(asked))
+                }
+                Some(_) if state.reset_to_default_at.is_some_and(|reset| reset <= simulation.range.from) => {
+                    "by default, its last request being over".into()
+                }
+                Some(asked) => format!("by the request of {}", format_time(asked)),
+            };
+            let opens = match subject.timeline.next(simulation.range.from, State::Opened) {
+                Some(at) => format!(" and opens at {}", format_time(at)),
+                None if !gate.gate.receivers.is_empty() => {
+                    let receivers: Vec<String> = gate.gate.receivers.iter().map(label).collect();
+                    format!(" and opens when {} is called", receivers.join(" or "))
+                }
+                None => " and no request to open it is in Git".into(),
+            };
+            Some(format!("{name}: waits: gate {full} is closed {how}{opens}."))
+        }
+        _ => {
+            let why = subject.unknown.as_deref().unwrap_or("it depends on the cluster");
+            Some(format!("{name}: gate {full} is in an unknown state: {}.", clean(why)))
+        }
+    }
 }

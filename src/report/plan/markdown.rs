@@ -32,71 +32,112 @@ pub fn render(plan: &Plan<'_>) -> String {
     let mut left_out = changes::markdown(&mut out, plan, LIMIT);
     let all = sections(plan);
     let several = plan.cluster_names().len() > 1;
-    let entries: Vec<(&[&str], &Entry<'_>)> = all
-        .iter()
-        .flat_map(|section| section.entries.iter().map(|entry| (&section.clusters[..], entry)))
-        .collect();
+    let (rows, folded) = by_weight(&all);
+    left_out += table(&mut out, plan, &rows, several);
+    let lead = if rows.is_empty() { "" } else { "more " };
+    left_out += list(&mut out, plan, &folded, lead, several);
+    left_out += releases(&mut out, &all);
+    graph(&mut out, plan);
+    left_out += findings(&mut out, plan);
+    if left_out > 0 {
+        let lines = crate::lang::text::counted(left_out, "more line");
+        let _ = writeln!(out, "\n{lines} left out: the comment would be too long.");
+    }
+    if !plan.not_checked.is_empty() {
+        out.push('\n');
+        crate::report::markdown::unchecked(&mut out, plan.not_checked);
+    }
+    if let Some(text) = left_out_of_it.filter(|_| plan.reach.is_whole()) {
+        let _ = writeln!(out, "\n{}", escape(&text));
+    }
+    let _ = writeln!(out, "\n{}", escape(&plan.total()));
+    out
+}
+
+/// An entry and the clusters that have it.
+type Row<'p> = (&'p [&'p str], &'p Entry<'p>);
+
+/// The rows of the table and those that are folded. What is left out at the end is the
+/// least: the worst first, and of those what reaches most.
+fn by_weight<'p>(all: &'p [Section<'p>]) -> (Vec<Row<'p>>, Vec<Row<'p>>) {
+    let entries =
+        all.iter().flat_map(|section| section.entries.iter().map(|entry| (&section.clusters[..], entry)));
     let shown =
         |entry: &Entry<'_>| entry.effects[0].severity > Severity::Routine && entry.effects[0].when.is_none();
-    let (mut table, mut folded): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, entry)| shown(entry));
-    // What is left out at the end is the least: the worst first, and of those what
-    // reaches most.
-    let weight = |(clusters, entry): &(&[&str], &Entry<'_>)| {
+    let (mut table, mut folded): (Vec<Row<'p>>, Vec<Row<'p>>) = entries.partition(|(_, entry)| shown(entry));
+    let weight = |(clusters, entry): &Row<'_>| {
         let reach = clusters.len().max(1) * entry.effects.len();
         std::cmp::Reverse((entry.effects[0].severity, reach))
     };
     table.sort_by_key(weight);
     folded.sort_by_key(weight);
-    let (rows, more) = table.split_at(table.len().min(ROWS));
-    if !rows.is_empty() {
-        out.push_str(if several {
-            "| | Cluster | Object | What happens | Cause |\n|---|---|---|---|---|\n"
-        } else {
-            "| | Object | What happens | Cause |\n|---|---|---|---|\n"
-        });
-        for (clusters, entry) in rows {
-            let effect = entry.effects[0];
-            let mark =
-                if effect.severity == Severity::Disruptive { "🔴 disruptive" } else { "🟡 notable" };
-            let cluster = if several { format!(" {} |", escape(&where_to(clusters))) } else { String::new() };
-            let row = format!(
-                "| {mark} |{cluster} {} | {} | {} |\n",
-                escape(&entry.subject(20)),
-                what(effect),
-                causes(plan, entry)
-            );
-            if out.len() + row.len() > LIMIT {
-                left_out += 1;
-            } else {
-                out.push_str(&row);
-            }
-        }
-        out.push('\n');
+    let mut rest = table.split_off(table.len().min(ROWS));
+    rest.append(&mut folded);
+    (table, rest)
+}
+
+/// Append a line where there is room; how many were left out: none or one.
+fn append(out: &mut String, line: &str) -> usize {
+    if out.len() + line.len() > LIMIT {
+        return 1;
     }
-    let rest: Vec<&(&[&str], &Entry<'_>)> = more.iter().chain(&folded).collect();
-    if !rest.is_empty() {
-        let count: usize = rest.iter().map(|(_, entry)| entry.effects.len()).sum();
-        let word = if count == 1 { "effect" } else { "effects" };
-        let lead = if rows.is_empty() { "" } else { "more " };
-        let _ = writeln!(out, "<details><summary>{count} {lead}{word}</summary>\n");
-        for (clusters, entry) in rest {
-            let cluster = if several { format!("{}: ", escape(&where_to(clusters))) } else { String::new() };
-            let line = format!(
-                "- {cluster}{}: {} {}\n",
-                escape(&entry.subject(20)),
-                what(entry.effects[0]),
-                causes(plan, entry)
-            );
-            if out.len() + line.len() > LIMIT {
-                left_out += 1;
-            } else {
-                out.push_str(&line);
-            }
-        }
-        out.push_str("</details>\n\n");
+    out.push_str(line);
+    0
+}
+
+/// What needs a look; how many rows were left out.
+fn table(out: &mut String, plan: &Plan<'_>, rows: &[Row<'_>], several: bool) -> usize {
+    if rows.is_empty() {
+        return 0;
     }
-    left_out += releases(&mut out, &all);
-    graph(&mut out, plan);
+    out.push_str(if several {
+        "| | Cluster | Object | What happens | Cause |\n|---|---|---|---|---|\n"
+    } else {
+        "| | Object | What happens | Cause |\n|---|---|---|---|\n"
+    });
+    let mut left_out = 0;
+    for (clusters, entry) in rows {
+        let effect = entry.effects[0];
+        let mark = if effect.severity == Severity::Disruptive { "🔴 disruptive" } else { "🟡 notable" };
+        let cluster = if several { format!(" {} |", escape(&where_to(clusters))) } else { String::new() };
+        let row = format!(
+            "| {mark} |{cluster} {} | {} | {} |\n",
+            escape(&entry.subject(20)),
+            what(effect),
+            causes(plan, entry)
+        );
+        left_out += append(out, &row);
+    }
+    out.push('\n');
+    left_out
+}
+
+/// Everything else, folded; how many lines were left out.
+fn list(out: &mut String, plan: &Plan<'_>, rows: &[Row<'_>], lead: &str, several: bool) -> usize {
+    if rows.is_empty() {
+        return 0;
+    }
+    let count: usize = rows.iter().map(|(_, entry)| entry.effects.len()).sum();
+    let word = if count == 1 { "effect" } else { "effects" };
+    let _ = writeln!(out, "<details><summary>{count} {lead}{word}</summary>\n");
+    let mut left_out = 0;
+    for (clusters, entry) in rows {
+        let cluster = if several { format!("{}: ", escape(&where_to(clusters))) } else { String::new() };
+        let line = format!(
+            "- {cluster}{}: {} {}\n",
+            escape(&entry.subject(20)),
+            what(entry.effects[0]),
+            causes(plan, entry)
+        );
+        left_out += append(out, &line);
+    }
+    out.push_str("</details>\n\n");
+    left_out
+}
+
+/// Findings of one side only; how many were left out.
+fn findings(out: &mut String, plan: &Plan<'_>) -> usize {
+    let mut left_out = 0;
     for (title, world, findings) in [
         ("New finding", plan.head_world, &plan.new_findings),
         ("Fixed finding", plan.base_world, &plan.fixed_findings),
@@ -109,29 +150,10 @@ pub fn render(plan: &Plan<'_>) -> String {
                 code(&format!("{}:{line}", finding.location.file)),
                 escape(&finding.title)
             );
-            if out.len() + text.len() > LIMIT {
-                left_out += 1;
-            } else {
-                out.push_str(&text);
-            }
+            left_out += append(out, &text);
         }
     }
-    if left_out > 0 {
-        let _ = writeln!(
-            out,
-            "\n{} left out: the comment would be too long.",
-            crate::lang::text::counted(left_out, "more line")
-        );
-    }
-    if !plan.not_checked.is_empty() {
-        out.push('\n');
-        crate::report::markdown::unchecked(&mut out, plan.not_checked);
-    }
-    if let Some(text) = left_out_of_it.filter(|_| plan.reach.is_whole()) {
-        let _ = writeln!(out, "\n{}", escape(&text));
-    }
-    let _ = writeln!(out, "\n{}", escape(&plan.total()));
-    out
+    left_out
 }
 
 /// The clusters of an entry, in a few words.

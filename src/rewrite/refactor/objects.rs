@@ -279,6 +279,15 @@ impl Handover<'_> {
                 entry.0.insert(text.document, id);
             }
         }
+        self.place_files(snapshot, files)
+    }
+
+    /// Where the documents of each file go: the whole file moves where none stays.
+    fn place_files(
+        &self,
+        snapshot: &Snapshot,
+        files: BTreeMap<WorkPath, (BTreeMap<u32, &ObjectId>, String)>,
+    ) -> Result<Change, Vec<Refused>> {
         let mut change = Change::default();
         for (path, (documents, directory)) in files {
             let stays = snapshot.file(&path).is_some_and(|file| {

@@ -4,6 +4,7 @@ use super::same::{Difference, same};
 use super::steps::{Guard, Hand, MARK_PIN, commands, guards, ungarded};
 use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed, texts};
 use crate::lang::text::with_article;
+use crate::lang::yaml::Location;
 use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
 use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::{Category, Name, ObjectId, Severity, kinds};
@@ -123,10 +124,8 @@ impl Rename<'_> {
     /// What is never renamed, and names that are taken.
     fn check(&self) -> Result<(), Vec<Refused>> {
         let old = &self.old;
-        let refuse = |place: Option<crate::lang::yaml::Location>, why: String, help: &str| {
-            Err(vec![Refused::at(place, why, help)])
-        };
-        let place = |subject: &Subject<'_>| subject.object.node.get_ref().location_at("/metadata/name");
+        let refuse =
+            |place: Option<Location>, why: String, help: &str| Err(vec![Refused::at(place, why, help)]);
         if let Err(why) = is_name(old, &self.new) {
             return refuse(
                 None,
@@ -134,69 +133,38 @@ impl Rename<'_> {
                 "choose another",
             );
         }
-        let first = place(&self.subjects[0]);
-        let lasting = match (old.group(), &*old.kind) {
-            ("", "Namespace") => Some((
-                "everything in a Namespace goes with it, also what Git does not know",
-                "create the new one, move what is in it, then remove the old one",
-            )),
-            ("apiextensions.k8s.io", _) => Some((
-                "its name follows from its group and plural",
-                "write a new definition, convert the objects, then remove the old one",
-            )),
-            ("", "PersistentVolume") => Some(("its claim is bound to it by name", "create a second one")),
-            (
-                cluster_api::CORE,
-                "Cluster" | "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine",
-            )
-            | (cluster_api::CONTROL_PLANE, _) => Some((
-                "another name is another object, with new Machines; the old ones are deleted",
-                "create the new one, move the workload, then remove the old one",
-            )),
-            (kinds::OPERATOR, "FluxInstance") => {
-                Some(("deleting the old one uninstalls Flux", "keep its name"))
-            }
-            _ => None,
-        };
+        let first = name_place(&self.subjects[0]);
+        let lasting = lasting(old);
         if let Some((why, help)) = lasting {
             return refuse(first, format!("{old} can't be renamed: {why}"), help);
         }
-        for subject in &self.subjects {
-            let cluster = subject.cluster;
-            let taken = cluster.find(
-                &ApplyTarget::Local,
-                Name::new(old.group(), &old.kind, old.namespace.as_deref(), &self.new),
-            );
-            if let Some(taken) = taken {
-                let other = self.world.object(taken.object);
-                let why = format!(
-                    "there is {} in {} already",
-                    with_article(&other.id.to_string()),
-                    cluster.label()
-                );
-                return refuse(place(subject), why, "choose another name");
-            }
-            if is_root(cluster, old) {
-                let why = format!(
-                    "{old} is what {} begins with: whoever bootstrapped it named it",
-                    cluster.label()
-                );
-                return refuse(place(subject), why, "bootstrap again under the new name, beside the old one");
-            }
-            if cluster.generated.iter().any(|(id, _)| id == old) {
-                return refuse(
-                    place(subject),
-                    format!("a controller makes {old}"),
-                    "rename what it is made of",
-                );
-            }
-            if texts::applier(self.world, subject).is_none()
-                && cluster.name.is_some()
-                && Guard::needs(subject)
-            {
-                let why = format!("nothing in the repository applies {old} in {}", cluster.label());
-                return refuse(place(subject), why, "rename it where it is applied");
-            }
+        self.subjects.iter().try_for_each(|subject| self.check_in(subject))
+    }
+
+    /// Whether the name is free in a cluster, and the object one that the repository names.
+    fn check_in(&self, subject: &Subject<'_>) -> Result<(), Vec<Refused>> {
+        let (old, cluster) = (&self.old, subject.cluster);
+        let refuse = |why: String, help: &str| Err(vec![Refused::at(name_place(subject), why, help)]);
+        let taken = cluster.find(
+            &ApplyTarget::Local,
+            Name::new(old.group(), &old.kind, old.namespace.as_deref(), &self.new),
+        );
+        if let Some(taken) = taken {
+            let other = with_article(&self.world.object(taken.object).id.to_string());
+            let why = format!("there is {other} in {} already", cluster.label());
+            return refuse(why, "choose another name");
+        }
+        if is_root(cluster, old) {
+            let label = cluster.label();
+            let why = format!("{old} is what {label} begins with: whoever bootstrapped it named it");
+            return refuse(why, "bootstrap again under the new name, beside the old one");
+        }
+        if cluster.generated.iter().any(|(id, _)| id == old) {
+            return refuse(format!("a controller makes {old}"), "rename what it is made of");
+        }
+        if texts::applier(self.world, subject).is_none() && cluster.name.is_some() && Guard::needs(subject) {
+            let why = format!("nothing in the repository applies {old} in {}", cluster.label());
+            return refuse(why, "rename it where it is applied");
         }
         Ok(())
     }
@@ -392,4 +360,31 @@ pub(crate) fn clusters_of(subjects: &[Subject<'_>]) -> (String, bool) {
     let more = labels.len().saturating_sub(4);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (format!("{}{more}", shown.join(", ")), many)
+}
+
+/// Why an object can't have another name, and what to do instead.
+fn lasting(old: &ObjectId) -> Option<(&'static str, &'static str)> {
+    match (old.group(), &*old.kind) {
+        ("", "Namespace") => Some((
+            "everything in a Namespace goes with it, also what Git does not know",
+            "create the new one, move what is in it, then remove the old one",
+        )),
+        ("apiextensions.k8s.io", _) => Some((
+            "its name follows from its group and plural",
+            "write a new definition, convert the objects, then remove the old one",
+        )),
+        ("", "PersistentVolume") => Some(("its claim is bound to it by name", "create a second one")),
+        (cluster_api::CORE, "Cluster" | "MachineDeployment" | "MachineSet" | "MachinePool" | "Machine")
+        | (cluster_api::CONTROL_PLANE, _) => Some((
+            "another name is another object, with new Machines; the old ones are deleted",
+            "create the new one, move the workload, then remove the old one",
+        )),
+        (kinds::OPERATOR, "FluxInstance") => Some(("deleting the old one uninstalls Flux", "keep its name")),
+        _ => None,
+    }
+}
+
+/// Where the name of an object is written.
+fn name_place(subject: &Subject<'_>) -> Option<Location> {
+    subject.object.node.get_ref().location_at("/metadata/name")
 }

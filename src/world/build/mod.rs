@@ -5,6 +5,7 @@
 //! kustomization file, the fields of `spec` that shape it, then decryption,
 //! substitution and `commonMetadata` on every object.
 
+mod decrypt;
 mod generate;
 mod memo;
 mod unknown;
@@ -19,7 +20,7 @@ use crate::build::kustomize::{
 use crate::build::substitute;
 use crate::build::substitute::{BadVariable, MissingSource, Problem, Variables};
 use crate::files::{FileTree, join};
-use crate::lang::yaml::{Dialect, FilePath, Location, Node, NodeRef, Scalar, Sizes, Value, Via, ViaKind};
+use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Sizes, Value, Via, ViaKind};
 use crate::model::{ObjectId, Unchecked};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -138,43 +139,20 @@ pub fn build(
     for object in &mut build.objects {
         let object = Arc::make_mut(object);
         let built = object.node.clone();
-        if decrypts && let Some(decrypted) = decrypt(object.node.get_ref()) {
+        if decrypts && let Some(decrypted) = decrypt::decrypt(object.node.get_ref()) {
             object.node = decrypted;
         }
-        if substitutes && !substitute::opts_out(object.node.get_ref()) {
-            match substitute::substitute(object.node.get_ref(), variables, strict) {
-                Ok(substituted) => {
-                    if !substituted.node.is(&object.node) {
-                        build.size =
-                            build.size.saturating_add(Sizes::default().of(substituted.node.get_ref()));
-                    }
-                    if build.size > kustomize::OUTPUT_LIMIT {
-                        return Err(BuildFailure {
-                            kind: FailureKind::Unbuildable(Class::Limit),
-                            message: format!(
-                                "its substituted objects come to more than {} MiB",
-                                kustomize::OUTPUT_LIMIT >> 20
-                            ),
-                            location: object.node.get_ref().location(),
-                            related: Box::default(),
-                            looked_into: build.looked_into,
-                        });
-                    }
-                    object.node = substituted.node;
-                    if variables.runs() == Some(true) {
-                        object.problems = substituted.problems;
-                    }
-                }
-                Err(error) => {
-                    return Err(BuildFailure {
-                        kind: FailureKind::Unbuildable(Class::Output),
-                        message: error.to_string(),
-                        location: object.node.get_ref().location(),
-                        related: Box::default(),
-                        looked_into: build.looked_into,
-                    });
-                }
-            }
+        if substitutes
+            && !substitute::opts_out(object.node.get_ref())
+            && let Err((class, message)) = substituted(object, variables, strict, &mut build.size)
+        {
+            return Err(BuildFailure {
+                kind: FailureKind::Unbuildable(class),
+                message,
+                location: object.node.get_ref().location(),
+                related: Box::default(),
+                looked_into: build.looked_into,
+            });
         }
         if let Some(metadata) = metadata {
             for field in ["labels", "annotations"] {
@@ -194,6 +172,32 @@ pub fn build(
         }
     }
     Ok(build)
+}
+
+/// Replace the variables of an object. `size` is that of the whole build.
+///
+/// # Errors
+/// Why it is not replaced.
+fn substituted(
+    object: &mut BuiltObject,
+    variables: &Variables,
+    strict: bool,
+    size: &mut u64,
+) -> Result<(), (Class, String)> {
+    let substituted = substitute::substitute(object.node.get_ref(), variables, strict)
+        .map_err(|error| (Class::Output, error.to_string()))?;
+    if !substituted.node.is(&object.node) {
+        *size = size.saturating_add(Sizes::default().of(substituted.node.get_ref()));
+    }
+    if *size > kustomize::OUTPUT_LIMIT {
+        let limit = kustomize::OUTPUT_LIMIT >> 20;
+        return Err((Class::Limit, format!("its substituted objects come to more than {limit} MiB")));
+    }
+    object.node = substituted.node;
+    if variables.runs() == Some(true) {
+        object.problems = substituted.problems;
+    }
+    Ok(())
 }
 
 /// The directory that `spec.path` names, clean, inside the tree: `..` and a
@@ -258,16 +262,7 @@ fn accumulate_noting(
 ) -> Result<FluxBuild, BuildFailure> {
     let mut out = FluxBuild::default();
     if !has_kustomization(tree, directory) {
-        let mut resources = Vec::new();
-        for path in generated_resources(tree, directory) {
-            match kustomize::check_resource(tree, directory, &path, bases, &mut read.borrow_mut()) {
-                Ok(()) => resources.push(path),
-                // What is left of a directory is taken in below.
-                Err(_) if !path.ends_with(".yaml") && !path.ends_with(".yml") => resources.push(path),
-                Err(error) => out.unusable.push(BuildFailure::from(error)),
-            }
-        }
-        rewrite.generated = Some(resources);
+        rewrite.generated = Some(readable_resources(tree, directory, bases, read, &mut out));
     }
     let attempt = |rewrite: Rewrite, best_effort: bool| {
         let options = Options {
@@ -311,6 +306,27 @@ fn accumulate_noting(
     }
     out.take(one);
     Ok(out)
+}
+
+/// The resources of a directory without a kustomization file that kustomize takes; those
+/// that it refuses are noted.
+fn readable_resources(
+    tree: &FileTree,
+    directory: &str,
+    bases: &kustomize::Memo,
+    read: &RefCell<BTreeSet<FilePath>>,
+    out: &mut FluxBuild,
+) -> Vec<String> {
+    let mut resources = Vec::new();
+    for path in generated_resources(tree, directory) {
+        match kustomize::check_resource(tree, directory, &path, bases, &mut read.borrow_mut()) {
+            Ok(()) => resources.push(path),
+            // What is left of a directory is taken in below.
+            Err(_) if !path.ends_with(".yaml") && !path.ends_with(".yml") => resources.push(path),
+            Err(error) => out.unusable.push(BuildFailure::from(error)),
+        }
+    }
+    resources
 }
 
 /// A build, and where that is refused what remains of it without what is broken.
@@ -427,63 +443,6 @@ fn rewrite(tree: &FileTree, directory: &str, kustomization: NodeRef<'_>) -> Rewr
         images: field("/spec/images"),
         build_metadata: field("/spec/buildMetadata"),
     }
-}
-
-/// What decryption leaves of an object under SOPS: the same keys, values
-/// unknown. `None` for an object that is not encrypted.
-fn decrypt(object: NodeRef<'_>) -> Option<Node> {
-    object.at("/sops/mac").or_else(|| object.at("/sops/lastmodified"))?;
-    let mut node = object.to_node();
-    node.remove("sops");
-    hide(&mut node, 0);
-    Some(node)
-}
-
-fn hide(node: &mut Node, depth: usize) {
-    let current = node.get_ref();
-    if depth > crate::lang::yaml::emit::DEPTH_LIMIT {
-        return;
-    }
-    if current.is_map() {
-        let encrypted: Vec<usize> = current
-            .entries()
-            .enumerate()
-            .filter(|(_, entry)| holds_encrypted(entry.value, depth))
-            .map(|(index, _)| index)
-            .collect();
-        if let Some(entries) = if encrypted.is_empty() { None } else { node.make_map() } {
-            for index in encrypted {
-                hide(&mut entries[index].value, depth + 1);
-            }
-        }
-    } else if current.is_seq() {
-        let encrypted: Vec<usize> = current
-            .items()
-            .enumerate()
-            .filter(|(_, item)| holds_encrypted(*item, depth))
-            .map(|(index, _)| index)
-            .collect();
-        if let Some(items) = if encrypted.is_empty() { None } else { node.make_seq() } {
-            for index in encrypted {
-                hide(&mut items[index], depth + 1);
-            }
-        }
-    } else {
-        *node = Node::scalar(Value::Unknown("encrypted with SOPS".into()), current.location());
-    }
-}
-
-fn holds_encrypted(node: NodeRef<'_>, depth: usize) -> bool {
-    if depth > crate::lang::yaml::emit::DEPTH_LIMIT {
-        return false;
-    }
-    if node.is_map() {
-        return node.entries().any(|entry| holds_encrypted(entry.value, depth + 1));
-    }
-    if node.is_seq() {
-        return node.items().any(|item| holds_encrypted(item, depth + 1));
-    }
-    matches!(node.scalar(Dialect::GoYamlV3), Scalar::Str(text) if text.starts_with("ENC["))
 }
 
 /// Merges `spec.commonMetadata` into an object's labels or annotations

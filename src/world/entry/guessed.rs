@@ -28,10 +28,7 @@ pub(crate) fn suggestions(snapshot: &Arc<Snapshot>) -> Vec<String> {
         }
         found.extend(reached.map(|(leaf, _)| group_directory(&format!("{leaf}/"), &alone)));
     }
-    let is_below = |path: &String| {
-        path.split('/').rev().nth(1) == Some("clusters") || alone.contains(path) && path.contains("clusters/")
-    };
-    let below: BTreeSet<String> = found.iter().filter(|path| is_below(path)).cloned().collect();
+    let below: BTreeSet<String> = found.iter().filter(|path| is_cluster(path, &alone)).cloned().collect();
     let mut chosen: Vec<String> = if below.is_empty() { found } else { below }.into_iter().collect();
     // One directory speaks for those below it.
     let all = chosen.clone();
@@ -94,71 +91,14 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
     if is_product(snapshot) {
         return Vec::new();
     }
-    let defined = |source: &Called| {
-        let bootstrap = &*source.kind == "GitRepository" && &*source.name == "flux-system";
-        bootstrap
-            || snapshot.objects().iter().any(|object| {
-                object.id.kind == source.kind && object.id.name == source.name && !is_leftover(object.path())
-            })
-    };
-    let all: Vec<(&Object, Option<String>)> = snapshot
-        .objects()
-        .iter()
-        .filter(|object| kinds::is_kustomization(&object.id))
-        .filter(|object| !object.id.name.is_empty() && !is_leftover(object.path()))
-        .filter(|object| source_of(&object.id, object.node.get_ref()).is_some_and(|source| defined(&source)))
-        .map(|object| {
-            (object, object.node.get_ref().str_at("/spec/path").map(|path| super::clean_path(&path)))
-        })
-        .filter(|(_, path)| {
-            let path = path.as_deref().unwrap_or_default();
-            !has_holes(path) && snapshot.has_directory(path)
-        })
-        .collect();
-    let below = |file: &str, path: &str| {
-        path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
-    };
-    // Sources that stand for this repository, as far as can be seen: a directory
-    // that one of their Kustomizations names is here.
-    let own: BTreeSet<_> = all
-        .iter()
-        .filter(|(_, path)| {
-            path.as_deref().is_some_and(|path| !path.is_empty() && snapshot.has_directory(path))
-        })
-        .filter_map(|(object, _)| source_of(&object.id, object.node.get_ref()))
-        .collect();
-    let all: Vec<(&Object, Option<String>)> = all
-        .into_iter()
-        .map(|(object, path)| match source_of(&object.id, object.node.get_ref()) {
-            Some(source) if path.as_deref() == Some("") && !own.contains(&source) => (object, None),
-            _ => (object, path),
-        })
-        .collect();
-    let mut reach: BTreeMap<&str, FxHashSet<Arc<str>>> = BTreeMap::new();
-    for path in all.iter().filter_map(|(_, path)| path.as_deref()) {
-        reach.entry(path).or_insert_with(|| overlays.reach(snapshot, path));
-    }
-    let covers = |path: &Option<String>, file: &str| {
-        path.as_deref().is_some_and(|path| {
-            below(file, path) || reach.get(path).is_some_and(|files| files.contains(file))
-        })
-    };
-    let leaves: Vec<(&String, FxHashSet<Arc<str>>)> =
-        overlays.leaves().map(|leaf| (leaf, overlays.reach(snapshot, leaf))).collect();
+    let (found, own) = with_directories(snapshot);
+    let leaves: Vec<Leaf> =
+        overlays.leaves().map(|leaf| (leaf.clone(), overlays.reach(snapshot, leaf))).collect();
     let alone = alone(&self::leaves(snapshot, overlays, &flux_files(snapshot)));
     let mut tried: BTreeMap<&String, bool> = BTreeMap::new();
     let mut groups: BTreeMap<String, Entry> = BTreeMap::new();
-    for (index, (object, _)) in all.iter().enumerate() {
+    for object in not_covered(snapshot, overlays, &found) {
         let file = &**object.path();
-        let covered = all.iter().enumerate().any(|(other, (_, path))| {
-            other != index
-                && covers(path, file)
-                && !(covers(&all[index].1, file)
-                    && all[index].1.as_deref().map(str::len) <= path.as_deref().map(str::len))
-        });
-        if covered {
-            continue;
-        }
         let mut built = false;
         for (leaf, _) in leaves.iter().filter(|(_, files)| files.contains(file)) {
             built |= match tried.get(leaf) {
@@ -180,11 +120,99 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
         }
         entry.kustomizations.push((object.id.clone(), object.node.clone()));
     }
-    // A directory below another one's belongs to the same cluster.
+    merge_nested(&mut groups);
+    // Of several directories, those that look like clusters.
+    let only = groups.len() == 1;
+    groups.into_values().filter(|entry| only || is_cluster(&entry.root, &alone)).collect()
+}
+
+/// A Flux Kustomization and its path; `None` for the root of what may be another
+/// repository.
+type WithPath<'s> = (&'s Object, Option<String>);
+
+/// The Flux Kustomizations whose source is defined and whose path is here, and the sources
+/// that stand for this repository, as far as can be seen: a directory that one of their
+/// Kustomizations names is here.
+fn with_directories(snapshot: &Snapshot) -> (Vec<WithPath<'_>>, BTreeSet<Called>) {
+    let defined = |source: &Called| {
+        let bootstrap = &*source.kind == "GitRepository" && &*source.name == "flux-system";
+        bootstrap
+            || snapshot.objects().iter().any(|object| {
+                object.id.kind == source.kind && object.id.name == source.name && !is_leftover(object.path())
+            })
+    };
+    let mut found: Vec<WithPath<'_>> = snapshot
+        .objects()
+        .iter()
+        .filter(|object| kinds::is_kustomization(&object.id))
+        .filter(|object| !object.id.name.is_empty() && !is_leftover(object.path()))
+        .filter(|object| source_of(&object.id, object.node.get_ref()).is_some_and(|source| defined(&source)))
+        .map(|object| {
+            (object, object.node.get_ref().str_at("/spec/path").map(|path| super::clean_path(&path)))
+        })
+        .filter(|(_, path)| {
+            let path = path.as_deref().unwrap_or_default();
+            !has_holes(path) && snapshot.has_directory(path)
+        })
+        .collect();
+    let own: BTreeSet<Called> = found
+        .iter()
+        .filter(|(_, path)| {
+            path.as_deref().is_some_and(|path| !path.is_empty() && snapshot.has_directory(path))
+        })
+        .filter_map(|(object, _)| source_of(&object.id, object.node.get_ref()))
+        .collect();
+    for (object, path) in &mut found {
+        if path.as_deref() == Some("")
+            && source_of(&object.id, object.node.get_ref()).is_some_and(|source| !own.contains(&source))
+        {
+            *path = None;
+        }
+    }
+    (found, own)
+}
+
+/// Whether a path lies below another one.
+fn is_below(file: &str, path: &str) -> bool {
+    path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The Kustomizations in whose file no other one's path comes out. Of two that cover each
+/// other the one with the shorter path counts.
+fn not_covered<'f>(
+    snapshot: &Snapshot,
+    overlays: &Overlays,
+    found: &'f [WithPath<'_>],
+) -> impl Iterator<Item = &'f Object> {
+    let mut reach: BTreeMap<&str, FxHashSet<Arc<str>>> = BTreeMap::new();
+    for path in found.iter().filter_map(|(_, path)| path.as_deref()) {
+        reach.entry(path).or_insert_with(|| overlays.reach(snapshot, path));
+    }
+    let covers = move |path: &Option<String>, file: &str| {
+        path.as_deref().is_some_and(|path| {
+            is_below(file, path) || reach.get(path).is_some_and(|files| files.contains(file))
+        })
+    };
+    let is_covered = move |index: usize, file: &str| {
+        let own = &found[index].1;
+        found.iter().enumerate().any(|(other, (_, path))| {
+            other != index
+                && covers(path, file)
+                && !(covers(own, file) && own.as_deref().map(str::len) <= path.as_deref().map(str::len))
+        })
+    };
+    let numbered = found.iter().enumerate();
+    numbered
+        .filter(move |(index, (object, _))| !is_covered(*index, object.path()))
+        .map(|(_, (object, _))| *object)
+}
+
+/// A directory below another one's belongs to the same cluster.
+fn merge_nested(groups: &mut BTreeMap<String, Entry>) {
     let roots: Vec<String> = groups.keys().cloned().collect();
     for root in &roots {
         let parent =
-            roots.iter().find(|other| *other != root && below(root, other) && groups.contains_key(*other));
+            roots.iter().find(|other| *other != root && is_below(root, other) && groups.contains_key(*other));
         let Some(parent) = parent else { continue };
         if let Some(child) = groups.remove(root)
             && let Some(entry) = groups.get_mut(parent)
@@ -193,12 +221,11 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
             entry.overlay.extend(child.overlay);
         }
     }
-    // Of several directories, those that look like clusters.
-    let is_cluster = |root: &str| {
-        root.split('/').rev().nth(1) == Some("clusters") || alone.contains(root) && root.contains("clusters/")
-    };
-    let only = groups.len() == 1;
-    groups.into_values().filter(|entry| only || is_cluster(&entry.root)).collect()
+}
+
+/// Whether a directory looks like that of a cluster.
+fn is_cluster(root: &str, alone: &BTreeSet<String>) -> bool {
+    root.split('/').rev().nth(1) == Some("clusters") || alone.contains(root) && root.contains("clusters/")
 }
 
 /// An overlay of Flux Kustomizations that somebody applies by hand, or from

@@ -98,40 +98,7 @@ impl Distribution {
                 self.distribution(distribution, None, false);
             }
         } else if kinds::is_helm_release(id) {
-            let inline = node.at("/spec/values/instance/distribution");
-            let chart = node.str_at("/spec/chart/spec/chart");
-            let named = chart.or_else(|| node.str_at("/spec/chartRef/name"));
-            let named =
-                named.as_deref().and_then(|name| name.rsplit('/').next()).unwrap_or_default().to_owned();
-            if let Some(inline) = inline {
-                self.distribution(inline, None, true);
-            } else if named == "flux-instance" || node.at("/spec/values/instance").is_some() {
-                // A range that nothing writes is the chart's.
-                let mut default = Some(("2.x".to_owned(), node.location_at("/spec")));
-                for entry in node.items_at("/spec/valuesFrom") {
-                    let Some(map) = entry.str_at("/name").and_then(|name| config_map(&name)) else {
-                        default = None;
-                        continue;
-                    };
-                    let key = entry.str_at("/valuesKey").unwrap_or("values.yaml".into());
-                    let Some(values) = map.get("data").and_then(|data| data.get(&key)) else { continue };
-                    let text = values.as_str().unwrap_or_default();
-                    for document in parse_nodes(&id.name, &text) {
-                        if let Some(found) = document.get_ref().at("/instance/distribution") {
-                            self.distribution(found, values.location(), true);
-                        }
-                    }
-                }
-                if self.range.is_none() {
-                    self.range = default;
-                    self.by_chart = true;
-                }
-            }
-            if named == "flux-operator"
-                && let Some(version) = node.str_at("/spec/chart/spec/version")
-            {
-                self.operator = self.operator.or_else(|| Version::parse(&version));
-            }
+            self.release(id, node, config_map);
         } else if &*id.kind == "OCIRepository"
             && let Some(url) = node.str_at("/spec/url")
             && let Some(tag) = node.at("/spec/ref/tag")
@@ -147,6 +114,48 @@ impl Distribution {
                 Some("flux-operator") => self.operator = self.operator.or_else(|| Version::parse(text)),
                 _ => {}
             }
+        }
+    }
+
+    /// Read a release of the operator's charts.
+    fn release<'o>(
+        &mut self,
+        id: &ObjectId,
+        node: NodeRef<'o>,
+        config_map: &dyn Fn(&str) -> Option<NodeRef<'o>>,
+    ) {
+        let inline = node.at("/spec/values/instance/distribution");
+        let chart = node.str_at("/spec/chart/spec/chart");
+        let named = chart.or_else(|| node.str_at("/spec/chartRef/name"));
+        let named = named.as_deref().and_then(|name| name.rsplit('/').next()).unwrap_or_default().to_owned();
+        if let Some(inline) = inline {
+            self.distribution(inline, None, true);
+        } else if named == "flux-instance" || node.at("/spec/values/instance").is_some() {
+            // A range that nothing writes is the chart's.
+            let mut default = Some(("2.x".to_owned(), node.location_at("/spec")));
+            for entry in node.items_at("/spec/valuesFrom") {
+                let Some(map) = entry.str_at("/name").and_then(|name| config_map(&name)) else {
+                    default = None;
+                    continue;
+                };
+                let key = entry.str_at("/valuesKey").unwrap_or("values.yaml".into());
+                let Some(values) = map.get("data").and_then(|data| data.get(&key)) else { continue };
+                let text = values.as_str().unwrap_or_default();
+                for document in parse_nodes(&id.name, &text) {
+                    if let Some(found) = document.get_ref().at("/instance/distribution") {
+                        self.distribution(found, values.location(), true);
+                    }
+                }
+            }
+            if self.range.is_none() {
+                self.range = default;
+                self.by_chart = true;
+            }
+        }
+        if named == "flux-operator"
+            && let Some(version) = node.str_at("/spec/chart/spec/version")
+        {
+            self.operator = self.operator.or_else(|| Version::parse(&version));
         }
     }
 
