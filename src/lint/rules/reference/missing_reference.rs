@@ -6,6 +6,7 @@ use super::{field_name, known_name, local_references, target_name};
 use crate::lang::text::{Word, Words};
 use crate::lang::yaml::Location;
 use crate::lint::usual::Usual;
+use crate::lint::workloads::{self, Named as Like, Target};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
@@ -53,6 +54,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
         };
+        let wanted = Name::new(group, kind, namespace, name);
+        let is_core = group.is_empty() && target == ApplyTarget::Local;
+        if is_core && matches!(view.workloads().target(wanted), Target::Made(..)) {
+            continue;
+        }
         // Another rule says it better.
         if super::wrong_reference_kind::other_kind(view, &object.id, reference, name).is_some() {
             continue;
@@ -65,7 +71,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             Some(_) => None,
             None => usual.get_or_init(|| usually(view)).meant(kind, namespace.unwrap_or_default(), name),
         };
-        let Some(level) = level.or(meant.map(|_| Level::Warning)) else {
+        let made = match level.is_none() && meant.is_none() && is_core {
+            true => made_like(view, wanted),
+            false => None,
+        };
+        let Some(level) = level.or((meant.is_some() || made.is_some()).then_some(Level::Warning)) else {
             let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
             report.not_checked(reason(&openers, reference), reference.name_node.location(), what);
             continue;
@@ -107,6 +117,13 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         if let Some((name, count)) = meant {
             finding.help(format!("did you mean `{name}`? {count} other objects name it"));
+            continue;
+        }
+        if let Some(made) = made {
+            finding.help(format!("did you mean `{}`?", made.name));
+            if let Some(place) = made.object.node.get_ref().location_at("/metadata/name") {
+                finding.related(format!("made of {}", made.object.id), place);
+            }
             continue;
         }
         match near.best() {
@@ -166,6 +183,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
+/// A name like it that a controller makes: the Secret of an ExternalSecret.
+fn made_like<'n>(view: &'n ClusterView<'_>, wanted: Name<'_>) -> Option<&'n Like<'n>> {
+    let Name { group, kind, namespace, name } = wanted;
+    match view.workloads().near(group, kind, namespace, name)? {
+        workloads::Near::Misspelled(named) => Some(named).filter(|named| named.is_made),
+        workloads::Near::Elsewhere(_) => None,
+    }
+}
+
 /// What the references of a cluster name, and how often.
 fn usually<'a>(view: &ClusterView<'a>) -> Usual<'a> {
     let mut usual = Usual::default();
@@ -182,15 +208,15 @@ fn usually<'a>(view: &ClusterView<'a>) -> Usual<'a> {
     usual
 }
 
-/// References that this rule judges. Service accounts and credentials are made
-/// in many ways outside of Git; gates, alerts and topologies have own rules.
+/// References that this rule judges; gates, alerts and topologies have own rules.
 fn judged(reference: &Reference<'_>, node: crate::lang::yaml::NodeRef<'_>) -> bool {
     // A kind that the field refuses is `wrong-reference-kind`.
     if !reference.accepted.is_empty() && !reference.accepted.contains(&reference.kind.as_str()) {
         return false;
     }
     match reference.role {
-        Role::ServiceAccount | Role::KubeConfig => false,
+        // What each namespace has.
+        Role::ServiceAccount => reference.name.as_deref() != Some("default"),
         Role::HealthCheck => {
             // Ignored under `wait`.
             !node.at("/spec/wait").and_then(crate::lang::yaml::NodeRef::as_bool).unwrap_or(false)
@@ -275,7 +301,8 @@ fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near
         // A name in another namespace is a copy that an operator makes.
         return (misspelled || near.hashed.is_some()).then_some(Level::Warning);
     }
-    if is_workload(reference) {
+    // Service accounts are made in many ways outside of Git.
+    if is_workload(reference) || reference.role == Role::ServiceAccount {
         return misspelled.then_some(Level::Warning);
     }
     if openers.is_empty() {
