@@ -75,8 +75,10 @@ pub(crate) fn is_slip(name: &str, meant: &str) -> bool {
     };
     let (one, other) = (word(name), word(meant));
     let letters = |word: &[char]| word.iter().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    let is_plural =
-        |one: &[char], other: &[char]| one.split_last().is_some_and(|(s, rest)| (*s, rest) == ('s', other));
+    // No word ends in `ss` for being many.
+    let is_plural = |one: &[char], other: &[char]| {
+        one.split_last().is_some_and(|(s, rest)| (*s, rest) == ('s', other) && rest.last() != Some(&'s'))
+    };
     let differing = one.iter().zip(&other).filter(|(one, other)| one != other).count();
     // `plex` is no `flex`, and `rw` no `ro`; a letter left out says more than another letter.
     let is_replaced = one.len() == other.len() && differing == 1;
@@ -101,6 +103,7 @@ mod tests {
             ("ceph-lockpool", "ceph-blockpool"),
             ("longhron", "longhorn"),
             ("htp", "http"),
+            ("servicess", "services"),
         ] {
             assert!(is_slip(name, meant), "{name} {meant}");
         }

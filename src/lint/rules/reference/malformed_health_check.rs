@@ -5,7 +5,7 @@
 //! object that the API server does not find, in every version.
 
 use super::local_references;
-use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
@@ -35,7 +35,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if reference.role != Role::HealthCheck || waits || !known {
             continue;
         }
-        let Some(location) = reference.name_node.location() else { continue };
+        let Some(location) = place(node.at(&reference.pointer), reference.name_node) else { continue };
         let name = reference.name.as_deref().unwrap_or("?");
         let kind = &reference.kind;
         let written = node.at(&reference.pointer).and_then(|entry| entry.str_at("/apiVersion"));
@@ -66,6 +66,18 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .object(&object.id)
                 .field(format!("{}/namespace", reference.pointer), name);
         }
+    }
+}
+
+/// Where the name is written, or the kind where the name is an alias of something above.
+fn place(entry: Option<NodeRef<'_>>, name: NodeRef<'_>) -> Option<Location> {
+    let (entry, name) = (entry?, name.location()?);
+    let is_in = |whole: &Location| {
+        whole.file == name.file && (whole.start..whole.end).contains(&name.start) || whole.start == whole.end
+    };
+    match entry.location().is_none_or(|whole| is_in(&whole)) {
+        true => Some(name),
+        false => entry.get("kind").and_then(NodeRef::location).or(Some(name)),
     }
 }
 

@@ -2,9 +2,10 @@
 //! Source: apiserver `NamespaceLifecycle` admission: an object of a namespace that isn't
 //! there is refused; kustomize-controller stops at the first one.
 
-use crate::lang::text::{Words, counted};
+use crate::lang::text::{Word, Words, counted};
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
+use crate::lint::usual::is_slip;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, by_hand};
 use crate::model::kinds::is_helm_release;
 use crate::model::{Certainty, ObjectId, namespaces};
@@ -34,10 +35,11 @@ struct Used<'a> {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let cluster = view.cluster;
-    if cluster.name.is_none() || cluster.certainty == Certainty::Guessed {
+    if cluster.name.is_none() {
         return;
     }
-    let is_whole = cluster.is_complete("", "Namespace", None);
+    let is_certain = cluster.certainty != Certainty::Guessed;
+    let is_whole = is_certain && cluster.is_complete("", "Namespace", None);
     let mut used: BTreeMap<&str, Used<'_>> = BTreeMap::new();
     for (member, object) in view.written() {
         let (Some(namespace), Some(by)) = (object.id.namespace.as_deref(), member.maker.kustomization())
@@ -76,13 +78,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         own.entry(member.maker.kustomization().unwrap_or(u32::MAX)).or_default().push(namespace);
     }
     for (name, used) in used {
-        let meant = idle.misspelled(name).or_else(|| meant(own.get(&used.by), &words, name));
+        let misspelled = idle.misspelled(name).filter(|_| is_certain);
+        let meant = misspelled.or_else(|| meant(own.get(&used.by).filter(|_| is_whole), &words, name));
         let is_told = match meant {
             Some(Meant::Misspelled(_)) => true,
             Some(Meant::Unused(_)) => is_whole,
             _ => is_whole && is_habit,
         };
-        if by_hand.contains(name) || !is_told {
+        let meant = if is_told { meant } else { slip(&words, name).map(Meant::Near) };
+        if by_hand.contains(name) || !is_told && meant.is_none() {
             continue;
         }
         tell(view, report, name, &used, meant);
@@ -169,6 +173,14 @@ fn meant<'a>(own: Option<&Vec<&'a Effective>>, words: &Words<&str>, name: &str) 
         return Some(Meant::Unused(namespace));
     }
     words.nearest(name).map(|near| Meant::Near(near.to_owned()))
+}
+
+/// The only namespace of the cluster that is this one but for a letter.
+fn slip(words: &Words<&str>, name: &str) -> Option<String> {
+    let word = Word::new(name, 1);
+    let mut near = words.near(&word).filter(|(_, made)| is_slip(name, made));
+    let (_, only) = near.next()?;
+    near.next().is_none().then(|| (*only).to_owned())
 }
 
 /// The namespaces of what runs Flux.

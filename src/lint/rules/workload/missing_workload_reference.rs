@@ -62,6 +62,8 @@ enum Likely<'n, 'a> {
     Known(Near<'n, 'a>),
     /// What each cluster has.
     Given(&'static str),
+    /// The same name in a namespace that differs in a letter from the one that is written.
+    Namespace(&'n str),
     /// Something that nothing here has.
     Meant(Meant<'n>),
 }
@@ -80,7 +82,16 @@ impl<'n, 'a> Likely<'n, 'a> {
             _ => None,
         };
         let meant = || workloads.meant(&reference.kind, reference.namespace.as_deref(), name);
-        near.map(Likely::Known).or_else(|| given().map(Likely::Given)).or_else(|| meant().map(Likely::Meant))
+        let namespace = || {
+            let like =
+                workloads.namespace_like(reference.namespace.as_deref().filter(|_| reference.crosses)?)?;
+            let wanted = Name::new(&reference.group, &reference.kind, Some(like), name);
+            (!matches!(workloads.target(wanted), Target::Absent(_))).then_some(Likely::Namespace(like))
+        };
+        near.map(Likely::Known)
+            .or_else(|| given().map(Likely::Given))
+            .or_else(namespace)
+            .or_else(|| meant().map(Likely::Meant))
     }
 }
 
@@ -190,7 +201,13 @@ fn missing(
     likely: Option<&Likely<'_, '_>>,
     report: &mut Reporter<'_>,
 ) {
-    let Some(location) = reference.name_node.location() else { return };
+    let at = match likely {
+        Some(Likely::Namespace(_)) => {
+            object.node.get_ref().at(&reference.pointer).and_then(|at| at.get("namespace"))
+        }
+        _ => None,
+    };
+    let Some(location) = at.unwrap_or(reference.name_node).location() else { return };
     let wanted = target(reference, name);
     let field = dotted(&reference.pointer);
     let finding = report.report(location, format!("{}: `{field}` names no known {wanted}", object.id));
@@ -211,6 +228,10 @@ fn missing(
         }
         Some(Likely::Given(name)) => {
             finding.help(format!("did you mean `{name}`?"));
+            return;
+        }
+        Some(Likely::Namespace(namespace)) => {
+            finding.help(format!("did you mean namespace `{namespace}`? it has that {}", reference.kind));
             return;
         }
         Some(Likely::Meant(Meant::Usual(name, count))) => {

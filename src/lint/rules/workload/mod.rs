@@ -1,5 +1,6 @@
 //! What workloads, and what routes to them, refer to.
 
+mod hosts;
 pub(crate) mod missing_data_key;
 pub(crate) mod missing_reference_grant;
 pub(crate) mod missing_workload_reference;

@@ -1,15 +1,18 @@
 //! `unknown-service-host`: a text names the host of a Service that the cluster doesn't have.
 //! Source: `kubernetes` DNS specification 1.1 (`<service>.<namespace>.svc.<domain>`).
 
-use super::{dotted, is_open};
+use super::dotted;
+use super::hosts::{Form, Host, hosts};
 use crate::build::substitute::Parts;
 use crate::lang::text::{Word, Words};
 use crate::lang::yaml::{Location, NodeRef};
+use crate::lint::usual::is_slip;
 use crate::lint::workloads::{Cause, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::{Name, kinds};
 use crate::world::{ApplyTarget, Effective, OpenerCause};
 use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-service-host",
@@ -38,19 +41,22 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let meant = Meant::of_cluster(view, &namespaces);
     for (_, object) in local() {
         let mut told = FxHashSet::default();
+        let own = namespace_of(object);
         for pointer in places(object) {
             let Some(node) = object.node.get_ref().at(pointer) else { continue };
             texts(node, pointer, &mut |pointer, node| {
-                let Some(text) = node.as_str().filter(|text| text.len() <= LONGEST && text.contains(".svc"))
-                else {
+                let Some(text) = node.as_str().filter(|text| text.len() <= LONGEST && may_hold(text)) else {
                     return;
                 };
                 let mut parts = Parts::new(node, &text);
                 for host in hosts(&text) {
-                    let is_here = namespaces.contains(host.namespace);
-                    let is_sure = !is_here && has_domain(&text[host.part.clone()]);
-                    let meant = is_sure.then(|| meant.of(host.namespace)).flatten();
-                    let place = parts.location(host.part.clone()).filter(|_| is_here || meant.is_some());
+                    let Some(namespace) = host.namespace.or(own.as_deref()) else { continue };
+                    let is_here = namespaces.contains(namespace);
+                    let is_sure =
+                        !is_here && (host.form != Form::Service || has_domain(&text[host.part.clone()]));
+                    let meant = is_sure.then(|| meant.of(workloads, &host)).flatten();
+                    let host = Placed { namespace, host };
+                    let place = parts.location(host.host.part.clone()).filter(|_| is_here || meant.is_some());
                     // What an alias repeats is written once.
                     let Some(place) = place.filter(|place| told.insert((place.file.clone(), place.start)))
                     else {
@@ -66,6 +72,24 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
+/// A host and the namespace that it means.
+struct Placed<'t> {
+    namespace: &'t str,
+    host: Host<'t>,
+}
+
+/// Whether a text may hold a host: of most texts nothing more is looked at.
+fn may_hold(text: &str) -> bool {
+    text.contains(".svc") || text.contains("://") || text.contains(':') && text.contains('.')
+}
+
+/// The namespace of who reads the texts of an object.
+fn namespace_of(object: &Effective) -> Option<Cow<'_, str>> {
+    let target = || object.node.get_ref().str_at("/spec/targetNamespace");
+    let target = kinds::is_helm_release(&object.id).then(target).flatten();
+    target.or_else(|| object.id.namespace.as_deref().map(Cow::Borrowed))
+}
+
 /// The namespaces that a misspelled one may mean.
 struct Meant<'a>(Option<Words<&'a str>>);
 
@@ -76,13 +100,23 @@ impl<'a> Meant<'a> {
     }
 
     /// The one that differs in a single letter; of short names and of those that count
-    /// (`team-1`) another one may as well be meant.
-    fn of(&self, namespace: &str) -> Option<&'a str> {
-        let words = self.0.as_ref().filter(|_| namespace.len() >= SHORTEST)?;
+    /// (`team-1`) another one may as well be meant, unless that one has the Service, too. A
+    /// host without `.svc` may be any, so that of it the Service is always wanted.
+    fn of(&self, workloads: &Workloads<'_>, host: &Host<'_>) -> Option<&'a str> {
+        let (words, namespace) = (self.0.as_ref()?, host.namespace?);
         let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+        let has_service = |known: &str| {
+            let wanted = Name::new("", "Service", Some(known), host.name);
+            !matches!(workloads.target(wanted), Target::Absent(_))
+                || workloads.is_of_release(Some(known), host.name)
+        };
         let word = Word::like(namespace);
         let near = words.near(&word);
         let near = near.filter(|(distance, known)| *distance == 1 && letters(known) != letters(namespace));
+        let near = near.filter(|(_, known)| match host.form {
+            Form::Service if namespace.len() >= SHORTEST => true,
+            _ => is_slip(namespace, known) && has_service(known),
+        });
         near.map(|(_, known)| *known).min()
     }
 }
@@ -99,11 +133,11 @@ fn misspelled_namespace(
     object: &Effective,
     pointer: &str,
     location: Location,
-    host: &Host<'_>,
+    Placed { namespace, host }: &Placed<'_>,
     meant: &str,
     report: &mut Reporter<'_>,
 ) {
-    let (name, namespace) = (host.name, host.namespace);
+    let name = host.name;
     let title = format!(
         "{}: `{}` names a Service of namespace {namespace}, which nothing is in",
         object.id,
@@ -150,57 +184,17 @@ fn texts<'a>(node: NodeRef<'a>, pointer: &str, then: &mut dyn FnMut(&str, NodeRe
     }
 }
 
-/// A Service's host in a text.
-struct Host<'t> {
-    /// Its bytes in the text, the port included.
-    part: std::ops::Range<usize>,
-    name: &'t str,
-    namespace: &'t str,
-    port: Option<&'t str>,
-}
-
-/// The hosts `NAME.NAMESPACE.svc` of a text, with their ports.
-fn hosts(text: &str) -> Vec<Host<'_>> {
-    let is_of_host =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'$' | b'{' | b'}');
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices(".svc") {
-        let bytes = text.as_bytes();
-        let after = bytes.get(at + 4).copied();
-        if after.is_some_and(|byte| is_of_host(byte) && byte != b'.') {
-            continue;
-        }
-        // No host is longer than 253 bytes: what goes on before is none.
-        let length = bytes[..at].iter().rev().take(254).take_while(|byte| is_of_host(**byte)).count();
-        let host = &text[at - length..at];
-        let Some((before, namespace)) = host.rsplit_once('.') else { continue };
-        // The Pods of a headless Service have names before the Service's.
-        let name = before.rsplit('.').next().unwrap_or(before);
-        if length > 253 || is_open(host) || name.is_empty() || namespace.is_empty() {
-            continue;
-        }
-        let end = at + 4 + bytes[at + 4..].iter().take(254).take_while(|byte| is_of_host(**byte)).count();
-        let digits = text[end..]
-            .strip_prefix(':')
-            .map_or(0, |rest| rest.bytes().take(5).take_while(u8::is_ascii_digit).count());
-        let port = (digits > 0).then(|| &text[end + 1..=end + digits]);
-        let part = at - length..port.map_or(end, |port| end + 1 + port.len());
-        found.push(Host { part, name, namespace, port });
-    }
-    found
-}
-
 fn judge(
     workloads: &Workloads<'_>,
     object: &Effective,
     pointer: &str,
     location: Location,
-    host: &Host<'_>,
+    Placed { namespace, host }: &Placed<'_>,
     report: &mut Reporter<'_>,
 ) {
-    let service = format!("Service {}/{}", host.namespace, host.name);
+    let service = format!("Service {namespace}/{}", host.name);
     let field = dotted(pointer);
-    let cause = match workloads.target(Name::new("", "Service", Some(host.namespace), host.name)) {
+    let cause = match workloads.target(Name::new("", "Service", Some(namespace), host.name)) {
         Target::Here(found) => {
             if let Some((port, known)) =
                 host.port.zip(ports(found)).filter(|(port, known)| !known.iter().any(|one| one == port))
@@ -211,7 +205,7 @@ fn judge(
                 );
                 let finding = report.report(location, title);
                 finding.why("nothing listens there: connections fail").object(&object.id);
-                finding.field(pointer, format!("{}.{}:{port}", host.name, host.namespace));
+                finding.field(pointer, format!("{}.{namespace}:{port}", host.name));
                 finding.help(format!("its ports are {}", known.join(", ")));
                 if let Some(place) = found.node.get_ref().location_at("/spec/ports") {
                     finding.related(found.id.to_string(), place);
@@ -222,10 +216,20 @@ fn judge(
         Target::Made(..) => return,
         Target::Absent(cause) => cause,
     };
-    let near = workloads.near("", "Service", Some(host.namespace), host.name);
-    let near = near.filter(|near| matches!(near, Near::Misspelled(_)) || cause.is_none());
-    let is_open = cause.is_some() || workloads.has_releases();
-    if near.is_none() && is_open {
+    let is_service = host.form == Form::Service;
+    let near = workloads.near("", "Service", Some(namespace), host.name);
+    let near = near.filter(|near| match near {
+        // Whatever is called almost so may be meant.
+        Near::Misspelled(named) => is_service || is_slip(host.name, &named.name),
+        Near::Elsewhere(_) => is_service && cause.is_none(),
+    });
+    let is_open = cause.is_some() || workloads.has_releases() || !is_service;
+    let release = || workloads.release_like(namespace, host.name);
+    let release = near.is_none().then(release).flatten();
+    if near.is_none() && release.is_none() && is_open {
+        if !is_service {
+            return;
+        }
         let cause = cause.unwrap_or(Cause::Opener(OpenerCause::Chart));
         let what = format!("{}: {service}", object.id);
         report.not_checked(super::unchecked(cause), Some(location), what);
@@ -233,14 +237,17 @@ fn judge(
     }
     let finding = report.report(location, format!("{}: `{field}` names no known {service}", object.id));
     finding.claims_absence().why("the name does not resolve: connections fail").object(&object.id);
-    finding.field(pointer, format!("{}.{}", host.name, host.namespace)).label(format!("no {service}"));
+    finding.field(pointer, format!("{}.{namespace}", host.name)).label(format!("no {service}"));
     match near {
         Some(Near::Misspelled(named)) => finding.help(format!("did you mean `{}`?", named.name)),
         Some(Near::Elsewhere(named)) => {
             let namespace = named.namespace.as_deref().unwrap_or_default();
             finding.help(format!("Service {namespace}/{} is in another namespace", named.name))
         }
-        None => finding.help(format!("create {service}, or correct the name")),
+        None => finding.help(match release {
+            Some(release) => format!("did you mean `{release}`? a HelmRelease of the namespace is called so"),
+            None => format!("create {service}, or correct the name"),
+        }),
     };
 }
 
