@@ -142,7 +142,9 @@ def listeners(view, rng, gateway, origins):
         if where:
             yield replaced(view, "listener allowedRoutes", where, "Same", f"Gateway {key_of(gateway)[2]}: All -> Same", tuple(parents))
     hosts = expand(gateway, "/spec/listeners/*/hostname")
-    for pointer, value in hosts:
+    # Another listener may take them.
+    is_only = len(at(gateway, "/spec/listeners") or ()) == 1
+    for pointer, value in hosts if is_only else ():
         where = view.place(origins, pointer, value) if hostnames else None
         new = where and slip(rng, value.removeprefix("*."), ())
         if new:
@@ -171,6 +173,8 @@ def namespaces(view, rng):
                 seen.add(span)
                 of = "kustomization" if where["path"].endswith(("kustomization.yaml", "kustomization.yml")) else "object"
                 if not re.search(rb"&\S+\s*$", text[max(0, span[1] - 60):span[1]]):
+                    if is_made_with_it(view, span, namespace):
+                        continue
                     # What lies in the namespace by another way is told as well.
                     lines = {(other["path"], other["line"], other["line"]) for each, all_ in view.objects if key_of(each)[1] == namespace for other in [all_.get("/metadata/namespace")] if other and not other.get("tree")}
                     yield replaced(view, f"namespace of a {of}", span, new, f"{kind} {name}: {namespace} -> {new}", tuple(lines | {(where["path"], where["line"], where["line"])}))
@@ -181,6 +185,13 @@ def namespaces(view, rng):
             if text and new and text[where["start"]:where["end"]].decode(errors="replace") == name:
                 lines = [(other["path"], 1, 10**6) for of, all_ in view.objects if key_of(of)[1] == name for other in [all_.get("/metadata/namespace")] if other and not other.get("tree")]
                 yield replaced(view, "name of a Namespace", (where["path"], where["start"], where["end"]), new, f"Namespace {name} -> {new}", tuple(set(lines)))
+
+
+def is_made_with_it(view, span, namespace):
+    """Whether the same text names the Namespace and all that lies in it: then nothing is missing."""
+    own = [all_.get("/metadata/name") for each, all_ in view.objects if key_of(each)[::2] == ("/Namespace", namespace)]
+    others = {(other["path"], other["start"], other["end"]) for each, all_ in view.objects if key_of(each)[1] == namespace for other in [all_.get("/metadata/namespace")] if other}
+    return any(one and (one["path"], one["start"], one["end"]) == span for one in own) and others <= {span}
 
 
 def health_checks(view, rng):

@@ -43,7 +43,7 @@ class View:
     def place(self, origins, pointer, value):
         """File and range of a value that stands there as it is, for nothing else."""
         where = origins.get(pointer)
-        if not where or where.get("tree") or span(where) in self.shared:
+        if not where or where.get("tree") or span(where) in self.shared or is_generated(where["path"]):
             return None
         if any(via.get("kind") in ("substitution", "transformer") for via in where.get("via", ())):
             return None
@@ -57,6 +57,11 @@ class View:
         if raw.decode(errors="replace") != str(value) or re.search(rb"&\S+\s*$", before):
             return None
         return where["path"], start, end
+
+
+def is_generated(path):
+    """What `flux bootstrap` writes: nobody changes it by hand, and findings in it are counted only."""
+    return path.endswith("gotk-components.yaml")
 
 
 def span(where):
@@ -142,6 +147,8 @@ def references(view, rng, rows, with_absent=False):
         if kind in table.PODS:
             todo += [(row, table.PODS[kind]) for row in by_kind.get("pods", ())]
         for row, prefix in todo:
+            if row.at == "/spec/healthChecks/*" and at(object_, "/spec/wait") is True:
+                continue  # they are ignored then
             if row.at == "/spec/tls/*" and at(object_, "/metadata/annotations") and any("cert-manager" in key for key in at(object_, "/metadata/annotations")):
                 continue  # cert-manager makes what is named there, whatever it is
             label = f"{'rendered: ' if is_rendered else ''}{kind_label(row)} {row.at}"

@@ -399,7 +399,7 @@ fn fields(id: &ObjectId) -> &'static [Field] {
 }
 
 /// Kinds of targets about which something is known: of others nothing is told.
-const JUDGED: [(&str, &str); 32] = [
+const JUDGED: [(&str, &str); 31] = [
     ("", "ConfigMap"),
     ("", "Namespace"),
     ("apps", "Deployment"),
@@ -422,21 +422,23 @@ const JUDGED: [(&str, &str); 32] = [
     ("external-secrets.io", "SecretStore"),
     ("gateway.networking.k8s.io", "Gateway"),
     ("gateway.networking.k8s.io", "GatewayClass"),
-    ("generators.external-secrets.io", "Password"),
-    ("generators.external-secrets.io", "UUID"),
     ("networking.k8s.io", "IngressClass"),
     ("node.k8s.io", "RuntimeClass"),
     ("postgresql.cnpg.io", "Cluster"),
     ("scheduling.k8s.io", "PriorityClass"),
     ("secrets-store.csi.x-k8s.io", "SecretProviderClass"),
     ("traefik.io", "Middleware"),
+    ("gateway.envoyproxy.io", "Backend"),
     ("gateway.envoyproxy.io", "HTTPRouteFilter"),
     ("gateway.networking.k8s.io", "XListenerSet"),
 ];
 
 /// Whether something is known of a kind of targets.
 pub(crate) fn is_judged(group: &str, kind: &str) -> bool {
-    JUDGED.contains(&(group, kind))
+    // external-secrets `apis/generators/v1alpha1/register.go`: what makes a value once, for one
+    // namespace; a ClusterGenerator is for all.
+    let is_generator = group == "generators.external-secrets.io" && kind != "ClusterGenerator";
+    is_generator || JUDGED.contains(&(group, kind))
 }
 
 /// The references of an object, in the order of the table.

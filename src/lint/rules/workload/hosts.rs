@@ -36,6 +36,7 @@ const LONGEST: usize = 253;
 pub(super) fn hosts(text: &str) -> Vec<Host<'_>> {
     let mut found = of_services(text);
     others(text, &mut found);
+    found.sort_by_key(|host| host.part.start);
     found
 }
 
@@ -57,7 +58,8 @@ fn after(text: &str, at: usize) -> usize {
 fn port(text: &str, at: usize) -> Option<&str> {
     let rest = text.as_bytes().get(at..)?.strip_prefix(b":")?;
     let digits = rest.iter().take(5).take_while(|byte| byte.is_ascii_digit()).count();
-    (digits > 0).then(|| &text[at + 1..=at + digits])
+    let goes_on = rest.get(digits).is_some_and(|next| next.is_ascii_digit() || *next == b'$');
+    (digits > 0 && !goes_on).then(|| &text[at + 1..=at + digits])
 }
 
 fn of_services(text: &str) -> Vec<Host<'_>> {
@@ -100,7 +102,7 @@ fn others<'t>(text: &'t str, found: &mut Vec<Host<'t>>) {
         // A path goes on, a scheme or a pair of quotes ends.
         let next = text.as_bytes().get(port.map_or(end, |port| end + 1 + port.len())).copied();
         let ends = next.is_none_or(|byte| {
-            byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b':' | b'%' | b'@')
+            byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b":%@$.-_".contains(&byte)
         });
         let host = &text[start..end];
         if end - start > LONGEST || !ends || !is_plain(host) || !is_scheme && port.is_none() {
@@ -180,6 +182,8 @@ mod tests {
             "http://Api.Shop:80",
             "a@b.c",
             "::1:80",
+            "http://api.shop:80$",
+            "http://api.shop$:80",
         ] {
             assert_eq!(read(text), [], "{text}");
         }

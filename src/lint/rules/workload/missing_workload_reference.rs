@@ -37,6 +37,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let near = workloads.near(group, kind, namespace, name).filter(|near| is_meant(reference, near));
         let likely = Likely::of(workloads, reference, name, near);
         let level = level(workloads, cause, reference, likely.is_some());
+        // An account may be made anywhere, and by other hands than its namespace.
+        let is_moved = &*reference.kind == "ServiceAccount" && matches!(likely, Some(Likely::Namespace(_)));
+        let level = if is_moved { level.map(|level| level.min(Level::Warning)) } else { level };
         match level.filter(|_| likely.is_some() || !is_elsewhere(workloads, object, reference)) {
             Some(level) => missing(view, object, reference, name, level, likely.as_ref(), report),
             None => {

@@ -4,6 +4,7 @@
 use super::dotted;
 use super::hosts::{Form, Host, hosts};
 use crate::build::substitute::Parts;
+use crate::files::Snapshot;
 use crate::lang::text::{Word, Words};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::usual::is_slip;
@@ -31,6 +32,7 @@ const LONGEST: usize = 64 * 1024;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
+    let snapshot = view.beyond().snapshot;
     let local = || view.written().filter(|(member, _)| member.target == ApplyTarget::Local);
     let namespaces: FxHashSet<&str> = local()
         .filter_map(|(_, object)| match object.id.is("", "Namespace") {
@@ -45,10 +47,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         for pointer in places(object) {
             let Some(node) = object.node.get_ref().at(pointer) else { continue };
             texts(node, pointer, &mut |pointer, node| {
-                let Some(text) = node.as_str().filter(|text| text.len() <= LONGEST && may_hold(text)) else {
+                let Some(text) = known_text(node).filter(|text| text.len() <= LONGEST && may_hold(text))
+                else {
                     return;
                 };
-                let mut parts = Parts::new(node, &text);
+                let mut places = Places::new(snapshot, node, &text);
                 for host in hosts(&text) {
                     let Some(namespace) = host.namespace.or(own.as_deref()) else { continue };
                     let is_here = namespaces.contains(namespace);
@@ -56,7 +59,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                         !is_here && (host.form != Form::Service || has_domain(&text[host.part.clone()]));
                     let meant = is_sure.then(|| meant.of(workloads, &host)).flatten();
                     let host = Placed { namespace, host };
-                    let place = parts.location(host.host.part.clone()).filter(|_| is_here || meant.is_some());
+                    let place = places.location(&host.host).filter(|_| is_here || meant.is_some());
                     // What an alias repeats is written once.
                     let Some(place) = place.filter(|place| told.insert((place.file.clone(), place.start)))
                     else {
@@ -69,6 +72,61 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 }
             });
         }
+    }
+}
+
+/// The text of a scalar, with a sign that stands in no host for each part that is not known.
+fn known_text(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
+    let of_holes = || {
+        let parts = node.holes()?.parts.iter();
+        Some(Cow::Owned(parts.map(|part| part.as_deref().unwrap_or("$")).collect()))
+    };
+    node.as_str().or_else(of_holes)
+}
+
+/// The places of the hosts of a text, asked for in their order.
+struct Places<'n> {
+    parts: Parts<'n>,
+    text: &'n str,
+    /// What the file has, and how far it was gone through: with variables filled in the text
+    /// is another one.
+    written: Option<(Location, &'n str)>,
+    read: usize,
+    missed: u32,
+}
+
+/// Hosts that are looked for in the file, and are not there: variables made them.
+const MISSED: u32 = 100;
+
+impl<'n> Places<'n> {
+    fn new(snapshot: &'n Snapshot, node: NodeRef<'n>, text: &'n str) -> Places<'n> {
+        let written = || {
+            let whole = node.location()?;
+            let file = snapshot.find(&whole.file)?;
+            let all = snapshot.blob(file).ok()?.text()?;
+            let written = all.get(whole.start as usize..whole.end as usize)?;
+            Some((whole, written))
+        };
+        Places { parts: Parts::new(node, text), text, written: written(), read: 0, missed: 0 }
+    }
+
+    fn location(&mut self, host: &Host<'_>) -> Option<Location> {
+        let place = self.parts.location(host.part.clone())?;
+        let wanted = &self.text[host.part.clone()];
+        let Some((whole, written)) = self.written.as_ref().filter(|_| self.missed < MISSED) else {
+            return Some(place);
+        };
+        if (place.end - place.start) as usize == wanted.len() {
+            return Some(place);
+        }
+        let Some(at) = written.get(self.read..).and_then(|rest| rest.find(wanted)) else {
+            self.missed += 1;
+            return Some(place);
+        };
+        let start = self.read + at;
+        self.read = start + wanted.len();
+        let start = whole.start + start as u32;
+        Some(Location { start, end: start + wanted.len() as u32, ..whole.clone() })
     }
 }
 
