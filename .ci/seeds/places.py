@@ -7,7 +7,7 @@ import rows as table
 
 # Replaces text[start:end] of the file by `new`. expected: lines (of the file after it) at which the fault is
 # told rightly, as (path, first, last). extra: files to write as well. level "info" is enough where `info`.
-Place = namedtuple("Place", "row path start end new said expected info extra made", defaults=(False, (), True))
+Place = namedtuple("Place", "row path start end new said expected info extra apart", defaults=(False, (), ""))
 
 
 class View:
@@ -15,6 +15,8 @@ class View:
 
     def __init__(self, read, cluster, built):
         self.read, self.cluster = read, cluster
+        coverage = built.get("coverage", {})
+        self.is_whole = coverage.get("followed") == coverage.get("kustomizations")
         origins = [{pointer: where for pointer, where in of.items() if where} for of in built["origins"]]
         self.objects = list(zip(built["objects"], origins))
         self.index, self.made, self.names, self.shared = {}, {}, {}, set()
@@ -128,10 +130,10 @@ def slip(rng, name, taken, inner=False):
     return None
 
 
-def replaced(view, row, where, new, said, expected=None, info=False, made=True):
+def replaced(view, row, where, new, said, expected=None, info=False, apart=""):
     path, start, end = where
     line = line_of(view.read(path), start)
-    return Place(row, path, start, end, new, said, expected or ((path, line, line),), info, (), made)
+    return Place(row, path, start, end, new, said, expected or ((path, line, line),), info, (), apart)
 
 
 def references(view, rng, rows, with_absent=False):
@@ -186,7 +188,7 @@ def reference(view, rng, row, label, own, pointer, node, origins, with_absent=Fa
     if where and (found or with_absent):
         new = slip(rng, name, view.names.get((target, namespace), ()))
         if new:
-            yield replaced(view, label, where, new, f"{said}: {name} -> {new}", made=bool(found))
+            yield replaced(view, label, where, new, f"{said}: {name} -> {new}", apart="" if found else "made by nothing here")
     if not found or not is_itself or not isinstance(node, dict):
         return
     known = {**(found.get("data") or {}), **(found.get("stringData") or {})}

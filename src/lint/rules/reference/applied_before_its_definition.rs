@@ -71,7 +71,8 @@ struct Definer<'a> {
     by: u32,
     object: &'a Effective,
     by_release: bool,
-    /// Whether the definition is seen; else the chart's name alone says that it has it.
+    /// Whether the definition is seen, and nothing else may bring it; else the chart's name alone
+    /// says that it has it.
     is_seen: bool,
 }
 
@@ -104,9 +105,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             late.entry((by, definer.by)).or_default().push((object, *definer));
         }
     }
-    late.retain(|_, objects| !may_come_unseen(cluster, objects[0].0.id.group()));
     late.retain(|_, objects| !is_made_before(view.beyond(), objects[0].0, objects[0].1.object));
-    for ((by, _), objects) in late {
+    for ((by, provider), mut objects) in late {
+        if may_come_unseen(cluster, objects[0].0.id.group()) {
+            // What is seen to bring it is probably the only one that does.
+            if by == provider || !objects[0].1.is_seen {
+                continue;
+            }
+            objects[0].1.is_seen = false;
+        }
         tell(view, &cluster.applied[by as usize], &objects, report);
     }
 }
@@ -295,7 +302,8 @@ fn tell(
     }
 }
 
-/// Other values of a chart that is not here may leave its definitions out.
+/// Other values of a chart that is not here may leave its definitions out, and another chart
+/// may bring them.
 fn level(definer: &Definer<'_>) -> Level {
     if definer.is_seen { Level::Warning } else { Level::Info }
 }

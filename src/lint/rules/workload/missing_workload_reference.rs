@@ -6,6 +6,7 @@
 
 use super::{dotted, judged, target, unchecked};
 use crate::lang::text::suggest;
+use crate::lint::usual::is_slip;
 use crate::lint::workloads::{Cause, Meant, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::workloads::Reference;
@@ -30,11 +31,17 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if reference.optional || is_given(reference, name) {
             continue;
         }
+        let is_system = is_of_system(reference);
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
         let Target::Absent(cause) = workloads.target(Name::new(group, kind, namespace, name)) else {
             continue;
         };
         let near = workloads.near(group, kind, namespace, name).filter(|near| is_meant(reference, near));
+        let is_slip =
+            |near: &Near<'_, '_>| matches!(near, Near::Misspelled(named) if is_slip(name, &named.name));
+        if is_system && !near.as_ref().is_some_and(is_slip) {
+            continue;
+        }
         let likely = Likely::of(workloads, reference, name, near);
         let level = level(workloads, cause, reference, likely.is_some());
         // An account may be made anywhere, and by other hands than its namespace.
@@ -102,10 +109,10 @@ impl<'n, 'a> Likely<'n, 'a> {
 fn is_given(reference: &Reference<'_>, name: &str) -> bool {
     match &*reference.kind {
         "PriorityClass" => PRIORITIES.contains(&name),
-        "ServiceAccount" => name == "default" || reference.namespace.as_deref().is_some_and(is_of_the_system),
+        "ServiceAccount" => name == "default",
         // What the API server and the controllers of a cluster bring along.
         "ClusterRole" => name.starts_with("system:") || ROLES.contains(&name),
-        "Role" => name.starts_with("system:") || reference.namespace.as_deref().is_some_and(is_of_the_system),
+        "Role" => name.starts_with("system:"),
         "Namespace" => namespaces::is_given(name),
         // Without a class a volume that is there may be meant: its claim names the same word.
         "StorageClass" => name == "manual",
@@ -114,8 +121,10 @@ fn is_given(reference: &Reference<'_>, name: &str) -> bool {
     }
 }
 
-fn is_of_the_system(namespace: &str) -> bool {
-    namespace.starts_with("kube-")
+/// Whether the controllers of a cluster may bring it along: of these only a slip is told.
+fn is_of_system(reference: &Reference<'_>) -> bool {
+    let is_of_the_system = reference.namespace.as_deref().is_some_and(|name| name.starts_with("kube-"));
+    is_of_the_system && matches!(&*reference.kind, "ServiceAccount" | "Role")
 }
 
 /// Whether a near name may be the one: ConfigMaps and Secrets of other namespaces are

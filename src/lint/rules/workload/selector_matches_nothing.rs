@@ -147,8 +147,14 @@ fn peers(object: &Effective, workloads: &Workloads<'_>, report: &mut Reporter<'_
 }
 
 /// Labels whose values are names: of an application, of a release, of a part.
-const NAMES: [&str; 5] =
-    ["app", "app.kubernetes.io/component", "app.kubernetes.io/instance", "app.kubernetes.io/name", "k8s-app"];
+const NAMES: [&str; 6] = [
+    "app",
+    "app.kubernetes.io/component",
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/name",
+    "app.kubernetes.io/part-of",
+    "k8s-app",
+];
 
 /// How often labels of a cluster have a value: by namespace and key.
 #[derive(Default)]
