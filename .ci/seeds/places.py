@@ -15,8 +15,6 @@ class View:
 
     def __init__(self, read, cluster, built):
         self.read, self.cluster = read, cluster
-        coverage = built.get("coverage", {})
-        self.is_whole = coverage.get("followed") == coverage.get("kustomizations")
         origins = [{pointer: where for pointer, where in of.items() if where} for of in built["origins"]]
         self.objects = list(zip(built["objects"], origins))
         self.index, self.made, self.names, self.shared = {}, {}, {}, set()

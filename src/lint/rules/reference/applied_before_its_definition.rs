@@ -302,7 +302,7 @@ fn tell(
     }
 }
 
-/// Other values of a chart that is not here may leave its definitions out, and another chart
+/// Other values of a chart that is not here may leave its definitions out, and what is not known
 /// may bring them.
 fn level(definer: &Definer<'_>) -> Level {
     if definer.is_seen { Level::Warning } else { Level::Info }
