@@ -91,6 +91,7 @@ pub static RULES: &[&Rule] = &[
     &metadata::malformed_label_value::RULE,
     &metadata::malformed_metadata_key::RULE,
     &build::malformed_substitution::RULE,
+    &cluster_api::malformed_template_expression::RULE,
     &build::malformed_variable_name::RULE,
     &cluster_api::metadata_never_reaches_node::RULE,
     &cluster_api::metadata_on_non_propagating_level::RULE,

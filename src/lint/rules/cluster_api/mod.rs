@@ -14,6 +14,7 @@ pub(crate) mod ineffective_upgrade_annotation;
 pub(crate) mod init_join_configuration_differ;
 pub(crate) mod machine_deployment_selector_mismatch;
 pub(crate) mod malformed_extension_config;
+pub(crate) mod malformed_template_expression;
 pub(crate) mod metadata_never_reaches_node;
 pub(crate) mod metadata_on_non_propagating_level;
 pub(crate) mod missing_cluster_class;
