@@ -3,6 +3,7 @@
 use super::memo::{AllNoted, Checked, Kept, Memo, Noted};
 use super::patches::{Applier, Loose};
 use super::rules::RULES;
+use super::rules::cluster_api::malformed_template_expression::RULE as TEMPLATES;
 use super::{
     ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Rule, RunView,
     Skipped, Suppressions, fingerprint, patches, rendered, shared,
@@ -240,7 +241,9 @@ fn run_all(
             None => return,
         };
         let file = &finding.location.file;
-        if !reported.contains(file) && !is_generators(file, snapshot) {
+        // A rule about templates reads those that are no YAML yet.
+        let is_template = || finding.rule.id == TEMPLATES.id && !scope.excluded(file.shown());
+        if !reported.contains(file) && !is_generators(file, snapshot) && !is_template() {
             // What is excluded is wanted so; what a program made is not read by all.
             if read.contains(file) {
                 dropped.push((Unchecked::GeneratedFile, format!("{file}: {}", finding.rule.id)));

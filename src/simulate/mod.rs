@@ -2,6 +2,7 @@
 //! events, gates and schedules, suspension, takeovers, and what Cluster API makes of
 //! topologies: propagation, rollouts, hooks.
 
+pub(crate) mod admission;
 pub(crate) mod behaviour;
 pub(crate) mod cluster_api;
 pub(crate) mod gating;

@@ -1,5 +1,5 @@
 //! The text of an expression to its tree. Source: cel-spec `doc/langdef.md`
-//! (grammar); map literals, messages and bytes are not understood.
+//! (grammar); bytes are not understood.
 
 /// Why a text has no tree.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,9 @@ pub(crate) enum Expression {
     Binary(&'static str, Box<Expression>, Box<Expression>),
     /// `a ? b : c`
     Choice(Box<Expression>, Box<Expression>, Box<Expression>),
+    /// A map, a message or what may be absent (`a.?b`): the expressions that it is made of.
+    /// Of the type of a message nothing is kept.
+    Other(Vec<Expression>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -267,33 +270,84 @@ impl Parser {
         let mut value = self.primary()?;
         loop {
             if self.takes(".") {
+                let may_be_absent = self.takes("?");
                 let Some(Token::Word(name)) = self.tokens.get(self.at).cloned() else {
-                    // Of what may be absent: `a.?b`.
-                    return match self.takes("?") {
-                        true => Err(Fault::Beyond),
-                        false => syntax("expected a field after '.'"),
-                    };
+                    return syntax("expected a field after '.'");
                 };
                 self.at += 1;
                 let height = self.height;
                 value = match self.takes("(") {
                     true => Expression::Call(Some(Box::new(value)), name, self.list(")")?),
+                    false if may_be_absent => Expression::Other(vec![value]),
                     false => Expression::Select(Box::new(value), name),
                 };
                 self.above(height)?;
             } else if self.takes("[") {
+                let may_be_absent = self.takes("?");
                 let height = self.height;
                 let index = self.choice()?;
                 self.above(height)?;
                 self.expects("]")?;
-                value = Expression::Index(Box::new(value), Box::new(index));
+                value = match may_be_absent {
+                    true => Expression::Other(vec![value, index]),
+                    false => Expression::Index(Box::new(value), Box::new(index)),
+                };
             } else if self.takes("{") {
-                // A message.
-                return Err(Fault::Beyond);
+                if !matches!(value, Expression::Name(_) | Expression::Select(..)) {
+                    return syntax("unexpected '{'");
+                }
+                value = Expression::Other(self.fields()?);
+                self.above(0)?;
             } else {
                 return Ok(value);
             }
         }
+    }
+
+    /// The values of a message: `name: value, …}`.
+    fn fields(&mut self) -> Result<Vec<Expression>> {
+        let mut values = Vec::new();
+        let mut height = 0;
+        let mut is_over = self.takes("}");
+        while !is_over {
+            self.takes("?");
+            let Some(Token::Word(_)) = self.tokens.get(self.at) else {
+                return syntax("expected the name of a field");
+            };
+            self.at += 1;
+            self.expects(":")?;
+            values.push(self.choice()?);
+            height = height.max(self.height);
+            let goes_on = self.takes(",");
+            is_over = self.takes("}");
+            if !goes_on && !is_over {
+                return syntax("expected '}'");
+            }
+        }
+        self.height = height;
+        Ok(values)
+    }
+
+    /// The keys and values of a map: `key: value, …}`.
+    fn entries(&mut self) -> Result<Vec<Expression>> {
+        let mut parts = Vec::new();
+        let mut height = 0;
+        let mut is_over = self.takes("}");
+        while !is_over {
+            self.takes("?");
+            parts.push(self.choice()?);
+            height = height.max(self.height);
+            self.expects(":")?;
+            parts.push(self.choice()?);
+            height = height.max(self.height);
+            let goes_on = self.takes(",");
+            is_over = self.takes("}");
+            if !goes_on && !is_over {
+                return syntax("expected '}'");
+            }
+        }
+        self.height = height;
+        Ok(parts)
     }
 
     fn list(&mut self, end: &str) -> Result<Vec<Expression>> {
@@ -333,8 +387,13 @@ impl Parser {
                 self.above(0)?;
                 Expression::List(items)
             }
-            // A map, a name or number that begins so, an item that may be absent.
-            Token::Sign("{" | "." | "?") => return Err(Fault::Beyond),
+            Token::Sign("{") => {
+                let parts = self.entries()?;
+                self.above(0)?;
+                Expression::Other(parts)
+            }
+            // A name or number that begins so, an item that may be absent.
+            Token::Sign("." | "?") => return Err(Fault::Beyond),
             Token::Sign(sign) => return syntax(format_args!("unexpected '{sign}'")),
             Token::Word(word) => match word.as_str() {
                 "true" => Expression::Bool(true),

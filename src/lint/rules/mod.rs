@@ -77,6 +77,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::init_join_configuration_differ::RULE,
     &annotation::label_as_annotation::RULE,
     &cluster_api::machine_deployment_selector_mismatch::RULE,
+    &schema::malformed_admission_expression::RULE,
     &event::malformed_alert_pattern::RULE,
     &gate::malformed_cron::RULE,
     &reference::malformed_duration::RULE,

@@ -123,6 +123,10 @@ impl<'e, 'a, 's> Evaluation<'e, 'a, 's> {
                 _ => Value::Unknown,
             },
             Expression::Call(of, name, arguments) => self.call(of.as_deref(), name, arguments),
+            Expression::Other(_) => {
+                self.is_beyond = true;
+                Value::Unknown
+            }
         }
     }
 
@@ -490,6 +494,9 @@ mod tests {
             ("-1 < 0 && 1 + 2 * 3 == 7 && 7 % 4 == 3", Some(true)),
             ("self.b.matches(r\"\"\"^t.*$\"\"\")", Some(true)),
             ("quantity('1Gi').isGreaterThan(quantity('1'))", None),
+            ("{'a': self.a} == {}", None),
+            ("self.?c.orValue(1) == 1", None),
+            ("self.a == 1 || {'a': 1}.a == 2", Some(true)),
             ("[true, has(self.b)].filter(x, x == true).size() == 2", Some(true)),
         ] {
             let expression = expression(rule).unwrap_or_else(|| panic!("{rule}"));
@@ -500,7 +507,7 @@ mod tests {
             };
             assert_eq!(known, expected, "{rule}");
         }
-        for text in ["a ==", "{'a': 1}", "b'x'", "(a", "a ? b"] {
+        for text in ["a ==", "{'a': }", "b'x'", "(a", "a ? b"] {
             assert!(expression(text).is_none(), "{text}");
         }
     }

@@ -79,7 +79,9 @@ fn undeclared<'e>(expression: &'e Expression, variables: &BTreeMap<String, Cel>)
         Expression::Index(of, index) => each(&[of, index]),
         Expression::Binary(_, left, right) => each(&[left, right]),
         Expression::Choice(condition, yes, no) => each(&[condition, yes, no]),
-        Expression::List(items) => items.iter().find_map(|item| undeclared(item, variables)),
+        Expression::List(items) | Expression::Other(items) => {
+            items.iter().find_map(|item| undeclared(item, variables))
+        }
         Expression::Call(Some(of), ..) => undeclared(of, variables),
         Expression::Call(None, _, arguments) => arguments.first().and_then(|one| undeclared(one, variables)),
         Expression::Null
@@ -97,7 +99,9 @@ fn eval(expression: &Expression, variables: &BTreeMap<String, Cel>) -> Result<Ce
         Expression::Text(text) => Ok(Cel::Text(text.clone())),
         Expression::Bool(value) => Ok(Cel::Bool(*value)),
         Expression::Int(value) => Ok(Cel::Int(*value)),
-        Expression::Null | Expression::Float(_) | Expression::List(_) => Ok(Cel::Unknown),
+        Expression::Null | Expression::Float(_) | Expression::List(_) | Expression::Other(_) => {
+            Ok(Cel::Unknown)
+        }
         Expression::Name(name) => Ok(variables.get(name).cloned().unwrap_or(Cel::Unknown)),
         Expression::Select(of, name) => field(value(of)?, name),
         Expression::Index(of, index) => match (value(of)?, value(index)?) {

@@ -2,6 +2,7 @@
 
 pub(crate) mod duplicate_list_item;
 pub(crate) mod field_not_available;
+pub(crate) mod malformed_admission_expression;
 pub(crate) mod malformed_field_value;
 pub(crate) mod missing_field;
 pub(crate) mod rejected_by_rule;
