@@ -15,6 +15,7 @@ class View:
 
     def __init__(self, read, cluster, built):
         self.read, self.cluster = read, cluster
+        self.has_cluster = bool(built.get("coverage", {}).get("clusters"))
         origins = [{pointer: where for pointer, where in of.items() if where} for of in built["origins"]]
         self.objects = list(zip(built["objects"], origins))
         self.index, self.made, self.names, self.shared = {}, {}, {}, set()

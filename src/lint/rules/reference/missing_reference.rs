@@ -45,7 +45,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let target = match reference.role {
-            Role::HealthCheck => crate::world::target_of(&object.id, object.node.get_ref()),
+            // fluxcd/pkg `runtime/client/impersonation.go` (`clientForKubeConfig`): it is the
+            // account of the cluster that is applied to.
+            Role::HealthCheck | Role::ServiceAccount => {
+                crate::world::target_of(&object.id, object.node.get_ref())
+            }
             _ => ApplyTarget::Local,
         };
         let (group, kind, namespace) = (&reference.group, &reference.kind, reference.namespace.as_deref());

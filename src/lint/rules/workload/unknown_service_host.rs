@@ -173,10 +173,15 @@ impl<'a> Meant<'a> {
         let near = near.filter(|(distance, known)| *distance == 1 && letters(known) != letters(namespace));
         let near = near.filter(|(_, known)| match host.form {
             Form::Service if namespace.len() >= SHORTEST => true,
-            _ => is_slip(namespace, known) && has_service(known),
+            _ => (is_slip(namespace, known) || is_replaced(namespace, known)) && has_service(known),
         });
         near.map(|(_, known)| *known).min()
     }
+}
+
+/// Whether one letter stands for another in a name that is long enough to tell.
+fn is_replaced(namespace: &str, known: &str) -> bool {
+    namespace.len() >= SHORTEST && namespace.len() == known.len()
 }
 
 /// Letters from which on a namespace that differs in one is a misspelled one.
