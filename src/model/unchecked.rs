@@ -202,84 +202,110 @@ impl Unchecked {
     /// What would let it go away: an option, a line of the configuration, or a change
     /// of the repository.
     pub fn remedy(self) -> &'static str {
-        match self {
-            Unchecked::BeyondTotalOfInput => "work on a part of the repository: `--root DIRECTORY`",
-            Unchecked::BuildFailsOnBothSides => {
-                "mend what `forebay lint` says of it: what a change does is told once it builds"
-            }
-            Unchecked::ChangedFileInPartialBuild
-            | Unchecked::PartialBuild
-            | Unchecked::ReferenceIntoPartialBuild => BUILD,
-            Unchecked::AbsenceInGuessedCluster
-            | Unchecked::ChangedFileOutsideClusters
-            | Unchecked::ReferenceWithoutEntryPoint => CLUSTERS,
-            Unchecked::Chart | Unchecked::ReferenceIntoChart => PULL,
-            Unchecked::ClassNotHere | Unchecked::TemplateNotHere | Unchecked::ClusterApiReference => {
-                ELSEWHERE
-            }
-            Unchecked::ContentHash => "give the generator `options: {disableNameSuffixHash: true}`",
-            Unchecked::CronJobCommand => {
-                "write the command as one `flux suspend`, `flux resume` or `kubectl patch`"
-            }
-            Unchecked::ExternalSource | Unchecked::ReferenceToExternalSource => SOURCES,
-            Unchecked::GeneratedFile => "mend what makes the file; findings inside of it are not shown",
-            Unchecked::GeneratedResource => {
-                "commit the file that is made, or `exclude` its directory in .forebay.yaml"
-            }
-            Unchecked::GitCrypt => "unlock the repository: `git-crypt unlock`",
-            Unchecked::GitLfs => "fetch the content: `git lfs pull`",
-            Unchecked::HelmChart => CHARTS,
-            Unchecked::KindWithoutSchema => {
-                "name a directory of CRDs, or a catalogue, in .forebay.yaml: `schemas: [DIRECTORY]`"
-            }
-            Unchecked::KubernetesFields => {
-                "only API versions that are gone are told; which fields its kinds have at each version is \
-                 not known here: read its release notes"
-            }
-            Unchecked::KustomizePlugin => "commit what the plugin makes; plugins are not run here",
-            Unchecked::MissingGitObject => "fetch what the clone left out: `git fetch --refetch`",
-            Unchecked::OrphanObject => {
-                "let a Kustomization of a cluster apply it, or name its cluster under `clusters` \
-                            in .forebay.yaml"
-            }
-            Unchecked::OtherTree => {
-                "plan its changes in its own repository; here it is the same on both sides"
-            }
-            Unchecked::PathNotUtf8 => "give the file a name in UTF-8",
-            Unchecked::Placeholder => {
-                "let a cluster substitute it, or name the variables under `injectedVariables` in \
-                          .forebay.yaml"
-            }
-            Unchecked::ReferenceIntoResourceSet | Unchecked::ResourceSet => INPUTS,
-            Unchecked::ReferenceToConfig => {
-                "commit the ConfigMap or Secret; one that is made in the cluster is not seen"
-            }
-            Unchecked::ReferenceToGeneratedObject
-            | Unchecked::UnseenReference
-            | Unchecked::UnseenGateUsers => INTO_GIT,
-            Unchecked::ReferenceToOtherRoot => CLUSTERS,
-            Unchecked::ReferenceToUnappliedObject => "let a Kustomization of the cluster apply the file",
-            Unchecked::RemoteBase => "commit a copy of what the URL gives; no network is used here",
-            Unchecked::SourceOfMost => {
-                "write that source into this repository, or say under `sources` in .forebay.yaml what it holds"
-            }
-            Unchecked::SpecialFile => "put a plain file in its place",
-            Unchecked::Submodule => "lint the submodule by itself: `--root DIRECTORY`",
-            Unchecked::Symlink => "put a plain file in its place: artifacts of Flux hold no links",
-            Unchecked::TestSuite => {
-                "nothing: patterns of chainsaw, kuttl or gator and data of Go tests are no objects"
-            }
-            Unchecked::Template => "lint what the template makes, such as the output of `helm template`",
-            Unchecked::TooManyKustomizations => {
-                "look at fewer at a time: `--root`, or fewer `clusters` in .forebay.yaml"
-            }
-            Unchecked::UnknownField | Unchecked::UnknownKind => {
-                "state the variables: `substitute`, or a ConfigMap in this repository that `substituteFrom` names"
-            }
-            Unchecked::ValidationRule => "ask the API server: `kubectl apply --dry-run=server`",
-        }
+        REMEDIES[self as usize].1
     }
 }
+
+/// What would let each go away, in their order.
+const REMEDIES: [(Unchecked, &str); Unchecked::ALL.len()] = [
+    (Unchecked::AbsenceInGuessedCluster, CLUSTERS),
+    (Unchecked::BeyondTotalOfInput, "work on a part of the repository: `--root DIRECTORY`"),
+    (
+        Unchecked::BuildFailsOnBothSides,
+        "mend what `forebay lint` says of it: what a change does is told once it builds",
+    ),
+    (Unchecked::ChangedFileInPartialBuild, BUILD),
+    (Unchecked::ChangedFileOutsideClusters, CLUSTERS),
+    (Unchecked::Chart, PULL),
+    (Unchecked::ClassNotHere, ELSEWHERE),
+    (Unchecked::ClusterApiReference, ELSEWHERE),
+    (Unchecked::ContentHash, "give the generator `options: {disableNameSuffixHash: true}`"),
+    (Unchecked::CronJobCommand, "write the command as one `flux suspend`, `flux resume` or `kubectl patch`"),
+    (Unchecked::ExternalSource, SOURCES),
+    (Unchecked::GeneratedFile, "mend what makes the file; findings inside of it are not shown"),
+    (
+        Unchecked::GeneratedResource,
+        "commit the file that is made, or `exclude` its directory in .forebay.yaml",
+    ),
+    (Unchecked::GitCrypt, "unlock the repository: `git-crypt unlock`"),
+    (Unchecked::GitLfs, "fetch the content: `git lfs pull`"),
+    (Unchecked::HelmChart, CHARTS),
+    (
+        Unchecked::KindWithoutSchema,
+        "name a directory of CRDs, or a catalogue, in .forebay.yaml: `schemas: [DIRECTORY]`",
+    ),
+    (
+        Unchecked::KubernetesFields,
+        "only API versions that are gone are told; which fields its kinds have at each version is \
+                 not known here: read its release notes",
+    ),
+    (Unchecked::KustomizePlugin, "commit what the plugin makes; plugins are not run here"),
+    (Unchecked::MissingGitObject, "fetch what the clone left out: `git fetch --refetch`"),
+    (
+        Unchecked::OrphanObject,
+        "let a Kustomization of a cluster apply it, or name its cluster under `clusters` \
+                            in .forebay.yaml",
+    ),
+    (Unchecked::OtherTree, "plan its changes in its own repository; here it is the same on both sides"),
+    (Unchecked::PartialBuild, BUILD),
+    (Unchecked::PathNotUtf8, "give the file a name in UTF-8"),
+    (
+        Unchecked::Placeholder,
+        "let a cluster substitute it, or name the variables under `injectedVariables` in \
+                          .forebay.yaml",
+    ),
+    (Unchecked::ReferenceIntoChart, PULL),
+    (Unchecked::ReferenceIntoPartialBuild, BUILD),
+    (Unchecked::ReferenceIntoResourceSet, INPUTS),
+    (
+        Unchecked::ReferenceToConfig,
+        "commit the ConfigMap or Secret; one that is made in the cluster is not seen",
+    ),
+    (Unchecked::ReferenceToExternalSource, SOURCES),
+    (Unchecked::ReferenceToGeneratedObject, INTO_GIT),
+    (Unchecked::ReferenceToOtherRoot, CLUSTERS),
+    (Unchecked::ReferenceToUnappliedObject, "let a Kustomization of the cluster apply the file"),
+    (Unchecked::ReferenceWithoutEntryPoint, CLUSTERS),
+    (Unchecked::RemoteBase, "commit a copy of what the URL gives; no network is used here"),
+    (Unchecked::ResourceSet, INPUTS),
+    (
+        Unchecked::SourceOfMost,
+        "write that source into this repository, or say under `sources` in .forebay.yaml what it holds",
+    ),
+    (Unchecked::SpecialFile, "put a plain file in its place"),
+    (Unchecked::Submodule, "lint the submodule by itself: `--root DIRECTORY`"),
+    (Unchecked::Symlink, "put a plain file in its place: artifacts of Flux hold no links"),
+    (Unchecked::Template, "lint what the template makes, such as the output of `helm template`"),
+    (Unchecked::TemplateNotHere, ELSEWHERE),
+    (
+        Unchecked::TestSuite,
+        "nothing: patterns of chainsaw, kuttl or gator and data of Go tests are no objects",
+    ),
+    (
+        Unchecked::TooManyKustomizations,
+        "look at fewer at a time: `--root`, or fewer `clusters` in .forebay.yaml",
+    ),
+    (
+        Unchecked::UnknownField,
+        "state the variables: `substitute`, or a ConfigMap in this repository that `substituteFrom` names",
+    ),
+    (
+        Unchecked::UnknownKind,
+        "state the variables: `substitute`, or a ConfigMap in this repository that `substituteFrom` names",
+    ),
+    (Unchecked::UnseenGateUsers, INTO_GIT),
+    (Unchecked::UnseenReference, INTO_GIT),
+    (Unchecked::ValidationRule, "ask the API server: `kubectl apply --dry-run=server`"),
+];
+
+/// A reason finds its row by its number.
+const _: () = {
+    let mut at = 0;
+    while at < REMEDIES.len() {
+        assert!(REMEDIES[at].0 as usize == at, "a row stands at another place than its reason");
+        at += 1;
+    }
+};
 
 #[cfg(test)]
 mod tests {

@@ -36,7 +36,7 @@ mod waits;
 
 pub(crate) use builds::failing_on_both_sides;
 pub(crate) use fields::{FieldChange, compare};
-pub(crate) use moves::{replacements, takeovers};
+pub(crate) use moves::{Takeover, replacements, takeovers};
 pub(crate) use reach::Reach;
 pub use reach::reach;
 pub(crate) use release_words::{image_step, image_words, is_by_label_only, is_version_label, step};

@@ -2,7 +2,7 @@
 
 use super::layout::{Area, Size, layered, shelves};
 use crate::lang::text::{clean, shorten};
-use crate::world::graph::{EdgeKind, Graph, GraphNode};
+use crate::world::graph::{Edge, EdgeKind, Graph, GraphNode};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -54,53 +54,65 @@ pub(crate) fn render(graph: &Graph) -> String {
     );
     for (cluster, place) in clusters.iter().zip(&places) {
         let name = cluster.as_deref().map_or("no cluster".to_owned(), |name| format!("cluster {name}"));
-        let _ = writeln!(
-            out,
-            "<rect class=\"cluster\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"10\"/>\n<text class=\"name\" x=\"{}\" y=\"{}\">{}</text>",
-            place.x,
-            place.y,
-            place.width,
-            place.height,
-            place.x + MARGIN,
-            place.y + 27,
-            escaped(&name)
-        );
+        box_of_cluster(&mut out, &name, place);
     }
     for edge in graph.edges.iter().filter(|edge| edge.from != edge.to) {
-        // Along the order of work: what is waited for stands before who waits.
-        let (first, second) =
-            if edge.kind == EdgeKind::Applies { (edge.from, edge.to) } else { (edge.to, edge.from) };
-        let (a, b) = (areas[first], areas[second]);
-        let (x1, y1, x2, y2) = (a.x + a.width, a.y + HEIGHT / 2, b.x, b.y + HEIGHT / 2);
-        let bend = (x1.abs_diff(x2) / 2).max(30);
-        let _ = writeln!(
-            out,
-            "<path class=\"{}\" d=\"M{x1} {y1}C{} {y1} {} {y2} {x2} {y2}\"/>",
-            edge.kind.name(),
-            x1 + bend,
-            i64::from(x2) - i64::from(bend),
-        );
+        line(&mut out, edge, &areas);
     }
     for (node, area) in graph.nodes.iter().zip(&areas) {
-        let (name, note) = lines(node);
-        let _ = writeln!(
-            out,
-            "<g><title>{}</title><rect class=\"node\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\"/><text x=\"{}\" y=\"{}\">{}</text><text class=\"soft\" x=\"{}\" y=\"{}\">{}</text></g>",
-            escaped(&node.object.to_string()),
-            area.x,
-            area.y,
-            area.width,
-            area.height,
-            area.x + 8,
-            area.y + 16,
-            escaped(&name),
-            area.x + 8,
-            area.y + 32,
-            escaped(&note)
-        );
+        box_of_node(&mut out, node, area);
     }
     out.push_str("</svg>\n");
     out
+}
+
+fn box_of_cluster(out: &mut String, name: &str, place: &Area) {
+    let _ = writeln!(
+        out,
+        "<rect class=\"cluster\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"10\"/>\n<text class=\"name\" x=\"{}\" y=\"{}\">{}</text>",
+        place.x,
+        place.y,
+        place.width,
+        place.height,
+        place.x + MARGIN,
+        place.y + 27,
+        escaped(name)
+    );
+}
+
+fn line(out: &mut String, edge: &Edge, areas: &[Area]) {
+    // Along the order of work: what is waited for stands before who waits.
+    let (first, second) =
+        if edge.kind == EdgeKind::Applies { (edge.from, edge.to) } else { (edge.to, edge.from) };
+    let (a, b) = (areas[first], areas[second]);
+    let (x1, y1, x2, y2) = (a.x + a.width, a.y + HEIGHT / 2, b.x, b.y + HEIGHT / 2);
+    let bend = (x1.abs_diff(x2) / 2).max(30);
+    let _ = writeln!(
+        out,
+        "<path class=\"{}\" d=\"M{x1} {y1}C{} {y1} {} {y2} {x2} {y2}\"/>",
+        edge.kind.name(),
+        x1 + bend,
+        i64::from(x2) - i64::from(bend),
+    );
+}
+
+fn box_of_node(out: &mut String, node: &GraphNode, area: &Area) {
+    let (name, note) = lines(node);
+    let _ = writeln!(
+        out,
+        "<g><title>{}</title><rect class=\"node\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\"/><text x=\"{}\" y=\"{}\">{}</text><text class=\"soft\" x=\"{}\" y=\"{}\">{}</text></g>",
+        escaped(&node.object.to_string()),
+        area.x,
+        area.y,
+        area.width,
+        area.height,
+        area.x + 8,
+        area.y + 16,
+        escaped(&name),
+        area.x + 8,
+        area.y + 32,
+        escaped(&note)
+    );
 }
 
 fn drawing(graph: &Graph, nodes: &[usize]) -> (Vec<Area>, Size) {

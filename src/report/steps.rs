@@ -38,34 +38,7 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
         paragraph(&mut out, &clean(&format!("{lead}{line}")), "  ");
     }
     for step in &series.steps {
-        let state = match (step.done, run.does == Some(step.number), run.writes) {
-            (true, ..) => " (the tree has it)",
-            (_, true, true) => " (done)",
-            _ => "",
-        };
-        let head =
-            if many { format!("step {} of {}: ", step.number, series.steps.len()) } else { String::new() };
-        paragraph(&mut out, &clean(&format!("{head}{}{state}", step.title)), "  ");
-        for (from, to) in step.moves.iter().take(MOVED) {
-            let _ = writeln!(out, "  {} -> {}", clean(from), clean(to));
-        }
-        if step.moves.len() > MOVED {
-            let _ = writeln!(out, "  and {} more files", step.moves.len() - MOVED);
-        }
-        for change in &step.changes {
-            let is_new = if change.before.bytes().is_empty() { " (new)" } else { "" };
-            let _ = writeln!(out, "  {}{is_new}", clean(&change.path));
-        }
-        if many || step.proof.adopted > 0 {
-            out.push_str("  ");
-            paragraph(&mut out, &format!("proven: {}", proof(step)), "  ");
-        }
-        if many && !step.done {
-            let _ = writeln!(out, "  then commit, push, and wait until the cluster has it:");
-            for line in &step.wait_for {
-                let _ = writeln!(out, "    {}", clean(line));
-            }
-        }
+        paragraphs_of(&mut out, step, series.steps.len(), run);
     }
     if many {
         let next = if run.does.is_some() && run.writes {
@@ -98,6 +71,38 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
         let _ = writeln!(out, "left alone: {} more", series.left.len() - LEFT);
     }
     out
+}
+
+/// What a step does, and what to wait for after it.
+fn paragraphs_of(out: &mut String, step: &Step, count: usize, run: Run<'_>) {
+    let many = count > 1;
+    let state = match (step.done, run.does == Some(step.number), run.writes) {
+        (true, ..) => " (the tree has it)",
+        (_, true, true) => " (done)",
+        _ => "",
+    };
+    let head = if many { format!("step {} of {}: ", step.number, count) } else { String::new() };
+    paragraph(out, &clean(&format!("{head}{}{state}", step.title)), "  ");
+    for (from, to) in step.moves.iter().take(MOVED) {
+        let _ = writeln!(out, "  {} -> {}", clean(from), clean(to));
+    }
+    if step.moves.len() > MOVED {
+        let _ = writeln!(out, "  and {} more files", step.moves.len() - MOVED);
+    }
+    for change in &step.changes {
+        let is_new = if change.before.bytes().is_empty() { " (new)" } else { "" };
+        let _ = writeln!(out, "  {}{is_new}", clean(&change.path));
+    }
+    if many || step.proof.adopted > 0 {
+        out.push_str("  ");
+        paragraph(out, &format!("proven: {}", proof(step)), "  ");
+    }
+    if many && !step.done {
+        let _ = writeln!(out, "  then commit, push, and wait until the cluster has it:");
+        for line in &step.wait_for {
+            let _ = writeln!(out, "    {}", clean(line));
+        }
+    }
 }
 
 fn proof(step: &Step) -> String {

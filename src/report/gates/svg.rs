@@ -109,7 +109,6 @@ impl Picture {
         self.width = self.width.max(right + 12.0 + text_width(widest(&notes), FONT) + MARGIN);
 
         let top = self.y;
-        let ticks = ticks(view, simulation.range);
         self.y += 20.0;
         let first_row = self.y;
         let mut group = None;
@@ -122,13 +121,7 @@ impl Picture {
                 self.y += ROW;
             }
             if bars.len() % 2 == 0 {
-                let width = self.width - 2.0 * MARGIN + 8.0;
-                let _ = writeln!(
-                    self.body,
-                    "<rect class=\"zebra\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{ROW}\"/>",
-                    MARGIN - 4.0,
-                    self.y
-                );
+                self.zebra();
             }
             bars.push((self.y, *subject));
             self.text(MARGIN, self.y + 15.0, FONT, "", label);
@@ -137,7 +130,28 @@ impl Picture {
             }
             self.y += ROW;
         }
-        for (at, text) in &ticks {
+        self.marks(&axis, &ticks(view, simulation.range), (top, first_row));
+        for (y, subject) in bars {
+            self.bar(view, &axis, y, subject);
+        }
+        self.y += 20.0 + MARGIN;
+    }
+
+    /// The ground of every other row.
+    fn zebra(&mut self) {
+        let width = self.width - 2.0 * MARGIN + 8.0;
+        let _ = writeln!(
+            self.body,
+            "<rect class=\"zebra\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{ROW}\"/>",
+            MARGIN - 4.0,
+            self.y
+        );
+    }
+
+    /// Lines and texts of the time axis, from its top to below the last row.
+    fn marks(&mut self, axis: &Axis, ticks: &[(Timestamp, String)], (top, first_row): (f64, f64)) {
+        let right = axis.left + BARS;
+        for (at, text) in ticks {
             let x = axis.x(*at);
             let _ = writeln!(
                 self.body,
@@ -155,10 +169,6 @@ impl Picture {
                 self.text(x + 4.0, self.y + 14.0, 11.0, "m", text);
             }
         }
-        for (y, subject) in bars {
-            self.bar(view, &axis, y, subject);
-        }
-        self.y += 20.0 + MARGIN;
     }
 
     fn legend(&mut self, y: f64) {

@@ -52,21 +52,7 @@ pub fn render(plan: &Plan<'_>) -> String {
         heading(&mut out, names);
         changes::text(&mut out, plan, group);
     }
-    let new: Vec<&str> = plan.shown(&plan.new_findings).map(|finding| finding.rule.id).collect();
-    let fixed = plan.shown(&plan.fixed_findings).count();
-    if !new.is_empty() || fixed > 0 {
-        let mut rules = new.clone();
-        rules.sort_unstable();
-        rules.dedup();
-        let names = if rules.is_empty() { String::new() } else { format!(" ({})", rules.join(", ")) };
-        let word = if new.len() == 1 { "finding" } else { "findings" };
-        let _ = writeln!(out, "\n{} new {word}{names}, {fixed} fixed", new.len());
-        for finding in plan.shown(&plan.new_findings) {
-            let line = plan.head_world.snapshot.positions(&finding.location).0.0;
-            let _ =
-                writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(finding.location.file.shown()));
-        }
-    }
+    findings(&mut out, plan);
     // What builds on neither side may have changed all the same, and so what another tree holds.
     let hides = |reason| matches!(reason, Unchecked::BuildFailsOnBothSides | Unchecked::OtherTree);
     let is_blind = plan.not_checked.iter().any(|(reason, _)| hides(reason));
@@ -84,6 +70,25 @@ pub fn render(plan: &Plan<'_>) -> String {
     }
     let _ = writeln!(out, "{}", plan.total());
     out
+}
+
+/// Findings that are new, and how many are fixed.
+fn findings(out: &mut String, plan: &Plan<'_>) {
+    let new: Vec<&str> = plan.shown(&plan.new_findings).map(|finding| finding.rule.id).collect();
+    let fixed = plan.shown(&plan.fixed_findings).count();
+    if !new.is_empty() || fixed > 0 {
+        let mut rules = new.clone();
+        rules.sort_unstable();
+        rules.dedup();
+        let names = if rules.is_empty() { String::new() } else { format!(" ({})", rules.join(", ")) };
+        let word = if new.len() == 1 { "finding" } else { "findings" };
+        let _ = writeln!(out, "\n{} new {word}{names}, {fixed} fixed", new.len());
+        for finding in plan.shown(&plan.new_findings) {
+            let line = plan.head_world.snapshot.positions(&finding.location).0.0;
+            let _ =
+                writeln!(out, "  {} {}:{line}", clean(&finding.title), clean(finding.location.file.shown()));
+        }
+    }
 }
 
 /// The clusters of what follows.

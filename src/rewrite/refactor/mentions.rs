@@ -61,18 +61,26 @@ pub(crate) fn mentions<'a>(
         });
     }
     typed(node, "", (own, target), 0, &mut found);
-    let mut bare = |pointer: &str| {
-        if let Some(at) = node.at(pointer).filter(|at| at.as_str().as_deref() == Some(&*target.name)) {
-            found.insert(pointer.to_owned(), at);
+    let pointers = untabled(id, node, target, here);
+    let is_named = |at: &NodeRef<'_>| at.as_str().as_deref() == Some(&*target.name);
+    for pointer in pointers {
+        if let Some(at) = node.at(&pointer).filter(is_named) {
+            found.insert(pointer, at);
         }
-    };
+    }
+    found
+}
+
+/// Pointers of names that no table of references lists. `here` tells whether the target's
+/// namespace is the object's.
+fn untabled(id: &ObjectId, node: NodeRef<'_>, target: &ObjectId, here: bool) -> Vec<String> {
+    let mut pointers = Vec::new();
     if id.is(NOTIFICATION, "Alert") && target.is(NOTIFICATION, "Provider") && here {
-        bare("/spec/providerRef/name");
+        pointers.push("/spec/providerRef/name".to_owned());
     }
     if target.is("gating.toolkit.fluxcd.io", "Gate") && here {
         for at in 0..node.items_at("/spec/gates").count() {
-            bare(&format!("/spec/gates/{at}"));
-            bare(&format!("/spec/gates/{at}/name"));
+            pointers.extend([format!("/spec/gates/{at}"), format!("/spec/gates/{at}/name")]);
         }
     }
     if id.is(cluster_api::CORE, "Cluster")
@@ -80,9 +88,9 @@ pub(crate) fn mentions<'a>(
         && let Some(class) = (Cluster { object: Object { id, node } }).class_ref()
         && Some(&*class.namespace) == target.namespace.as_deref()
     {
-        bare(class.pointer);
+        pointers.push(class.pointer.to_owned());
     }
-    found
+    pointers
 }
 
 /// JSON Pointer of the name of a reference, which stands in a field of its map or is the

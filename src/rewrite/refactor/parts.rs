@@ -67,46 +67,56 @@ pub(super) fn normal(part: Part, old: &str, new: &str, object: &Effective) -> Re
     let Some(Value::Array(patches)) = value.pointer_mut("/spec/patches").filter(|_| is_class) else {
         return Ok(value);
     };
+    for patch in patches {
+        normalise_patch(part, old, new, patch);
+    }
+    Ok(value)
+}
+
+/// A patch of a class with the old name wherever the new one stands.
+fn normalise_patch(part: Part, old: &str, new: &str, patch: &mut Value) {
     let text = |value: Option<&mut Value>, rename: &dyn Fn(&str) -> String| {
         if let Some(Value::String(text)) = value {
             *text = rename(text);
         }
     };
-    for patch in patches {
-        if part == Part::Variable {
-            text(patch.get_mut("enabledIf"), &|text| template::renamed(text, new, old));
+    if part == Part::Variable {
+        text(patch.get_mut("enabledIf"), &|text| template::renamed(text, new, old));
+    }
+    let Some(Value::Array(definitions)) = patch.get_mut("definitions") else { return };
+    for definition in definitions {
+        if part == Part::Worker {
+            normalise_selector(old, new, definition);
+            continue;
         }
-        let Some(Value::Array(definitions)) = patch.get_mut("definitions") else { continue };
-        for definition in definitions {
-            if part == Part::Worker {
-                for list in ["machineDeploymentClass", "machinePoolClass"] {
-                    let names = definition.pointer_mut(&format!("/selector/matchResources/{list}/names"));
-                    let Some(Value::Array(names)) = names else { continue };
-                    let mut seen = false;
-                    names.retain_mut(|name| {
-                        if name == new {
-                            *name = Value::String(old.to_owned());
-                        }
-                        let again = name == old && seen;
-                        seen |= name == old;
-                        !again
-                    });
+        let Some(Value::Array(patches)) = definition.get_mut("jsonPatches") else { continue };
+        for patch in patches {
+            text(patch.pointer_mut("/valueFrom/template"), &|text| template::renamed(text, new, old));
+            text(patch.pointer_mut("/valueFrom/variable"), &|text| match text.strip_prefix(new) {
+                Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => {
+                    format!("{old}{rest}")
                 }
-                continue;
-            }
-            let Some(Value::Array(patches)) = definition.get_mut("jsonPatches") else { continue };
-            for patch in patches {
-                text(patch.pointer_mut("/valueFrom/template"), &|text| template::renamed(text, new, old));
-                text(patch.pointer_mut("/valueFrom/variable"), &|text| match text.strip_prefix(new) {
-                    Some(rest) if rest.is_empty() || rest.starts_with(['.', '[']) => {
-                        format!("{old}{rest}")
-                    }
-                    _ => text.to_owned(),
-                });
-            }
+                _ => text.to_owned(),
+            });
         }
     }
-    Ok(value)
+}
+
+/// The worker classes that a patch selects, once each.
+fn normalise_selector(old: &str, new: &str, definition: &mut Value) {
+    for list in ["machineDeploymentClass", "machinePoolClass"] {
+        let names = definition.pointer_mut(&format!("/selector/matchResources/{list}/names"));
+        let Some(Value::Array(names)) = names else { continue };
+        let mut seen = false;
+        names.retain_mut(|name| {
+            if name == new {
+                *name = Value::String(old.to_owned());
+            }
+            let again = name == old && seen;
+            seen |= name == old;
+            !again
+        });
+    }
 }
 
 /// Entries of one name are one, required where one of them is.

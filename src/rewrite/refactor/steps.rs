@@ -257,35 +257,38 @@ pub(super) mod guards {
         Ok(wanted)
     }
 
+    /// What a Kustomization loses whose objects move to another one.
+    fn lost_by_move(rename: &Rename<'_>, taken: &plan::Takeover, said: &mut Vec<String>) {
+        let mut counts = std::collections::BTreeMap::new();
+        for (id, _) in &taken.lost {
+            *counts.entry(id.kind.to_string()).or_insert(0u64) += 1;
+        }
+        let kinds = plan::counted_kinds(&counts);
+        let kinds = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
+        let cluster = taken.cluster.as_deref().map_or(String::new(), |name| format!(" in cluster {name}"));
+        let all = if taken.lost.len() == taken.objects { "all " } else { "" };
+        said.push(format!(
+        "{all}{} of {}{cluster} would be deleted where its finalizer runs before {} has applied them{kinds}",
+        crate::lang::text::counted(taken.lost.len(), "object"),
+        taken.from.name,
+        taken.to.name,
+    ));
+        for (id, _) in &taken.lost {
+            let member = rename.world.objects.iter().find(|object| object.id == *id);
+            if let Some(what) = member.and_then(|object| super::what(id, object.node.get_ref()))
+                && said.len() < 8
+            {
+                said.push(format!("{id}: {what}"));
+            }
+        }
+    }
+
     /// What doing it in one commit loses.
     pub(crate) fn lost(rename: &Rename<'_>, naive: &World) -> Vec<String> {
         let mut said = Vec::new();
         for taken in plan::takeovers(rename.world, naive) {
-            if taken.lost.is_empty() {
-                continue;
-            }
-            let mut counts = std::collections::BTreeMap::new();
-            for (id, _) in &taken.lost {
-                *counts.entry(id.kind.to_string()).or_insert(0u64) += 1;
-            }
-            let kinds = plan::counted_kinds(&counts);
-            let kinds = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
-            let cluster =
-                taken.cluster.as_deref().map_or(String::new(), |name| format!(" in cluster {name}"));
-            let all = if taken.lost.len() == taken.objects { "all " } else { "" };
-            said.push(format!(
-                "{all}{} of {}{cluster} would be deleted where its finalizer runs before {} has applied them{kinds}",
-                crate::lang::text::counted(taken.lost.len(), "object"),
-                taken.from.name,
-                taken.to.name,
-            ));
-            for (id, _) in &taken.lost {
-                let member = rename.world.objects.iter().find(|object| object.id == *id);
-                if let Some(what) = member.and_then(|object| super::what(id, object.node.get_ref()))
-                    && said.len() < 8
-                {
-                    said.push(format!("{id}: {what}"));
-                }
+            if !taken.lost.is_empty() {
+                lost_by_move(rename, &taken, &mut said);
             }
         }
         let id = ObjectId { name: rename.new.as_str().into(), ..rename.old.clone() };

@@ -70,18 +70,23 @@ pub(crate) fn renaming(
         if let Some(stem) = stem.filter(|stem| !stem.is_empty()) {
             return Ok(set(stem));
         }
-        let by = location.via.iter().find(|via| via.kind == ViaKind::Transformer);
-        let place = by.map_or(location.clone(), |via| via.location.clone());
-        let affixes = match (prefix, suffix) {
-            (prefix, "") => format!("the prefix `{prefix}`"),
-            ("", suffix) => format!("the suffix `{suffix}`"),
-            (prefix, suffix) => format!("the prefix `{prefix}` and the suffix `{suffix}`"),
-        };
-        let help = format!("choose a name that keeps it, such as `{prefix}{new}{suffix}`");
-        return Err(Refused::at(Some(place), format!("`{old}` gets {affixes} here"), help));
+        return Err(without_affixes(&location, (prefix, suffix), old, new));
     }
     let why = format!("`{old}` is made of `{written}` here");
     Err(Refused::at(Some(location), why, "change it by hand"))
+}
+
+/// A prefix or suffix is added to the name, and the new one lacks it.
+fn without_affixes(location: &Location, (prefix, suffix): (&str, &str), old: &str, new: &str) -> Refused {
+    let by = location.via.iter().find(|via| via.kind == ViaKind::Transformer);
+    let place = by.map_or(location.clone(), |via| via.location.clone());
+    let affixes = match (prefix, suffix) {
+        (prefix, "") => format!("the prefix `{prefix}`"),
+        ("", suffix) => format!("the suffix `{suffix}`"),
+        (prefix, suffix) => format!("the prefix `{prefix}` and the suffix `{suffix}`"),
+    };
+    let help = format!("choose a name that keeps it, such as `{prefix}{new}{suffix}`");
+    Refused::at(Some(place), format!("`{old}` gets {affixes} here"), help)
 }
 
 /// The root of a document.

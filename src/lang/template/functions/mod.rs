@@ -1,6 +1,7 @@
 //! The functions of templates: Go's, Sprig's and Helm's, as one table.
 
 mod builtin;
+mod cases;
 mod cast;
 mod dates;
 mod decimal;

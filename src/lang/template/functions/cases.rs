@@ -1,0 +1,193 @@
+//! Words of a text in other cases, by the rules of xstrings.
+
+use crate::lang::template::error::Result;
+use crate::lang::template::function::Call;
+use crate::lang::template::value::Val;
+
+/// What a character is for `xstrings`' words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Class {
+    Invalid,
+    Number,
+    Upper,
+    Letter,
+    Symbol,
+    Punct,
+    Connector,
+}
+
+fn is_connector(c: char) -> bool {
+    matches!(c, '-' | '_') || c.is_whitespace()
+}
+
+fn class(c: char) -> Class {
+    if c == '\u{fffd}' {
+        Class::Invalid
+    } else if c.is_uppercase() {
+        Class::Upper
+    } else if c.is_numeric() {
+        Class::Number
+    } else if is_connector(c) {
+        Class::Connector
+    } else if c.is_alphabetic()
+        && !matches!(c, '\u{3400}'..='\u{4d85}' | '\u{4e00}'..='\u{9fcc}' | '\u{20000}'..='\u{2b81d}')
+    {
+        Class::Letter
+    } else if is_punctuation(c) {
+        Class::Punct
+    } else {
+        Class::Symbol
+    }
+}
+
+/// Go's `unicode.IsPunct`.
+fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_punctuation() && !matches!(c, '$' | '+' | '<' | '=' | '>' | '^' | '`' | '|' | '~');
+    }
+    static PUNCT: std::sync::OnceLock<Option<regex::Regex>> = std::sync::OnceLock::new();
+    let pattern = PUNCT.get_or_init(|| regex::Regex::new(r"^\p{P}$").ok());
+    let mut buffer = [0; 4];
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(c.encode_utf8(&mut buffer)))
+}
+
+/// `xstrings.ToPascalCase`.
+pub(super) fn camelcase(call: &mut Call<'_>) -> Result<Val> {
+    let text = call.string(0);
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    // Leading connectors stay.
+    while at < chars.len() && is_connector(chars[at]) {
+        out.push(chars[at]);
+        at += 1;
+    }
+    if at == chars.len() {
+        // Go writes the last one twice.
+        out.extend(chars.last());
+        return call.made(out);
+    }
+    // Of several upper case letters in a row only the first stays one.
+    let mut after_upper = chars[at].is_uppercase();
+    let mut before = super::strings::upper_of(chars[at]);
+    at += 1;
+    while at < chars.len() {
+        let c = chars[at];
+        at += 1;
+        if is_connector(before) && is_connector(c) {
+            out.push(before);
+            before = c;
+        } else if is_connector(before) {
+            after_upper = c.is_uppercase();
+            before = super::strings::upper_of(c);
+        } else {
+            out.push(before);
+            after_upper &= c.is_uppercase();
+            before = if after_upper { super::strings::lower_of(c) } else { c };
+        }
+    }
+    out.push(before);
+    call.made(out)
+}
+
+pub(super) fn snakecase(call: &mut Call<'_>) -> Result<Val> {
+    let text = words(&call.string(0), '_');
+    call.made(text)
+}
+
+pub(super) fn kebabcase(call: &mut Call<'_>) -> Result<Val> {
+    let text = words(&call.string(0), '-');
+    call.made(text)
+}
+
+/// `xstrings`' `camelCaseToLowerCase`.
+fn words(text: &str, connector: char) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let chars: Vec<char> = text.chars().collect();
+    let (mut kind, mut word, mut rest) = next_word(&chars);
+    while !rest.is_empty() {
+        if kind != Class::Connector {
+            push_lower(&mut out, word, kind, connector);
+        }
+        let previous = kind;
+        let last = word;
+        (kind, word, rest) = next_word(rest);
+        match previous {
+            Class::Number => {
+                while matches!(kind, Class::Letter | Class::Number) {
+                    push_lower(&mut out, word, kind, connector);
+                    (kind, word, rest) = next_word(rest);
+                }
+                if !matches!(kind, Class::Invalid | Class::Punct | Class::Connector) {
+                    out.push(connector);
+                }
+            }
+            Class::Connector => push_lower(&mut out, last, previous, connector),
+            Class::Punct => {}
+            _ if kind == Class::Number => {
+                if rest.is_empty() {
+                    continue;
+                }
+                let number = word;
+                (kind, word, rest) = next_word(rest);
+                if kind != Class::Letter {
+                    push_lower(&mut out, number, Class::Number, connector);
+                    if !matches!(kind, Class::Connector | Class::Punct) {
+                        out.push(connector);
+                    }
+                    continue;
+                }
+                out.push(connector);
+                push_lower(&mut out, number, Class::Number, connector);
+                while matches!(kind, Class::Letter | Class::Number) {
+                    push_lower(&mut out, word, kind, connector);
+                    (kind, word, rest) = next_word(rest);
+                }
+                if !matches!(kind, Class::Invalid | Class::Punct | Class::Connector) {
+                    out.push(connector);
+                }
+            }
+            _ if !matches!(kind, Class::Connector | Class::Punct) => out.push(connector),
+            _ => {}
+        }
+    }
+    push_lower(&mut out, word, kind, connector);
+    out
+}
+
+fn push_lower(out: &mut String, word: &[char], kind: Class, connector: char) {
+    match kind {
+        Class::Upper => out.extend(word.iter().map(|c| super::strings::lower_of(*c))),
+        Class::Connector => out.extend(std::iter::repeat_n(connector, word.len())),
+        _ => out.extend(word),
+    }
+}
+
+/// `xstrings`' `nextWord`.
+fn next_word(chars: &[char]) -> (Class, &[char], &[char]) {
+    let Some(first) = chars.first() else {
+        return (Class::Invalid, &[], &[]);
+    };
+    let kind = class(*first);
+    let run =
+        |from: usize, wanted: Class| from + chars[from..].iter().take_while(|c| class(**c) == wanted).count();
+    let end = match kind {
+        Class::Upper => {
+            let end = run(1, Class::Upper);
+            if end > 1 {
+                // Behind several upper case letters, the last one begins the next word.
+                if chars.get(end).is_some_and(|c| class(*c) == Class::Letter) { end - 1 } else { end }
+            } else {
+                run(1, Class::Letter)
+            }
+        }
+        Class::Invalid => 1,
+        // Go counts `-` and `_` as punctuation, where no word begins with them.
+        Class::Punct => {
+            let goes_on = |c: &&char| class(**c) == Class::Punct || matches!(c, '-' | '_');
+            1 + chars[1..].iter().take_while(goes_on).count()
+        }
+        other => run(1, other),
+    };
+    (kind, &chars[..end], &chars[end..])
+}

@@ -1,0 +1,493 @@
+//! Runs templates over what their data may be.
+
+mod pipes;
+
+use super::guards::Scalars;
+use super::heap::{Atom, Heap, Site, Val};
+use super::paths::{Reads, Seg};
+use super::{Program, Shape, Templates};
+use crate::lang::template::ast::{Branch, List, Node, Pipe};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Rounds until nothing is new.
+const ROUNDS: u32 = 40;
+/// Nodes of templates, all rounds together, and parts of values that are read whole.
+const STEPS: u64 = 4_000_000;
+/// Templates in different roles.
+const RUNS: usize = 30_000;
+/// Roles of one template; more are taken as one.
+const RUNS_OF_ONE: usize = 600;
+/// Templates within templates.
+const DEPTH: usize = 150;
+/// What a value may be; more is anything.
+const ATOMS: usize = 96;
+/// Parts of the input that are told apart.
+const PARTS: usize = 300_000;
+/// Texts that a template may print, and their bytes, as far as they are told apart.
+const WORDS: usize = 16;
+const WORD: usize = 200;
+/// Elements of a list that a loop takes one after the other.
+const TURNS: usize = 12;
+/// Runs of a loop, until what it assigns stays the same.
+const LOOPS: usize = 8;
+
+/// A template with what it is given.
+struct Run {
+    template: usize,
+    arg: Val,
+    out: u32,
+    round: u32,
+    is_active: bool,
+    /// All that it may print, where that is a few words.
+    words: Option<Vec<Arc<str>>>,
+}
+
+pub(super) struct Walk<'p> {
+    pub(super) program: &'p Program<'p>,
+    pub(super) templates: Templates,
+    pub(super) heap: Heap,
+    pub(super) reads: Reads,
+    pub(super) steps: u64,
+    pub(super) visits: std::cell::Cell<u64>,
+    roots: Vec<u32>,
+    runs: Vec<Run>,
+    by_arg: FxHashMap<(usize, Val), usize>,
+    of_template: FxHashMap<usize, Vec<usize>>,
+    pub(super) parsed: FxHashMap<Arc<str>, Option<usize>>,
+    round: u32,
+    depth: usize,
+    gave_up: bool,
+    /// The run of a template that is on its way.
+    pub(super) current: usize,
+    /// Variables, each with the branches and loops that it was declared in.
+    vars: Vec<(Arc<str>, Val, usize)>,
+    /// Branches and loops that the walk is in: perhaps they are not run.
+    branches: usize,
+    /// The source that the walk is in.
+    source: u32,
+    assigned: bool,
+    /// All that the run may have printed so far.
+    words: Option<Vec<Arc<str>>>,
+    /// Terms that are no maps and no lists where the walk is.
+    scalars: Scalars,
+    pub(super) done: Done,
+}
+
+/// What was done in a round, and need not be done again: in the last round nothing grows.
+#[derive(Default)]
+pub(super) struct Done {
+    /// What was read whole, but for some keys.
+    pub(super) whole: FxHashSet<(Atom, Arc<[Arc<str>]>)>,
+    /// Entries that were looked up.
+    pub(super) fields: FxHashMap<(Val, Arc<str>), Val>,
+    pub(super) elements: FxHashMap<Val, Val>,
+    /// What is set in the same part of the input, with how many such parts there were.
+    pub(super) over: FxHashMap<u32, (usize, Vec<Atom>)>,
+}
+
+impl<'p> Walk<'p> {
+    pub(super) fn new(program: &'p Program<'p>) -> Walk<'p> {
+        Walk {
+            program,
+            templates: Templates::new(&program.templates),
+            heap: Heap::default(),
+            reads: Reads::default(),
+            steps: 0,
+            visits: Default::default(),
+            roots: Vec::new(),
+            runs: Vec::new(),
+            by_arg: FxHashMap::default(),
+            of_template: FxHashMap::default(),
+            parsed: FxHashMap::default(),
+            round: 0,
+            depth: 0,
+            gave_up: false,
+            current: 0,
+            vars: Vec::new(),
+            branches: 0,
+            source: 0,
+            assigned: false,
+            words: None,
+            scalars: Scalars::default(),
+            done: Done::default(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Option<Reads> {
+        self.roots = self.program.roots.iter().map(|_| self.heap.object()).collect();
+        for (index, shape) in self.program.roots.iter().enumerate() {
+            let Shape::Map(fields) = shape else { continue };
+            for (key, shape) in fields {
+                let val = self.shape(shape);
+                self.heap.set(self.roots[index], key, &val);
+            }
+        }
+        loop {
+            self.round += 1;
+            self.heap.has_changed = false;
+            self.done = Done::default();
+            for (name, root) in &self.program.runs {
+                let Some(template) = self.templates.by_name.get(name).copied() else { continue };
+                let data = Val::one(Atom::Made(self.roots[*root]));
+                let out = self.call(template, &data);
+                self.read_whole(&out);
+            }
+            if self.gave_up || self.is_over() || self.round > ROUNDS {
+                return None;
+            }
+            if !self.heap.has_changed {
+                let paths = |parts: &Vec<u32>| parts.iter().map(|part| self.reads.path(*part)).collect();
+                self.reads.loops = self.heap.loops.iter().map(paths).collect();
+                return Some(self.reads);
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.steps > STEPS
+            || self.has_visited_too_much()
+            || self.reads.parts.len() > PARTS
+            || self.runs.len() > RUNS
+    }
+
+    fn shape(&mut self, shape: &Shape) -> Val {
+        match shape {
+            Shape::Input(path) => {
+                let path = path.iter();
+                let part = path.fold(0, |part, key| self.reads.child(part, Seg::Key(key.clone())));
+                Val::one(Atom::Input(part))
+            }
+            Shape::Map(fields) => {
+                let object = self.heap.object();
+                for (key, shape) in fields {
+                    let val = self.shape(shape);
+                    self.heap.set(object, key, &val);
+                }
+                Val::one(Atom::Made(object))
+            }
+            Shape::Root(index) => Val::one(Atom::Made(self.roots[*index])),
+            Shape::Text(text) => Val::one(self.heap.literal(text)),
+            Shape::Files(index) => Val::one(Atom::Files(*index as u32)),
+            Shape::Other => Val::one(Atom::Other),
+        }
+    }
+
+    /// A value in bounds.
+    fn bounded(&mut self, val: Val) -> Val {
+        if val.0.len() <= ATOMS {
+            return val;
+        }
+        self.read_whole(&val);
+        Val(vec![Atom::Nil, Atom::Other, Atom::Unseen])
+    }
+
+    /// Runs a template with data; its text.
+    pub(super) fn call(&mut self, template: usize, arg: &Val) -> Val {
+        let arg = self.bounded(arg.clone());
+        if self.depth > DEPTH || self.is_over() {
+            self.gave_up = true;
+            return Val::one(Atom::Unseen);
+        }
+        let own = self.of_template.entry(template).or_default();
+        // A template within itself is one run: else there is no end of it.
+        let active = own.iter().copied().find(|run| self.runs[*run].is_active);
+        let same = active.or_else(|| own.last().copied().filter(|_| own.len() >= RUNS_OF_ONE));
+        let known = self.by_arg.get(&(template, arg.clone())).copied();
+        let run = match (active.or(known), same) {
+            (Some(run), _) | (None, Some(run)) => {
+                let grew = self.runs[run].arg.join(&arg);
+                self.heap.has_changed |= grew;
+                run
+            }
+            (None, None) => {
+                let out = self.heap.text();
+                self.runs.push(Run {
+                    template,
+                    arg: arg.clone(),
+                    out,
+                    round: 0,
+                    is_active: false,
+                    words: None,
+                });
+                let run = self.runs.len() - 1;
+                self.by_arg.insert((template, arg), run);
+                self.of_template.entry(template).or_default().push(run);
+                run
+            }
+        };
+        if !self.runs[run].is_active && self.runs[run].round != self.round {
+            self.runs[run].round = self.round;
+            self.evaluate(run);
+        }
+        match self.runs[run].words.clone().filter(|_| !self.runs[run].is_active) {
+            Some(words) => words.iter().fold(Val::default(), |mut all, word| {
+                all.add(self.heap.literal(word));
+                all
+            }),
+            None => Val::one(Atom::Text(self.runs[run].out)),
+        }
+    }
+
+    fn evaluate(&mut self, run: usize) {
+        let template = self.templates.all[self.runs[run].template].clone();
+        let arg = self.runs[run].arg.clone();
+        let vars = std::mem::replace(&mut self.vars, vec![("$".into(), arg.clone(), 0)]);
+        let (before, here) = (std::mem::replace(&mut self.current, run), self.source);
+        let words = self.words.replace(vec!["".into()]);
+        let branches = std::mem::take(&mut self.branches);
+        let scalars = std::mem::take(&mut self.scalars);
+        self.source = template.source;
+        self.runs[run].is_active = true;
+        self.depth += 1;
+        self.list(&template.tree.root, &arg);
+        self.depth -= 1;
+        self.runs[run].is_active = false;
+        let own = std::mem::replace(&mut self.words, words);
+        self.heap.has_changed |= own != self.runs[run].words;
+        self.runs[run].words = own;
+        (self.vars, self.branches, self.scalars) = (vars, branches, scalars);
+        (self.current, self.source) = (before, here);
+    }
+
+    /// Where something of the run is made.
+    pub(super) fn site(&self, id: u32, which: u8) -> Site {
+        (self.current as u32, self.source, id, which)
+    }
+
+    fn list(&mut self, list: &List, dot: &Val) {
+        let mark = self.vars.len();
+        for node in list {
+            self.node(node, dot);
+        }
+        self.vars.truncate(mark);
+    }
+
+    fn node(&mut self, node: &Node, dot: &Val) {
+        self.steps += 1;
+        if self.is_over() {
+            self.gave_up = true;
+        }
+        if self.gave_up {
+            return;
+        }
+        match node {
+            Node::Text(place) => {
+                let source = self.templates.sources[self.source as usize].clone();
+                let text = &source.text[place.span.range()];
+                self.spell(Some(&[text.into()]));
+                self.print_text(text);
+            }
+            Node::Action(_, pipe) => {
+                let value = self.pipe(pipe, dot);
+                if pipe.declares.is_empty() {
+                    self.print(&value);
+                }
+            }
+            Node::If(branch) => self.branch(branch, dot, false),
+            Node::With(branch) => self.branch(branch, dot, true),
+            Node::Range(branch) => self.range(branch, dot),
+            Node::Template(_, name, pipe) => {
+                let data = match pipe {
+                    Some(pipe) => self.pipe(pipe, dot),
+                    None => Val::one(Atom::Nil),
+                };
+                if let Some(template) = self.templates.by_name.get(name).copied() {
+                    let text = self.call(template, &data);
+                    self.print(&text);
+                }
+            }
+            Node::Break(_) | Node::Continue(_) => {}
+        }
+    }
+
+    /// Notes what is printed next: one of these texts, or nobody knows.
+    fn spell(&mut self, next: Option<&[Arc<str>]>) {
+        let all = self.words.take().zip(next).map(|(words, next)| {
+            let pairs = words.iter().flat_map(|word| next.iter().map(move |next| format!("{word}{next}")));
+            let mut all: Vec<Arc<str>> = pairs.take(WORDS + 1).map(Arc::from).collect();
+            all.sort();
+            all.dedup();
+            all
+        });
+        self.words = all.filter(|all| all.len() <= WORDS && all.iter().all(|word| word.len() <= WORD));
+    }
+
+    /// What a value prints, where that is known.
+    fn spelled(&self, value: &Val) -> Option<Vec<Arc<str>>> {
+        let text = |atom: &Atom| match atom {
+            Atom::Nil => Some("".into()),
+            Atom::Lit(text) => Some(self.heap.literal_of(*text)),
+            _ => None,
+        };
+        value.0.iter().map(text).collect()
+    }
+
+    /// Joins what was printed on either way.
+    fn either(&mut self, other: Option<Vec<Arc<str>>>) {
+        let all = self.words.take().zip(other).map(|(mut words, other)| {
+            words.extend(other);
+            words.sort();
+            words.dedup();
+            words
+        });
+        self.words = all.filter(|all| all.len() <= WORDS);
+    }
+
+    fn print_text(&mut self, text: &str) {
+        let out = self.runs[self.current].out;
+        if !text.trim().is_empty() && !self.heap.texts[out as usize].is_mixed {
+            self.heap.mix(out);
+        }
+    }
+
+    /// Writes a value into the text of the template.
+    fn print(&mut self, value: &Val) {
+        let out = self.runs[self.current].out;
+        self.spell(self.spelled(value).as_deref());
+        for atom in &value.0 {
+            match atom {
+                Atom::Nil => {}
+                Atom::Text(text) => self.heap.append(out, *text),
+                Atom::Lit(text) => {
+                    let text = self.heap.literal_of(*text);
+                    self.print_text(&text);
+                    if text.contains("{{") {
+                        self.heap.unsee(out);
+                    }
+                }
+                Atom::Deep | Atom::Input(_) | Atom::Made(_) | Atom::KeysOf(_) => {
+                    self.read_whole(&Val::one(*atom));
+                    let from = Val::one(*atom);
+                    let text = &mut self.heap.texts[out as usize];
+                    let grew = text.from.join(&from) | !std::mem::replace(&mut text.is_mixed, true);
+                    self.heap.has_changed |= grew;
+                }
+                Atom::Other | Atom::Int(_) | Atom::Files(_) | Atom::Key(_) => self.heap.mix(out),
+                Atom::Unseen => {
+                    self.heap.mix(out);
+                    self.heap.unsee(out);
+                }
+            }
+        }
+    }
+
+    fn branch(&mut self, branch: &Branch, dot: &Val, is_with: bool) {
+        let mark = self.vars.len();
+        let value = self.pipe(&branch.pipe, dot);
+        self.read_truth(&value);
+        self.branches += 1;
+        let before = self.words.clone();
+        let [is, is_not] = if is_with { Default::default() } else { Scalars::of(branch) };
+        if !value.is_nil() {
+            match is_with {
+                true => self.where_scalar(self.scalars.without_dot(), &branch.list, &value),
+                false => self.where_scalar(self.scalars.clone().and(is), &branch.list, dot),
+            }
+        }
+        let after = std::mem::replace(&mut self.words, before);
+        if let Some(list) = &branch.otherwise {
+            self.where_scalar(self.scalars.clone().and(is_not), list, dot);
+        }
+        self.either(after);
+        self.branches -= 1;
+        self.vars.truncate(mark);
+    }
+
+    /// Runs a list where some terms are scalars.
+    fn where_scalar(&mut self, scalars: Scalars, list: &List, dot: &Val) {
+        let before = std::mem::replace(&mut self.scalars, scalars);
+        self.list(list, dot);
+        self.scalars = before;
+    }
+
+    fn range(&mut self, branch: &Branch, dot: &Val) {
+        let mark = self.vars.len();
+        let value = self.commands(&branch.pipe, dot);
+        if let Some(items) = self.in_turn(branch, &value) {
+            for item in &items {
+                self.loop_variables(&branch.pipe, &Val::one(Atom::Other), item);
+                self.where_scalar(self.scalars.without_dot(), &branch.list, item);
+                self.vars.truncate(mark);
+            }
+            return;
+        }
+        self.branches += 1;
+        let items = self.elements(&value);
+        let before = self.words.clone();
+        let keys = self.loop_keys(&value, branch.place.id);
+        if !items.0.is_empty() {
+            for _ in 0..LOOPS {
+                let before = std::mem::replace(&mut self.assigned, false);
+                self.loop_variables(&branch.pipe, &keys, &items);
+                self.where_scalar(self.scalars.without_dot(), &branch.list, &items);
+                self.vars.truncate(mark);
+                let again = std::mem::replace(&mut self.assigned, before);
+                self.assigned |= again;
+                if !again {
+                    break;
+                }
+            }
+        }
+        // What a loop prints, it prints again.
+        if self.words != before {
+            self.words = None;
+        }
+        if let Some(list) = &branch.otherwise {
+            self.list(list, dot);
+            self.either(before);
+        }
+        self.branches -= 1;
+        self.vars.truncate(mark);
+    }
+
+    /// The elements of a list that a template writes itself, in their order, where a loop
+    /// goes through nothing else and to its end.
+    fn in_turn(&self, branch: &Branch, value: &Val) -> Option<Vec<Val>> {
+        let [Atom::Made(list)] = *value.0 else { return None };
+        let list = &self.heap.objects[list as usize];
+        let is_plain = list.any.0.is_empty() && list.behind.0.is_empty() && list.of_loops.is_empty();
+        if !is_plain || list.fields.is_empty() || list.fields.len() > TURNS || leaves(&branch.list) {
+            return None;
+        }
+        (0..list.fields.len()).map(|index| list.fields.get(&*index.to_string()).cloned()).collect()
+    }
+
+    fn loop_variables(&mut self, pipe: &Pipe, keys: &Val, items: &Val) {
+        let vals: &[&Val] = if pipe.declares.len() > 1 { &[keys, items] } else { &[items] };
+        for (name, val) in pipe.declares.iter().zip(vals) {
+            self.declare(name, (*val).clone(), pipe.is_assign);
+        }
+    }
+
+    fn declare(&mut self, name: &Arc<str>, val: Val, is_assign: bool) {
+        if !is_assign {
+            self.vars.push((name.clone(), val, self.branches));
+        } else if let Some((_, known, at)) = self.vars.iter_mut().rev().find(|(known, ..)| known == name) {
+            match *at == self.branches {
+                true => *known = val,
+                false => self.assigned |= known.join(&val),
+            }
+        }
+    }
+
+    /// The texts that a value is, where it is nothing else.
+    pub(super) fn literals(&self, val: &Val) -> Option<Vec<Arc<str>>> {
+        let texts = val.0.iter().filter(|atom| **atom != Atom::Nil).map(|atom| match atom {
+            Atom::Lit(text) => Some(self.heap.literal_of(*text)),
+            _ => None,
+        });
+        texts.collect::<Option<Vec<_>>>().filter(|texts| !texts.is_empty())
+    }
+}
+
+/// Whether a loop may be left early.
+fn leaves(list: &List) -> bool {
+    list.iter().any(|node| match node {
+        Node::Break(_) | Node::Continue(_) => true,
+        Node::If(branch) | Node::With(branch) => {
+            leaves(&branch.list) || branch.otherwise.as_ref().is_some_and(leaves)
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,131 @@
+//! States, and how they change over time.
+
+use crate::lang::yaml::Location;
+use crate::simulate::gating::Position;
+use jiff::Timestamp;
+
+/// Whether something may pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It may.
+    Opened,
+    /// It may not.
+    Closed,
+    /// Only the cluster knows.
+    Unknown,
+}
+
+impl State {
+    /// The word of the JSON contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Opened => "opened",
+            State::Closed => "closed",
+            State::Unknown => "unknown",
+        }
+    }
+
+    /// What holds if both of two conditions must.
+    pub(super) fn and(self, other: State) -> State {
+        match (self, other) {
+            (State::Closed, _) | (_, State::Closed) => State::Closed,
+            (State::Unknown, _) | (_, State::Unknown) => State::Unknown,
+            (State::Opened, State::Opened) => State::Opened,
+        }
+    }
+}
+
+impl From<Position> for State {
+    fn from(position: Position) -> Self {
+        match position {
+            Position::Opened => State::Opened,
+            Position::Closed => State::Closed,
+        }
+    }
+}
+
+/// A range of time: `from` belongs to it, `to` does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    /// Its start.
+    pub from: Timestamp,
+    /// Its end.
+    pub to: Timestamp,
+}
+
+/// A change of state inside the range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// From this instant on the new state holds.
+    pub at: Timestamp,
+    /// The new state.
+    pub state: State,
+    /// Why: `open requested`, `window of 1h is over`, `CronJob a/b`.
+    pub cause: String,
+    /// Where the cause is written.
+    pub location: Option<Location>,
+}
+
+/// The states of one thing over the range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timeline {
+    /// The state at the start of the range.
+    pub first: State,
+    /// The changes after it, in order.
+    pub changes: Vec<Change>,
+}
+
+impl Timeline {
+    pub(super) fn constant(state: State) -> Self {
+        Timeline { first: state, changes: Vec::new() }
+    }
+
+    /// The state at a moment of the range.
+    pub fn at(&self, at: Timestamp) -> State {
+        self.changes.iter().rev().find(|change| change.at <= at).map_or(self.first, |change| change.state)
+    }
+
+    /// The spans of equal state: start, end, state. The last has no end.
+    pub fn intervals(&self, range: Range) -> Vec<(Timestamp, Option<Timestamp>, State)> {
+        let starts = std::iter::once((range.from, self.first))
+            .chain(self.changes.iter().map(|change| (change.at, change.state)));
+        let ends = self.changes.iter().map(|change| Some(change.at)).chain([None]);
+        starts.zip(ends).map(|((from, state), to)| (from, to, state)).collect()
+    }
+
+    /// Whether the state holds at some moment of the range.
+    pub fn ever(&self, state: State) -> bool {
+        self.first == state || self.changes.iter().any(|change| change.state == state)
+    }
+
+    /// The first moment from `at` on at which the state holds.
+    pub fn next(&self, at: Timestamp, state: State) -> Option<Timestamp> {
+        if self.at(at) == state {
+            return Some(at);
+        }
+        self.changes.iter().find(|change| change.at > at && change.state == state).map(|change| change.at)
+    }
+
+    /// Both must hold. A change keeps the cause of the part that changed.
+    pub(super) fn and(&self, other: &Timeline) -> Timeline {
+        let mut changes: Vec<&Change> = self.changes.iter().chain(&other.changes).collect();
+        changes.sort_by_key(|change| change.at);
+        let mut combined = Timeline::constant(self.first.and(other.first));
+        for (place, change) in changes.iter().enumerate() {
+            if changes.get(place + 1).is_some_and(|next| next.at == change.at) {
+                continue;
+            }
+            let state = self.at(change.at).and(other.at(change.at));
+            combined.push(Change { state, ..(*change).clone() });
+        }
+        combined
+    }
+
+    /// Adds a change if it is one.
+    pub(super) fn push(&mut self, change: Change) {
+        let current = self.changes.last().map_or(self.first, |last| last.state);
+        if change.state != current {
+            self.changes.push(change);
+        }
+    }
+}
