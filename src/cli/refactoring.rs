@@ -264,16 +264,18 @@ pub(crate) fn subjects<'w>(
         }
         meant.push(*subject);
     }
-    if !elsewhere.is_empty() {
-        let (clusters, _) = clusters_of(&elsewhere);
-        return Err(Failure::Usage(format!(
-            "{} stands in a text that {} has too; nothing was written\n\
-             help: leave out --cluster to change it in all of them, or give each cluster a text of its own first",
-            clean(&id.to_string()),
-            clean(&clusters),
-        )));
-    }
-    Ok(meant)
+    if elsewhere.is_empty() { Ok(meant) } else { Err(stands_elsewhere(&id, &elsewhere)) }
+}
+
+/// The text that states the object states it in clusters too that are not meant.
+fn stands_elsewhere(id: &ObjectId, elsewhere: &[Subject<'_>]) -> Failure {
+    let (clusters, _) = clusters_of(elsewhere);
+    Failure::Usage(format!(
+        "{} stands in a text that {} has too; nothing was written\n\
+         help: leave out --cluster to change it in all of them, or give each cluster a text of its own first",
+        clean(&id.to_string()),
+        clean(&clusters),
+    ))
 }
 
 /// Several texts state the object that is meant: where, and which flag says which.

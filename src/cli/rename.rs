@@ -77,6 +77,18 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     if arguments.class.is_some() {
         return Err(Failure::Usage("--class is for `variable` and `worker-class`".to_owned()));
     }
+    keeps_namespace(common, &object)?;
+    let selector = Selector::of(common, &object)?;
+    let found = refactoring::subjects(common, &session, &world, &selector, arguments.flags.all_clusters)?;
+    let old = found[0].object.id.clone();
+    if *old.name == *new {
+        return Err(Failure::Usage(format!("{} is called so", clean(&old.to_string()))));
+    }
+    carry_out(Rename { world: &world, subjects: found, old, new }.series(&rebuild))
+}
+
+/// Refuse a rename into another namespace.
+fn keeps_namespace(common: &Common, object: &str) -> Result<(), Failure> {
     if let (Some(namespace), [_, stated, _]) = (&common.namespace, &object.split('/').collect::<Vec<_>>()[..])
         && namespace != stated
     {
@@ -86,11 +98,5 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
              applies with `forebay move OBJECT --to`, then remove the old one"
         )));
     }
-    let selector = Selector::of(common, &object)?;
-    let found = refactoring::subjects(common, &session, &world, &selector, arguments.flags.all_clusters)?;
-    let old = found[0].object.id.clone();
-    if *old.name == *new {
-        return Err(Failure::Usage(format!("{} is called so", clean(&old.to_string()))));
-    }
-    carry_out(Rename { world: &world, subjects: found, old, new }.series(&rebuild))
+    Ok(())
 }

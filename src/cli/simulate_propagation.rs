@@ -6,6 +6,7 @@ use super::selector::Asked;
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::{Config, Feature};
+use crate::files::Snapshot;
 use crate::lang::go::regexp::GoRegexp;
 use crate::lang::yaml::Known;
 use crate::lint::engine::NotChecked;
@@ -72,28 +73,34 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             report::json::write(out, &report::json::answer(header, json(snapshot, &clusters)))
         }
         Format::Text => {
-            let mut answer = String::new();
-            if clusters.iter().any(|cluster| !cluster.derived.is_empty()) {
-                answer = text(snapshot, &clusters);
-            }
-            for (what, places) in not_checked.iter() {
-                let count = what.counted(places.len());
-                let list = format!("not checked: {count}: {}", places.join(", "));
-                for (index, line) in crate::lang::text::wrap(&list, width()).iter().enumerate() {
-                    answer.push_str(&format!("{}{line}\n", if index == 0 { "" } else { "  " }));
-                }
-                for line in crate::lang::text::wrap(&format!("help: {}", what.remedy()), width() - 2) {
-                    answer.push_str(&format!("  {line}\n"));
-                }
-            }
-            if answer.is_empty() {
-                answer.push_str("nothing here propagates metadata\n");
-            }
+            let answer = answer(snapshot, &clusters, &not_checked);
             out.write_all(answer.as_bytes())?;
             output::followed(out, &world)
         }
     })?;
     Ok(Status::Clean)
+}
+
+/// The answer for people: what is propagated, and what is not known.
+fn answer(snapshot: &Snapshot, clusters: &[Cluster], not_checked: &NotChecked) -> String {
+    let mut answer = String::new();
+    if clusters.iter().any(|cluster| !cluster.derived.is_empty()) {
+        answer = text(snapshot, clusters);
+    }
+    for (what, places) in not_checked.iter() {
+        let count = what.counted(places.len());
+        let list = format!("not checked: {count}: {}", places.join(", "));
+        for (index, line) in crate::lang::text::wrap(&list, width()).iter().enumerate() {
+            answer.push_str(&format!("{}{line}\n", if index == 0 { "" } else { "  " }));
+        }
+        for line in crate::lang::text::wrap(&format!("help: {}", what.remedy()), width() - 2) {
+            answer.push_str(&format!("  {line}\n"));
+        }
+    }
+    if answer.is_empty() {
+        answer.push_str("nothing here propagates metadata\n");
+    }
+    answer
 }
 
 /// Whether `--cluster` asks for a scope.

@@ -243,44 +243,14 @@ fn suspensions(state: &State<'_>, parameters: &CodeActionParams, later: bool) ->
         position: parameters.range.start,
     };
     let Some(spot) = Spot::of(state, &at) else { return Vec::new() };
-    let world = state.world();
-    let mut subjects: Vec<Subject<'_>> = Vec::new();
-    for object in hover::objects(state, &spot).into_iter().filter(|object| is_suspendable(&object.id)) {
-        let local = memberships(world, object).filter(|(_, member)| member.target == ApplyTarget::Local);
-        subjects.extend(
-            local
-                .filter(|(cluster, _)| cluster.name.is_some())
-                .map(|(cluster, _)| Subject { cluster, object }),
-        );
-    }
+    let subjects = suspendable(state, &spot);
     let Some(first) = subjects.first() else { return Vec::new() };
     let id = first.object.id.to_string();
     let is_suspended = |subject: &Subject<'_>| {
         suspension(&subject.object.id, subject.object.node.get_ref(), &subject.cluster.settings)
             .is_some_and(|found| !found.ways().is_empty())
     };
-    let mut wanted: Vec<(Change, Option<String>)> = Vec::new();
-    if subjects.iter().any(|subject| !is_suspended(subject)) {
-        wanted.push((Change::Suspend, None));
-    }
-    if subjects.iter().any(is_suspended) {
-        wanted.push((Change::Resume, None));
-        for change in [Change::ToSpec, Change::ToAnnotation] {
-            let honoured = |subject: &Subject<'_>| match change {
-                Change::ToAnnotation => default_via(subject.cluster) == Via::Annotation,
-                _ => is_suspended_by_field(&subject.object.id),
-            };
-            let is_there = |subject: &Subject<'_>| change.aim().is_reached(subject.cluster, subject.object);
-            if subjects.iter().all(honoured) && !subjects.iter().all(is_there) {
-                wanted.push((change, None));
-            }
-        }
-    }
-    if subjects.len() > 1 {
-        for subject in subjects.iter().filter(|subject| !is_suspended(subject)) {
-            wanted.push((Change::Suspend, subject.cluster.name.as_deref().map(str::to_owned)));
-        }
-    }
+    let wanted = wanted_changes(&subjects, &is_suspended);
     wanted
         .into_iter()
         .map(|(change, cluster)| {
@@ -305,6 +275,48 @@ fn suspensions(state: &State<'_>, parameters: &CodeActionParams, later: bool) ->
             if later { action } else { resolve(state, action) }
         })
         .collect()
+}
+
+/// The objects of applied clusters that stand there and can be suspended.
+fn suspendable<'s>(state: &'s State<'_>, spot: &Spot<'_>) -> Vec<Subject<'s>> {
+    let world = state.world();
+    let mut subjects: Vec<Subject<'_>> = Vec::new();
+    for object in hover::objects(state, spot).into_iter().filter(|object| is_suspendable(&object.id)) {
+        let local = memberships(world, object).filter(|(_, member)| member.target == ApplyTarget::Local);
+        let applied = local.filter(|(cluster, _)| cluster.name.is_some());
+        subjects.extend(applied.map(|(cluster, _)| Subject { cluster, object }));
+    }
+    subjects
+}
+
+/// The changes to offer, each with the one cluster that it is for, if it is for one.
+fn wanted_changes(
+    subjects: &[Subject<'_>],
+    is_suspended: &dyn Fn(&Subject<'_>) -> bool,
+) -> Vec<(Change, Option<String>)> {
+    let mut wanted: Vec<(Change, Option<String>)> = Vec::new();
+    if subjects.iter().any(|subject| !is_suspended(subject)) {
+        wanted.push((Change::Suspend, None));
+    }
+    if subjects.iter().any(is_suspended) {
+        wanted.push((Change::Resume, None));
+        for change in [Change::ToSpec, Change::ToAnnotation] {
+            let honoured = |subject: &Subject<'_>| match change {
+                Change::ToAnnotation => default_via(subject.cluster) == Via::Annotation,
+                _ => is_suspended_by_field(&subject.object.id),
+            };
+            let is_there = |subject: &Subject<'_>| change.aim().is_reached(subject.cluster, subject.object);
+            if subjects.iter().all(honoured) && !subjects.iter().all(is_there) {
+                wanted.push((change, None));
+            }
+        }
+    }
+    if subjects.len() > 1 {
+        for subject in subjects.iter().filter(|subject| !is_suspended(subject)) {
+            wanted.push((Change::Suspend, subject.cluster.name.as_deref().map(str::to_owned)));
+        }
+    }
+    wanted
 }
 
 /// Work an action out that was chosen.

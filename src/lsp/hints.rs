@@ -50,28 +50,7 @@ pub(super) fn inlay(state: &State<'_>, path: &str, wanted: Range) -> Vec<InlayHi
             }
         }
         if settings.variables {
-            for token in 0..spot.source.document().tokens.len() as u32 {
-                let value = NodeRef::Source(spot.source, token);
-                for (name, range) in expressions(value) {
-                    let at = Spot { token, key: None, offset: range.start, ..spot.clone() };
-                    let values: BTreeSet<String> = definitions(world, &at, &name)
-                        .into_iter()
-                        .filter_map(|one| shown(state, one.definition?))
-                        .collect();
-                    let text = Vec::from_iter(&values)
-                        .iter()
-                        .map(|one| one.as_str())
-                        .collect::<Vec<_>>()
-                        .join(" | ");
-                    match values.len() {
-                        0 => {}
-                        2.. if text.chars().count() > WIDTH => {
-                            found.push((range.end, format!("= {} values", values.len())));
-                        }
-                        _ => found.push((range.end, format!("= {}", shorten(&clean(&text), WIDTH)))),
-                    }
-                }
-            }
+            of_variables(state, &spot, &mut found);
         }
     }
     let places: Vec<(u32, u32)> = found.iter().map(|(at, _)| (*at, *at)).collect();
@@ -90,6 +69,29 @@ pub(super) fn inlay(state: &State<'_>, path: &str, wanted: Range) -> Vec<InlayHi
         })
     });
     hints.collect()
+}
+
+/// The values of the variables of a document, behind each expression.
+fn of_variables(state: &State<'_>, spot: &Spot<'_>, found: &mut Vec<(u32, String)>) {
+    let world = state.world();
+    for token in 0..spot.source.document().tokens.len() as u32 {
+        let value = NodeRef::Source(spot.source, token);
+        for (name, range) in expressions(value) {
+            let at = Spot { token, key: None, offset: range.start, ..spot.clone() };
+            let values: BTreeSet<String> = definitions(world, &at, &name)
+                .into_iter()
+                .filter_map(|one| shown(state, one.definition?))
+                .collect();
+            let text = Vec::from_iter(&values).iter().map(|one| one.as_str()).collect::<Vec<_>>().join(" | ");
+            match values.len() {
+                0 => {}
+                2.. if text.chars().count() > WIDTH => {
+                    found.push((range.end, format!("= {} values", values.len())));
+                }
+                _ => found.push((range.end, format!("= {}", shorten(&clean(&text), WIDTH)))),
+            }
+        }
+    }
 }
 
 /// The documents of a file that say something.

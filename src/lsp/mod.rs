@@ -397,10 +397,6 @@ fn failed(id: lsp_server::RequestId) -> Response {
 
 /// The answer to a request.
 fn respond(state: &mut State<'_>, request: Request) -> Response {
-    let unknown = |request: Request| {
-        let message = format!("forebay does not answer {}", request.method);
-        Response::new_err(request.id, ErrorCode::MethodNotFound as i32, message)
-    };
     match &*request.method {
         requests::DocumentDiagnosticRequest::METHOD => {
             with::<requests::DocumentDiagnosticRequest>(request, |parameters| {
@@ -455,6 +451,13 @@ fn respond(state: &mut State<'_>, request: Request) -> Response {
                 Some(WorkspaceSymbolResponse::Flat(symbols::of_workspace(state, &parameters.query)))
             })
         }
+        _ => of_writing(state, request),
+    }
+}
+
+/// The answer to what an editor asks while somebody writes, and about forebay's own views.
+fn of_writing(state: &mut State<'_>, request: Request) -> Response {
+    match &*request.method {
         requests::Completion::METHOD => with::<requests::Completion>(request, |parameters| {
             state.refresh_view();
             completion::complete(state, &parameters.text_document_position).map(CompletionResponse::List)
@@ -485,7 +488,10 @@ fn respond(state: &mut State<'_>, request: Request) -> Response {
             effective::effective(state, &parameters)
         }),
         ChartFile::METHOD => with::<ChartFile>(request, |parameters| charts::text(state, &parameters)),
-        _ => unknown(request),
+        _ => {
+            let message = format!("forebay does not answer {}", request.method);
+            Response::new_err(request.id, ErrorCode::MethodNotFound as i32, message)
+        }
     }
 }
 

@@ -146,74 +146,44 @@ fn changed(
     new: &Keys,
     out: &mut Vec<Effect>,
 ) {
-    let mut push =
-        |name, key: &str, before: Value, after: Value, place: Option<Location>, side, reason: String| {
-            let mut effect = Effect::new(pair, name, object);
-            effect.field = format!("{alert} {key}");
-            effect.before = before;
-            effect.after = after;
-            effect.reason = reason;
-            effect.details.insert("alert".to_owned(), json!(alert.to_string()));
-            effect.details.insert("key".to_owned(), json!(key));
-            out.push(effect.at(side, place));
-        };
+    let effect = |name, key: &str, (before, after): (Value, Value), reason: String| {
+        let mut effect = Effect::new(pair, name, object);
+        effect.field = format!("{alert} {key}");
+        effect.before = before;
+        effect.after = after;
+        effect.reason = reason;
+        effect.details.insert("alert".to_owned(), json!(alert.to_string()));
+        effect.details.insert("key".to_owned(), json!(key));
+        effect
+    };
     for (key, (value, place, overridden)) in new {
-        let place = place.clone();
-        match old.get(key) {
-            None => push(
-                EffectKind::KeyAdded,
-                key,
-                Value::Null,
-                value.clone(),
-                place,
-                Side::Head,
-                match told(value) {
-                    Some(value) => format!("{alert} now sends {key}: {value}"),
-                    None => format!("{alert} now sends {key}"),
-                },
-            ),
+        let (name, before, reason) = match old.get(key) {
+            None => {
+                let value = told(value).map_or_else(String::new, |value| format!(": {value}"));
+                (EffectKind::KeyAdded, Value::Null, format!("{alert} now sends {key}{value}"))
+            }
             Some((before, _, was)) if *overridden && !was => {
-                push(
-                    EffectKind::KeyOverridden,
-                    key,
-                    before.clone(),
-                    value.clone(),
-                    place,
-                    Side::Head,
-                    format!("two sources for {key} at {alert}: a conflict is logged with each event"),
-                );
+                let reason =
+                    format!("two sources for {key} at {alert}: a conflict is logged with each event");
+                (EffectKind::KeyOverridden, before.clone(), reason)
             }
             Some((before, _, _)) if before != value => {
-                push(
-                    EffectKind::KeyChanged,
-                    key,
-                    before.clone(),
-                    value.clone(),
-                    place,
-                    Side::Head,
-                    match (told(before), told(value)) {
-                        (Some(before), Some(value)) => {
-                            format!("{alert} sends {key}: {value} instead of {before}")
-                        }
-                        _ => format!("{alert} sends another value of {key}"),
-                    },
-                );
+                let reason = match (told(before), told(value)) {
+                    (Some(before), Some(value)) => {
+                        format!("{alert} sends {key}: {value} instead of {before}")
+                    }
+                    _ => format!("{alert} sends another value of {key}"),
+                };
+                (EffectKind::KeyChanged, before.clone(), reason)
             }
-            Some(_) => {}
-        }
+            Some(_) => continue,
+        };
+        out.push(effect(name, key, (before, value.clone()), reason).at(Side::Head, place.clone()));
     }
     for (key, (before, place, _)) in old.iter().filter(|(key, _)| !new.contains_key(*key)) {
-        push(
-            EffectKind::KeyRemoved,
-            key,
-            before.clone(),
-            Value::Null,
-            place.clone(),
-            Side::Base,
-            match told(before) {
-                Some(before) => format!("{alert} no longer sends {key}: {before}"),
-                None => format!("{alert} no longer sends {key}"),
-            },
-        );
+        let value = told(before).map_or_else(String::new, |before| format!(": {before}"));
+        let reason = format!("{alert} no longer sends {key}{value}");
+        let effect = effect(EffectKind::KeyRemoved, key, (before.clone(), Value::Null), reason);
+        out.push(effect.at(Side::Base, place.clone()));
     }
 }

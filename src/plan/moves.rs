@@ -212,24 +212,9 @@ fn one(
     let loses = outcomes.iter().any(|outcome| outcome.loses());
     let certain = loses && complete && outcomes.iter().all(|outcome| outcome.loses());
     let stays_away = outcomes.contains(&&Outcome::Deleted);
-    let word = match (loses, certain, stays_away) {
-        (false, ..) if outcomes.contains(&&Outcome::Kept) => {
-            format!("it stays with {old}'s labels in every order")
-        }
-        (false, ..) if complete => format!("{new} takes it over in every order"),
-        (false, ..) => format!("{new} takes it over in the orders that were followed"),
-        (_, true, true) => "it is deleted and nothing creates it anew".to_owned(),
-        (_, true, false) => "in every order it is deleted and created anew".to_owned(),
-        (_, false, true) => {
-            format!("if {old} reconciles before {new} has applied it, it is deleted and stays away")
-        }
-        (_, false, false) if pair.head.is_some_and(|head| find(head, &from.id).is_none()) => format!(
-            "{old} is deleted: if its finalizer runs before {new} has applied it, it is deleted and created anew"
-        ),
-        (_, false, false) => {
-            format!("if {old} reconciles before {new} has applied it, it is deleted and created anew")
-        }
-    };
+    let word = in_the_orders((loses, certain, stays_away), outcomes, complete, (&old, &new), || {
+        pair.head.is_some_and(|head| find(head, &from.id).is_none())
+    });
     effect.consequences.push(word);
     if stays_away && is_suspended(pair.head, &to.id, to.node.get_ref()) {
         effect.consequences.push(format!("{new} is suspended and does not take it over"));
@@ -260,6 +245,34 @@ fn one(
     }
     let place = after.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Head, place)
+}
+
+/// What the orders in which the controllers may run come to for the object.
+fn in_the_orders(
+    (loses, certain, stays_away): (bool, bool, bool),
+    outcomes: &[&Outcome],
+    complete: bool,
+    (old, new): (&str, &str),
+    is_gone: impl Fn() -> bool,
+) -> String {
+    match (loses, certain, stays_away) {
+        (false, ..) if outcomes.contains(&&Outcome::Kept) => {
+            format!("it stays with {old}'s labels in every order")
+        }
+        (false, ..) if complete => format!("{new} takes it over in every order"),
+        (false, ..) => format!("{new} takes it over in the orders that were followed"),
+        (_, true, true) => "it is deleted and nothing creates it anew".to_owned(),
+        (_, true, false) => "in every order it is deleted and created anew".to_owned(),
+        (_, false, true) => {
+            format!("if {old} reconciles before {new} has applied it, it is deleted and stays away")
+        }
+        (_, false, false) if is_gone() => format!(
+            "{old} is deleted: if its finalizer runs before {new} has applied it, it is deleted and created anew"
+        ),
+        (_, false, false) => {
+            format!("if {old} reconciles before {new} has applied it, it is deleted and created anew")
+        }
+    }
 }
 
 /// Names of two Kustomizations, with their namespaces where the names are equal.

@@ -196,7 +196,22 @@ pub(crate) fn consequences(
             None => Vec::new(),
         };
     }
-    let mut out = match &*id.kind {
+    let mut out = of_kind(relations, id, node);
+    for dependant in relations.dependants(id) {
+        let effect = if dependant.same_source {
+            "blocks at the next revision (same source)"
+        } else {
+            "passes only if this was ready before"
+        };
+        out.push(format!("{} depends on it: {effect}", dependant.object.id.name));
+    }
+    out
+}
+
+/// What the suspension of an object of a kind means by itself.
+fn of_kind(relations: &Relations<'_>, id: &ObjectId, node: NodeRef<'_>) -> Vec<String> {
+    let cluster = relations.cluster;
+    match &*id.kind {
         "Kustomization" => of_kustomization(relations, id),
         "HelmRelease" => of_release(cluster, id, node),
         "HelmRepository" if node.str_at("/spec/type").as_deref() == Some("oci") => {
@@ -232,16 +247,7 @@ pub(crate) fn consequences(
         "Provider" => vec!["alerts that use it send nothing".to_owned()],
         "ArtifactGenerator" => vec!["its artifacts are not rebuilt".to_owned()],
         _ => vec!["not reconciled".to_owned()],
-    };
-    for dependant in relations.dependants(id) {
-        let effect = if dependant.same_source {
-            "blocks at the next revision (same source)"
-        } else {
-            "passes only if this was ready before"
-        };
-        out.push(format!("{} depends on it: {effect}", dependant.object.id.name));
     }
-    out
 }
 
 fn of_kustomization(relations: &Relations<'_>, id: &ObjectId) -> Vec<String> {

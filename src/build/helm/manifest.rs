@@ -7,7 +7,7 @@ use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
 use super::value::{Kind, Value};
 use crate::lang::template::read;
-use crate::lang::yaml::{FilePath, Node, Stream};
+use crate::lang::yaml::{FilePath, Node, NodeRef, Stream};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -188,13 +188,7 @@ impl Head {
         let Some(node) = node else { return Ok(head) };
         let package = if line == HelmLine::V3_17 { "releaseutil" } else { "util" };
         let node = node.get_ref();
-        let refused = |value: &Value, place: String| {
-            format!(
-                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go {place}",
-                value.json_type()
-            )
-        };
-        let shallow = |node: crate::lang::yaml::NodeRef<'_>| Value::shallow(node);
+        let shallow = |node: NodeRef<'_>| Value::shallow(node);
         if !node.is_map() {
             let value = shallow(node);
             if value.is_null() {
@@ -204,7 +198,6 @@ impl Head {
         }
         let mut entries: Vec<_> = node.entries().collect();
         entries.sort_by(|a, b| a.key.cmp(&b.key));
-        let field = |name: &str, of_type: &str| format!("struct field SimpleHead.{name} of type {of_type}");
         for entry in entries {
             let value = shallow(entry.value);
             match &*entry.key.to_lowercase() {
@@ -216,36 +209,38 @@ impl Head {
                 "metadata" if value.is_null() => {}
                 "metadata" if !value.is_map() => return Err(refused(&value, field("metadata", METADATA))),
                 "metadata" => {
-                    for entry in entry.value.entries() {
-                        let value = shallow(entry.value);
-                        match &*entry.key.to_lowercase() {
-                            "name" => set(&mut head.name, &value)
-                                .map_err(|()| refused(&value, field("metadata.name", "string")))?,
-                            "annotations" if value.is_null() => {}
-                            "annotations" if !value.is_map() => {
-                                return Err(refused(
-                                    &value,
-                                    field("metadata.annotations", "map[string]string"),
-                                ));
-                            }
-                            "annotations" => {
-                                for entry in entry.value.entries() {
-                                    let value = shallow(entry.value);
-                                    let mut text = String::new();
-                                    set(&mut text, &value).map_err(|()| {
-                                        refused(&value, field("metadata.annotations", "string"))
-                                    })?;
-                                    head.annotations.insert(entry.key.into_owned(), text);
-                                }
-                            }
-                            _ => {}
-                        }
-                    }
+                    head.read_metadata(entry.value)?;
                 }
                 _ => {}
             }
         }
         Ok(head)
+    }
+
+    /// Read name and annotations.
+    fn read_metadata(&mut self, metadata: NodeRef<'_>) -> Result<(), String> {
+        for entry in metadata.entries() {
+            let value = Value::shallow(entry.value);
+            match &*entry.key.to_lowercase() {
+                "name" => set(&mut self.name, &value)
+                    .map_err(|()| refused(&value, field("metadata.name", "string")))?,
+                "annotations" if value.is_null() => {}
+                "annotations" if !value.is_map() => {
+                    return Err(refused(&value, field("metadata.annotations", "map[string]string")));
+                }
+                "annotations" => {
+                    for entry in entry.value.entries() {
+                        let value = Value::shallow(entry.value);
+                        let mut text = String::new();
+                        set(&mut text, &value)
+                            .map_err(|()| refused(&value, field("metadata.annotations", "string")))?;
+                        self.annotations.insert(entry.key.into_owned(), text);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -317,4 +312,13 @@ pub(super) fn by_kind(documents: &mut [Document], line: HelmLine) {
             false => std::cmp::Ordering::Equal,
         })
     });
+}
+/// Go's words for a value that a field of a type can't hold.
+fn refused(value: &Value, place: String) -> String {
+    let kind = value.json_type();
+    format!("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go {place}")
+}
+
+fn field(name: &str, of_type: &str) -> String {
+    format!("struct field SimpleHead.{name} of type {of_type}")
 }

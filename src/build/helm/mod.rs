@@ -393,25 +393,7 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<(Rendered
     }
     let mut rendered = Rendered { origins: objects.origins, ..Rendered::default() };
     let templates = templates(chart, &scopes);
-    let mut left = TEMPLATES;
-    for template in &templates {
-        let text = template
-            .file
-            .text()
-            .ok_or_else(|| RenderError::Unable(format!("{}: a template that is not UTF-8", template.name)))?;
-        left = left.checked_sub(text.len()).ok_or_else(|| {
-            RenderError::Unable(format!("more than forebay's bound: {TEMPLATES} bytes of templates"))
-        })?;
-        rendered.sources.push(template.file.clone());
-        let parsed = request
-            .chart
-            .prepared
-            .templates(&template.name, template.file, || engine.parse(&template.name, text));
-        if let Some(error) = engine.add_parsed(&parsed).first() {
-            let message = helm::parse_error(&template.name, error);
-            return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());
-        }
-    }
+    rendered.sources = add_templates(request, &mut engine, &templates)?;
     let (mut names, mut outputs): (Vec<Arc<str>>, Vec<_>) = (Vec::new(), Vec::new());
     for template in &templates {
         if template.name.rsplit('/').next().is_some_and(|base| base.starts_with('_')) {
@@ -443,6 +425,35 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<(Rendered
     rendered.crds = crds(chart, chart.name());
     rendered.digest = digest(&written, &rendered.crds);
     Ok((rendered, written))
+}
+
+/// Give the engine all templates; the files that they are.
+fn add_templates(
+    request: &Request<'_>,
+    engine: &mut Engine,
+    templates: &[Template<'_>],
+) -> Result<Vec<ChartFile>, RenderError> {
+    let mut sources = Vec::new();
+    let mut left = TEMPLATES;
+    for template in templates {
+        let text = template
+            .file
+            .text()
+            .ok_or_else(|| RenderError::Unable(format!("{}: a template that is not UTF-8", template.name)))?;
+        left = left.checked_sub(text.len()).ok_or_else(|| {
+            RenderError::Unable(format!("more than forebay's bound: {TEMPLATES} bytes of templates"))
+        })?;
+        sources.push(template.file.clone());
+        let parsed = request
+            .chart
+            .prepared
+            .templates(&template.name, template.file, || engine.parse(&template.name, text));
+        if let Some(error) = engine.add_parsed(&parsed).first() {
+            let message = helm::parse_error(&template.name, error);
+            return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());
+        }
+    }
+    Ok(sources)
 }
 
 type Output = (Arc<str>, Vec<u8>, Vec<Part>);

@@ -67,36 +67,10 @@ pub(super) fn generate(
     }
     let mut pairs = pairs_of(builder, level, generator)?;
     pairs.sort_by(|a, b| a.key.cmp(&b.key));
-    if let Some(twice) = pairs.windows(2).find(|pair| pair[0].key == pair[1].key) {
-        let message =
-            format!("the generator of {kind} {} has the key {} twice", generator.name.value, twice[0].key);
-        return Err(BuildError::new(Class::Generator, message, twice[1].key_at.clone().or(place))
-            .related("the other one", twice[0].key_at.clone()));
-    }
+    refuse_twice(generator, kind, &pairs, place.as_ref())?;
     let via = generator_via(level, place.clone());
     let built = |text: &str| Node::string(text, place.clone());
-    let mut metadata = Node::empty_map(place.clone());
-    metadata.set("name", text_node(&generator.name, &via), place.clone());
-    if let Some(namespace) = &generator.namespace {
-        metadata.set("namespace", text_node(namespace, &via), place.clone());
-    }
-    let local = generator.options.as_ref();
-    for (field, own, shared) in [
-        ("labels", local.map(|options| &options.labels), global.map(|options| &options.labels)),
-        (
-            "annotations",
-            local.map(|options| &options.annotations),
-            global.map(|options| &options.annotations),
-        ),
-    ] {
-        let mut map = Node::empty_map(place.clone());
-        for entry in shared.into_iter().flatten().chain(own.into_iter().flatten()) {
-            map.set(&entry.key, text_node(&entry.value, &via), entry.key_node.get_ref().location());
-        }
-        if map.get_ref().entries().next().is_some() {
-            metadata.set(field, map, place.clone());
-        }
-    }
+    let metadata = metadata(generator, global, place.as_ref(), &via);
     let mut object = Node::empty_map(place.clone());
     object.set("apiVersion", built("v1"), place.clone());
     object.set("kind", built(kind), place.clone());
@@ -110,23 +84,10 @@ pub(super) fn generate(
         object.set("data", Node::empty_map(place.clone()), place.clone());
     }
     let odd_keys = pairs.iter().any(|pair| nodes::reads_as_other_key(&pair.key));
-    for mut pair in pairs {
-        for location in [&mut pair.key_at, &mut pair.value_at].into_iter().flatten() {
-            location.via.extend(via.iter().cloned());
-        }
-        let Some(bytes) = pair.value else {
-            let unknown = Value::Unknown("a file on another host".into());
-            put(&mut object, "data", &pair.key, Node::scalar(unknown, pair.value_at), pair.key_at);
-            continue;
-        };
-        let (field, text) = match (secret, String::from_utf8(bytes)) {
-            (false, Ok(text)) => ("data", text),
-            (false, Err(error)) => ("binaryData", encode_base64(error.as_bytes())),
-            (true, Ok(text)) => ("data", encode_base64(text.as_bytes())),
-            (true, Err(error)) => ("data", encode_base64(error.as_bytes())),
-        };
-        put(&mut object, field, &pair.key, Node::string(&text, pair.value_at), pair.key_at);
+    for pair in pairs {
+        put_pair(&mut object, pair, secret, &via);
     }
+    let local = generator.options.as_ref();
     let immutable = [local, global].into_iter().flatten().any(|options| options.immutable);
     if immutable {
         object.set("immutable", Node::scalar(Value::Bool(true), place.clone()), place.clone());
@@ -138,6 +99,66 @@ pub(super) fn generate(
     resource.behavior =
         generator.behavior.as_ref().map_or(Behavior::Unspecified, |text| Behavior::parse(&text.value));
     Ok(resource)
+}
+
+/// Refuse a key that a generator has twice; `pairs` are in the order of their keys.
+fn refuse_twice(generator: &Generator, kind: &str, pairs: &[Pair], place: Option<&Location>) -> Result<()> {
+    let Some(twice) = pairs.windows(2).find(|pair| pair[0].key == pair[1].key) else { return Ok(()) };
+    let message =
+        format!("the generator of {kind} {} has the key {} twice", generator.name.value, twice[0].key);
+    Err(BuildError::new(Class::Generator, message, twice[1].key_at.clone().or(place.cloned()))
+        .related("the other one", twice[0].key_at.clone()))
+}
+
+/// Name, namespace, labels and annotations of what a generator makes.
+fn metadata(
+    generator: &Generator,
+    global: Option<&GeneratorOptions>,
+    place: Option<&Location>,
+    via: &[Via],
+) -> Node {
+    let mut metadata = Node::empty_map(place.cloned());
+    metadata.set("name", text_node(&generator.name, via), place.cloned());
+    if let Some(namespace) = &generator.namespace {
+        metadata.set("namespace", text_node(namespace, via), place.cloned());
+    }
+    let local = generator.options.as_ref();
+    for (field, own, shared) in [
+        ("labels", local.map(|options| &options.labels), global.map(|options| &options.labels)),
+        (
+            "annotations",
+            local.map(|options| &options.annotations),
+            global.map(|options| &options.annotations),
+        ),
+    ] {
+        let mut map = Node::empty_map(place.cloned());
+        for entry in shared.into_iter().flatten().chain(own.into_iter().flatten()) {
+            map.set(&entry.key, text_node(&entry.value, via), entry.key_node.get_ref().location());
+        }
+        if map.get_ref().entries().next().is_some() {
+            metadata.set(field, map, place.cloned());
+        }
+    }
+    metadata
+}
+
+/// Write a key and its value into the object, encoded as its kind wants them.
+fn put_pair(object: &mut Node, mut pair: Pair, secret: bool, via: &[Via]) {
+    for location in [&mut pair.key_at, &mut pair.value_at].into_iter().flatten() {
+        location.via.extend(via.iter().cloned());
+    }
+    let Some(bytes) = pair.value else {
+        let unknown = Value::Unknown("a file on another host".into());
+        put(object, "data", &pair.key, Node::scalar(unknown, pair.value_at), pair.key_at);
+        return;
+    };
+    let (field, text) = match (secret, String::from_utf8(bytes)) {
+        (false, Ok(text)) => ("data", text),
+        (false, Err(error)) => ("binaryData", encode_base64(error.as_bytes())),
+        (true, Ok(text)) => ("data", encode_base64(text.as_bytes())),
+        (true, Err(error)) => ("data", encode_base64(error.as_bytes())),
+    };
+    put(object, field, &pair.key, Node::string(&text, pair.value_at), pair.key_at);
 }
 
 fn generator_via(level: &Level, place: Option<Location>) -> Vec<Via> {

@@ -229,18 +229,7 @@ impl<'t> Composer<'t> {
         let lexeme = self.peek()?;
         let kind = lexeme.kind;
         match state {
-            State::BlockEntry => match kind {
-                Kind::BlockEntry => {
-                    self.skip();
-                    self.then(State::BlockEntry, true, false, &[Kind::BlockEntry, Kind::BlockEnd])
-                }
-                Kind::BlockEnd => {
-                    self.skip();
-                    self.close();
-                    Ok(())
-                }
-                _ => refuse("did not find expected '-' indicator", lexeme),
-            },
+            State::BlockEntry => self.block_entry(lexeme),
             State::FlushEntry if kind == Kind::BlockEntry => {
                 self.skip();
                 let ends = [Kind::BlockEntry, Kind::Key, Kind::Value, Kind::BlockEnd];
@@ -296,6 +285,21 @@ impl<'t> Composer<'t> {
                 self.then(State::FlowKey { first: false }, false, false, &ends)
             }
             State::FlowValue | State::FlowNoValue => self.omitted(State::FlowKey { first: false }),
+        }
+    }
+
+    fn block_entry(&mut self, lexeme: Lexeme) -> Outcome<()> {
+        match lexeme.kind {
+            Kind::BlockEntry => {
+                self.skip();
+                self.then(State::BlockEntry, true, false, &[Kind::BlockEntry, Kind::BlockEnd])
+            }
+            Kind::BlockEnd => {
+                self.skip();
+                self.close();
+                Ok(())
+            }
+            _ => refuse("did not find expected '-' indicator", lexeme),
         }
     }
 

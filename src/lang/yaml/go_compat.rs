@@ -100,22 +100,7 @@ impl Decoder<'_> {
                 Ok(node)
             }
             TokenKind::Scalar(_) => {
-                let value = match self.scalar(at)? {
-                    Scalar::Null => Value::Null,
-                    Scalar::Bool(value) => Value::Bool(value),
-                    Scalar::Int(value) => Value::Int(value),
-                    Scalar::Uint(value) => Value::Uint(value),
-                    Scalar::Float(value) if value.is_finite() => Value::Float(value),
-                    Scalar::Float(value) => {
-                        let message = json_value(&Scalar::Float(value)).err().unwrap_or_default();
-                        return self.refuse(at, message);
-                    }
-                    Scalar::Timestamp(text) => match timestamp_rfc3339(&text) {
-                        Some(text) => Value::Str(text.into()),
-                        None => return self.refuse(at, "timezone hour outside of range [0,23]"),
-                    },
-                    Scalar::Str(text) => Value::Str(text.as_ref().into()),
-                };
+                let value = self.value(at)?;
                 Ok(self.built(at, value))
             }
             TokenKind::Sequence => {
@@ -145,6 +130,26 @@ impl Decoder<'_> {
                 Ok(self.built(at, Value::Map(entries.into())))
             }
         }
+    }
+
+    /// What a scalar is in JSON.
+    fn value(&self, at: u32) -> Result<Value, Refusal> {
+        Ok(match self.scalar(at)? {
+            Scalar::Null => Value::Null,
+            Scalar::Bool(value) => Value::Bool(value),
+            Scalar::Int(value) => Value::Int(value),
+            Scalar::Uint(value) => Value::Uint(value),
+            Scalar::Float(value) if value.is_finite() => Value::Float(value),
+            Scalar::Float(value) => {
+                let message = json_value(&Scalar::Float(value)).err().unwrap_or_default();
+                return self.refuse(at, message);
+            }
+            Scalar::Timestamp(text) => match timestamp_rfc3339(&text) {
+                Some(text) => Value::Str(text.into()),
+                None => return self.refuse(at, "timezone hour outside of range [0,23]"),
+            },
+            Scalar::Str(text) => Value::Str(text.as_ref().into()),
+        })
     }
 
     fn built(&self, at: u32, value: Value) -> Node {

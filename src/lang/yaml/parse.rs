@@ -69,13 +69,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
                         documents.push(document);
                     }
                     Some((message, offset)) => {
-                        errors.push(SyntaxError {
-                            message: message.to_owned(),
-                            offset,
-                            document: documents.len() as u32,
-                            kind: SyntaxErrorKind::RefusedByGo,
-                            quote: None,
-                        });
+                        errors.push(refused_by_go(message, offset, documents.len() as u32));
                         documents.push(broken(document, offset));
                     }
                 },
@@ -105,13 +99,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
             message: message.to_owned(),
             offset: offset as u32,
             document: documents.len() as u32,
-            kind: if message == NO_SEPARATOR {
-                SyntaxErrorKind::Unread
-            } else if valid_yaml_1_2(&text[from..until.unwrap_or(text.len())]) {
-                SyntaxErrorKind::RefusedByGo
-            } else {
-                SyntaxErrorKind::Malformed
-            },
+            kind: kind_of(message, &text[from..until.unwrap_or(text.len())]),
             quote,
         });
         documents.push(broken(remains, offset as u32));
@@ -119,6 +107,22 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
             Some(next) => start = next,
             None => return (documents, errors),
         }
+    }
+}
+
+fn refused_by_go(message: &str, offset: u32, document: u32) -> SyntaxError {
+    let kind = SyntaxErrorKind::RefusedByGo;
+    SyntaxError { message: message.to_owned(), offset, document, kind, quote: None }
+}
+
+/// Whether the text of a refused document is good YAML all the same.
+fn kind_of(message: &str, text: &str) -> SyntaxErrorKind {
+    if message == NO_SEPARATOR {
+        SyntaxErrorKind::Unread
+    } else if valid_yaml_1_2(text) {
+        SyntaxErrorKind::RefusedByGo
+    } else {
+        SyntaxErrorKind::Malformed
     }
 }
 

@@ -105,27 +105,7 @@ fn section(of: &str, said: &[Said], out: &mut String) {
     if !of.is_empty() && !counts {
         paragraph(out, of, "  ");
     }
-    let mut rows = vec![["ALERT", "PROVIDER", "SENDS", "SEVERITY", "METADATA"].map(str::to_owned).to_vec()];
-    let mut at_run_time = false;
-    for one in said {
-        if let Said::Alert(row, later) = one {
-            rows.push(row.clone());
-            at_run_time |= later;
-        }
-    }
-    if rows.len() > 1 {
-        out.push('\n');
-        columns(&rows, out);
-        if at_run_time {
-            out.push_str("  (in brackets: known at run time)\n");
-        }
-        for one in said {
-            if let Said::Deaf(text) = one {
-                paragraph(out, text, "  ");
-            }
-        }
-        out.push('\n');
-    }
+    alert_table(said, out);
     let mut last: Option<(&str, bool)> = None;
     for one in said {
         match one {
@@ -162,6 +142,31 @@ fn section(of: &str, said: &[Said], out: &mut String) {
             }
             Said::Alert(..) | Said::Deaf(_) => {}
         }
+    }
+}
+
+/// The table of alerts, and those that hear nothing.
+fn alert_table(said: &[Said], out: &mut String) {
+    let mut rows = vec![["ALERT", "PROVIDER", "SENDS", "SEVERITY", "METADATA"].map(str::to_owned).to_vec()];
+    let mut at_run_time = false;
+    for one in said {
+        if let Said::Alert(row, later) = one {
+            rows.push(row.clone());
+            at_run_time |= later;
+        }
+    }
+    if rows.len() > 1 {
+        out.push('\n');
+        columns(&rows, out);
+        if at_run_time {
+            out.push_str("  (in brackets: known at run time)\n");
+        }
+        for one in said {
+            if let Said::Deaf(text) = one {
+                paragraph(out, text, "  ");
+            }
+        }
+        out.push('\n');
     }
 }
 

@@ -30,48 +30,8 @@ fn styled(path: &str, like: &str) -> String {
 /// Every reason why it is not done.
 pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Series, Vec<Refused>> {
     let snapshot = &world.snapshot;
-    let mut refused = Vec::new();
-    let mut wanted: Vec<Wanted> = Vec::new();
-    let mut take = |result: Result<Option<Wanted>, Refused>| match result {
-        Ok(one) => wanted.extend(one),
-        Err(one) => refused.push(one),
-    };
-    for file in snapshot.files() {
-        let name = file.path.rsplit('/').next().unwrap_or_default();
-        if FILE_NAMES.contains(&name) && !snapshot.is_template(file) {
-            for result in in_kustomization(snapshot, &file.path, moves) {
-                take(result);
-            }
-        }
-    }
-    let mut paths = BTreeSet::new();
-    for cluster in world.clusters.iter().filter(|cluster| cluster.name.is_some()) {
-        if moves.is_moved(&cluster.root) && !cluster.root.is_empty() {
-            let why = format!(
-                "{} begins at {}: what applies it there looks at the old path",
-                cluster.label(),
-                cluster.root
-            );
-            take(Err(Refused::at(cluster.location.clone(), why, "bootstrap again with the new path")));
-        }
-    }
-    for cluster in &world.clusters {
-        for result in copies(world, cluster, moves, &mut paths) {
-            take(result);
-        }
-        for applied in &cluster.applied {
-            for result in in_applied(world, cluster, applied, moves, &mut paths) {
-                take(result);
-            }
-        }
-        for result in charts(world, cluster, moves, &mut paths) {
-            take(result);
-        }
-    }
-    if !refused.is_empty() {
-        refused.dedup_by(|one, other| one.why == other.why && one.location == other.location);
-        return Err(refused);
-    }
+    let mut paths = Paths::new();
+    let mut wanted = wanted(world, moves, &mut paths)?;
     let read = |_| vec![Refused::at(None, "a file of them can't be read", "make it readable")];
     let moved = Arc::new(snapshot.with_moved(&moves.files).map_err(read)?);
     for one in &mut wanted {
@@ -91,15 +51,17 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
     let compared = same_moved(world, &after, but, &|path| moves.path(path))
         .map_err(|refused| vec![ignores::left_out(world, &after, moves).unwrap_or(refused)])?;
     hazards(&after, moves, &paths)?;
-    let mut proof = Proof { complete: true, ..Proof::default() };
-    for taken in plan::takeovers(world, &after) {
-        proof.orders += taken.ends;
-        proof.adopted += taken.objects;
-        if let Some((lost, _)) = taken.lost.first() {
-            let why = format!("in some order of the controllers {lost} would be deleted");
-            return Err(vec![Refused::at(None, why, "move the objects with `forebay move OBJECT --to`")]);
-        }
-    }
+    let proof = proof(world, &after)?;
+    let (headline, notes) = told(moves, compared, &paths);
+    let left = said(snapshot, moves, &after_snapshot);
+    let mut series = Series { headline, notes, left, ..Series::default() };
+    let title = "paths are changed, objects are not".to_owned();
+    series.push(title, changes, Vec::new(), proof).moves = moves.files.clone();
+    Ok(series)
+}
+
+/// The headline of the step, and what there is to know of it.
+fn told(moves: &Moves, compared: usize, paths: &Paths) -> (String, Vec<String>) {
     let (from, to) = (&moves.roots[0].0, &moves.roots[0].1);
     let headline = match moves.roots.len() {
         1 => format!("{from} is moved to {to}"),
@@ -129,11 +91,62 @@ pub fn series(world: &World, moves: &Moves, rebuild: &Rebuild<'_>) -> Result<Ser
             "until it has the new paths, the ArtifactGenerator {names} fails and its artifacts stay as they are"
         ));
     }
-    let left = said(snapshot, moves, &after_snapshot);
-    let mut series = Series { headline, notes, left, ..Series::default() };
-    let title = "paths are changed, objects are not".to_owned();
-    series.push(title, changes, Vec::new(), proof).moves = moves.files.clone();
-    Ok(series)
+    (headline, notes)
+}
+
+/// The changes of every text that names a path which is moved. `paths` takes those of
+/// effective objects that change.
+///
+/// # Errors
+/// Every reason why it is not done.
+fn wanted(world: &World, moves: &Moves, paths: &mut Paths) -> Result<Vec<Wanted>, Vec<Refused>> {
+    let snapshot = &world.snapshot;
+    let mut results = Vec::new();
+    for file in snapshot.files() {
+        let name = file.path.rsplit('/').next().unwrap_or_default();
+        if FILE_NAMES.contains(&name) && !snapshot.is_template(file) {
+            results.extend(in_kustomization(snapshot, &file.path, moves));
+        }
+    }
+    for cluster in world.clusters.iter().filter(|cluster| cluster.name.is_some()) {
+        if moves.is_moved(&cluster.root) && !cluster.root.is_empty() {
+            let (label, root) = (cluster.label(), &cluster.root);
+            let why = format!("{label} begins at {root}: what applies it there looks at the old path");
+            let help = "bootstrap again with the new path";
+            results.push(Err(Refused::at(cluster.location.clone(), why, help)));
+        }
+    }
+    for cluster in &world.clusters {
+        results.extend(copies(world, cluster, moves, paths));
+        for applied in &cluster.applied {
+            results.extend(in_applied(world, cluster, applied, moves, paths));
+        }
+        results.extend(charts(world, cluster, moves, paths));
+    }
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut refused: Vec<Refused> = Vec::new();
+    for result in results {
+        match result {
+            Ok(one) => wanted.extend(one),
+            Err(one) => refused.push(one),
+        }
+    }
+    refused.dedup_by(|one, other| one.why == other.why && one.location == other.location);
+    if refused.is_empty() { Ok(wanted) } else { Err(refused) }
+}
+
+/// What moves from one Kustomization to another one, none of which may be lost.
+fn proof(world: &World, after: &World) -> Result<Proof, Vec<Refused>> {
+    let mut proof = Proof { complete: true, ..Proof::default() };
+    for taken in plan::takeovers(world, after) {
+        proof.orders += taken.ends;
+        proof.adopted += taken.objects;
+        if let Some((lost, _)) = taken.lost.first() {
+            let why = format!("in some order of the controllers {lost} would be deleted");
+            return Err(vec![Refused::at(None, why, "move the objects with `forebay move OBJECT --to`")]);
+        }
+    }
+    Ok(proof)
 }
 
 /// Paths in a kustomization, and what they are afterwards.

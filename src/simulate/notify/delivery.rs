@@ -91,36 +91,9 @@ pub fn deliver(dispatch: &Dispatch<'_>, controller: &Controller) -> Delivery {
             object.kind, object.namespace, object.name
         ));
     }
-    let provider = match dispatch.provider {
-        Known::Value(Some(provider)) => provider,
-        Known::Value(None) => {
-            return Delivery::Failed(format!(
-                "failed to read provider: no Provider {alert_namespace}/{}",
-                dispatch.provider_name
-            ));
-        }
-        Known::Unknown => {
-            return Delivery::Unknown(format!(
-                "Provider {alert_namespace}/{} is not in this repository",
-                dispatch.provider_name
-            ));
-        }
-    };
-    if let Some(why) = &provider.refusal {
-        return Delivery::Dropped(format!(
-            "the API server refuses the Provider: its type {} is not accepted, as {why}",
-            provider.kind.display()
-        ));
-    }
-    match provider.suspend {
-        Known::Value(true) => return Delivery::Dropped("the Provider is suspended".to_owned()),
-        Known::Value(false) => {}
-        Known::Unknown => {
-            return Delivery::Unknown("spec.suspend of the Provider is unknown".to_owned());
-        }
-    }
-    let Some(kind) = provider.kind.known() else {
-        return Delivery::Unknown("spec.type of the Provider is unknown".to_owned());
+    let (provider, kind) = match accepted(dispatch) {
+        Ok(found) => found,
+        Err(stopped) => return stopped,
     };
     match gate(kind, object, dispatch.severity, dispatch.metadata, controller.commit_status) {
         Known::Value(None) => {}
@@ -149,4 +122,42 @@ pub fn deliver(dispatch: &Dispatch<'_>, controller: &Controller) -> Delivery {
         Some(error) => Delivery::Failed(format!("failed to send notification: {error}")),
         None => Delivery::Delivered,
     }
+}
+
+/// The provider and its type, where it is there and takes events; what becomes of the event
+/// otherwise.
+fn accepted<'d>(dispatch: &Dispatch<'d>) -> Result<(&'d Provider, &'d str), Delivery> {
+    let (alert_namespace, _) = dispatch.alert;
+    let provider = match dispatch.provider {
+        Known::Value(Some(provider)) => provider,
+        Known::Value(None) => {
+            return Err(Delivery::Failed(format!(
+                "failed to read provider: no Provider {alert_namespace}/{}",
+                dispatch.provider_name
+            )));
+        }
+        Known::Unknown => {
+            return Err(Delivery::Unknown(format!(
+                "Provider {alert_namespace}/{} is not in this repository",
+                dispatch.provider_name
+            )));
+        }
+    };
+    if let Some(why) = &provider.refusal {
+        return Err(Delivery::Dropped(format!(
+            "the API server refuses the Provider: its type {} is not accepted, as {why}",
+            provider.kind.display()
+        )));
+    }
+    match provider.suspend {
+        Known::Value(true) => return Err(Delivery::Dropped("the Provider is suspended".to_owned())),
+        Known::Value(false) => {}
+        Known::Unknown => {
+            return Err(Delivery::Unknown("spec.suspend of the Provider is unknown".to_owned()));
+        }
+    }
+    let Some(kind) = provider.kind.known() else {
+        return Err(Delivery::Unknown("spec.type of the Provider is unknown".to_owned()));
+    };
+    Ok((provider, kind))
 }

@@ -264,14 +264,6 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
     if pairs.is_empty() {
         return Ok(());
     }
-    struct Pair<'p> {
-        key: &'p str,
-        key_origin: Option<Arc<Location>>,
-        /// Written where the key is new: one node in all fields of an object.
-        new: Node,
-        /// Written over a value, which stays a node of its own.
-        over: Node,
-    }
     let pairs: Vec<Pair<'_>> = pairs
         .iter()
         .map(|pair| {
@@ -294,22 +286,7 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
                 spec,
                 Leaf::Map,
                 &mut |node| nodes::kind(Some(node)) != Kind::Null,
-                &mut |node| {
-                    if !node.get_ref().is_map() {
-                        let message = "labels or annotations are added here, where a map must be";
-                        return Err(BuildError::at(Class::FieldSpec, message, node.get_ref()));
-                    }
-                    for (pair, added) in pairs.iter().zip(&mut added) {
-                        let old = node.get_ref().get(pair.key);
-                        *added += u32::from(old.is_none());
-                        let value = match old {
-                            None => pair.new.clone(),
-                            Some(old) => nodes::settled(old, pair.over.clone()),
-                        };
-                        nodes::set_entry(node, pair.key, value, pair.key_origin.as_ref());
-                    }
-                    Ok(())
-                },
+                &mut |node| set_all(node, &pairs, &mut added),
             )?;
         }
         if let Some(old) = old {
@@ -319,6 +296,34 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
         for (pair, _) in several {
             resource.common.entry(pair.key.into()).or_default().push(pair.new.clone());
         }
+    }
+    Ok(())
+}
+
+/// A key that is set, and its value.
+struct Pair<'p> {
+    key: &'p str,
+    key_origin: Option<Arc<Location>>,
+    /// Written where the key is new: one node in all fields of an object.
+    new: Node,
+    /// Written over a value, which stays a node of its own.
+    over: Node,
+}
+
+/// Set keys in one map; `added` counts for each how often it was new.
+fn set_all(node: &mut Node, pairs: &[Pair<'_>], added: &mut [u32]) -> Result<()> {
+    if !node.get_ref().is_map() {
+        let message = "labels or annotations are added here, where a map must be";
+        return Err(BuildError::at(Class::FieldSpec, message, node.get_ref()));
+    }
+    for (pair, added) in pairs.iter().zip(added) {
+        let old = node.get_ref().get(pair.key);
+        *added += u32::from(old.is_none());
+        let value = match old {
+            None => pair.new.clone(),
+            Some(old) => nodes::settled(old, pair.over.clone()),
+        };
+        nodes::set_entry(node, pair.key, value, pair.key_origin.as_ref());
     }
     Ok(())
 }

@@ -66,25 +66,10 @@ impl Merge<'_> {
                 _ => Value::Seq(items),
             }
         } else {
-            let scalar = new.scalar(Dialect::GoYamlV2);
-            if let Scalar::Float(value) = scalar
-                && !value.is_finite()
-            {
-                self.failure = Some(format!("json: unsupported value: {value}"));
+            match self.scalar(new, before.as_deref(), old) {
+                Ok(value) => value,
+                Err(node) => return node,
             }
-            let value = match &scalar {
-                Scalar::Str(text) => stand_in::value_of(text),
-                _ => value_of(scalar),
-            };
-            if let Some(unknown) = self.unknown_of(&value) {
-                return unknown;
-            }
-            match (&value, &before, old) {
-                (Value::Str(after), Some(before), Some(old)) if **after == **before => return old.to_node(),
-                (_, None, Some(old)) if same_scalar(&value, old) => return old.to_node(),
-                _ => {}
-            }
-            value
         };
         if let Some(before) = &before
             && before.contains('$')
@@ -95,6 +80,34 @@ impl Merge<'_> {
             }
         }
         Node::Built(Arc::new(Built { value, origin: origin(self) }))
+    }
+
+    /// What a scalar comes to; the node where its value is unknown, or is the old one's.
+    fn scalar(
+        &mut self,
+        new: NodeRef<'_>,
+        before: Option<&str>,
+        old: Option<NodeRef<'_>>,
+    ) -> Result<Value, Node> {
+        let scalar = new.scalar(Dialect::GoYamlV2);
+        if let Scalar::Float(value) = scalar
+            && !value.is_finite()
+        {
+            self.failure = Some(format!("json: unsupported value: {value}"));
+        }
+        let value = match &scalar {
+            Scalar::Str(text) => stand_in::value_of(text),
+            _ => value_of(scalar),
+        };
+        if let Some(unknown) = self.unknown_of(&value) {
+            return Err(unknown);
+        }
+        match (&value, before, old) {
+            (Value::Str(after), Some(before), Some(old)) if **after == *before => return Err(old.to_node()),
+            (_, None, Some(old)) if same_scalar(&value, old) => return Err(old.to_node()),
+            _ => {}
+        }
+        Ok(value)
     }
 
     pub(super) fn entries(

@@ -31,11 +31,7 @@ pub(super) fn whole(
         Ok(expansion) => expansion,
         Err(error) => {
             if problems.is_empty() || !matches!(error, ExpandError::Malformed(_)) {
-                problems.push(Problem {
-                    kind: ProblemKind::Failed { message: error.to_string() },
-                    pointer: String::new(),
-                    location: object.location(),
-                });
+                problems.push(of_object(object, ProblemKind::Failed { message: error.to_string() }));
             }
             return failed(problems, without_expressions(object));
         }
@@ -60,25 +56,31 @@ pub(super) fn whole(
         Ok(root) => root,
         Err(_) if is_open => return failed(problems, without_expressions(object)),
         Err(message) => {
-            problems.push(Problem {
-                kind: ProblemKind::BrokenYaml { message },
-                pointer: String::new(),
-                location: first_expression(object),
-            });
+            problems.push(broken(object, message));
             return failed(problems, without_expressions(object));
         }
     };
     let mut merge = Merge { variables, unknowns, holes, problems, failure: None };
     let node = merge.node(root.get_ref(), Some(object), &Trail::Root, 0);
     if let Some(message) = merge.failure {
-        merge.problems.push(Problem {
-            kind: ProblemKind::BrokenYaml { message },
-            pointer: String::new(),
-            location: first_expression(object),
-        });
+        merge.problems.push(broken(object, message));
         return failed(merge.problems, without_expressions(object));
     }
     Ok(Substituted { node, problems: merge.problems })
+}
+
+/// A problem of the whole object.
+fn of_object(object: NodeRef<'_>, kind: ProblemKind) -> Problem {
+    Problem { kind, pointer: String::new(), location: object.location() }
+}
+
+/// That the substituted text is no YAML, where the first expression stands.
+fn broken(object: NodeRef<'_>, message: String) -> Problem {
+    Problem {
+        kind: ProblemKind::BrokenYaml { message },
+        pointer: String::new(),
+        location: first_expression(object),
+    }
 }
 
 /// The first document of a substituted text.

@@ -1,6 +1,7 @@
 //! Words and numbers of a pattern: escapes, repeat counts, names of classes.
 
-use super::parse::NOTHING;
+/// A class that no character is in.
+pub(super) const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
 
 pub(super) fn code_point(c: char) -> String {
     format!(r"\x{{{:X}}}", u32::from(c))

@@ -1,7 +1,8 @@
 //! The parser: Go's grammar to an expression that the `regex` crate takes.
 
 use super::classes::{
-    Property, code_point, is_posix_class, parse_counts, parse_hexadecimal, parse_octal, property, push_range,
+    NOTHING, Property, code_point, is_posix_class, parse_counts, parse_hexadecimal, parse_octal, property,
+    push_range,
 };
 use super::{
     BAD_ESCAPE, BAD_NAME, BAD_RANGE, BAD_REPEAT, MAX_CAPTURE_DEPTH, MAX_REPEAT, RegexpError, reject,
@@ -73,21 +74,7 @@ impl<'p> Parser<'p> {
                     self.repeat(&before[..1], min, max, before, last_repeat)?;
                     repeat = Some(before);
                 }
-                '{' => match parse_counts(before) {
-                    None => {
-                        self.rest = &before[1..];
-                        self.literal('{');
-                    }
-                    Some((min, max, after)) => {
-                        let written = &before[..before.len() - after.len()];
-                        if min > MAX_REPEAT || max.is_some_and(|max| max > MAX_REPEAT || min > max) {
-                            return reject(BAD_REPEAT, written);
-                        }
-                        self.rest = after;
-                        self.repeat(written, min, max, before, last_repeat)?;
-                        repeat = Some(before);
-                    }
-                },
+                '{' => repeat = self.counted(before, last_repeat)?,
                 '^' => self.assertion(1, if self.flags.multi_line { "(?m:^)" } else { r"\A" }),
                 '$' => self.assertion(1, if self.flags.multi_line { "(?m:$)" } else { r"\z" }),
                 '.' => {
@@ -113,6 +100,30 @@ impl<'p> Parser<'p> {
             return reject("missing closing )", self.pattern);
         }
         Ok((self.group.into_term(self.finds), self.names))
+    }
+
+    /// What begins with `{`: a repeat count, or the character. Gives where a count began.
+    fn counted(
+        &mut self,
+        before: &'p str,
+        last_repeat: Option<&str>,
+    ) -> Result<Option<&'p str>, RegexpError> {
+        match parse_counts(before) {
+            None => {
+                self.rest = &before[1..];
+                self.literal('{');
+                Ok(None)
+            }
+            Some((min, max, after)) => {
+                let written = &before[..before.len() - after.len()];
+                if min > MAX_REPEAT || max.is_some_and(|max| max > MAX_REPEAT || min > max) {
+                    return reject(BAD_REPEAT, written);
+                }
+                self.rest = after;
+                self.repeat(written, min, max, before, last_repeat)?;
+                Ok(Some(before))
+            }
+        }
     }
 
     fn open_group(&mut self, outer_flags: Flags, captures: bool) {
@@ -469,6 +480,3 @@ impl Group {
         Term { text: format!("{open}{})", self.finished.join("|")), atom: true, weight: self.weight.max(1) }
     }
 }
-
-/// A class that no character is in.
-pub(super) const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";

@@ -27,6 +27,24 @@ struct Spec {
 /// Go's greatest width or precision.
 const WIDTH_LIMIT: i64 = 1_000_000;
 
+impl Spec {
+    fn of_flags(bytes: &[u8], at: &mut usize) -> Spec {
+        let mut spec = Spec::default();
+        while let Some(flag) = bytes.get(*at) {
+            match flag {
+                b'#' => spec.sharp = true,
+                b'0' => spec.zero = true,
+                b'+' => spec.plus = true,
+                b'-' => spec.minus = true,
+                b' ' => spec.space = true,
+                _ => break,
+            }
+            *at += 1;
+        }
+        spec
+    }
+}
+
 struct Formatter<'a> {
     out: Builder,
     trace: &'a mut Trace,
@@ -141,18 +159,7 @@ impl Formatter<'_> {
     }
 
     fn verb(&mut self, bytes: &[u8], at: &mut usize, args: &[Val], arg: &mut usize, reordered: &mut bool) {
-        let mut spec = Spec::default();
-        while let Some(flag) = bytes.get(*at) {
-            match flag {
-                b'#' => spec.sharp = true,
-                b'0' => spec.zero = true,
-                b'+' => spec.plus = true,
-                b'-' => spec.minus = true,
-                b' ' => spec.space = true,
-                _ => break,
-            }
-            *at += 1;
-        }
+        let mut spec = Spec::of_flags(bytes, at);
         let mut good = true;
         good &= index(bytes, at, arg, args.len(), reordered);
         if bytes.get(*at) == Some(&b'*') {

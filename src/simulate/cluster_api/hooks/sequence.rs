@@ -136,21 +136,8 @@ fn next_version(
     {
         return Ok(current);
     }
-    if state.runtime_sdk {
-        // AfterClusterUpgrade is owed from the first step to the last, so its
-        // mark tells the start of an upgrade from its middle.
-        if !decision.pending.has(Hook::AfterClusterUpgrade) {
-            if !state.before_upgrade_annotations.is_empty() {
-                decision.blocked_by_annotations = state.before_upgrade_annotations.clone();
-                return Ok(current);
-            }
-            let from = Some(current.clone());
-            let to = &state.topology_version;
-            if !caller.call(Hook::BeforeClusterUpgrade, from, to, decision)? {
-                return Ok(current);
-            }
-        }
-        decision.pending.mark([Hook::AfterClusterUpgrade]);
+    if state.runtime_sdk && !begins(state, &caller, &current, decision)? {
+        return Ok(current);
     }
     let Some(next) = state.control_plane_plan.first().cloned() else {
         return Err("cannot compute the control plane version if the control plane is pending upgrade \
@@ -171,6 +158,30 @@ fn next_version(
     decision.is_starting_upgrade = true;
     decision.is_pending_upgrade = false;
     Ok(next)
+}
+
+/// Whether an upgrade may begin, or has begun.
+fn begins(
+    state: &ControlPlaneState,
+    caller: &Caller<'_>,
+    current: &str,
+    decision: &mut ControlPlaneDecision,
+) -> Result<bool, String> {
+    // AfterClusterUpgrade is owed from the first step to the last, so its
+    // mark tells the start of an upgrade from its middle.
+    if !decision.pending.has(Hook::AfterClusterUpgrade) {
+        if !state.before_upgrade_annotations.is_empty() {
+            decision.blocked_by_annotations = state.before_upgrade_annotations.clone();
+            return Ok(false);
+        }
+        let from = Some(current.to_owned());
+        let to = &state.topology_version;
+        if !caller.call(Hook::BeforeClusterUpgrade, from, to, decision)? {
+            return Ok(false);
+        }
+    }
+    decision.pending.mark([Hook::AfterClusterUpgrade]);
+    Ok(true)
 }
 
 fn is_upgrading(spec: &str, status: &str) -> Result<bool, String> {

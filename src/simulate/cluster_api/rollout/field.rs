@@ -157,10 +157,15 @@ pub(crate) fn kubeadm_config_spec(
     if !init.is_empty() {
         return Some(((EffectKind::Rollout, "only the first Machine differs from it and is replaced"), init));
     }
+    Some((in_place(&changed), changed))
+}
+
+/// What a change does that replaces no Machine.
+fn in_place(changed: &[Vec<String>]) -> Judgement {
     let dns =
         changed.iter().all(|path| path.starts_with(&["clusterConfiguration".to_owned(), "dns".to_owned()]));
     let of_init = changed.iter().all(|path| path.first().is_some_and(|key| key == "initConfiguration"));
-    let judgement = if dns {
+    if dns {
         (EffectKind::ObjectOnly, "CoreDNS is updated in place; no Machine is replaced")
     } else if of_init {
         (
@@ -169,8 +174,7 @@ pub(crate) fn kubeadm_config_spec(
         )
     } else {
         (EffectKind::NewMachinesOnly, "existing Machines still match; new ones get it")
-    };
-    Some((judgement, changed))
+    }
 }
 
 #[cfg(test)]

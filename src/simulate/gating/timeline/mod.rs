@@ -378,15 +378,11 @@ fn simulate_gated(
     suspension: Option<&Subject>,
 ) -> (Subject, GatedAt) {
     let namespace = object.id.namespace.as_deref();
-    let mut timeline = match suspension {
-        Some(suspension) => suspension.timeline.clone(),
-        None => Timeline::constant(State::Opened),
-    };
-    if object.has_unknown_gate {
-        timeline = timeline.and(&Timeline::constant(State::Unknown));
-    }
+    let mut timeline = suspension
+        .map_or_else(|| Timeline::constant(State::Opened), |suspension| suspension.timeline.clone());
     let mut unknown = suspension.and_then(|suspension| suspension.unknown.clone());
     if object.has_unknown_gate {
+        timeline = timeline.and(&Timeline::constant(State::Unknown));
         unknown = Some("one of its gates is not known".into());
     }
     let mut closed = Vec::new();

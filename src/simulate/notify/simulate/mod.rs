@@ -365,20 +365,7 @@ impl<'a> Notifier<'a> {
             Known::Value(Some((_, provider))) => provider.kind.known(),
             _ => None,
         };
-        let alert_metadata = values_at(item.node, "/spec/eventMetadata");
-        let summary = alert
-            .summary
-            .clone()
-            .map(|text| Value { text, location: item.node.at("/spec/summary").and_then(NodeRef::location) });
-        let combine = match self.sends_annotations {
-            true => combine::combine,
-            false => combine::combine_before_flux_2_5,
-        };
-        let mut runtime_keys = self.runtime_keys(event, kind);
-        let mut combined = combine(object.group(), metadata, &alert_metadata, summary.as_ref());
-        override_at_run_time(&mut combined, &runtime_keys);
-        // An annotation, and the Alert's key, win over those of flux-operator as well.
-        runtime_keys.retain(|key| key.by.is_none() || !combined.entries.contains_key(key.key));
+        let (combined, runtime_keys) = self.combined(event, metadata, item, alert, kind);
         let combined_texts = texts(&combined.metadata());
         let provider_name = alert.provider.display();
         let variables = variables(event, &combined_texts, &runtime_keys, item, provider);
@@ -421,6 +408,32 @@ impl<'a> Notifier<'a> {
             conflicts,
             runtime_keys,
         }
+    }
+
+    /// The metadata of an event and its Alert together, and the keys that the controller adds.
+    fn combined(
+        &self,
+        event: &Emission<'_>,
+        metadata: &Metadata<Value>,
+        item: Item<'_>,
+        alert: &Alert,
+        kind: Option<&str>,
+    ) -> (Combined<Value>, Vec<RuntimeKey>) {
+        let alert_metadata = values_at(item.node, "/spec/eventMetadata");
+        let summary = alert
+            .summary
+            .clone()
+            .map(|text| Value { text, location: item.node.at("/spec/summary").and_then(NodeRef::location) });
+        let combine = match self.sends_annotations {
+            true => combine::combine,
+            false => combine::combine_before_flux_2_5,
+        };
+        let mut runtime_keys = self.runtime_keys(event, kind);
+        let mut combined = combine(event.object.group(), metadata, &alert_metadata, summary.as_ref());
+        override_at_run_time(&mut combined, &runtime_keys);
+        // An annotation, and the Alert's key, win over those of flux-operator as well.
+        runtime_keys.retain(|key| key.by.is_none() || !combined.entries.contains_key(key.key));
+        (combined, runtime_keys)
     }
 
     /// How the controller reports conflicts of metadata.

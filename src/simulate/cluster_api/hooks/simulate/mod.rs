@@ -309,14 +309,12 @@ impl Runner<'_, '_> {
         let extension = class.as_ref().and_then(|c| c.upgrade_plan_extension(minor));
         let may_be_planned = class.is_none() && has_chained_upgrades(minor);
         if may_be_planned {
-            simulation.notes.push(
-                "its ClusterClass is not in the repository: kubernetesVersions and extensions are unknown"
-                    .to_owned(),
-            );
+            let why =
+                "its ClusterClass is not in the repository: kubernetesVersions and extensions are unknown";
+            simulation.notes.push(why.to_owned());
         }
-        let unsafe_update = self
-            .annotations()
-            .any(|key| key == "unsafe.topology.cluster.x-k8s.io/disable-update-version-check");
+        let key = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
+        let unsafe_update = self.annotations().any(|own| own == key);
         let update = VersionUpdate {
             from: &from,
             to: &to,
@@ -327,9 +325,7 @@ impl Runner<'_, '_> {
             simulation.notes.push(format!("the webhook rejects the change: {why}"));
             return Ok(());
         }
-        let skips = Version::parse(&from)
-            .zip(Version::parse(&to))
-            .is_some_and(|(from, to)| (to.major, to.minor) >= (from.major, from.minor + 2));
+        let skips = skips_a_minor(&from, &to);
         let plan = match extension {
             // One minor at a time would be refused, and the class may list others.
             None if may_be_planned && skips => {
@@ -562,4 +558,11 @@ impl VersionUpdate<'_> {
         }
         version_rejection(self.to, self.class_versions)
     }
+}
+
+/// Whether an upgrade leaves out a minor version.
+fn skips_a_minor(from: &str, to: &str) -> bool {
+    Version::parse(from)
+        .zip(Version::parse(to))
+        .is_some_and(|(from, to)| (to.major, to.minor) >= (from.major, from.minor + 2))
 }

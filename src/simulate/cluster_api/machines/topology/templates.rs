@@ -40,11 +40,7 @@ impl Pair<'_, '_, '_> {
         let migrated = old.api_version != new.api_version;
         let (mut before, mut after) = (old.template.clone(), new.template.clone());
         if migrated && what == "bootstrap" {
-            for template in [&mut before, &mut after] {
-                if let Some(spec) = template.pointer_mut("/spec/template/spec") {
-                    *spec = kubeadm_config::converted(spec);
-                }
-            }
+            convert([&mut before, &mut after]);
         }
         let paths = differences(&before, &after);
         let dotted: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
@@ -278,3 +274,12 @@ const OTHER_REQUEST: (EffectKind, &str) = (
     "the stated answer of the extension was to one request, and this is another: \
      GeneratePatches=BEFORE..AFTER states both",
 );
+
+/// Bring bootstrap templates to the fields that the newest version calls them.
+fn convert(templates: [&mut Value; 2]) {
+    for template in templates {
+        if let Some(spec) = template.pointer_mut("/spec/template/spec") {
+            *spec = kubeadm_config::converted(spec);
+        }
+    }
+}

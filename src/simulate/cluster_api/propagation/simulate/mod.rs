@@ -575,9 +575,15 @@ impl Chain<'_, '_> {
             bookkeeping("owner-kind", Some(kind));
             bookkeeping("owner-name", owner_name);
         }
-        let mut on_node = Vec::new();
-        match settings.taints {
-            Some(true) => on_node = taints.to_vec(),
+        let on_node = self.taints_on_node(taints, &mut stops);
+        stops.retain(|stop| stop.location.is_some() || stop.field == "taints");
+        self.push(from, "Node", (machine.to_owned(), false), synced, on_node, stops);
+    }
+
+    /// The taints of a Machine that its Node gets; the others stop.
+    fn taints_on_node(&self, taints: &[Taint], stops: &mut Vec<Stop>) -> Vec<Taint> {
+        match self.settings.taints {
+            Some(true) => return taints.to_vec(),
             known => {
                 let why = match known {
                     Some(_) => "the feature gate MachineTaintPropagation is off",
@@ -586,7 +592,6 @@ impl Chain<'_, '_> {
                 stops.extend(taints.iter().map(|taint| taint_stop(taint, "Machine", why)));
             }
         }
-        stops.retain(|stop| stop.location.is_some() || stop.field == "taints");
-        self.push(from, "Node", (machine.to_owned(), false), synced, on_node, stops);
+        Vec::new()
     }
 }
