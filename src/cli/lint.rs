@@ -102,12 +102,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     }
     let is_stated = session.config.baseline.is_some();
     let baseline = baseline(arguments, &mut session)?;
-    let options = Options {
-        select: arguments.select.clone(),
-        ignore: arguments.ignore.clone(),
-        focus: session.focus.clone(),
-        at: at.or_else(|| names_time_dependent_rule(arguments, &session).then(Timestamp::now)),
-    };
+    let options = options(arguments, &session, at);
     check(arguments, &session, &options)?;
     let (world, mut outcome) = match found(common, arguments, &session, &options)? {
         Next::Done(status) => return Ok(status),
@@ -189,6 +184,16 @@ fn check(arguments: &Arguments, session: &Session, options: &Options) -> Result<
         return Err(Failure::Usage(refusal(session, unknown)));
     }
     Ok(())
+}
+
+/// Which rules run, on which files and at which time.
+fn options(arguments: &Arguments, session: &Session, at: Option<Timestamp>) -> Options {
+    Options {
+        select: arguments.select.clone(),
+        ignore: arguments.ignore.clone(),
+        focus: session.focus.clone(),
+        at: at.or_else(|| names_time_dependent_rule(arguments, session).then(Timestamp::now)),
+    }
 }
 
 /// The findings: of what a fix leaves, of what changed since a revision, or of everything.

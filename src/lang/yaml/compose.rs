@@ -257,17 +257,7 @@ impl<'t> Composer<'t> {
             }
             State::BlockValue => self.omitted(State::BlockKey),
             State::FlowEntry { first } => self.flow_entry(lexeme, first),
-            State::PairKey => match kind {
-                Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd => {
-                    // go-yaml drops this lexeme.
-                    self.skip();
-                    self.omitted(State::PairValue)
-                }
-                _ => {
-                    self.states.push(State::PairValue);
-                    self.node(false, false)
-                }
-            },
+            State::PairKey => self.pair_key(kind),
             State::PairValue if kind == Kind::Value => {
                 self.skip();
                 self.then(State::PairEnd, false, false, &[Kind::FlowEntry, Kind::FlowSequenceEnd])
@@ -285,6 +275,20 @@ impl<'t> Composer<'t> {
                 self.then(State::FlowKey { first: false }, false, false, &ends)
             }
             State::FlowValue | State::FlowNoValue => self.omitted(State::FlowKey { first: false }),
+        }
+    }
+
+    fn pair_key(&mut self, kind: Kind) -> Outcome<()> {
+        match kind {
+            Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd => {
+                // go-yaml drops this lexeme.
+                self.skip();
+                self.omitted(State::PairValue)
+            }
+            _ => {
+                self.states.push(State::PairValue);
+                self.node(false, false)
+            }
         }
     }
 

@@ -53,11 +53,7 @@ pub fn render(plan: &Plan<'_>) -> String {
         changes::text(&mut out, plan, group);
     }
     findings(&mut out, plan);
-    // What builds on neither side may have changed all the same, and so what another tree holds.
-    let hides = |reason| matches!(reason, Unchecked::BuildFailsOnBothSides | Unchecked::OtherTree);
-    let is_blind = plan.not_checked.iter().any(|(reason, _)| hides(reason));
-    let is_told = !plan.effects.is_empty() || plan.assumed.is_some();
-    if !plan.not_checked.is_empty() && (is_blind || is_told) {
+    if tells_unchecked(plan) {
         out.push('\n');
         out.push_str(&crate::report::unchecked::text(plan.not_checked, width()));
     }
@@ -70,6 +66,15 @@ pub fn render(plan: &Plan<'_>) -> String {
     }
     let _ = writeln!(out, "{}", plan.total());
     out
+}
+
+/// Whether there is something to say of what was not checked.
+fn tells_unchecked(plan: &Plan<'_>) -> bool {
+    // What builds on neither side may have changed all the same, and so what another tree holds.
+    let hides = |reason| matches!(reason, Unchecked::BuildFailsOnBothSides | Unchecked::OtherTree);
+    let is_blind = plan.not_checked.iter().any(|(reason, _)| hides(reason));
+    let is_told = !plan.effects.is_empty() || plan.assumed.is_some();
+    !plan.not_checked.is_empty() && (is_blind || is_told)
 }
 
 /// Findings that are new, and how many are fixed.

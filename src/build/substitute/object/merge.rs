@@ -30,12 +30,7 @@ impl Merge<'_> {
             self.failure = Some("nested too deeply".to_owned());
             return Node::scalar(Value::Null, None);
         }
-        let before = old.and_then(|old| match old.scalar(Dialect::GoYamlV3) {
-            Scalar::Str(text) if !old.is_map() && !old.is_seq() && !old.is_unknown() => {
-                Some(text.into_owned())
-            }
-            _ => None,
-        });
+        let before = old.and_then(text_of);
         let origin = |merge: &Self| {
             let mut location = old.and_then(NodeRef::location);
             let names = before.as_deref().and_then(|text| parse(text).ok()).map(|template| {
@@ -156,6 +151,16 @@ impl Merge<'_> {
         }
         let name = self.holes.get(index - self.unknowns.len())?;
         Some(Node::scalar(Value::Unknown(format!("value of ${{{name}}} is unknown").into()), None))
+    }
+}
+
+/// The text of a string.
+fn text_of(node: NodeRef<'_>) -> Option<String> {
+    match node.scalar(Dialect::GoYamlV3) {
+        Scalar::Str(text) if !node.is_map() && !node.is_seq() && !node.is_unknown() => {
+            Some(text.into_owned())
+        }
+        _ => None,
     }
 }
 

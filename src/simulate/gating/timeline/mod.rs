@@ -404,10 +404,7 @@ fn simulate_gated(
             closed.push(reference.name.to_string());
         }
     }
-    let first_closed = closed.first().map(|name| match namespace {
-        Some(namespace) if !name.contains('/') => format!("{namespace}/{name}"),
-        _ => name.clone(),
-    });
+    let first_closed = closed.first().map(|name| with_namespace(namespace, name));
     let mut waits_for: Vec<String> = object.gates.iter().map(|gate| gate.name.to_string()).collect();
     let suspended = suspension.map_or(State::Opened, |suspension| suspension.timeline.first);
     if suspension.is_some() {
@@ -431,6 +428,13 @@ fn simulate_gated(
         location: object.location.clone(),
     };
     (subject, at)
+}
+
+fn with_namespace(namespace: Option<&str>, name: &str) -> String {
+    match namespace {
+        Some(namespace) if !name.contains('/') => format!("{namespace}/{name}"),
+        _ => name.to_owned(),
+    }
 }
 
 /// Whatever a closed source or sync holds back: consumers keep their last

@@ -6,11 +6,10 @@ mod variables;
 
 pub use emission::Emission;
 use std::collections::BTreeMap;
-use variables::variables;
+use variables::{commit_status_of, variables};
 
 use super::audit;
 use super::combine::{self, Combined, Conflict, ConflictReport};
-use super::commit_status::Cel;
 use super::controllers::{RuntimeKey, emitter_of};
 use super::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
 use super::objects::{Value, texts, values_at};
@@ -446,29 +445,6 @@ impl<'a> Notifier<'a> {
             }
         }
     }
-}
-
-/// Which status a commit gets: the context by which the forge tells them apart,
-/// which ends in the first part of the Provider's UID, or what an expression says,
-/// and the name in its description.
-///
-/// Mirrors notification-controller `internal/notifier/util.go`,
-/// `generateCommitStatusID` and `formatNameAndDescription`.
-fn commit_status_of(
-    object: &InvolvedObject,
-    expression: Option<&Text>,
-    variables: &BTreeMap<String, Cel>,
-) -> String {
-    let name = format!("{}/{}", object.kind, object.name).to_lowercase();
-    let context = match expression {
-        None => format!("{name}/<uid of the Provider>"),
-        Some(text) => match text.known().map(|text| super::commit_status::evaluate(text, variables)) {
-            Some(Known::Value(Ok(context))) => context,
-            Some(Known::Value(Err(_))) => "none, its expression fails".to_owned(),
-            _ => "<what commitStatusExpr says at run time>".to_owned(),
-        },
-    };
-    format!("context {context}, name {name}")
 }
 
 /// Keys that the controller surely sets as well: its value, which is not known yet, wins.

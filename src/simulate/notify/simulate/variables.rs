@@ -1,13 +1,13 @@
-//! The variables of CEL expressions.
+//! The variables of CEL expressions, and the commit status that one of them makes.
 
 use super::Item;
 use super::emission::Emission;
 use crate::lang::yaml::{Dialect, Known, NodeRef, Scalar};
 use crate::model::text::Text;
-use crate::simulate::notify::Metadata;
-use crate::simulate::notify::commit_status::Cel;
+use crate::simulate::notify::commit_status::{self, Cel};
 use crate::simulate::notify::controllers::RuntimeKey;
 use crate::simulate::notify::delivery::Provider;
+use crate::simulate::notify::{InvolvedObject, Metadata};
 use std::collections::BTreeMap;
 
 /// `event`, `alert` and `provider` as a commit status expression sees them.
@@ -85,4 +85,27 @@ fn cel(node: NodeRef<'_>, depth: usize) -> Cel {
         Scalar::Int(value) => Cel::Int(value),
         _ => Cel::Unknown,
     }
+}
+
+/// Which status a commit gets: the context by which the forge tells them apart,
+/// which ends in the first part of the Provider's UID, or what an expression says,
+/// and the name in its description.
+///
+/// Mirrors notification-controller `internal/notifier/util.go`,
+/// `generateCommitStatusID` and `formatNameAndDescription`.
+pub(super) fn commit_status_of(
+    object: &InvolvedObject,
+    expression: Option<&Text>,
+    variables: &BTreeMap<String, Cel>,
+) -> String {
+    let name = format!("{}/{}", object.kind, object.name).to_lowercase();
+    let context = match expression {
+        None => format!("{name}/<uid of the Provider>"),
+        Some(text) => match text.known().map(|text| commit_status::evaluate(text, variables)) {
+            Some(Known::Value(Ok(context))) => context,
+            Some(Known::Value(Err(_))) => "none, its expression fails".to_owned(),
+            _ => "<what commitStatusExpr says at run time>".to_owned(),
+        },
+    };
+    format!("context {context}, name {name}")
 }
