@@ -150,6 +150,21 @@ fn other_commands_do_not_much_more_than_twice_the_work_either() {
     }));
 }
 
+/// What is counted is work, not the refusal of a command that names what is not there.
+#[test]
+fn each_command_of_the_table_answers() {
+    for (arguments, _, generate) in COMMANDS {
+        let scratch = Scratch::new(&[]);
+        for (path, text) in &generate(2) {
+            scratch.write(path, text.as_bytes());
+        }
+        let run =
+            forebay().args(*arguments).arg("--root").arg(scratch.path()).current_dir(scratch.path()).output();
+        let output = run.expect("forebay runs");
+        assert!(output.status.code().is_some_and(|code| code <= 1), "{arguments:?}: {output:?}");
+    }
+}
+
 /// The table is no shorter than it was said to be.
 #[test]
 fn there_are_generators_of_all_kinds() {

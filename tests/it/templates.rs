@@ -329,6 +329,28 @@ fn a_precision_is_as_great_as_go_lets_it_be() {
 }
 
 /// As Helm 3.17.3 and Helm 4.2.3 answered.
+/// Recorded with Helm 3.17, 4.1 and 4.2, which agree.
+#[test]
+fn bytes_that_are_no_text_are_refused_in_gos_words() {
+    for (bytes, why) in [
+        ("gA==", "invalid leading UTF-8 octet"),
+        ("+IiAgIA=", "invalid leading UTF-8 octet"),
+        ("YTogYgpdCv8=", "invalid leading UTF-8 octet"),
+        ("ww==", "incomplete UTF-8 octet sequence"),
+        ("w6niKA==", "incomplete UTF-8 octet sequence"),
+        ("wyBi", "invalid trailing UTF-8 octet"),
+        ("4oJhgA==", "invalid trailing UTF-8 octet"),
+        ("wK8=", "invalid length of a UTF-8 sequence"),
+        ("4ICA", "invalid length of a UTF-8 sequence"),
+        ("8ICAgA==", "invalid length of a UTF-8 sequence"),
+        ("7aCA", "invalid Unicode character"),
+        ("9JCAgA==", "invalid Unicode character"),
+    ] {
+        let told = answer(&format!("{{{{ (fromYaml (b64dec {bytes:?})).Error }}}}"), Libraries::Helm4_2);
+        assert_eq!(told, format!("error converting YAML to JSON: yaml: {why}"), "{bytes}");
+    }
+}
+
 #[test]
 fn functions_are_those_of_the_libraries() {
     for (text, helm_3, helm_4) in [

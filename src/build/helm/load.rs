@@ -8,7 +8,7 @@ use super::line::HelmLine;
 use super::metadata::{Metadata, read_file};
 use super::value::{Kind, Value, merge_into};
 use crate::files::{FileTree, PathKind, Snapshot, Store, resolve_link};
-use crate::lang::template::read;
+use crate::lang::template::{not_utf8, read};
 use crate::lang::yaml::go_compat::{Reader, apimachinery_documents, decode};
 use crate::lang::yaml::{FilePath, Source, Stream, Tree};
 use std::collections::BTreeMap;
@@ -183,9 +183,7 @@ impl Loading<'_> {
     fn document(&self, file: &ChartFile, name: &str) -> Result<Option<Value>, RenderError> {
         let refused = |why: String| RenderError::from(Refusal::new(format!("cannot load {name}: {why}")));
         let Some(stream) = file.blob.stream() else {
-            return Err(refused(
-                "error converting YAML to JSON: yaml: invalid leading UTF-8 octet".to_owned(),
-            ));
+            return Err(refused(not_utf8(file.blob.bytes()).unwrap_or_default()));
         };
         let node = read(stream.clone(), file.place.clone()).map_err(refused)?;
         Ok(match node {
@@ -356,9 +354,9 @@ pub fn values_of(file: &ChartFile, line: HelmLine) -> Result<Value, RenderError>
         HelmLine::V3_17 => Refusal::new(why),
         HelmLine::V4_1 | HelmLine::V4_2 => Refusal::new(format!("cannot unmarshal yaml document: {why}")),
     };
-    let not_utf8 = || refused("error converting YAML to JSON: yaml: invalid leading UTF-8 octet".to_owned());
-    let stream = file.blob.stream().ok_or_else(not_utf8)?;
-    let text = file.text().ok_or_else(not_utf8)?;
+    let no_text = || refused(not_utf8(file.blob.bytes()).unwrap_or_default());
+    let stream = file.blob.stream().ok_or_else(no_text)?;
+    let text = file.text().ok_or_else(no_text)?;
     let mut all = Value::empty();
     let separated = memchr::memmem::find(text.as_bytes(), b"\n---").is_some() || text.starts_with("---");
     if line == HelmLine::V3_17 || !separated {

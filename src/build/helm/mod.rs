@@ -73,7 +73,7 @@ pub use strvals::{Style, set};
 pub(crate) use value::merge_into;
 pub use value::{Kind, Map, Value, merge_maps};
 
-use crate::lang::template::{Engine, Failure, Libraries, Part, Run, Source, helm, with_stack};
+use crate::lang::template::{Engine, Failure, Libraries, Part, Run, Source, helm, not_utf8, with_stack};
 use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
 use dependencies::{Processing, in_range_for};
@@ -489,11 +489,11 @@ fn finish(
             }
             continue;
         }
-        let Ok(text) = text else {
-            let why = "error converting YAML to JSON: yaml: invalid leading UTF-8 octet";
+        let text = text.map_err(|error| {
+            let why = not_utf8(error.as_bytes()).unwrap_or_default();
             let message = format!("YAML parse error on {source}: {why}");
-            return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());
-        };
+            Refusal { is_partial: true, ..Refusal::new(message) }
+        })?;
         manifest::sort_file(&source, &text, line, rendered)?;
         rendered.written.push(Written { source, parts });
     }

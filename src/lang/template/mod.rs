@@ -53,7 +53,7 @@ pub(crate) use parse::Parsed;
 pub(crate) use print::float_v as float;
 pub(crate) use quote::go_quote_text as go_quote;
 pub use sigs_yaml::document;
-pub(crate) use sigs_yaml::read;
+pub(crate) use sigs_yaml::{not_utf8, read};
 pub use trace::{Condition, Flow, OriginId, Place, Source};
 pub use value::Val;
 pub(crate) use version::{Constraints, Version};

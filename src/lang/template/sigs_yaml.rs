@@ -26,6 +26,33 @@ pub(crate) fn read(stream: Arc<Stream>, file: FilePath) -> Result<Option<Node>, 
         .map_err(|refusal| failed(refused(&source, &refusal.message, refusal.offset)))
 }
 
+/// Why bytes are no text, or nothing where they are one: the first octet that go-yaml's
+/// reader refuses, without a line.
+///
+/// Mirrors `yaml_parser_update_buffer` of go.yaml.in/yaml `readerc.go`.
+pub(crate) fn not_utf8(bytes: &[u8]) -> Option<String> {
+    let at = std::str::from_utf8(bytes).err()?.valid_up_to();
+    let width = match bytes[at] {
+        0xC0..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF7 => 4,
+        _ => 0,
+    };
+    let octets = &bytes[at..bytes.len().min(at + width)];
+    let why = if width == 0 {
+        "invalid leading UTF-8 octet"
+    } else if octets.len() < width {
+        "incomplete UTF-8 octet sequence"
+    } else if octets[1..].iter().any(|octet| octet & 0xC0 != 0x80) {
+        "invalid trailing UTF-8 octet"
+    } else if matches!(octets, [0xC0 | 0xC1, ..] | [0xE0, 0x80..=0x9F, ..] | [0xF0, 0x80..=0x8F, ..]) {
+        "invalid length of a UTF-8 sequence"
+    } else {
+        "invalid Unicode character"
+    };
+    Some(format!("error converting YAML to JSON: yaml: {why}"))
+}
+
 /// go-yaml's line: that before the one where the parser stopped, and that itself where
 /// the scanner did; none in the first.
 fn syntax_error(text: &str, error: &SyntaxError) -> String {

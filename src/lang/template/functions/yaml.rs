@@ -8,6 +8,7 @@ use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
 use crate::lang::template::rope::{Builder, Meaning, Text};
+use crate::lang::template::sigs_yaml::not_utf8;
 use crate::lang::template::trace::{ProvId, SetId};
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
 use crate::lang::yaml::emit::{DEPTH_LIMIT, EmitError, to_yaml_marked};
@@ -160,6 +161,9 @@ fn to_yaml_pretty(call: &mut Call<'_>) -> Result<Val> {
 
 /// The first document of a text, as JSON would decode it.
 fn document(call: &mut Call<'_>, text: &Text) -> std::result::Result<Option<Val>, String> {
+    if let Some(refused) = not_utf8(text.bytes()) {
+        return Err(refused);
+    }
     let shown = text.str();
     let Some(node) = call.cx.documents.read(&shown)? else {
         return Ok(None);

@@ -161,6 +161,6 @@ pub(crate) const COMMANDS: &[Command] = &[
     (&["explain-values", "flux-system/web"], 100, read),
     (&["explain-values", "flux-system/web", "--format", "json"], 100, read),
     (&["build", "--helm-release", "flux-system/web"], 100, read),
-    (&["why", "ConfigMap/a/flux-system", "/data/d0"], 100, read),
+    (&["why", "ConfigMap/flux-system/a", "/data/d0"], 100, read),
     (&["plan", "--assume", "flux=2.9"], 100, read),
 ];
