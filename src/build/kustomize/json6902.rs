@@ -8,6 +8,7 @@ use super::error::{BuildError, Class, Result};
 use super::load;
 use super::nodes::{self, Kind};
 use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Scalar, Value, resolve};
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
 /// A decoded patch.
@@ -66,6 +67,12 @@ impl JsonPatch {
         Ok(JsonPatch { operations })
     }
 
+    /// The operations in order: those in a row that remove fields of one parent together,
+    /// the others each alone.
+    fn runs(&self) -> impl Iterator<Item = &[Operation]> {
+        self.operations.chunk_by(Operation::removes_beside)
+    }
+
     /// Whether it has no operations.
     pub(super) fn is_empty(&self) -> bool {
         self.operations.is_empty()
@@ -80,7 +87,7 @@ impl JsonPatch {
 
     /// Apply to an object of which [`JsonPatch::is_local`] speaks.
     pub(super) fn apply_locally(&self, object: &mut Node) -> Result<()> {
-        self.operations.iter().try_for_each(|operation| operation.apply(object))
+        self.runs().try_for_each(|run| apply_run(run, object))
     }
 
     /// Apply to an object, whose defects are errors now.
@@ -90,9 +97,11 @@ impl JsonPatch {
         // may walk, before the end is looked at.
         let limit = 2 * load::DEPTH_LIMIT as usize;
         let mut deepest = load::DEPTH_LIMIT as usize;
-        for operation in &self.operations {
-            operation.apply(object)?;
-            if matches!(&*operation.op, "copy" | "move") {
+        for run in self.runs() {
+            apply_run(run, object)?;
+            if let [operation] = run
+                && matches!(&*operation.op, "copy" | "move")
+            {
                 deepest += operation.path.as_deref().unwrap_or_default().split('/').count();
                 if deepest > limit {
                     load::inspect(object.get_ref())?;
@@ -109,7 +118,37 @@ impl JsonPatch {
     }
 }
 
+/// Apply what [`JsonPatch::runs`] gives. Many keys of a map are taken out in one walk: one
+/// by one, what stands behind each would be moved each time.
+fn apply_run(run: &[Operation], object: &mut Node) -> Result<()> {
+    if run.len() > 1 && remove_keys(run, object).is_some() {
+        return Ok(());
+    }
+    run.iter().try_for_each(|operation| operation.apply(object))
+}
+
+/// `None`, and nothing is removed, where they are not different keys of one map.
+fn remove_keys(run: &[Operation], object: &mut Node) -> Option<()> {
+    let first = run.first()?;
+    let key = |operation: &Operation| Some(unescape(operation.removed()?.1).into_owned());
+    let keys: FxHashSet<String> = run.iter().map(key).collect::<Option<_>>()?;
+    let (parent, _) = first.locate(object, first.path.as_deref()?).ok()?;
+    let are_keys = keys.len() == run.len() && parent.get_ref().is_map();
+    (are_keys && parent.make_map()?.take_all(&keys)).then_some(())
+}
+
 impl Operation {
+    /// The parent and the last step of what a `remove` removes.
+    fn removed(&self) -> Option<(&str, &str)> {
+        if self.op == "remove" { self.path.as_deref()?.rsplit_once('/') } else { None }
+    }
+
+    /// Whether both remove a field of the same parent.
+    fn removes_beside(&self, other: &Operation) -> bool {
+        let parents = (self.removed(), other.removed());
+        matches!(parents, (Some((own, _)), Some((other, _))) if own == other)
+    }
+
     fn is_local(&self) -> bool {
         let field = self.path.as_deref().and_then(|path| path.strip_prefix('/')?.split('/').next());
         let inside = field.is_some_and(|field| {

@@ -552,9 +552,14 @@ fn places_of(
     let NodeRef::Built(built) = node else { return };
     if let Value::Map(entries) = &built.value {
         for entry in entries {
-            let Node::Built(_) = &entry.value else { continue };
+            let Node::Built(value) = &entry.value else { continue };
+            let common = wanted.get(&entry.value.address());
+            // Most entries are labels of others: no path is made for them.
+            if common.is_none() && !matches!(value.value, Value::Map(_)) {
+                continue;
+            }
             path.push(entry.key_text().into_owned());
-            if let Some(at) = wanted.get(&entry.value.address()) {
+            if let Some(at) = common {
                 found[*at].push(path.clone());
             }
             places_of(entry.value.get_ref(), wanted, path, found);
@@ -570,29 +575,37 @@ fn at_place<'n>(root: NodeRef<'n>, place: &[String]) -> Option<NodeRef<'n>> {
 /// A node with others in the place of some below it, those in lists too; `None` where
 /// none of them is there.
 fn replaced(node: &Node, new: &FxHashMap<(usize, u32), Node>) -> Option<Node> {
+    let Node::Built(built) = node else { return None };
     if let Some(new) = new.get(&node.address()) {
         return Some(new.clone());
     }
-    let Node::Built(built) = node else { return None };
-    let mut copy = node.clone();
     match &built.value {
         Value::Map(entries) => {
-            let changed: Vec<(usize, Node)> = (entries.iter().enumerate())
-                .filter_map(|(at, entry)| Some((at, replaced(&entry.value, new)?)))
-                .collect();
-            let entries = if changed.is_empty() { None } else { copy.make_map() }?;
+            let changed = changes(entries.iter().map(|entry| &entry.value), new)?;
+            let mut copy = node.clone();
+            let entries = copy.make_map()?;
             changed.into_iter().for_each(|(at, value)| entries[at].value = value);
+            Some(copy)
         }
         Value::Seq(items) => {
-            let changed: Vec<(usize, Node)> = (items.iter().enumerate())
-                .filter_map(|(at, item)| Some((at, replaced(item, new)?)))
-                .collect();
-            let items = if changed.is_empty() { None } else { copy.make_seq() }?;
+            let changed = changes(items.iter(), new)?;
+            let mut copy = node.clone();
+            let items = copy.make_seq()?;
             changed.into_iter().for_each(|(at, value)| items[at] = value);
+            Some(copy)
         }
-        _ => return None,
+        _ => None,
     }
-    Some(copy)
+}
+
+/// The places of those of some nodes that [`replaced`] makes anew; `None` where none is.
+fn changes<'n>(
+    nodes: impl Iterator<Item = &'n Node>,
+    new: &FxHashMap<(usize, u32), Node>,
+) -> Option<Vec<(usize, Node)>> {
+    let changed: Vec<_> =
+        nodes.enumerate().filter_map(|(at, node)| Some((at, replaced(node, new)?))).collect();
+    (!changed.is_empty()).then_some(changed)
 }
 
 fn is_string_scalar(node: NodeRef<'_>) -> bool {

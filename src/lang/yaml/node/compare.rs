@@ -88,13 +88,21 @@ impl NodeRef<'_> {
                 }
             }
             (NodeKind::Map, NodeKind::Map) => {
+                let mut beside = other.entries();
                 self.entries().count() == other.entries().count()
                     && self.entries().all(|entry| {
+                        // Most keys stand at the same place: no other is looked for.
+                        let beside =
+                            beside.next().filter(|other| other.key == entry.key).map(|other| other.value);
+                        if beside.is_some_and(|other| note(entry.value.same_value(other))) {
+                            return true;
+                        }
                         let Some(b) = other.get(&entry.key) else { return false };
                         // Of a key that stands twice, one value counts. What is the same node is
                         // not compared again: each level would double the work.
                         let other = |a: &NodeRef<'_>| a.address() != entry.value.address();
-                        note(entry.value.same_value(b))
+                        let is_new = beside.is_none_or(|other| other.address() != b.address());
+                        is_new && note(entry.value.same_value(b))
                             || self.get(&entry.key).filter(other).is_some_and(|a| note(a.same_value(b)))
                     })
             }

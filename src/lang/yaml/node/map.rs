@@ -6,7 +6,7 @@
 use super::entries::{is_key, map_keys};
 use super::{Entry, Node, Source};
 use crate::lang::yaml::tape::{LargeMaps, TokenKind};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::hash::BuildHasher;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -115,6 +115,18 @@ impl Map {
             None => {}
         }
         Some(self.entries.remove(at))
+    }
+
+    /// Take several keys out at once, none of them twice; false, and nothing is taken out,
+    /// where one of them is not there.
+    pub fn take_all(&mut self, keys: &FxHashSet<String>) -> bool {
+        if !keys.iter().all(|key| self.find_often(key).is_some()) {
+            return false;
+        }
+        let mut first = keys.iter().map(String::as_str).collect::<FxHashSet<&str>>();
+        self.places = None;
+        self.entries.retain(|entry| !first.remove(&*entry.key_text()));
+        true
     }
 }
 
@@ -234,6 +246,15 @@ mod tests {
                 0 | 1 => {
                     assert_eq!(map.take(&key).is_some(), known.is_some(), "{step}");
                     known.map(|at| list.remove(at));
+                }
+                2 if step % 70 == 0 => {
+                    let keys = [key.clone(), "k1".to_owned(), "k2".to_owned()].into_iter().collect();
+                    let before = list.len();
+                    let all = [&key, "k1", "k2"].iter().all(|key| list.iter().any(|(known, _)| known == key));
+                    if all {
+                        list.retain(|(known, _)| *known != key && known != "k1" && known != "k2");
+                    }
+                    assert_eq!(map.take_all(&keys), list.len() < before, "{step}");
                 }
                 2 if step % 50 == 0 => {
                     map.reverse();
