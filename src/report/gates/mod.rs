@@ -9,6 +9,7 @@ pub(crate) mod why;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use rustc_hash::FxHashSet;
 
 use crate::files::Snapshot;
 use crate::lang::text::clean;
@@ -120,15 +121,15 @@ fn charted(simulation: &Simulation) -> Vec<&Subject> {
         SubjectKind::Schedule => 2,
         SubjectKind::CronJob | SubjectKind::Suspend => 3,
     };
-    let consumer = |id: &ObjectId| {
-        simulation.subjects.iter().any(|subject| subject.kind == SubjectKind::Consumer && subject.id == *id)
-    };
+    let of_consumers = simulation.subjects.iter().filter(|subject| subject.kind == SubjectKind::Consumer);
+    let consumers: FxHashSet<&ObjectId> = of_consumers.map(|subject| &subject.id).collect();
     // A suspension shows in the row of its consumer.
     let mut found: Vec<&Subject> = simulation
         .subjects
         .iter()
         .filter(|subject| {
-            !matches!(subject.kind, SubjectKind::Suspend | SubjectKind::CronJob) || !consumer(&subject.id)
+            !matches!(subject.kind, SubjectKind::Suspend | SubjectKind::CronJob)
+                || !consumers.contains(&subject.id)
         })
         .collect();
     found.sort_by_key(|subject| rank(subject));

@@ -213,9 +213,8 @@ fn gated(simulation: &Simulation, out: &mut String) {
 /// What controllers do today, whatever gates are proposed.
 fn today(view: &View<'_>, simulation: &Simulation, out: &mut String) {
     let mut subjects = charted(simulation);
-    subjects.retain(|subject| {
-        subject.kind != SubjectKind::Gate && simulation.gated.iter().all(|at| at.gated.id != subject.id)
-    });
+    let gated: HashSet<&ObjectId> = simulation.gated.iter().map(|at| &at.gated.id).collect();
+    subjects.retain(|subject| subject.kind != SubjectKind::Gate && !gated.contains(&subject.id));
     if subjects.is_empty() {
         return;
     }

@@ -194,7 +194,8 @@ impl Target {
         self.kind == id.kind && self.namespace == id.namespace && self.name == id.name
     }
 
-    fn of(id: &ObjectId) -> Self {
+    /// What names an object.
+    pub fn of(id: &ObjectId) -> Self {
         Target { kind: id.kind.clone(), namespace: id.namespace.clone(), name: id.name.clone() }
     }
 }
@@ -227,7 +228,7 @@ impl Gating {
     /// Reads the objects of a cluster. Their order decides that of the result.
     pub fn read<'a>(objects: impl Iterator<Item = (&'a ObjectId, NodeRef<'a>)>) -> Self {
         let mut gating = Gating::default();
-        let mut receivers = Vec::new();
+        let mut receivers: FxHashMap<Target, Vec<ObjectId>> = FxHashMap::default();
         for (id, node) in objects {
             match (id.group(), &*id.kind) {
                 (GATE_GROUP, "Gate") => gating.gates.push(read_gate(id, node)),
@@ -237,7 +238,9 @@ impl Gating {
                 ("batch", "CronJob") => gating.jobs.extend(read_job(id, node)),
                 ("flagger.app", "Canary") => gating.hooks.extend(read_hooks(id, node)),
                 ("notification.toolkit.fluxcd.io", "Receiver") => {
-                    receivers.extend(read_receiver(id, node));
+                    for (receiver, target) in read_receiver(id, node) {
+                        receivers.entry(target).or_default().push(receiver);
+                    }
                 }
                 // Alerts and providers hold no deployment back.
                 ("notification.toolkit.fluxcd.io", _) => {}
@@ -254,8 +257,7 @@ impl Gating {
             }
         }
         for gate in &mut gating.gates {
-            let named = receivers.iter().filter(|(_, target)| target.is(&gate.id));
-            gate.receivers.extend(named.map(|(receiver, _)| receiver.clone()));
+            gate.receivers.extend(receivers.get(&Target::of(&gate.id)).into_iter().flatten().cloned());
         }
         for job in &mut gating.jobs {
             job.actions.retain(|found| match &found.action {
@@ -273,11 +275,6 @@ impl Gating {
             object.suspend == Some(true) || actions.any(|found| suspends(&found.action, &object.id))
         });
         gating
-    }
-
-    /// The gate that an object's reference names: one of its own namespace.
-    pub fn gate(&self, namespace: Option<&str>, name: &str) -> Option<&Gate> {
-        self.gates.iter().find(|gate| gate.id.namespace.as_deref() == namespace && &*gate.id.name == name)
     }
 
     /// Everything that gets its artifacts from a source, directly or through

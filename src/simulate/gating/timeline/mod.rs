@@ -9,11 +9,13 @@ pub(crate) use state::{Change, Timeline};
 pub use state::{Range, State};
 
 use super::commands::{Action, RequestValue};
-use super::objects::{Gate, Gated, Gating, Job, Suspendable, suspends};
+use super::objects::{Dependant, Gate, Gated, Gating, Job, Suspendable, Target, suspends};
 use super::{Cause, Condition, GateState, Request, condition, parse_request_time, transitions};
 use crate::lang::go::duration::GoDuration;
 use crate::lang::yaml::Location;
 use crate::model::ObjectId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::Hash;
 
 /// What a subject of the simulation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,12 +133,13 @@ pub fn simulate(gating: &Gating, range: Range) -> Simulation {
     for object in &gating.suspendable {
         subjects.push(simulate_suspension(object, &gating.jobs, range));
     }
-    let suspendable = &subjects[first_suspendable..];
+    let gates_by_name = by_name(&gating.gates, &subjects[..gate_count]);
+    let suspensions = firsts(subjects[first_suspendable..].iter().map(|subject| (&subject.id, subject)));
     let mut consumers = Vec::new();
     let mut gated = Vec::new();
     for object in &gating.gated {
-        let suspension = suspendable.iter().find(|subject| subject.id == object.id);
-        let (consumer, at) = simulate_gated(object, gating, &subjects[..gate_count], suspension);
+        let suspension = suspensions.get(&object.id).copied();
+        let (consumer, at) = simulate_gated(object, &gates_by_name, suspension);
         consumers.push(consumer);
         gated.push(at);
     }
@@ -154,6 +157,23 @@ pub fn simulate(gating: &Gating, range: Range) -> Simulation {
     subjects.extend(consumers);
     let frozen = frozen(gating, &subjects[first_suspendable..]);
     Simulation { range, gates, gated, subjects, frozen }
+}
+
+/// Each key with the first of its values.
+fn firsts<K: Eq + Hash, V>(pairs: impl Iterator<Item = (K, V)>) -> FxHashMap<K, V> {
+    let mut found = FxHashMap::default();
+    for (key, value) in pairs {
+        found.entry(key).or_insert(value);
+    }
+    found
+}
+
+/// Gates with their timelines, as references of a namespace name them.
+type GatesByName<'g> = FxHashMap<(Option<&'g str>, &'g str), (&'g Gate, &'g Subject)>;
+
+fn by_name<'g>(gates: &'g [Gate], subjects: &'g [Subject]) -> GatesByName<'g> {
+    let named = gates.iter().zip(subjects);
+    firsts(named.map(|pair| ((pair.0.id.namespace.as_deref(), &*pair.0.id.name), pair)))
 }
 
 /// All changes of gates, schedules and suspensions, in order of time.
@@ -373,8 +393,7 @@ fn simulate_suspension(object: &Suspendable, jobs: &[Job], range: Range) -> Subj
 
 fn simulate_gated(
     object: &Gated,
-    gating: &Gating,
-    gates: &[Subject],
+    gates: &GatesByName<'_>,
     suspension: Option<&Subject>,
 ) -> (Subject, GatedAt) {
     let namespace = object.id.namespace.as_deref();
@@ -389,9 +408,7 @@ fn simulate_gated(
     let mut missing = Vec::new();
     let mut gate_latency = None;
     for reference in &object.gates {
-        let found = gating.gate(namespace, &reference.name);
-        let subject = found.and_then(|gate| gates.iter().find(|subject| subject.id == gate.id));
-        let Some((gate, subject)) = found.zip(subject) else {
+        let Some((gate, subject)) = gates.get(&(namespace, &*reference.name)) else {
             timeline = timeline.and(&Timeline::constant(State::Closed));
             closed.push(reference.name.to_string());
             missing.push(reference.name.to_string());
@@ -442,11 +459,16 @@ fn with_namespace(namespace: Option<&str>, name: &str) -> String {
 /// revision on, as kustomize-controller compares revisions.
 fn frozen(gating: &Gating, subjects: &[Subject]) -> Vec<Frozen> {
     let mut found = Vec::new();
+    let gated: FxHashSet<&ObjectId> = gating.gated.iter().map(|object| &object.id).collect();
+    let consumers = firsts(gating.consumers.iter().map(|consumer| (&consumer.id, consumer)));
+    let mut dependants: FxHashMap<&Target, Vec<&Dependant>> = FxHashMap::default();
+    for dependant in &gating.dependants {
+        dependants.entry(&dependant.on).or_default().push(dependant);
+    }
     for subject in subjects {
         let is_source = subject.id.group() == "source.toolkit.fluxcd.io";
         // A gated object that is suspended too appears as its consumer alone.
-        let twice = subject.kind != SubjectKind::Consumer
-            && gating.gated.iter().any(|object| object.id == subject.id);
+        let twice = subject.kind != SubjectKind::Consumer && gated.contains(&subject.id);
         if twice || !subject.timeline.ever(State::Closed) {
             continue;
         }
@@ -460,8 +482,8 @@ fn frozen(gating: &Gating, subjects: &[Subject]) -> Vec<Frozen> {
                 });
             }
         }
-        let own_source = gating.consumers.iter().find(|consumer| consumer.id == subject.id);
-        for dependant in gating.dependants.iter().filter(|dependant| dependant.on.is(&subject.id)) {
+        let own_source = consumers.get(&subject.id);
+        for dependant in dependants.get(&Target::of(&subject.id)).into_iter().flatten() {
             let same_source = &*dependant.id.kind == "Kustomization"
                 && own_source.is_some_and(|own| Some(&own.source) == dependant.source.as_ref());
             if same_source {
