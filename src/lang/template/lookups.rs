@@ -1,6 +1,7 @@
 //! Which parts of its data a template looks up, as far as its text says.
 
 use super::ast::{Branch, Command, List, Node, Pipe, Span, Term, TermKind, Tree};
+use super::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ const STEPS: usize = 100;
 
 /// The look-ups of a template, in the order in which they stand.
 pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec<Lookup> {
-    let mut walk = Walk { trees, found: Vec::new(), vars: Vec::new(), is_certain: true, depth: 0 };
+    let mut walk = Walk { trees, found: Vec::new(), vars: Scope::default(), is_certain: true, depth: 0 };
     walk.template(name, Some(Vec::new()));
     walk.found
 }
@@ -160,7 +161,7 @@ struct Walk<'t> {
     trees: &'t FxHashMap<Arc<str>, Arc<Tree>>,
     found: Vec<Lookup>,
     /// What variables stand for; nothing for what is made.
-    vars: Vec<(Arc<str>, Option<Path>)>,
+    vars: Scope<Option<Path>>,
     is_certain: bool,
     depth: usize,
 }
@@ -172,7 +173,7 @@ impl Walk<'_> {
     fn template(&mut self, name: &str, data: Option<Path>) {
         let Some(tree) = self.trees.get(name).filter(|_| self.depth < DEPTH_LIMIT).cloned() else { return };
         self.depth += 1;
-        let vars = std::mem::replace(&mut self.vars, vec![("$".into(), data.clone())]);
+        let vars = std::mem::replace(&mut self.vars, Scope::of("$".into(), data.clone()));
         self.list(&tree.root, data.as_ref());
         self.vars = vars;
         self.depth -= 1;
@@ -220,7 +221,7 @@ impl Walk<'_> {
         self.vars.truncate(mark);
         // What was assigned in it may be anything.
         for name in &branch.assigns {
-            if let Some((_, path)) = self.vars.iter_mut().rev().find(|(known, _)| known == name) {
+            if let Some(path) = self.vars.find_mut(name) {
                 *path = None;
             }
         }
@@ -244,9 +245,9 @@ impl Walk<'_> {
             (Declared::Whole, _) => vec![value.clone()],
         };
         for (name, path) in pipe.declares.iter().zip(paths) {
-            match self.vars.iter_mut().rev().find(|(known, _)| pipe.is_assign && known == name) {
-                Some((_, known)) => *known = path,
-                None => self.vars.push((name.clone(), path)),
+            match self.vars.find_mut(name).filter(|_| pipe.is_assign) {
+                Some(known) => *known = path,
+                None => self.vars.push(name.clone(), path),
             }
         }
         value
@@ -279,10 +280,7 @@ impl Walk<'_> {
         let path = match &term.kind {
             TermKind::Dot => dot?.clone(),
             TermKind::Field(names) => fields(dot?, names)?,
-            TermKind::Variable(names) => {
-                let (_, path) = self.vars.iter().rev().find(|(known, _)| *known == names[0])?;
-                fields(path.as_ref()?, &names[1..])?
-            }
+            TermKind::Variable(names) => fields(self.vars.find(&names[0])?.as_ref()?, &names[1..])?,
             TermKind::Chain(inner, names) => {
                 let inner = self.term(inner, dot)?;
                 fields(&inner, names)?

@@ -31,6 +31,7 @@ mod printf;
 mod quote;
 pub(crate) mod reads;
 mod rope;
+mod scope;
 mod sigs_yaml;
 mod time;
 mod trace;

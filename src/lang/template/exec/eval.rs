@@ -1,6 +1,6 @@
 //! Pipelines, commands, fields and arguments.
 
-use super::{At, Execution, Frame, MissingKey, Variable};
+use super::{At, Execution, Frame, MissingKey};
 use crate::lang::template::ast::{Command, Pipe, Term, TermKind};
 use crate::lang::template::error::Result;
 use crate::lang::template::function::Ty;
@@ -22,7 +22,7 @@ impl Execution {
         let value = value.unwrap_or_else(Val::nil);
         for name in &pipe.declares {
             if !pipe.is_assign {
-                frame.vars.push(Variable { name: name.clone(), value: value.clone() });
+                frame.vars.push(name.clone(), value.clone());
             } else if !self.assign(frame, name, value.clone()) {
                 return Err(frame.fault(format!("undefined variable: {name}")));
             }
@@ -142,7 +142,7 @@ impl Execution {
             return Ok(Val::nil());
         };
         frame.at = At::Term(term);
-        let Some(value) = frame.var(&names[0]).map(|var| var.value.clone()) else {
+        let Some(value) = frame.vars.find(&names[0]).cloned() else {
             return Err(frame.fault(format!("undefined variable: {}", names[0])));
         };
         if names.len() == 1 {

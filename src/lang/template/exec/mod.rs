@@ -11,6 +11,7 @@ use super::function::Function;
 use super::limits::Cx;
 use super::print::{Printer, scalar};
 use super::rope::{Builder, Meaning, Text};
+use super::scope::Scope;
 use super::trace::{CondId, Prov, ProvId, SetId, WriterId};
 use super::value::{IntType, Kind, Val};
 use rustc_hash::FxHashMap;
@@ -90,15 +91,10 @@ enum At<'t> {
     Command(&'t Command),
 }
 
-struct Variable {
-    name: Arc<str>,
-    value: Val,
-}
-
 /// One template that runs.
 struct Frame<'t> {
     template: &'t Template,
-    vars: Vec<Variable>,
+    vars: Scope<Val>,
     at: At<'t>,
 }
 
@@ -150,10 +146,6 @@ impl<'t> Frame<'t> {
         fault.chain.extend(cause.chain);
         fault
     }
-
-    fn var(&self, name: &str) -> Option<&Variable> {
-        self.vars.iter().rev().find(|var| &*var.name == name)
-    }
 }
 
 impl Execution {
@@ -171,7 +163,7 @@ impl Execution {
     }
 
     fn run_frame(&mut self, template: &Template, data: Val) -> Result<()> {
-        let vars = vec![Variable { name: self.dollar.clone(), value: data.clone() }];
+        let vars = Scope::of(self.dollar.clone(), data.clone());
         let mut frame = Frame { template, vars, at: At::Start };
         self.list(&mut frame, &data, &template.tree.root).map(drop)
     }
@@ -314,8 +306,8 @@ impl Execution {
         }
         let decided = self.cx.trace.decides(question);
         for name in &branch.assigns {
-            if let Some(var) = frame.vars.iter_mut().rev().find(|var| var.name == *name) {
-                var.value.from = self.cx.trace.union(var.value.from, decided);
+            if let Some(value) = frame.vars.find_mut(name) {
+                value.from = self.cx.trace.union(value.from, decided);
             }
         }
     }
@@ -446,17 +438,21 @@ impl Execution {
             }
             return;
         }
-        let top = frame.vars.len();
-        frame.vars[top - 1].value = item.clone();
-        if count > 1 {
-            frame.vars[top - 2].value = key;
+        let mut variables = frame.vars.last_mut(count);
+        if count > 1
+            && let Some(variable) = variables.next()
+        {
+            *variable = key;
+        }
+        if let Some(variable) = variables.next() {
+            *variable = item.clone();
         }
     }
 
     fn assign(&mut self, frame: &mut Frame<'_>, name: &str, value: Val) -> bool {
-        match frame.vars.iter_mut().rev().find(|var| &*var.name == name) {
-            Some(var) => {
-                var.value = value;
+        match frame.vars.find_mut(name) {
+            Some(known) => {
+                *known = value;
                 true
             }
             None => false,

@@ -8,6 +8,7 @@ mod pipeline;
 use super::ast::{Branch, List, Node, Pipe, Place, Source, Span, Tree, is_empty};
 use super::lex::{Delimiters, Item, Kind, Lexer};
 use super::quote::{go_quote, unquote};
+use super::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub(super) fn parse(
         lexer: Lexer::new(text, delimiters),
         last: None,
         pushed: Vec::new(),
-        vars: vec!["$".into()],
+        vars: Scope::of("$".into(), ()),
         range_depth: 0,
         depth: 0,
         action_line: 0,
@@ -86,7 +87,7 @@ struct Parser<'t> {
     last: Option<Item>,
     /// Tokens that were put back, the next one last.
     pushed: Vec<Item>,
-    vars: Vec<Arc<str>>,
+    vars: Scope<()>,
     range_depth: usize,
     depth: usize,
     /// The line of the action that is read, or 0.
@@ -313,7 +314,7 @@ impl<'t> Parser<'t> {
 
     /// The list of another template, which knows no variable of this one.
     fn separate_list(&mut self, context: &str) -> Result<List> {
-        let vars = std::mem::replace(&mut self.vars, vec!["$".into()]);
+        let vars = std::mem::replace(&mut self.vars, Scope::of("$".into(), ()));
         let range_depth = std::mem::take(&mut self.range_depth);
         let assigns = std::mem::take(&mut self.assigns);
         let listed = self.item_list();
@@ -437,7 +438,7 @@ impl<'t> Parser<'t> {
         let branch = self.control_body(open, context, vars);
         let assigns = self.assigns.pop().unwrap_or_default();
         let known: Vec<Arc<str>> =
-            assigns.into_iter().filter(|name| self.vars[..vars].contains(name)).collect();
+            assigns.into_iter().filter(|name| self.vars.was_declared(name, vars)).collect();
         if let Some(outer) = self.assigns.last_mut() {
             outer.extend(known.iter().cloned());
         }

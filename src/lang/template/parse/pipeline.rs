@@ -71,13 +71,13 @@ impl Parser<'_> {
                         assigns.push(name.clone());
                     }
                     pipe.declares.push(name.clone());
-                    self.vars.push(name);
+                    self.vars.push(name, ());
                     return Ok(());
                 }
                 Kind::Char if self.value(&next) == "," => {
                     self.next_non_space();
                     pipe.declares.push(name.clone());
-                    self.vars.push(name);
+                    self.vars.push(name, ());
                     if context == "range" && pipe.declares.len() < 2 {
                         match self.peek_non_space().kind {
                             Kind::Variable | Kind::RightDelim | Kind::RightParen => continue,
@@ -185,7 +185,7 @@ impl Parser<'_> {
             Kind::Dot => TermKind::Dot,
             Kind::Nil => TermKind::Nil,
             Kind::Variable => {
-                if !self.vars.iter().any(|known| &**known == value) {
+                if self.vars.find(value).is_none() {
                     return self.fail_at(span, format!("undefined variable {}", go_quote(value.as_bytes())));
                 }
                 TermKind::Variable(vec![self.interned(value)])

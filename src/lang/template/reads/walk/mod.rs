@@ -7,6 +7,7 @@ use super::heap::{Atom, Heap, Site, Val};
 use super::paths::{Reads, Seg};
 use super::{Program, Shape, Templates};
 use crate::lang::template::ast::{Branch, List, Node, Pipe};
+use crate::lang::template::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ pub(super) struct Walk<'p> {
     /// The run of a template that is on its way.
     pub(super) current: usize,
     /// Variables, each with the branches and loops that it was declared in.
-    vars: Vec<(Arc<str>, Val, usize)>,
+    vars: Scope<(Val, usize)>,
     /// Branches and loops that the walk is in: perhaps they are not run.
     branches: usize,
     /// The source that the walk is in.
@@ -104,7 +105,7 @@ impl<'p> Walk<'p> {
             depth: 0,
             gave_up: false,
             current: 0,
-            vars: Vec::new(),
+            vars: Scope::default(),
             branches: 0,
             source: 0,
             assigned: false,
@@ -232,7 +233,7 @@ impl<'p> Walk<'p> {
     fn evaluate(&mut self, run: usize) {
         let template = self.templates.all[self.runs[run].template].clone();
         let arg = self.runs[run].arg.clone();
-        let vars = std::mem::replace(&mut self.vars, vec![("$".into(), arg.clone(), 0)]);
+        let vars = std::mem::replace(&mut self.vars, Scope::of("$".into(), (arg.clone(), 0)));
         let (before, here) = (std::mem::replace(&mut self.current, run), self.source);
         let words = self.words.replace(vec!["".into()]);
         let branches = std::mem::take(&mut self.branches);
@@ -462,8 +463,8 @@ impl<'p> Walk<'p> {
 
     fn declare(&mut self, name: &Arc<str>, val: Val, is_assign: bool) {
         if !is_assign {
-            self.vars.push((name.clone(), val, self.branches));
-        } else if let Some((_, known, at)) = self.vars.iter_mut().rev().find(|(known, ..)| known == name) {
+            self.vars.push(name.clone(), (val, self.branches));
+        } else if let Some((known, at)) = self.vars.find_mut(name) {
             match *at == self.branches {
                 true => *known = val,
                 false => self.assigned |= known.join(&val),

@@ -51,8 +51,7 @@ impl Walk<'_> {
             TermKind::Field(names) => (dot.clone(), names),
             TermKind::Variable(names) => {
                 let (first, rest) = names.split_first()?;
-                let known = self.vars.iter().rev().find(|(known, ..)| known == first);
-                (known.map(|(_, val, _)| val.clone()).unwrap_or_default(), rest)
+                (self.vars.find(first).map(|(val, _)| val.clone()).unwrap_or_default(), rest)
             }
             TermKind::Chain(inner, names) => (self.term(inner, dot), names),
             _ => return None,
