@@ -425,7 +425,11 @@ impl<'a> Workloads<'a> {
         let names = self.names.get(group)?.get(kind)?;
         let mut close: Option<(usize, &Named<'a>)> = None;
         let mut elsewhere: Option<&Named<'a>> = None;
-        for (distance, named) in names.near(&Word::like(name)) {
+        let near: Vec<(usize, &Named<'a>)> = names.near(&Word::like(name)).take(MOST_NEAR + 1).collect();
+        if near.len() > MOST_NEAR {
+            return None;
+        }
+        for (distance, named) in near {
             let here = named.namespace.is_none() || named.namespace.as_deref() == namespace;
             if distance == 0 && !here {
                 let before = elsewhere.is_some_and(|known| known.object.id <= named.object.id);
@@ -446,6 +450,9 @@ impl<'a> Workloads<'a> {
         }
     }
 }
+
+/// Names near one from which on none of them says what was meant.
+const MOST_NEAR: usize = 100;
 
 /// What may have been meant.
 pub(crate) enum Near<'n, 'a> {

@@ -10,6 +10,7 @@ use crate::model::cluster_api_kinds::CORE;
 use crate::model::value::to_json;
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::Class;
+use rustc_hash::FxHashMap;
 
 pub(crate) static RULE: Rule = Rule {
     id: "conflicting-extension-patches",
@@ -26,7 +27,8 @@ pub(crate) static RULE: Rule = Rule {
 /// An operation that sets a field whenever its template is patched.
 struct Sets<'a> {
     patch: usize,
-    selector: serde_json::Value,
+    /// As JSON.
+    selector: String,
     path: String,
     operation: NodeRef<'a>,
     pointer: String,
@@ -44,7 +46,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         for (at, definition) in patch.items_at("/definitions").enumerate() {
-            let selector = definition.at("/selector").map(to_json).unwrap_or_default();
+            let selector = definition.at("/selector").map(to_json).unwrap_or_default().to_string();
             for (number, operation) in definition.items_at("/jsonPatches").enumerate() {
                 let Some(path) = text_at(operation, "/path").filter(|path| !path.ends_with("/-")) else {
                     continue;
@@ -63,16 +65,15 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             }
         }
     }
-    for (index, second) in all.iter().enumerate() {
-        let overwrites = |first: &&Sets<'_>| {
-            first.patch != second.patch
-                && first.selector == second.selector
-                && first
-                    .path
-                    .strip_prefix(second.path.as_str())
-                    .is_some_and(|r| r.is_empty() || r.starts_with('/'))
-        };
-        let Some(first) = all[..index].iter().find(overwrites) else { continue };
+    // The first that sets something at or below each path of a template.
+    let mut below: FxHashMap<(&str, &str), &Sets<'_>> = FxHashMap::default();
+    for second in &all {
+        let first = below.get(&(&*second.selector, &*second.path)).copied();
+        for path in ancestors(&second.path) {
+            below.entry((&second.selector, path)).or_insert(second);
+        }
+        // Its own patch may set it twice.
+        let Some(first) = first.filter(|first| first.patch != second.patch) else { continue };
         let same = to_json(first.operation) == to_json(second.operation);
         let Some(location) = second.operation.location_at("/path").filter(|_| !same) else { continue };
         let finding = report.report(location, title(view.id, "two patches set one field"));
@@ -86,4 +87,14 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             finding.related("the earlier patch", at);
         }
     }
+}
+
+/// Steps of the longest path that is held against others.
+const STEPS: usize = 100;
+
+/// A path and those above it.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let is_short = path.bytes().filter(|byte| *byte == b'/').count() <= STEPS;
+    let ends = path.bytes().enumerate().filter(|(_, byte)| *byte == b'/').map(|(at, _)| at);
+    ends.chain([path.len()]).filter(move |_| is_short).map(|end| &path[..end])
 }

@@ -2,6 +2,7 @@
 //! definition says, or a required one is missing.
 //! Source: cluster-api `internal/topology/variables/cluster_variable_validation.go`.
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
 use super::undefined_topology_variable::variable_lists;
@@ -30,15 +31,18 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let Some(class) = cluster.class(&scope.objects) else { continue };
             let id = cluster.object.id;
             let definitions = class.variables();
-            let mut set = Vec::new();
+            let mut by_name: FxHashMap<&str, NodeRef<'_>> = FxHashMap::default();
+            for (name, definition) in &definitions {
+                by_name.entry(name).or_insert(*definition);
+            }
+            let mut set = FxHashSet::default();
             for (at, list) in variable_lists(&cluster).into_iter().enumerate() {
                 for (index, variable) in cluster.object.node.items_at(&list).enumerate() {
                     let Some(name) = known(text_at(variable, &["/name"])) else { continue };
                     if at == 0 {
-                        set.push(name.clone());
+                        set.insert(name.clone());
                     }
-                    let definition = definitions.iter().find(|(defined, _)| *defined == name);
-                    let Some((_, definition)) = definition else { continue };
+                    let Some(definition) = by_name.get(&*name) else { continue };
                     let Some(value) = variable.at("/value") else { continue };
                     let schema = definition.at("/schema/openAPIV3Schema").map(to_json).unwrap_or_default();
                     let overrides = at > 0;

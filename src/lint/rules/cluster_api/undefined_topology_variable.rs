@@ -3,10 +3,11 @@
 //! Source: cluster-api `internal/topology/variables` (`ValidateClusterVariables`).
 
 use super::{help, known, place, scopes, title};
-use crate::lang::text::suggest;
+use crate::lang::text::Words;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
+use rustc_hash::FxHashSet;
 
 pub(crate) static RULE: Rule = Rule {
     id: "undefined-topology-variable",
@@ -39,16 +40,17 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             if view.cluster.name.is_none() && classes.count() > 1 {
                 continue;
             }
-            let defined: Vec<String> = class.variables().into_iter().map(|(name, _)| name).collect();
+            let names: FxHashSet<String> = class.variables().into_iter().map(|(name, _)| name).collect();
+            let defined: Words<&str> = names.iter().map(String::as_str).collect();
             for list in variable_lists(&cluster) {
                 for (index, variable) in cluster.object.node.items_at(&list).enumerate() {
                     let Some(name) = known(text_at(variable, &["/name"])) else { continue };
-                    if defined.contains(&name) {
+                    if names.contains(&name) {
                         continue;
                     }
                     let pointer = format!("{list}/{index}/name");
                     let Some(location) = place(cluster.object, &pointer) else { continue };
-                    let near = suggest(&name, defined.iter().map(String::as_str));
+                    let near = defined.nearest(&name);
                     let finding =
                         report.report(location, title(cluster.object.id, "a variable is not defined"));
                     finding

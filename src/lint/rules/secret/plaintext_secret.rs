@@ -29,12 +29,13 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     let all = configurations(snapshot);
     let encrypted = encrypted_under(context, &all);
     let sealed = sealed(context);
+    let programs = of_programs(context);
     let is_shown = |path: &str| {
         is_example(path)
             || snapshot.file(path).is_none_or(|file| snapshot.is_template(file) || snapshot.is_test(file))
     };
     for object in snapshot.objects().iter().filter(|object| object.id.is("", "Secret")) {
-        if is_shown(object.path()) || is_of_program(context, object) {
+        if is_shown(object.path()) || programs.contains(&**object.path()) {
             continue;
         }
         let root = object.node.get_ref();
@@ -72,10 +73,17 @@ fn open_value<'a>(root: NodeRef<'a>) -> Option<(Vec<String>, NodeRef<'a>)> {
 /// Documents of a file from which on a Secret in it is one that a program's makers publish.
 const PUBLISHED: usize = 6;
 
-/// Whether a Secret stands among the many manifests of a program, as its makers publish them.
-fn is_of_program(context: &Context<'_>, object: &Object) -> bool {
-    let objects = context.snapshot.objects_in(object.path());
-    objects.len() >= PUBLISHED && objects.iter().any(|other| !other.id.is("", "Secret"))
+/// The files of many manifests of a program, as its makers publish them: a Secret among them
+/// is theirs.
+fn of_programs<'a>(context: &Context<'a>) -> FxHashSet<&'a str> {
+    let mut found: FxHashMap<&str, (usize, bool)> = FxHashMap::default();
+    for object in context.snapshot.objects() {
+        let (count, has_others) = found.entry(object.path()).or_default();
+        *count += 1;
+        *has_others |= !object.id.is("", "Secret");
+    }
+    let are = |(count, has_others): (usize, bool)| count >= PUBLISHED && has_others;
+    found.into_iter().filter(|(_, of_path)| are(*of_path)).map(|(path, _)| path).collect()
 }
 
 /// Whether a value only keeps the place of one.

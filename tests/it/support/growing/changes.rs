@@ -40,10 +40,11 @@ pub(super) const ALL: &[Change] = &[
     ("a named list that is turned round", 100, |count| {
         both(|turns| listed(count, |at| if turns { count - at } else { at }, "x"))
     }),
-    ("items of a named list that change", 100, |count| {
+    // Of few changed lines the shortest difference is searched, which is more work each.
+    ("items of a named list that change", 300, |count| {
         both(|new| listed(count, |at| at, if new { "y" } else { "x" }))
     }),
-    ("keys that change", 100, |count| {
+    ("keys that change", 300, |count| {
         both(|new| {
             let value = if new { "y" } else { "x" };
             let data = each(count, |at| format!("  k{at}: {value}\n"));

@@ -260,7 +260,7 @@ const GENERATORS: &[Generator] = &[
         found
     }),
     ("generated ConfigMaps and what names them", 25, |count| {
-        let generators = each(count, |at| format!("- name: c{at}\n  literals: [a=b]\n"));
+        let generators = each(count, |at| format!("- name: c{at}\n  literals: [a=b{at}]\n"));
         kustomized("configMapGenerator", &generators, each(count, deployment))
     }),
     ("references between objects", 25, |count| {
