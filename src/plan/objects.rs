@@ -8,7 +8,7 @@ use super::equal::compare_objects;
 use super::fate::{by_its_old_spec, forces, is_suspended};
 use super::fields::{FieldChange, compare, fields};
 use super::machines::MachineFields;
-use super::removal::{by_applier, emptied, removal, rename, renames};
+use super::removal::{by_applier, by_name, emptied, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
@@ -35,6 +35,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     let old_names: FxHashSet<*const Effective> =
         renamed.values().map(|old| std::ptr::from_ref(old.object)).collect();
     let inside = by_applier(&removed);
+    let coming = by_name(&added);
     let gone: BTreeSet<&ObjectId> = removed
         .iter()
         .filter(|(key, placed)| *key.0 == ApplyTarget::Local && kinds::is_kustomization(&placed.object.id))
@@ -49,7 +50,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     out.extend(validity::by_version(pair));
     let taken = operator::taken_over(pair, &removed);
     let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
-    for (_, before) in &removed {
+    for (key, before) in &removed {
         if is_taken(&before.object.id) || old_names.contains(&std::ptr::from_ref(before.object)) {
             continue;
         }
@@ -58,7 +59,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
             by.id != before.object.id && (gone.contains(&by.id) || empty.contains_key(&by.id))
         });
         if !told {
-            out.push(removal(pair, before, &inside));
+            out.push(removal(pair, (*key, *before), &inside, &coming));
         }
     }
     out.extend(taken.as_ref().map(|(effect, _)| effect.clone()));

@@ -4,7 +4,7 @@ use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected};
 use super::fields::{compare, fields};
 use super::{Effect, Key, Pair, Placed, Side};
 use crate::build::kustomize::FileRole;
-use crate::lang::yaml::{Known, NodeRef};
+use crate::lang::yaml::{FilePath, Known, NodeRef};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::world::{Applied, ApplyTarget, Cluster, Effective};
@@ -150,15 +150,46 @@ pub(super) fn by_applier<'p, 'w>(removed: &[(&Key<'w>, &'p Placed<'w>)]) -> ByAp
     found
 }
 
+/// The file that states an object.
+fn home(object: &Effective) -> Option<&FilePath> {
+    let holds = |role: FileRole| matches!(role, FileRole::Resource | FileRole::Base | FileRole::Component);
+    object.files.iter().find(|(role, _)| holds(*role)).map(|(_, home)| &home.file)
+}
+
 /// Whether the file that stated an object is there as it was, and only nothing takes it in.
 fn is_still_stated(pair: &Pair<'_>, object: &Effective) -> bool {
-    let holds = |role: FileRole| matches!(role, FileRole::Resource | FileRole::Base | FileRole::Component);
-    let Some((_, home)) = object.files.iter().find(|(role, _)| holds(*role)) else { return false };
-    let files = [pair.base_world, pair.head_world].map(|world| world.snapshot.find(&home.file));
+    let Some(file) = home(object) else { return false };
+    let files = [pair.base_world, pair.head_world].map(|world| world.snapshot.find(file));
     matches!(files, [Some(before), Some(after)] if Arc::ptr_eq(before, after))
 }
 
-pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<'_, '_>) -> Effect {
+/// Objects that come, by all that tells them apart but their namespace.
+pub(super) type ByName<'p, 'w> = FxHashMap<(&'w ApplyTarget, &'w str, &'w str, &'w str), Vec<&'p Placed<'w>>>;
+
+pub(super) fn by_name<'p, 'w>(added: &[(&Key<'w>, &'p Placed<'w>)]) -> ByName<'p, 'w> {
+    let mut found = ByName::default();
+    for (key, placed) in added {
+        found.entry((key.0, key.1.group, key.1.kind, key.1.name)).or_default().push(placed);
+    }
+    found
+}
+
+/// The namespace that the file of an object puts it into from now on.
+fn namespace_now<'w>(before: &Placed<'w>, key: &Key<'w>, added: &ByName<'_, 'w>) -> Option<&'w str> {
+    let file = home(before.object)?;
+    let named = added.get(&(key.0, key.1.group, key.1.kind, key.1.name))?;
+    let mut same = named.iter().filter(|after| home(after.object) == Some(file));
+    let only = same.next().filter(|_| same.next().is_none())?;
+    only.object.id.namespace.as_deref()
+}
+
+/// `added`: what comes in the same change.
+pub(super) fn removal<'w>(
+    pair: &Pair<'_>,
+    (key, before): (&Key<'w>, &Placed<'w>),
+    removed: &ByApplier<'_, '_>,
+    added: &ByName<'_, 'w>,
+) -> Effect {
     let id = &before.object.id;
     let fate = fate(pair, before);
     let hashed = generated_stem(&id.name).is_some();
@@ -167,9 +198,12 @@ pub(super) fn removal(pair: &Pair<'_>, before: &Placed<'_>, removed: &ByApplier<
         effect.severity = Severity::Routine;
     }
     effect.target = before.target.clone();
-    effect.reason = match is_still_stated(pair, before.object) {
-        true => "no longer listed, the file is still there".to_owned(),
-        false => "removed from Git".to_owned(),
+    effect.reason = match namespace_now(before, key, added) {
+        Some(namespace) => format!("from now on it is in namespace {namespace}"),
+        None if is_still_stated(pair, before.object) => {
+            "no longer listed, the file is still there".to_owned()
+        }
+        None => "removed from Git".to_owned(),
     };
     match &fate {
         Fate::Deleted => {

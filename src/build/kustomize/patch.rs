@@ -471,8 +471,8 @@ impl Prepared {
         }
         restore(&mut merged, &original, &["metadata", "namespace"]);
         resource.node = merged;
-        if !resource.common.is_empty() {
-            resource.write_through(&original, None);
+        if let Some(common) = resource.common_in(original.get_ref(), None) {
+            resource.write_through(common, None);
         }
         if self.forgets_history {
             resource.forget_history();

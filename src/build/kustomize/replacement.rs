@@ -218,10 +218,10 @@ fn apply_target(
         }
         matched = true;
         for field in paths {
-            let old = (!resource.common.is_empty()).then(|| resource.node.clone());
+            let common = resource.common_in(resource.node.get_ref(), None);
             write(builder, resource, field, &target.options, value)?;
-            if let Some(old) = old {
-                resource.write_through(&old, None);
+            if let Some(common) = common {
+                resource.write_through(common, None);
             }
         }
         resource.suspect = true;

@@ -229,25 +229,31 @@ impl Resource {
         }
     }
 
-    /// Write what changed since `old` through to fields that have the value in
-    /// common: a label that is new in several fields of an object is one node in
-    /// all of them, so whoever writes one of these fields later writes all. `keys`:
-    /// the only ones that were written, where that is known.
-    ///
-    /// Mirrors what `trackableSetter.SetEntry` (`api/filters/filtersutil`) and
-    /// `FieldSetter` (`kyaml/yaml/fns.go`) come to.
-    pub(super) fn write_through(&mut self, old: &Node, keys: Option<&FxHashSet<&str>>) {
-        let common: Vec<Node> = match keys {
+    /// The values that fields have in common, and where they stand before something is
+    /// written: a label that is new in several fields of an object is one node in all of
+    /// them. `keys`: the only ones that are written, where that is known.
+    pub(super) fn common_in(&self, root: NodeRef<'_>, keys: Option<&FxHashSet<&str>>) -> Option<Common> {
+        let nodes: Vec<Node> = match keys {
             Some(keys) => keys.iter().filter_map(|key| self.common.get(*key)).flatten().cloned().collect(),
             None => self.common.values().flatten().cloned().collect(),
         };
-        if common.is_empty() {
-            return;
+        if nodes.is_empty() {
+            return None;
         }
         let address_of: FxHashMap<(usize, u32), usize> =
-            common.iter().enumerate().map(|(at, node)| (node.address(), at)).collect();
-        let mut places = vec![Vec::new(); common.len()];
-        places_of(old.get_ref(), &address_of, &mut Vec::new(), &mut places);
+            nodes.iter().enumerate().map(|(at, node)| (node.address(), at)).collect();
+        let mut places = vec![Vec::new(); nodes.len()];
+        places_of(root, &address_of, &mut Vec::new(), &mut places);
+        Some(Common { nodes, places })
+    }
+
+    /// Write what changed since [`Resource::common_in`] through to the fields that had the
+    /// value in common: whoever writes one of them later writes all.
+    ///
+    /// Mirrors what `trackableSetter.SetEntry` (`api/filters/filtersutil`) and
+    /// `FieldSetter` (`kyaml/yaml/fns.go`) come to.
+    pub(super) fn write_through(&mut self, common: Common, keys: Option<&FxHashSet<&str>>) {
+        let Common { nodes: common, mut places } = common;
         let is_scalar = |node: NodeRef<'_>| !node.is_map() && !node.is_seq();
         let mut new_nodes: FxHashMap<(usize, u32), Node> = FxHashMap::default();
         for (common, places) in common.iter().zip(&mut places) {
@@ -541,6 +547,12 @@ impl Resource {
     }
 }
 
+/// Nodes that several fields have in common, and the paths to each.
+pub(super) struct Common {
+    nodes: Vec<Node>,
+    places: Vec<Vec<Vec<String>>>,
+}
+
 /// Paths through maps to each of some nodes.
 fn places_of(
     node: NodeRef<'_>,
@@ -603,8 +615,15 @@ fn changes<'n>(
     nodes: impl Iterator<Item = &'n Node>,
     new: &FxHashMap<(usize, u32), Node>,
 ) -> Option<Vec<(usize, Node)>> {
-    let changed: Vec<_> =
-        nodes.enumerate().filter_map(|(at, node)| Some((at, replaced(node, new)?))).collect();
+    // Most are values of other labels.
+    let may_hold = |node: &Node| match node {
+        Node::Source(..) => false,
+        Node::Built(built) => {
+            matches!(built.value, Value::Map(_) | Value::Seq(_)) || new.contains_key(&node.address())
+        }
+    };
+    let nodes = nodes.enumerate().filter(|(_, node)| may_hold(node));
+    let changed: Vec<_> = nodes.filter_map(|(at, node)| Some((at, replaced(node, new)?))).collect();
     (!changed.is_empty()).then_some(changed)
 }
 

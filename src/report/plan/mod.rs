@@ -19,7 +19,7 @@ pub use text::render as text;
 use values::Phrase;
 
 use crate::config::{Assumed, Level};
-use crate::lang::yaml::{Location, ViaKind};
+use crate::lang::yaml::{Location, ViaKind, pointer_segments};
 use crate::lint::Finding;
 use crate::lint::engine::NotChecked;
 use crate::model::{Category, EffectKind};
@@ -352,6 +352,11 @@ fn paired(fields: &[&Value]) -> Vec<Field> {
             continue;
         }
         let path = text(field);
+        if let Some((at, renamed)) = renamed_key(fields, &used, index) {
+            used[at] = true;
+            out.push(renamed);
+            continue;
+        }
         let is_gone = field["after"].is_null() && field["before"].is_object() && path.ends_with('}');
         let place = list(&path).filter(|_| is_gone);
         let come = place.and_then(|place| {
@@ -385,6 +390,26 @@ fn paired(fields: &[&Value]) -> Vec<Field> {
         }
     }
     out
+}
+
+/// A key that is gone while another came beside it with the same value below, as one field;
+/// and the place of the other.
+fn renamed_key(fields: &[&Value], used: &[bool], index: usize) -> Option<(usize, Field)> {
+    let (value, path) = (&fields[index]["before"], fields[index]["path"].as_str()?);
+    let is_gone = fields[index]["after"].is_null() && (value.is_object() || value.is_array());
+    // What is hidden may be another value.
+    if !is_gone || value.to_string().contains("***") {
+        return None;
+    }
+    let (parent, old) = path.rsplit_once('/')?;
+    let is_new = |at: &usize| !used[*at] && fields[*at]["before"].is_null() && fields[*at]["after"] == *value;
+    (0..fields.len()).filter(is_new).find_map(|at| {
+        let (other, new) = fields[at]["path"].as_str()?.rsplit_once('/')?;
+        let keys = [old, new].map(|key| Value::String(pointer_segments(&format!("/{key}")).collect()));
+        let are_keys = other == parent && ![old, new].iter().any(|key| key.ends_with('}'));
+        let [old, new] = keys;
+        are_keys.then(|| (at, (format!("{}: key", values::path(parent)), old, new)))
+    })
 }
 
 /// Differences up to which two items of a list are one that changed.

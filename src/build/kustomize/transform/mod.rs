@@ -277,8 +277,7 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
     for resource in resources {
         resource.suspect |= odd_keys;
         let gvk = resource.id.gvk.clone();
-        let is_common = keys.iter().any(|key| resource.common.contains_key(*key));
-        let old = is_common.then(|| resource.node.clone());
+        let common = resource.common_in(resource.node.get_ref(), Some(&keys));
         let mut added = vec![0_u32; pairs.len()];
         for spec in specs.iter().filter(|spec| spec.matches(&gvk)) {
             fieldspec::apply(
@@ -289,8 +288,8 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
                 &mut |node| set_all(node, &pairs, &mut added),
             )?;
         }
-        if let Some(old) = old {
-            resource.write_through(&old, Some(&keys));
+        if let Some(common) = common {
+            resource.write_through(common, Some(&keys));
         }
         let several = pairs.iter().zip(added).filter(|(_, added)| *added > 1);
         for (pair, _) in several {
