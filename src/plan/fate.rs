@@ -1,14 +1,15 @@
 //! What becomes of an object that is no longer wanted.
 //! Source: kustomize-controller `prune`, `finalize` and
 //! `finalizerShouldDeleteResources` (kustomization_controller.go), fluxcd/pkg ssa
-//! `manager_delete.go`; helm-controller `reconcileDelete`.
+//! `manager_delete.go`; helm-controller `reconcileDelete`; flux-operator `reconcile`,
+//! `deleteAllStaged` and `uninstall` (internal/controller/resourceset_controller.go).
 
 use super::fields::compare;
 use super::{Pair, Placed};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::suspend::suspension;
-use crate::world::{Applied, ApplyTarget, Cluster};
+use crate::world::{Applied, ApplyTarget, Cluster, Outcome, ResourceSet};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -72,6 +73,15 @@ pub(super) fn protected(node: NodeRef<'_>) -> Option<&'static str> {
     }
 }
 
+/// `prune: disabled` on an object of a ResourceSet, of which flux-operator reads its own key
+/// alone.
+fn protected_from_set(node: NodeRef<'_>) -> bool {
+    ["/metadata/labels", "/metadata/annotations"].iter().any(|map| {
+        let value = text_at(node, map, "fluxcd.controlplane.io/prune");
+        value.is_some_and(|value| value.eq_ignore_ascii_case("disabled"))
+    })
+}
+
 /// Whether an object of Flux is suspended in effect: by its field, or by the
 /// annotation where the cluster's controllers read that.
 pub(super) fn is_suspended(cluster: Option<&Cluster>, id: &ObjectId, node: NodeRef<'_>) -> bool {
@@ -84,8 +94,70 @@ pub(super) fn prunes(node: NodeRef<'_>) -> bool {
     node.at("/spec/prune").and_then(NodeRef::as_bool) == Some(true)
 }
 
+/// ResourceSets that make ResourceSets, and so on.
+const SETS: u32 = 64;
+
+/// The fate of an object that a ResourceSet no longer makes.
+fn fate_in_set(pair: &Pair<'_>, before: &Placed<'_>, set: &ResourceSet, depth: u32) -> Fate {
+    if protected_from_set(before.object.node.get_ref()) {
+        return Fate::Kept("prune: disabled");
+    }
+    match made_now(pair, set) {
+        Now::Known => return Fate::Deleted,
+        Now::Paused => {
+            return Fate::Orphaned(
+                "its ResourceSet is not reconciled; it is deleted once that is enabled again",
+            );
+        }
+        Now::Unknown => return Fate::Orphaned("what its ResourceSet makes now is not known here"),
+        Now::Gone => {}
+    }
+    let own = match pair.before.get(&(&ApplyTarget::Local, set.id.named())) {
+        Some(own) if depth < SETS => fate_below(pair, own, depth + 1),
+        _ => Fate::Orphaned("nothing here applied its ResourceSet"),
+    };
+    match own {
+        Fate::Deleted => Fate::Deleted,
+        Fate::Orphaned(_) | Fate::Kept(_) => Fate::Orphaned("its ResourceSet stays in the cluster"),
+    }
+}
+
+/// What the head says of a ResourceSet of the base.
+#[derive(PartialEq)]
+enum Now {
+    /// All that it makes is known.
+    Known,
+    /// It is there, and what it makes is not known.
+    Unknown,
+    /// It is there, and not reconciled.
+    Paused,
+    Gone,
+}
+
+fn made_now(pair: &Pair<'_>, set: &ResourceSet) -> Now {
+    let Some(now) = pair.after.get(&(&ApplyTarget::Local, set.id.named())) else { return Now::Gone };
+    let known = pair.head.and_then(|head| head.sets.iter().find(|known| known.id == set.id));
+    match known {
+        _ if is_suspended(pair.head, &set.id, now.object.node.get_ref()) => Now::Paused,
+        Some(known) if known.is_complete => Now::Known,
+        _ => Now::Unknown,
+    }
+}
+
+/// Whether it can't be said if the head goes on to make an object.
+pub(super) fn may_be_made(pair: &Pair<'_>, before: &Placed<'_>) -> bool {
+    before.set.is_some_and(|set| made_now(pair, set) == Now::Unknown)
+}
+
 /// The fate of an object that the head no longer applies.
 pub(super) fn fate(pair: &Pair<'_>, before: &Placed<'_>) -> Fate {
+    fate_below(pair, before, 0)
+}
+
+fn fate_below(pair: &Pair<'_>, before: &Placed<'_>, depth: u32) -> Fate {
+    if let Some(set) = before.set {
+        return fate_in_set(pair, before, set, depth);
+    }
     // Spared by kustomize-controller 1.8.5 and later (`deleteObjects`).
     let ignored_only = |why: &str| why == "ssa: Ignore";
     let spares = pair.base.is_none_or(|base| base.settings.flux_at_least(8) != Some(false));
@@ -109,6 +181,15 @@ pub(super) fn fate(pair: &Pair<'_>, before: &Placed<'_>) -> Fate {
         Some(_) => Fate::Deleted,
         None => fate_with(pair, by, 0),
     }
+}
+
+/// Whether a removed Kustomization takes with it what it applied, which is not known here.
+pub(super) fn takes_what_is_elsewhere(pair: &Pair<'_>, id: &ObjectId) -> bool {
+    let by = pair.base.and_then(|base| base.applied(id.namespace.as_deref(), &id.name));
+    by.is_some_and(|by| {
+        matches!(by.outcome, Outcome::External(_) | Outcome::Unknown(_))
+            && fate_with(pair, by, 0) == Fate::Deleted
+    })
 }
 
 /// The fate of what a removed Kustomization applied.

@@ -47,10 +47,10 @@ use crate::lang::yaml::{Known, Location};
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
 use crate::model::value::to_json;
-use crate::model::{Category, EffectKind, Name, ObjectId, Severity};
+use crate::model::{Category, EffectKind, Maker, Name, ObjectId, Severity};
 use crate::simulate::cluster_api::hooks::mutation::{NOTHING_STATED, Responses};
 use crate::simulate::relations::Relations;
-use crate::world::{Applied, ApplyTarget, Cluster, Effective, World};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, ResourceSet, World};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
@@ -458,6 +458,8 @@ pub(crate) struct Placed<'w> {
     pub target: &'w ApplyTarget,
     /// Who applies it, unless it is a root.
     pub kustomization: Option<&'w Applied>,
+    /// The ResourceSet that applies it.
+    pub set: Option<&'w ResourceSet>,
 }
 
 /// An object and its identity.
@@ -498,7 +500,11 @@ fn placed<'w>(world: &'w World, cluster: Option<&'w Cluster>) -> Vec<Keyed<'w>> 
             }
             let key = (&member.target, id.named());
             let kustomization = member.maker.kustomization().map(|index| &cluster.applied[index as usize]);
-            all.push((key, Placed { object, target: &member.target, kustomization }));
+            let set = match member.maker {
+                Maker::ResourceSet(index) => cluster.sets.get(index as usize),
+                _ => None,
+            };
+            all.push((key, Placed { object, target: &member.target, kustomization, set }));
         }
     }
     all.sort_by_key(|(key, _)| *key);

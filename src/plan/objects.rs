@@ -5,7 +5,7 @@
 //! immutable fields.
 
 use super::equal::compare_objects;
-use super::fate::{by_its_old_spec, forces, is_suspended};
+use super::fate::{by_its_old_spec, forces, is_suspended, may_be_made};
 use super::fields::{FieldChange, compare, fields};
 use super::machines::MachineFields;
 use super::removal::{by_applier, by_name, emptied, removal, rename, renames};
@@ -51,7 +51,8 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     let taken = operator::taken_over(pair, &removed);
     let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
     for (key, before) in &removed {
-        if is_taken(&before.object.id) || old_names.contains(&std::ptr::from_ref(before.object)) {
+        let is_renamed = old_names.contains(&std::ptr::from_ref(before.object));
+        if is_taken(&before.object.id) || is_renamed || may_be_made(pair, before) {
             continue;
         }
         // What a removed Kustomization applied is told with it.

@@ -1,6 +1,6 @@
 //! Objects that are gone, or have another name: what goes with them.
 
-use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected};
+use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected, takes_what_is_elsewhere};
 use super::fields::{compare, fields};
 use super::{Effect, Key, Pair, Placed, Side};
 use crate::build::kustomize::FileRole;
@@ -232,9 +232,15 @@ pub(super) fn removal<'w>(
         let inside = removed.get(&(&*id.name, id.namespace.as_deref())).into_iter().flatten().copied();
         let inside: Vec<&Placed<'_>> = inside.filter(|placed| placed.object.id != *id).collect();
         inventory(pair, &inside, &fate, &mut effect);
+        if fate == Fate::Deleted && takes_what_is_elsewhere(pair, id) {
+            effect.consequences.push("what it applied, which is not known here, goes with it".to_owned());
+        }
+    }
+    let suspended = is_suspended(pair.base, id, before.object.node.get_ref());
+    if id.is(kinds::OPERATOR, "ResourceSet") && fate == Fate::Deleted && suspended {
+        effect.consequences.push("it is not reconciled: what it made stays in the cluster".to_owned());
     }
     if kinds::is_helm_release(id) {
-        let suspended = is_suspended(pair.base, id, before.object.node.get_ref());
         effect.consequences.push(match (&fate, suspended) {
             (Fate::Deleted, false) => {
                 "its release is uninstalled; what its chart's crds/ brought and claims of \

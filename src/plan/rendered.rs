@@ -77,7 +77,7 @@ fn made<'w>(world: &'w World, cluster: Option<&'w Cluster>, written: &super::Obj
         let Some(release) = cluster.release_of(member) else { continue };
         let key = (&member.target, id.named());
         if !written.contains_key(&key) {
-            let placed = Placed { object, target: &member.target, kustomization: None };
+            let placed = Placed { object, target: &member.target, kustomization: None, set: None };
             all.insert(key, (placed, release));
         }
     }

@@ -140,6 +140,12 @@ fn releases_whose_charts_are_here() {
     assert!(count >= 15, "{count} pairs");
 }
 
+#[test]
+fn what_a_resource_set_makes_no_longer_is_deleted() {
+    let count = told("sets.md");
+    assert!(count >= 9, "{count}");
+}
+
 /// Letters and digits, for a comparison of formats.
 fn bare(text: &str) -> String {
     text.replace("&gt;", ">").chars().filter(|c| c.is_alphanumeric()).collect()
