@@ -106,6 +106,20 @@ VALUES = {
     "priorityClassName": (named("scheduling.k8s.io/v1", "PriorityClass", False, "value: 10"), WORD),
 }
 
+SEALED = """apiVersion: bitnami.com/v1alpha1
+kind: SealedSecret
+metadata:
+  name: @@harbourlight
+  namespace: NAMESPACE
+spec:
+  encryptedData:
+    token: AgBlfgnmNVH6UwFeoPi1VsFYTu
+  template:
+    metadata:
+      name: {name}
+      namespace: {namespace}
+"""
+
 # Row: text, and whether information is enough.
 TEXTS = {
     "selector of Service": (DEPLOYMENT + SERVICE.replace("    app: harbourlight\n  ports", "    app: <<harbourlight|harborlight>>\n  ports"), False),
@@ -131,4 +145,6 @@ TEXTS = {
     "listener hostname": (gateway("      hostname: <<seeded.example.com|seedde.example.com>>\n") + route("  hostnames:\n    - @@seeded.example.com\n"), False),
     "removed API version": (selecting("PodDisruptionBudget", "<<policy/v1|policy/v1beta1>>", "  minAvailable: 1\n  selector: {matchLabels: {app: seeded}}\n").removeprefix("---\n"), False),
     "NetworkPolicy peer's namespace": (DEPLOYMENT + selecting("NetworkPolicy", "networking.k8s.io/v1", "  podSelector: {}\n  ingress:\n    - from:\n        - namespaceSelector:\n            matchLabels:\n              kubernetes.io/metadata.name: <<NAMESPACE|ECAPSEMAN>>\n"), True),
+    "SealedSecret: name": (SEALED.format(name="<<harbourlight|harborlight>>", namespace="NAMESPACE"), False),
+    "SealedSecret: namespace": (SEALED.format(name="harbourlight", namespace="<<NAMESPACE|ECAPSEMAN>>"), False),
 } | {f"values: {word}": (release(f"    seeded:\n      {word}: {value}\n", target), False) for word, (target, value) in VALUES.items()}
