@@ -4,10 +4,12 @@
 
 use super::{Matter, failures, report_failure};
 use crate::build::kustomize::{Warning, WarningKind};
-use crate::lang::yaml::{FilePath, Location};
+use crate::files::Snapshot;
+use crate::lang::yaml::{FilePath, Location, NodeRef};
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::world::{Applied, Outcome};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 pub(crate) static RULE: Rule = Rule {
@@ -41,6 +43,8 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             unmatched.entry((&location.file, location.start)).or_insert((applied, location, warning));
         }
     }
+    let places: FxHashSet<(&FilePath, u32)> = unmatched.keys().copied().collect();
+    unmatched.retain(|_, (_, location, _)| !is_one_of_several(context.snapshot, location, &places));
     // Targets of one file with one cause are one defect.
     let mut told: BTreeMap<(&FilePath, &str), Vec<Location>> = BTreeMap::new();
     let mut first: Vec<(&Applied, &Location, &Warning)> = Vec::new();
@@ -93,6 +97,32 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
                 .collect();
         }
     }
+}
+
+/// Whether a target selects by labels or annotations, as another one of the same
+/// kustomization and kind does that selects something: together they are for whatever comes,
+/// and one of them may have nothing to select today.
+fn is_one_of_several(snapshot: &Snapshot, place: &Location, unmatched: &FxHashSet<(&FilePath, u32)>) -> bool {
+    let Some(file) = snapshot.find(&place.file) else { return false };
+    let mut sources = snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty());
+    let Some(source) = sources.next() else { return false };
+    let root = NodeRef::Source(source, 0);
+    let selects = |target: &NodeRef<'_>| {
+        let has = |key: &str| target.get(key).is_some();
+        (has("labelSelector") || has("annotationSelector")) && !has("name")
+    };
+    let targets: Vec<(NodeRef<'_>, Location)> = root
+        .items_at("/patches")
+        .filter_map(|patch| patch.get("target"))
+        .filter(selects)
+        .filter_map(|target| Some((target, target.location()?)))
+        .collect();
+    let kind = |target: &NodeRef<'_>| Some(target.get("kind")?.as_str()?.into_owned());
+    let own = targets.iter().find(|(_, at)| at.start == place.start);
+    own.is_some_and(|(own, _)| {
+        let mut others = targets.iter().filter(|(other, _)| kind(other) == kind(own));
+        others.any(|(_, at)| !unmatched.contains(&(&at.file, at.start)))
+    })
 }
 
 /// The targets that select nothing in a build.
