@@ -331,6 +331,26 @@ fn a_precision_is_as_great_as_go_lets_it_be() {
 /// As Helm 3.17.3 and Helm 4.2.3 answered.
 /// Recorded with Helm 3.17, 4.1 and 4.2, which agree.
 #[test]
+fn an_url_that_is_none_is_told_without_its_fragment() {
+    for (url, told) in [
+        (r"a:b\n#frag", r#""a:b\n": net/url: invalid control character in URL"#),
+        ("http://h/%zz#frag", r#""http://h/%zz": invalid URL escape "%zz""#),
+        ("1a:b#frag", r#""1a:b": first path segment in URL cannot contain colon"#),
+        (":x#frag", r#"":x": missing protocol scheme"#),
+        ("http://[::1#f", r#""http://[::1": missing ']' in host"#),
+        ("ok#%zz", r#""ok#%zz": invalid URL escape "%zz""#),
+        (r"a\nb#%zz", r#""a\nb": net/url: invalid control character in URL"#),
+        ("http://u p@h/#frag", r#""http://u p@h/": net/url: invalid userinfo"#),
+    ] {
+        let wanted = format!("urlParse: unable to parse url: parse {told}");
+        for libraries in [Libraries::Helm3_17, Libraries::Helm4_1, Libraries::Helm4_2] {
+            assert_eq!(answer(&format!("{{{{ urlParse \"{url}\" }}}}"), libraries), wanted, "{url}");
+        }
+    }
+}
+
+/// Recorded with Helm 3.17, 4.1 and 4.2, which agree.
+#[test]
 fn bytes_that_are_no_text_are_refused_in_gos_words() {
     for (bytes, why) in [
         ("gA==", "invalid leading UTF-8 octet"),

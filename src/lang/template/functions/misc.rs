@@ -380,15 +380,8 @@ fn host_by_name(call: &mut Call<'_>) -> Result<Val> {
 
 fn url_parse(call: &mut Call<'_>) -> Result<Val> {
     let text = call.string(0);
-    let url = super::url::Url::parse(&text).map_err(|why| {
-        // Go 1.23 tells what is before the fragment.
-        let told = match call.cx.libraries {
-            Libraries::Helm3_17 => text.split('#').next().unwrap_or_default(),
-            Libraries::Helm4_1 | Libraries::Helm4_2 => &text,
-        };
-        let quoted = crate::lang::template::quote::go_quote(told.as_bytes());
-        Fault::new(format!("unable to parse url: parse {quoted}: {why}"))
-    })?;
+    let url =
+        super::url::Url::parse(&text).map_err(|error| Fault::new(format!("unable to parse url: {error}")))?;
     let set = call.set(0);
     let prov = call.cx.trace.plain(set);
     let map = Map::new(MapType::Any);

@@ -1,5 +1,7 @@
 //! Addresses, as Go's `net/url` takes them apart and writes them.
 
+use crate::lang::template::quote::go_quote;
+
 /// An address in its parts.
 #[derive(Debug, Default)]
 pub(super) struct Url {
@@ -80,7 +82,7 @@ fn unescape(text: &str, mode: Mode) -> Result<String, String> {
     while at < bytes.len() {
         if bytes[at] != b'%' {
             if mode == Mode::Host && bytes[at] < 0x80 && should_escape(bytes[at], mode) {
-                let quoted = crate::lang::template::quote::go_quote(&bytes[at..=at]);
+                let quoted = go_quote(&bytes[at..=at]);
                 return Err(format!("invalid character {quoted} in host name"));
             }
             out.push(bytes[at]);
@@ -93,7 +95,7 @@ fn unescape(text: &str, mode: Mode) -> Result<String, String> {
             .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         let Some(value) = value else {
             let end = (at + 3).min(bytes.len());
-            let quoted = crate::lang::template::quote::go_quote(&bytes[at..end]);
+            let quoted = go_quote(&bytes[at..end]);
             return Err(format!("invalid URL escape {quoted}"));
         };
         out.push(value);
@@ -103,13 +105,21 @@ fn unescape(text: &str, mode: Mode) -> Result<String, String> {
 }
 
 impl Url {
-    /// `url.Parse`, with what is wrong after `parse "…": `.
+    /// `url.Parse`. Its error tells what stands before the fragment, unless that is what is
+    /// wrong.
     pub(super) fn parse(text: &str) -> Result<Url, String> {
+        let failed = |told: &str, why: String| format!("parse {}: {why}", go_quote(told.as_bytes()));
         let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
+        let mut url = Url::without_fragment(rest).map_err(|why| failed(rest, why))?;
+        url.fragment = unescape(fragment, Mode::Fragment).map_err(|why| failed(text, why))?;
+        Ok(url)
+    }
+
+    fn without_fragment(rest: &str) -> Result<Url, String> {
         if rest.bytes().any(|b| b < 0x20 || b == 0x7f) {
             return Err("net/url: invalid control character in URL".to_owned());
         }
-        let mut url = Url { fragment: unescape(fragment, Mode::Fragment)?, ..Url::default() };
+        let mut url = Url::default();
         if rest == "*" {
             url.path = "*".to_owned();
             return Ok(url);
@@ -186,7 +196,7 @@ impl Url {
         let is_port =
             port.is_empty() || (port.starts_with(':') && port[1..].bytes().all(|b| b.is_ascii_digit()));
         if !is_port {
-            let quoted = crate::lang::template::quote::go_quote(port.as_bytes());
+            let quoted = go_quote(port.as_bytes());
             return Err(format!("invalid port {quoted} after host"));
         }
         self.host = unescape(host, Mode::Host)?;
