@@ -349,6 +349,29 @@ fn an_url_that_is_none_is_told_without_its_fragment() {
     }
 }
 
+/// As Helm 3.17.3 and Helm 4.2.3 answered.
+#[test]
+fn a_map_of_texts_takes_no_other_value() {
+    let merged = |value| {
+        format!(r#"{{{{ mergeOverwrite (dict "b" (splitn "" 0 "")) (dict "b" (dict "d" {value})) }}}}"#)
+    };
+    let told = |ty| {
+        format!(
+            "mergeOverwrite: reflect.Value.SetMapIndex: value of type {ty} is not assignable to type string"
+        )
+    };
+    for (value, wanted) in [
+        ("(list 1)", told("[]interface {}")),
+        ("(dict)", told("interface {}")),
+        ("1", told("interface {}")),
+        (r#""x""#, told("interface {}")),
+    ] {
+        assert_eq!(answer(&merged(value), Libraries::Helm3_17), wanted, "{value}");
+    }
+    let texts = r#"{{ mergeOverwrite (dict "b" (splitn "" 0 "")) (dict "b" (splitn "," 2 "x,y")) }}"#;
+    assert_eq!(answer(texts, Libraries::Helm3_17), "map[b:map[_0:x _1:y]]");
+}
+
 /// Recorded with Helm 3.17, 4.1 and 4.2, which agree.
 #[test]
 fn bytes_that_are_no_text_are_refused_in_gos_words() {

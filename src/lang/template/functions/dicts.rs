@@ -206,6 +206,15 @@ fn merge_maps(call: &mut Call<'_>, target: &Map, source: &Map, overwrite: bool, 
             continue;
         }
         if overwrite || old_is_empty {
+            // What stands in a map of anything is an interface, a list excepted, which mergo
+            // takes out of it.
+            if target.ty == MapType::Strings && source.ty != MapType::Strings {
+                let is_list = matches!(entry.val.kind, Kind::List(_));
+                let given = if is_list { entry.val.type_name() } else { "interface {}".into() };
+                return fail(format!(
+                    "reflect.Value.SetMapIndex: value of type {given} is not assignable to type string"
+                ));
+            }
             put(entry.val);
         }
     }
