@@ -276,7 +276,11 @@ impl Resource {
             };
             new_nodes.insert(common.address(), new);
         }
-        if let Some(changed) = replaced(&self.node, &new_nodes) {
+        // Of a node that only `common` holds there is none left in the object.
+        let is_left = |node: &Node| matches!(node, Node::Built(built) if Arc::strong_count(built) > HOLDERS);
+        if common.iter().any(|node| new_nodes.contains_key(&node.address()) && is_left(node))
+            && let Some(changed) = replaced(&self.node, &new_nodes)
+        {
             self.node = changed;
         }
         for (common, places) in common.iter().zip(&places) {
@@ -546,6 +550,9 @@ impl Resource {
         self.suspect |= unwritable;
     }
 }
+
+/// Who holds a node in common besides the fields: [`Resource::common`] and [`Common`].
+const HOLDERS: usize = 2;
 
 /// Nodes that several fields have in common, and the paths to each.
 pub(super) struct Common {
