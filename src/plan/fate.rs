@@ -1,7 +1,7 @@
 //! What becomes of an object that is no longer wanted.
 //! Source: kustomize-controller `prune`, `finalize` and
 //! `finalizerShouldDeleteResources` (kustomization_controller.go), fluxcd/pkg ssa
-//! `manager_delete.go`; helm-controller `reconcileDelete`; flux-operator `reconcile`,
+//! `manager_delete.go`; helm-controller `reconcileDelete`; flux-operator `apply`,
 //! `deleteAllStaged` and `uninstall` (internal/controller/resourceset_controller.go).
 
 use super::fields::compare;

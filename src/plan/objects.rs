@@ -179,6 +179,9 @@ fn both(
         effect.consequences.extend(followers(pair, id));
     }
     pruning(&changes, &mut effect);
+    if changes.iter().any(|change| change.path.starts_with("/spec/dependsOn")) {
+        waits_for_nothing(pair, (id, old), new, &mut effect);
+    }
     hold_back(pair, after, &mut effect);
     out.push(effect);
 }
@@ -297,6 +300,38 @@ fn pruning(changes: &[FieldChange], effect: &mut Effect) {
         "objects that you remove from Git from now on stay in the cluster, even if prune is set to true again"
     };
     effect.consequences.push(text.to_owned());
+}
+
+/// What an object waits for from now on though nothing here makes it.
+/// Source: kustomize-controller, helm-controller and flux-operator `checkDependencies`.
+fn waits_for_nothing(
+    pair: &Pair<'_>,
+    (id, old): (&ObjectId, NodeRef<'_>),
+    new: NodeRef<'_>,
+    effect: &mut Effect,
+) {
+    if !(kinds::is_kustomization(id) || kinds::is_helm_release(id)) {
+        return;
+    }
+    let named = |item: NodeRef<'_>| {
+        let own = || id.namespace.as_deref().map(str::to_owned);
+        let namespace = item.get("namespace").map_or_else(own, |value| Some(value.as_str()?.into_owned()));
+        Some((namespace, item.get("name")?.as_str()?.into_owned()))
+    };
+    let before: BTreeSet<_> = old.items_at("/spec/dependsOn").filter_map(named).collect();
+    for (namespace, name) in new.items_at("/spec/dependsOn").filter_map(named) {
+        let wanted = Name::new(id.group(), &id.kind, namespace.as_deref(), &name);
+        let is_known = before.contains(&(namespace.clone(), name.clone()))
+            || pair.after.contains_key(&(&ApplyTarget::Local, wanted));
+        if !is_known {
+            let namespace = namespace.map_or(String::new(), |namespace| format!("{namespace}/"));
+            effect.severity = effect.severity.max(Severity::Notable);
+            effect.consequences.push(format!(
+                "it waits for {} {namespace}{name}, which nothing here makes: it is not applied until that is there",
+                id.kind
+            ));
+        }
+    }
 }
 
 /// Who takes manifests or charts from a source that points elsewhere now.
