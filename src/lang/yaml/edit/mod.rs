@@ -236,7 +236,12 @@ impl Compiled {
 /// that is used elsewhere, or to text whose layout gives no certain answer.
 pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<Compiled, Refused> {
     let document = &stream.documents[document as usize];
-    let mut scene = Scene::new(stream, document)?;
+    // What only takes a comment away asks for no habits: to learn them is to read the document.
+    let habits = match operation {
+        Operation::RemoveComment { .. } => Habits::default(),
+        _ => Habits::of(stream, document),
+    };
+    let mut scene = Scene::new(stream, document, habits)?;
     scene.habits.literals = !matches!(
         operation,
         Operation::Set { comment: Some(_), .. } | Operation::InsertKey { comment: Some(_), .. }
@@ -320,7 +325,7 @@ enum Found {
 }
 
 impl<'s> Scene<'s> {
-    fn new(stream: &'s Stream, document: &'s Document) -> Result<Self, Refused> {
+    fn new(stream: &'s Stream, document: &'s Document, habits: Habits) -> Result<Self, Refused> {
         if document.tokens.is_empty() {
             return Err(Refused {
                 message: "the document can't be read".to_owned(),
@@ -328,7 +333,6 @@ impl<'s> Scene<'s> {
                 range: document.start..document.end,
             });
         }
-        let habits = Habits::of(stream, document);
         Ok(Scene { text: &stream.text, document, habits })
     }
 

@@ -24,6 +24,13 @@ pub(super) struct Habits {
     pub(super) literals: bool,
 }
 
+impl Default for Habits {
+    fn default() -> Habits {
+        let quotes = ScalarStyle::DoubleQuoted;
+        Habits { eol: "\n", step: 2, dash: 2, quotes, json: false, literals: true }
+    }
+}
+
 impl Habits {
     /// Those of a document, with defaults for what it doesn't show.
     pub(super) fn of(stream: &Stream, document: &Document) -> Habits {
