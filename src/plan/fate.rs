@@ -136,11 +136,10 @@ enum Now {
 
 fn made_now(pair: &Pair<'_>, set: &ResourceSet) -> Now {
     let Some(now) = pair.after.get(&(&ApplyTarget::Local, set.id.named())) else { return Now::Gone };
-    let known = pair.head.and_then(|head| head.sets.iter().find(|known| known.id == set.id));
-    match known {
+    match pair.complete_sets.contains(&set.id) {
         _ if is_suspended(pair.head, &set.id, now.object.node.get_ref()) => Now::Paused,
-        Some(known) if known.is_complete => Now::Known,
-        _ => Now::Unknown,
+        true => Now::Known,
+        false => Now::Unknown,
     }
 }
 

@@ -51,6 +51,7 @@ use crate::model::{Category, EffectKind, Maker, Name, ObjectId, Severity};
 use crate::simulate::cluster_api::hooks::mutation::{NOTHING_STATED, Responses};
 use crate::simulate::relations::Relations;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, ResourceSet, World};
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
@@ -212,6 +213,8 @@ pub struct Pair<'w> {
     repaired: BTreeSet<&'w ObjectId>,
     /// What its objects have to do with each other after the change.
     relations: Option<Relations<'w>>,
+    /// ResourceSets after the change whose inputs are all known.
+    complete_sets: FxHashSet<&'w ObjectId>,
 }
 
 /// An identity, and the object of it before and after.
@@ -436,6 +439,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
                 failed_before,
                 repaired,
                 relations: head.map(|head| Relations::new(head_world, head)),
+                complete_sets: complete_sets(head),
             }
         })
         .collect()
@@ -485,6 +489,11 @@ fn both<'w>(before: &Objects<'w>, after: &Objects<'w>) -> Vec<TwoSides<'w>> {
         let key = old.or(new).map(|(key, _)| *key);
         all.extend(key.map(|key| (key, placed(old), placed(new))));
     }
+}
+
+fn complete_sets(cluster: Option<&Cluster>) -> FxHashSet<&ObjectId> {
+    let sets = cluster.into_iter().flat_map(|cluster| &cluster.sets);
+    sets.filter(|set| set.is_complete).map(|set| &set.id).collect()
 }
 
 /// Objects of a cluster in order of their identities, those that share one as they are

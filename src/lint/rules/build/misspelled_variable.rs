@@ -5,7 +5,7 @@
 use super::title;
 use crate::build::substitute::Variable;
 use crate::lang::text::Words;
-use crate::lang::yaml::{FilePath, NodeRef};
+use crate::lang::yaml::FilePath;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Certainty;
 use crate::world::{Applied, Outcome};
@@ -61,15 +61,19 @@ fn kustomization(
     let node = applied.node.get_ref();
     let stated = node.entries_at("/spec/postBuild/substitute");
     let unread: Vec<_> = stated.into_iter().filter(|entry| !anywhere.contains(&*entry.key)).collect();
-    let Some(variables) = view.world().variables(view.cluster, &applied.id, node) else { return };
     if unread.is_empty() {
         return;
     }
+    let Some(variables) = view.world().variables(view.cluster, &applied.id, node) else { return };
     let of_files = applied.files_read.iter().filter_map(|path| reads.get(path)).flatten();
     let with_default = of_files.filter(|(_, has_default)| *has_default).map(|(name, _)| *name);
     let free: Words<&str> =
         with_default.filter(|name| matches!(variables.lookup(name), Variable::Undefined)).collect();
-    for entry in unread.iter().filter(|entry| !is_in_patches(node, &entry.key)) {
+    let patches: Vec<_> = node.items_at("/spec/patches").filter_map(|patch| patch.str_at("/patch")).collect();
+    // The Kustomization's own patches may read one, too.
+    let in_patches: FxHashSet<&str> =
+        patches.iter().flat_map(|text| reads_of(text)).map(|(name, _)| name).collect();
+    for entry in unread.iter().filter(|entry| !in_patches.contains(&*entry.key)) {
         let (Some(near), Some(location)) = (free.nearest(&entry.key), entry.key_location()) else { continue };
         report
             .report(location, title(&applied.id, &format!("nothing reads its variable `{}`", entry.key)))
@@ -78,14 +82,6 @@ fn kustomization(
             .object(&applied.id)
             .field("/spec/postBuild/substitute", &*entry.key);
     }
-}
-
-/// Whether the Kustomization's own patches read a variable.
-fn is_in_patches(kustomization: NodeRef<'_>, name: &str) -> bool {
-    let patches = kustomization.items_at("/spec/patches");
-    patches
-        .filter_map(|patch| patch.str_at("/patch"))
-        .any(|text| reads_of(&text).iter().any(|(read, _)| *read == name))
 }
 
 /// The variables that a text reads: `${name}`, with `:` or `=` before a default.

@@ -89,17 +89,24 @@ fn refused(file: &File, stream: &Stream, range: &Range<usize>, message: &str, re
 /// Expressions with a brace too many behind them.
 fn braces(file: &File, stream: &Stream, template: &Template, report: &mut Reporter<'_>) {
     let text = &*stream.text;
-    let expressions = template.expressions();
-    for expression in expressions.iter().filter(|found| text[found.range.end..].starts_with('}')) {
+    // JSON may open on another line, and a script may hold a brace elsewhere.
+    let (mut in_scalar, mut in_line) = (Counted::default(), Counted::default());
+    // They stand in the order of their beginnings, those inside of another's default behind it.
+    let mut end_of_outer = 0;
+    for expression in template.expressions() {
+        let is_inner = expression.range.end < end_of_outer;
+        end_of_outer = end_of_outer.max(expression.range.end);
+        let at = expression.range.start;
         // One inside of another's default ends with it.
-        let is_inner = expressions.iter().any(|outer| {
-            outer.range.start < expression.range.start && expression.range.end < outer.range.end
-        });
-        let Some(scalar) = scalar_at(stream, expression.range.start).filter(|_| !is_inner) else { continue };
-        // JSON may open on another line, and a script may hold a brace elsewhere.
-        let begun = text[..expression.range.start].rfind('\n').map_or(0, |end| end + 1);
-        let line = text[begun..].lines().next().unwrap_or_default();
-        if !closes_more(&text[scalar]) || !closes_more(line) {
+        if is_inner || !text[expression.range.end..].starts_with('}') {
+            continue;
+        }
+        let line = || {
+            let begun = text[..at].rfind('\n').map_or(0, |end| end + 1);
+            Some(begun..text[at..].find('\n').map_or(text.len(), |end| at + end))
+        };
+        if !in_scalar.closes_more(text, at, || scalar_at(stream, at)) || !in_line.closes_more(text, at, line)
+        {
             continue;
         }
         let range = expression.range.start..expression.range.end + 1;
@@ -116,9 +123,24 @@ fn braces(file: &File, stream: &Stream, template: &Template, report: &mut Report
     }
 }
 
-fn closes_more(text: &str) -> bool {
-    let count = |brace: u8| memchr::memchr_iter(brace, text.as_bytes()).count();
-    count(b'}') > count(b'{')
+/// A part of a text of which the braces were counted: many expressions stand in one.
+#[derive(Default)]
+struct Counted {
+    part: Range<usize>,
+    closes_more: bool,
+}
+
+impl Counted {
+    /// Whether more braces close than open in the part that holds a byte; false where there
+    /// is none.
+    fn closes_more(&mut self, text: &str, at: usize, part: impl Fn() -> Option<Range<usize>>) -> bool {
+        if !self.part.contains(&at) {
+            let Some(part) = part() else { return false };
+            let count = |brace: u8| memchr::memchr_iter(brace, text[part.clone()].as_bytes()).count();
+            *self = Counted { closes_more: count(b'}') > count(b'{'), part };
+        }
+        self.closes_more
+    }
 }
 
 /// The scalar that holds a byte.

@@ -5,7 +5,7 @@
 
 use super::dotted;
 use crate::lang::cel::{Expression, Fault, parse};
-use crate::lang::text::suggest;
+use crate::lang::text::{nearest, suggest};
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
@@ -128,7 +128,7 @@ fn fault(text: &str, declared: &Declared) -> Option<(String, String)> {
         }
         admission::Undeclared::Variable(name) => {
             let known = declared.variables.iter().flatten().map(String::as_str);
-            let near = suggest(&name, known);
+            let near = nearest(&name, known);
             let otherwise = format!("add `{name}` to spec.variables, above what reads it");
             (format!("undefined field `{name}` of `variables`"), help(near, otherwise))
         }

@@ -53,6 +53,17 @@ pub(super) const ALL: &[Change] = &[
             ))
         })
     }),
+    ("ResourceSets whose tenants leave", 20, |count| {
+        both(|new| {
+            app(&each(count, |at| {
+                let inputs = if new { "[{t: a}]" } else { "[{t: a}, {t: b}]" };
+                let made = "[{apiVersion: v1, kind: ConfigMap, metadata: {name: '<< inputs.t >>-NAME', namespace: a}}]";
+                let spec =
+                    format!("{{inputs: {inputs}, resources: {}}}", made.replace("NAME", &at.to_string()));
+                object("fluxcd.controlplane.io/v1", "ResourceSet", &format!("s{at}"), &spec)
+            }))
+        })
+    }),
     ("objects that are renamed", 40, |count| {
         both(|new| app(&each(count, |at| config_map(&format!("{}{at}", if new { "d" } else { "c" })))))
     }),

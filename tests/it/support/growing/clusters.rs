@@ -205,6 +205,11 @@ pub(super) const ALL: &[Generator] = &[
             + &topology(&format!("variables: [{values}]"))
             + &template))
     }),
+    ("braces behind expressions of a clusterctl template", 100, |count| {
+        let expressions = each(count, |at| format!("${{V{at}}}}}"));
+        let template = object(CAPI, "Cluster", "${N}", &format!("{{a: \"{expressions}\"}}"));
+        files(&[("templates/cluster-template.yaml", template)])
+    }),
     ("machine deployments of a topology", 15, |count| {
         let worker = "workers: {machineDeployments: [{class: w, template: {bootstrap: {ref: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: KubeadmConfigTemplate, name: b}}, \
                       infrastructure: {ref: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: i}}}}]}";
