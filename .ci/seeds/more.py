@@ -179,12 +179,13 @@ def namespaces(view, rng):
                     lines = {(other["path"], other["line"], other["line"]) for each, all_ in view.objects if key_of(each)[1] == namespace for other in [all_.get("/metadata/namespace")] if other and not other.get("tree")}
                     yield replaced(view, f"namespace of a {of}", span, new, f"{kind} {name}: {namespace} -> {new}", tuple(lines | {(where["path"], where["line"], where["line"])}))
         where = origins.get("/metadata/name")
-        if kind == "/Namespace" and name in used and name in known and where and not where.get("tree") and not where.get("via"):
+        own = where and (where["path"], where["start"], where["end"])
+        if kind == "/Namespace" and name in used and name in known and where and not is_made_with_it(view, own, name) and not where.get("tree") and not where.get("via"):
             text = view.read(where["path"])
             new = slip(rng, name, known)
             if text and new and text[where["start"]:where["end"]].decode(errors="replace") == name:
                 lines = [(other["path"], 1, 10**6) for of, all_ in view.objects if key_of(of)[1] == name for other in [all_.get("/metadata/namespace")] if other and not other.get("tree")]
-                yield replaced(view, "name of a Namespace", (where["path"], where["start"], where["end"]), new, f"Namespace {name} -> {new}", tuple(set(lines)))
+                yield replaced(view, "name of a Namespace", (where["path"], where["start"], where["end"]), new, f"Namespace {name} -> {new}", tuple({*lines, (where["path"], where["line"], where["line"])}))
 
 
 def is_made_with_it(view, span, namespace):

@@ -29,7 +29,7 @@ def places(files, read, rng, applied):
                 if place.row != "SOPS: other recipient" or not has_vault:
                     yield place._replace(info=place.info or bool(applied) and path not in applied)
         if re.search(rb"^kind: SealedSecret\s*$", text, re.M):
-            yield from sealed(path, text, rng)
+            yield from sealed(path, text, rng, is_moved(path, read))
 
 
 def encrypted(path, text, sops, rng):
@@ -61,13 +61,23 @@ def encrypted(path, text, sops, rng):
     yield Place("SOPS: in the open where a rule encrypts", path, 0, 0, "", other, ((other, 1, 10),), False, ((other, plain),))
 
 
-def sealed(path, text, rng):
-    template = text.find(b"\n  template:")
+def is_moved(path, read):
+    """Whether a kustomization at or above a file sets the namespace, whatever the file says."""
+    folders = path.split("/")[:-1]
+    above = ["/".join(folders[:count] + ["kustomization.yaml"]) for count in range(len(folders) + 1)]
+    return any(re.search(rb"^namespace:", read(each) or b"", re.M) for each in above)
+
+
+def sealed(path, text, rng, moved):
+    # A name in the template that is not the object's own is told as well, but does no harm:
+    # the controller takes the object's.
     for row, key in (("SealedSecret: namespace", rb"namespace"), ("SealedSecret: name", rb"name")):
-        match = template >= 0 and re.search(rb"^      " + key + rb": ([a-z0-9-]+)$", text[template:], re.M)
-        new = match and slip(rng, match[1].decode(), ())
-        if new:
-            yield Place(row, path, template + match.start(1), template + match.end(1), new, path, ((path, 1, 10**6),))
+        match = re.search(rb"\nmetadata:\n(?:  .*\n)*?  " + key + rb": ([a-z0-9-]+)\n", text)
+        twin = match and re.search(rb"^      " + key + rb": " + re.escape(match[1]) + rb"$", text, re.M)
+        new = twin and slip(rng, match[1].decode(), ())
+        wide = b"sealedsecrets.bitnami.com/" in text or key == b"namespace" and moved
+        if new and not wide:
+            yield Place(row, path, match.start(1), match.end(1), new, path, lines(path, text, match.start(1)))
     name = re.search(rb"^  name: (\S+)$", text, re.M)
     folder = path.rsplit("/", 1)[0] if "/" in path else "."
     if name:

@@ -120,6 +120,54 @@ spec:
       namespace: {namespace}
 """
 
+GRANT = """apiVersion: v1
+kind: Namespace
+metadata: {{name: harbourlight}}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: harbourlight
+  namespace: harbourlight
+spec:
+  ports:
+    - port: 8421
+---
+apiVersion: gateway.networking.k8s.io/v1beta1
+kind: ReferenceGrant
+metadata:
+  name: seeded
+  namespace: harbourlight
+spec:
+  from:
+    - group: gateway.networking.k8s.io
+      kind: {kind}
+      namespace: {of}
+  to:
+    - group: ""
+      kind: Service
+      name: {name}
+---
+"""
+ABROAD = gateway("") + route("  rules:\n    - backendRefs:\n        - name: @@harbourlight\n          namespace: harbourlight\n          port: 8421\n")
+
+
+def grant(kind="HTTPRoute", of="NAMESPACE", name="harbourlight"):
+    return GRANT.format(kind=kind, of=of, name=name) + ABROAD
+
+
+def allowed(rest):
+    """A gateway of another namespace, whose listener takes routes of some namespaces."""
+    home = "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbourlight}\n---\n"
+    return home + gateway(f"      allowedRoutes:\n        namespaces:\n{rest}", "harbourlight") + route("", "      namespace: harbourlight\n").replace("- name: harbour", "- name: @@harbour")
+
+
+# Those whose objects lie in two namespaces.
+ACROSS = {
+    "ReferenceGrant: kind", "ReferenceGrant: namespace", "ReferenceGrant: name", "listener: allowed namespaces",
+    "listener: labels of allowed namespaces",
+}
+
 # Row: text, and whether information is enough.
 TEXTS = {
     "selector of Service": (DEPLOYMENT + SERVICE.replace("    app: harbourlight\n  ports", "    app: <<harbourlight|harborlight>>\n  ports"), False),
@@ -145,6 +193,11 @@ TEXTS = {
     "listener hostname": (gateway("      hostname: <<seeded.example.com|seedde.example.com>>\n") + route("  hostnames:\n    - @@seeded.example.com\n"), False),
     "removed API version": (selecting("PodDisruptionBudget", "<<policy/v1|policy/v1beta1>>", "  minAvailable: 1\n  selector: {matchLabels: {app: seeded}}\n").removeprefix("---\n"), False),
     "NetworkPolicy peer's namespace": (DEPLOYMENT + selecting("NetworkPolicy", "networking.k8s.io/v1", "  podSelector: {}\n  ingress:\n    - from:\n        - namespaceSelector:\n            matchLabels:\n              kubernetes.io/metadata.name: <<NAMESPACE|ECAPSEMAN>>\n"), True),
+    "ReferenceGrant: kind": (grant(kind="<<HTTPRoute|GRPCRoute>>"), False),
+    "ReferenceGrant: namespace": (grant(of="<<NAMESPACE|ECAPSEMAN>>"), False),
+    "ReferenceGrant: name": (grant(name="<<harbourlight|harborlight>>"), False),
+    "listener: allowed namespaces": (allowed("          from: <<All|Same>>\n"), False),
+    "listener: labels of allowed namespaces": (allowed("          from: Selector\n          selector:\n            matchLabels:\n              kubernetes.io/metadata.name: <<NAMESPACE|ECAPSEMAN>>\n"), False),
     "SealedSecret: name": (SEALED.format(name="<<harbourlight|harborlight>>", namespace="NAMESPACE"), False),
     "SealedSecret: namespace": (SEALED.format(name="harbourlight", namespace="<<NAMESPACE|ECAPSEMAN>>"), False),
 } | {f"values: {word}": (release(f"    seeded:\n      {word}: {value}\n", target), False) for word, (target, value) in VALUES.items()}

@@ -38,7 +38,12 @@ pub(crate) fn of_text(text: &Text) -> Value {
 
 /// Whether this very value is unknown, wholly or in part of its text.
 pub(crate) fn is_unknown(value: &Value) -> bool {
-    value.as_object().is_some_and(|map| map.contains_key(UNKNOWN) || map.contains_key(HOLES))
+    value.as_object().is_some_and(is_unknown_map)
+}
+
+/// Whether a map is the mark of something unknown.
+pub(crate) fn is_unknown_map(map: &Map<String, Value>) -> bool {
+    map.contains_key(UNKNOWN) || map.contains_key(HOLES)
 }
 
 /// Whether something in it is unknown.

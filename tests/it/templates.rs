@@ -349,6 +349,24 @@ fn an_url_that_is_none_is_told_without_its_fragment() {
     }
 }
 
+/// As Helm 3.17.3, 4.1.4 and 4.2.3 answered.
+#[test]
+fn a_copy_of_a_version_is_empty() {
+    for (call, answered) in [
+        (r#"mustDeepCopy (semver "1.2.3-rc.1+b")"#, "0.0.0"),
+        (r#"(deepCopy (semver "1.2.3")).Major"#, "0"),
+        (r#"deepCopy (dict "a" (semver "1.2.3-x+y"))"#, "map[a:0.0.0]"),
+        (r#"deepCopy (list (semver "1.2.3"))"#, "[0.0.0]"),
+        (r#"(deepCopy (semver "1.2.3-x+y")).Original | quote"#, "\"\""),
+        (r#"(deepCopy (semver "1.2.3")).Compare (semver "1.2.3")"#, "-1"),
+        (r#"deepCopy (semver "1.2.3") | toJson"#, "\"0.0.0\""),
+    ] {
+        for libraries in [Libraries::Helm3_17, Libraries::Helm4_1, Libraries::Helm4_2] {
+            assert_eq!(answer(&format!("{{{{ {call} }}}}"), libraries), answered, "{call}");
+        }
+    }
+}
+
 /// As Helm 3.17.3 and Helm 4.2.3 answered.
 #[test]
 fn a_map_of_texts_takes_no_other_value() {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::sync::OnceLock;
 
 /// A version. Build metadata does not take part in comparisons.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Version {
     /// The first number.
     pub(crate) major: u64,

@@ -9,6 +9,7 @@ use crate::lang::template::function::{Call, Flow, Function, Purity, Ty};
 use crate::lang::template::rope::Text;
 use crate::lang::template::trace::SetId;
 use crate::lang::template::value::{Elem, Entry, Kind, List, Map, MapType, Val};
+use std::rc::Rc;
 
 const ANY: &[Ty] = &[Ty::Any];
 const MAP_KEY: &[Ty] = &[Ty::Map, Ty::Str];
@@ -265,6 +266,8 @@ fn copied(call: &mut Call<'_>, val: &Val, depth: usize) -> Result<Val> {
             }
             .with(val.from)
         }
+        // copystructure copies no private field, and a version has no other.
+        Kind::Version(_) => Val::new(Kind::Version(Rc::default()), val.from),
         _ => val.clone(),
     })
 }

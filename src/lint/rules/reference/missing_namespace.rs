@@ -26,11 +26,22 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
-/// Objects of a namespace, and the first Kustomization that applies one.
+/// Objects of a namespace, and the Kustomization that applies the first one.
 struct Used<'a> {
-    first: &'a Effective,
+    objects: Vec<&'a Effective>,
     by: u32,
-    count: usize,
+}
+
+impl Used<'_> {
+    /// Whether two places name the namespace: then a letter wrong is that of its Namespace.
+    fn is_named_twice(&self) -> bool {
+        let mut places = self.objects.iter().filter_map(|object| {
+            let place = object.node.get_ref().location_at("/metadata/namespace")?;
+            Some((place.file, place.start))
+        });
+        let first = places.next();
+        places.any(|place| Some(place) != first)
+    }
 }
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
@@ -49,8 +60,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if member.target != ApplyTarget::Local || has_hole(namespace) || object.id.is_unknown() {
             continue;
         }
-        let known = used.entry(namespace).or_insert(Used { first: object, by, count: 0 });
-        known.count += 1;
+        used.entry(namespace).or_insert(Used { objects: Vec::new(), by }).objects.push(object);
     }
     let made = made(view);
     let roots: BTreeSet<&str> = roots(view).collect();
@@ -101,21 +111,34 @@ fn tell(
     meant: Option<Meant<'_>>,
 ) {
     let cluster = view.cluster;
-    let node = used.first.node.get_ref();
+    let first = used.objects[0];
+    let node = first.node.get_ref();
     let Some(place) = node.location_at("/metadata/namespace").or_else(|| node.location()) else { return };
     let by = &cluster.applied[used.by as usize].id;
-    let more = match used.count {
+    let more = match used.objects.len() {
         1 => String::new(),
         count => format!(" and {}", counted(count - 1, "more object")),
     };
+    let why = format!(
+        "the API server refuses what lies in namespace {name} ({}{more}): the apply of {by} fails",
+        first.id
+    );
+    if let Some(Meant::Misspelled(namespace)) = meant
+        && let Some(own) = namespace.node.get_ref().location_at("/metadata/name")
+        && used.is_named_twice()
+    {
+        let what = format!("nothing lies in it, and nothing in {} makes namespace {name}", cluster.label());
+        let finding = report.report(own, format!("{}: {what}", namespace.id)).claims_absence().why(why);
+        finding.help(format!("did you mean `{name}`?"));
+        finding.object(&namespace.id).field("/metadata/name", &*namespace.id.name);
+        finding.related(first.id.to_string(), place);
+        return;
+    }
     let finding = report
-        .report(place, format!("{}: nothing in {} makes namespace {name}", used.first.id, cluster.label()))
+        .report(place, format!("{}: nothing in {} makes namespace {name}", first.id, cluster.label()))
         .claims_absence()
-        .why(format!(
-            "the API server refuses what lies in it ({}{more}): the apply of {by} fails",
-            used.first.id
-        ))
-        .object(&used.first.id)
+        .why(why)
+        .object(&first.id)
         .field("/metadata/namespace", name);
     match meant {
         Some(Meant::Unused(namespace) | Meant::Misspelled(namespace)) => {

@@ -53,17 +53,23 @@ fn tell(
     applied: &str,
     report: &mut Reporter<'_>,
 ) {
-    let place = view.node.location_at(&format!("/metadata/{field}")).or_else(|| view.node.location());
-    let Some(place) = place else { return };
+    let moved = view.node.location_at(&format!("/metadata/{field}")).or_else(|| view.node.location());
+    let template = format!("/spec/template/metadata/{field}");
+    let (Some(moved), Some(own)) = (moved, view.node.location_at(&template)) else { return };
+    // What another file sets holds for others as well: this is the file to make again.
+    let is_elsewhere = moved.file != own.file;
     let what = format!("it was sealed for {field} {sealed}, and is applied as {applied}");
+    let (place, related) = if is_elsewhere { (own, moved) } else { (moved, own) };
     let finding = report.report(place, title(id, &what));
     finding.why(format!(
         "the {field} is part of what is sealed: the controller can't decrypt it (no key could decrypt \
          secret), and makes no Secret"
     ));
     finding.help(format!("seal it again for {field} {applied}, or with a wider `--scope`"));
-    finding.object(id).field(format!("/metadata/{field}"), applied);
-    if let Some(place) = view.node.location_at(&format!("/spec/template/metadata/{field}")) {
-        finding.related("what it was sealed for", place);
+    finding.object(id);
+    if is_elsewhere {
+        finding.field(template, sealed).related("what it is applied as", related);
+    } else {
+        finding.field(format!("/metadata/{field}"), applied).related("what it was sealed for", related);
     }
 }

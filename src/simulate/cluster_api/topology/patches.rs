@@ -286,17 +286,34 @@ impl Patching<'_> {
                 Some(None) => on = None,
                 Some(Some(true)) => {}
             }
+            let written_by = |index, operation| Written {
+                path: text_at(operation, &["/path"]).unwrap_or_default(),
+                pointer: format!("{pointer}/{index}"),
+            };
+            let operations = definition.items_at("/jsonPatches").enumerate();
+            if on == Some(true) {
+                let mut inverses = Vec::new();
+                for (index, operation) in operations {
+                    written.push(written_by(index, operation));
+                    match self.operation(operation, patched) {
+                        Ok(inverse) => inverses.extend(inverse),
+                        Err(message) => {
+                            undo(patched, inverses);
+                            return Err(message);
+                        }
+                    }
+                }
+                continue;
+            }
             let mut result = patched.clone();
-            for (index, operation) in definition.items_at("/jsonPatches").enumerate() {
-                let path = text_at(operation, &["/path"]).unwrap_or_default();
-                written.push(Written { path, pointer: format!("{pointer}/{index}") });
-                match self.operation(operation, &mut result) {
-                    // A patch that may be off need not be able to apply.
-                    Err(_) if on.is_none() => self.unsettle(&name, condition, operation, &mut result),
-                    done => done?,
+            for (index, operation) in operations {
+                written.push(written_by(index, operation));
+                // A patch that may be off need not be able to apply.
+                if self.operation(operation, &mut result).is_err() {
+                    self.unsettle(&name, condition, operation, &mut result);
                 }
             }
-            *patched = if on == Some(true) { result } else { self.maybe(&name, condition, patched, &result) };
+            *patched = self.maybe(&name, condition, patched, &result);
         }
         Ok(())
     }
@@ -327,7 +344,7 @@ impl Patching<'_> {
         let _ = json_patch(target, "add", &path, Some(mark));
     }
 
-    fn operation(&self, operation: NodeRef<'_>, target: &mut Value) -> Result<(), String> {
+    fn operation(&self, operation: NodeRef<'_>, target: &mut Value) -> Result<Option<Inverse>, String> {
         let (Some(op), Some(path)) = (text_at(operation, &["/op"]), text_at(operation, &["/path"])) else {
             return Err("a JSON patch without op or path".to_owned());
         };
@@ -395,24 +412,29 @@ fn stated_operation(
         "test" => {
             let found = target.pointer(path);
             let is_equal = found.is_some_and(|found| has_unknown(found) || Some(found) == value);
-            if is_equal { Ok(()) } else { Err(format!("`test` at `{path}` does not hold")) }
+            if !is_equal {
+                return Err(format!("`test` at `{path}` does not hold"));
+            }
         }
         "copy" => {
             let (_, value) = source(target)?;
-            json_patch(target, "add", path, Some(value))
+            json_patch(target, "add", path, Some(value))?;
         }
         "move" => {
             let (from, value) = source(target)?;
             json_patch(target, "remove", &from, None)?;
-            json_patch(target, "add", path, Some(value))
+            json_patch(target, "add", path, Some(value))?;
         }
-        "remove" => json_patch(target, op, path, None),
+        "remove" => {
+            json_patch(target, op, path, None)?;
+        }
         "add" | "replace" => {
             let value = value.cloned().ok_or_else(|| format!("`{op}` at `{path}` has no value"))?;
-            json_patch(target, op, path, Some(value))
+            json_patch(target, op, path, Some(value))?;
         }
-        _ => Err(format!("`{op}` is no operation of JSON patches")),
+        _ => return Err(format!("`{op}` is no operation of JSON patches")),
     }
+    Ok(())
 }
 
 /// RFC 7386: maps are merged, null removes, everything else is replaced. As deep as JSON is
@@ -458,9 +480,29 @@ fn put(target: &mut Value, path: &[&str], value: Value) {
     *slot = value;
 }
 
-/// One operation of RFC 6902 as evanphx/json-patch applies it. An operation
-/// below an unknown value leaves it unknown.
-fn json_patch(target: &mut Value, op: &str, path: &str, value: Option<Value>) -> Result<(), String> {
+/// The operation that takes back what another one did.
+struct Inverse {
+    op: &'static str,
+    path: String,
+    value: Option<Value>,
+}
+
+/// Takes back what operations did, the last one first. A copy of the template for each patch
+/// would cost the square of their number.
+fn undo(target: &mut Value, inverses: Vec<Inverse>) {
+    for Inverse { op, path, value } in inverses.into_iter().rev() {
+        let _ = json_patch(target, op, &path, value);
+    }
+}
+
+/// One operation of RFC 6902 as evanphx/json-patch applies it, and its inverse. One that fails
+/// changes nothing. One below an unknown value leaves it unknown, and has no inverse.
+fn json_patch(
+    target: &mut Value,
+    op: &str,
+    path: &str,
+    value: Option<Value>,
+) -> Result<Option<Inverse>, String> {
     let segments: Vec<String> = pointer_segments(path).map(|s| s.into_owned()).collect();
     let Some((last, parents)) = segments.split_last() else {
         return Err(format!("the path `{path}` names the whole template"));
@@ -468,7 +510,7 @@ fn json_patch(target: &mut Value, op: &str, path: &str, value: Option<Value>) ->
     let mut slot = target;
     for segment in parents {
         if is_unknown(slot) {
-            return Ok(());
+            return Ok(None);
         }
         let missing = || format!("`{op}` at `{path}`: `{segment}` is missing");
         slot = match slot {
@@ -479,34 +521,42 @@ fn json_patch(target: &mut Value, op: &str, path: &str, value: Option<Value>) ->
         .ok_or_else(missing)?;
     }
     if is_unknown(slot) {
-        return Ok(());
+        return Ok(None);
     }
     let missing = || format!("`{op}` at `{path}`: `{last}` is missing");
-    match (op, slot, value) {
-        ("add", Value::Object(map), Some(value)) => {
-            map.insert(last.clone(), value);
+    let inverse = |op, value| Inverse { op, path: path.to_owned(), value };
+    Ok(Some(match (op, slot, value) {
+        ("add", Value::Object(map), Some(value)) => match map.insert(last.clone(), value) {
+            None => inverse("remove", None),
+            before => inverse("add", before),
+        },
+        ("replace", Value::Object(map), Some(value)) => {
+            let before = std::mem::replace(map.get_mut(last).ok_or_else(missing)?, value);
+            inverse("add", Some(before))
         }
-        ("replace", Value::Object(map), Some(value)) => *map.get_mut(last).ok_or_else(missing)? = value,
-        ("remove", Value::Object(map), _) => {
-            map.remove(last).ok_or_else(missing)?;
+        ("remove", Value::Object(map), _) => inverse("add", Some(map.remove(last).ok_or_else(missing)?)),
+        ("add", Value::Array(items), Some(value)) if last == "-" => {
+            let parent = &path[..path.len() - last.len()];
+            items.push(value);
+            Inverse { op: "remove", path: format!("{parent}{}", items.len() - 1), value: None }
         }
-        ("add", Value::Array(items), Some(value)) if last == "-" => items.push(value),
         ("add", Value::Array(items), Some(value)) => {
             let index = last.parse::<usize>().ok().filter(|index| *index <= items.len());
             items.insert(index.ok_or_else(missing)?, value);
+            inverse("remove", None)
         }
         ("replace", Value::Array(items), Some(value)) => {
             let index = last.parse::<usize>().ok();
-            *index.and_then(|index| items.get_mut(index)).ok_or_else(missing)? = value;
+            let item = index.and_then(|index| items.get_mut(index)).ok_or_else(missing)?;
+            inverse("replace", Some(std::mem::replace(item, value)))
         }
         ("remove", Value::Array(items), _) => {
             let index = last.parse::<usize>().ok().filter(|index| *index < items.len());
-            items.remove(index.ok_or_else(missing)?);
+            inverse("add", Some(items.remove(index.ok_or_else(missing)?)))
         }
         (_, Value::Null, _) => return Err(format!("`{op}` at `{path}`: its parent is null")),
         _ => return Err(format!("`{op}` at `{path}` cannot be applied")),
-    }
-    Ok(())
+    }))
 }
 
 #[cfg(test)]
@@ -528,8 +578,11 @@ mod tests {
             ("add", "/spec/missing/b", Some(json!(2)), Err(())),
         ] {
             let mut target = before.clone();
-            let result = json_patch(&mut target, op, path, value).map(|()| target["spec"].clone());
+            let done = json_patch(&mut target, op, path, value);
+            let result = done.as_ref().map(|_| target["spec"].clone());
             assert_eq!(result.map_err(|_| ()), after, "{op} {path}");
+            undo(&mut target, done.into_iter().flatten().collect());
+            assert_eq!(target, before, "{op} {path}, taken back");
         }
     }
 

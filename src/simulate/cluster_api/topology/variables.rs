@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Class, Cluster, WorkerEntry, text_at};
 use crate::lang::yaml::NodeRef;
-use crate::model::value::{is_unknown, to_json, unknown};
+use crate::model::value::{is_unknown, is_unknown_map, to_json, unknown};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 
 /// Values by variable name, `builtin` among them.
@@ -190,12 +190,20 @@ impl Variables {
     /// The value at a path such as `builtin.cluster.name` or `users[0].name`;
     /// none where a part is not set (`GetVariableValue`).
     pub(crate) fn get(&self, path: &str) -> Option<Value> {
-        let mut segments = path.split('.');
-        let mut value = step(&Value::Object(self.values.clone()), segments.next()?)?;
-        for segment in segments {
-            value = step(&value, segment)?;
+        if is_unknown_map(&self.values) {
+            return Some(Value::Object(self.values.clone()));
         }
-        Some(value)
+        let mut segments = path.split('.');
+        let (name, index) = segment(segments.next()?)?;
+        let mut value = item(self.values.get(name)?, index)?;
+        for part in segments {
+            if is_unknown(value) {
+                break;
+            }
+            let (name, index) = segment(part)?;
+            value = item(value.get(name)?, index)?;
+        }
+        Some(value.clone())
     }
 
     /// A short text that differs whenever any variable differs, those that only an extension
@@ -225,15 +233,10 @@ pub(crate) fn segment(segment: &str) -> Option<(&str, Option<usize>)> {
     }
 }
 
-fn step(value: &Value, segment: &str) -> Option<Value> {
-    if is_unknown(value) {
-        return Some(value.clone());
-    }
-    let (name, index) = self::segment(segment)?;
-    let child = value.get(name)?;
+fn item(value: &Value, index: Option<usize>) -> Option<&Value> {
     match index {
-        Some(index) => child.get(index).cloned(),
-        None => Some(child.clone()),
+        Some(index) => value.get(index),
+        None => Some(value),
     }
 }
 
