@@ -109,20 +109,18 @@ fn is_allowed(pair: &Pair<'_, '_>, listener: NodeRef<'_>) -> Option<bool> {
         "All" => Some(true),
         "Same" => Some(pair.gateway.id.namespace.as_deref()? == own),
         "None" => Some(false),
-        "Selector" => {
+        "Selector" if !pair.route.id.is_unknown() => {
             let labels = namespaces?.at("/selector/matchLabels")?;
-            let Target::Here(namespace) = pair.workloads.target(Name::new("", "Namespace", None, own)) else {
-                return None;
+            let found = match pair.workloads.target(Name::new("", "Namespace", None, own)) {
+                Target::Here(namespace) => namespace.node.get_ref().at("/metadata/labels"),
+                _ => None,
             };
-            let node = namespace.node.get_ref();
             let mut known = true;
             for wanted in labels.entries() {
                 let value = match &*wanted.key {
+                    // The API server sets it, also of a Namespace that is not here.
                     "kubernetes.io/metadata.name" => Some(own.to_owned()),
-                    key => node
-                        .at("/metadata/labels")
-                        .and_then(|labels| labels.get(key)?.text())
-                        .map(|text| text.into_owned()),
+                    key => found.and_then(|labels| labels.get(key)?.text()).map(|text| text.into_owned()),
                 };
                 match value {
                     // Somebody else may set the label.
