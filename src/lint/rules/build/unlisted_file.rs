@@ -119,19 +119,20 @@ pub(super) fn unlisted<'a>(context: &'a Context<'_>) -> Vec<Unlisted<'a>> {
     let said: FxHashSet<&str> = found.iter().map(|unlisted| endings.telling(unlisted.path)).collect();
     let said = by_hand::names(context, &said, &[]);
     found.retain(|unlisted| {
-        !named.contains(unlisted.path)
+        !is_named(unlisted, &named)
             // Another text of what is applied.
             && !unlisted.objects.iter().any(|object| applied.contains(&key(&object.id)))
             && !said.contains(endings.telling(unlisted.path))
-            && !is_named_by_directory(unlisted, &named)
     });
     found
 }
 
-/// Whether the directory of one in a directory of its own is what a kustomization names.
-fn is_named_by_directory(unlisted: &Unlisted<'_>, named: &FxHashSet<String>) -> bool {
+/// Whether a kustomization names the file, or its directory where that is to be listed; the
+/// kustomization of a directory that is not listed itself says nothing.
+fn is_named(unlisted: &Unlisted<'_>, named: &FxHashSet<String>) -> bool {
     let (directory, name) = unlisted.path.rsplit_once('/').unwrap_or(("", unlisted.path));
-    unlisted.entry != name && named.contains(directory)
+    let is_directory = directory.rsplit('/').next() == Some(unlisted.entry);
+    !is_directory && named.contains(unlisted.path) || unlisted.entry != name && named.contains(directory)
 }
 
 /// The first Flux Kustomization of a directory, where the kustomization above lists those of
