@@ -38,6 +38,12 @@ impl<'a> Usual<'a> {
         }
     }
 
+    /// Whether an object writes a name.
+    pub(crate) fn is_written(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        let names = self.kinds.get(kind).and_then(|namespaces| namespaces.get(namespace));
+        names.is_some_and(|names| names.written.contains_key(name))
+    }
+
     /// The name that was probably meant by one that a single object writes, and how many
     /// write that.
     pub(crate) fn meant(&self, kind: &str, namespace: &str, name: &str) -> Option<(&str, usize)> {

@@ -379,6 +379,11 @@ impl<'a> Workloads<'a> {
         })
     }
 
+    /// Whether a reference names such an object.
+    pub(crate) fn is_named(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        self.usual().is_written(kind, namespace, name)
+    }
+
     /// The name that was probably meant where nothing of the cluster is near: one that
     /// several other objects refer to, else that of a release whose chart is not here, as
     /// charts call their objects so.

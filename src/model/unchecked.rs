@@ -77,6 +77,8 @@ named! {
         ReferenceWithoutEntryPoint = "reference-without-entry-point",
         /// A base on another host.
         RemoteBase = "remote-base",
+        /// A file of a generator on another host.
+        RemoteFile = "remote-file",
         /// A ResourceSet whose inputs are not known.
         ResourceSet = "resource-set",
         /// The source that most Kustomizations name, and that is not here.
@@ -171,6 +173,7 @@ impl Unchecked {
             Unchecked::ReferenceToUnappliedObject => ("reference", " to unapplied object"),
             Unchecked::ReferenceWithoutEntryPoint => ("reference", " outside clusters"),
             Unchecked::RemoteBase => ("remote resource", " (URL in kustomization.yaml)"),
+            Unchecked::RemoteFile => ("remote file", " of generators (URL in kustomization.yaml)"),
             Unchecked::ResourceSet => ("resource set", ""),
             Unchecked::SourceOfMost => ("source", " of most Kustomizations"),
             Unchecked::SpecialFile => ("special file", ""),
@@ -267,6 +270,7 @@ const REMEDIES: [(Unchecked, &str); Unchecked::ALL.len()] = [
     (Unchecked::ReferenceToUnappliedObject, "let a Kustomization of the cluster apply the file"),
     (Unchecked::ReferenceWithoutEntryPoint, CLUSTERS),
     (Unchecked::RemoteBase, "commit a copy of what the URL gives; no network is used here"),
+    (Unchecked::RemoteFile, "commit a copy of what the URL gives; no network is used here"),
     (Unchecked::ResourceSet, INPUTS),
     (
         Unchecked::SourceOfMost,

@@ -1,6 +1,7 @@
 //! Whether an object that nothing here creates could exist all the same.
 
 use super::helm_charts::chart_of;
+use super::upstream::{self, FLUX_SERVICES, Upstream};
 use super::{Applied, ApplyTarget, Cluster, Effective, Member, Outcome, World, entry};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
@@ -264,7 +265,7 @@ const GENERATORS: [&str; 5] = ["GitOpsSet", "GitOpsTemplate", "CAPITemplate", "F
 /// Note what could hold unseen objects, and what controllers make of known ones.
 pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snapshot) {
     let of_builds = cluster.applied.iter().filter_map(|applied| of_applied(cluster, objects, applied));
-    let mut openers: Vec<Opener> = of_builds.collect();
+    let mut openers: Vec<Opener> = of_builds.flatten().collect();
     let mut generated = Vec::new();
     for release in cluster.releases.iter().filter(|release| release.target == ApplyTarget::Local) {
         let hooks = release.hooks.iter().filter_map(|hook| hook.id.clone());
@@ -292,43 +293,64 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
 }
 
 /// What a Flux Kustomization may hold that is not seen, and why it is not.
-fn of_applied(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Option<Opener> {
-    let node = applied.node.get_ref();
-    let (cause, why, kinds) = match &applied.outcome {
-        Outcome::Built { partial, unusable, .. } if partial.is_empty() && unusable.is_empty() => {
+fn of_applied(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Option<Vec<Opener>> {
+    let (cause, why, held) = match &applied.outcome {
+        Outcome::Built { partial, unusable, .. }
+            if unusable.is_empty() && partial.iter().all(|(what, ..)| *what == Unchecked::RemoteFile) =>
+        {
             if !applied.target.is_unknown() {
                 return None;
             }
             let why = "it is unknown to which cluster it goes".to_owned();
-            (OpenerCause::PartialBuild, why, Kinds::All)
+            (OpenerCause::PartialBuild, why, Upstream::Any)
         }
         Outcome::Built { partial, unusable, .. } => {
             let what = partial.iter().map(|(_, what, _)| what.as_str());
             let what = what.chain(unusable.iter().map(|failure| failure.message.as_str()));
             let why = what.take(3).collect::<Vec<_>>().join(", ");
-            let kinds = match unusable.is_empty() && partial.iter().all(|left| holds_no_flux(left, applied)) {
-                true => Kinds::NotFlux,
-                false => Kinds::All,
-            };
-            (OpenerCause::PartialBuild, why, kinds)
+            let left = partial.iter().map(|left| of_left_out(left, applied)).max();
+            let held = if unusable.is_empty() { left.unwrap_or(Upstream::Any) } else { Upstream::Any };
+            (OpenerCause::PartialBuild, why, held)
         }
-        Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned(), Kinds::All),
+        Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned(), Upstream::Any),
         Outcome::External(why) => {
             (OpenerCause::ExternalTree, why.clone(), of_external(cluster, objects, applied))
         }
-        Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned(), Kinds::All),
-        Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone(), Kinds::All),
+        Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned(), Upstream::Any),
+        Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone(), Upstream::Any),
     };
-    Some(Opener {
+    let node = applied.node.get_ref();
+    let opener = Opener {
         cause,
-        kinds,
+        kinds: kinds_of(held),
         namespace: node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into()),
         names: None,
         only: None,
         target: applied.target.clone(),
         what: format!("{} ({why})", applied.id),
         location: node.location(),
-    })
+    };
+    if cause != OpenerCause::ExternalTree || held != Upstream::FluxItself {
+        return Some(vec![opener]);
+    }
+    // The names of Flux's own Services are known.
+    let namespace = opener.namespace.clone().or_else(|| Some("flux-system".into()));
+    let services = FLUX_SERVICES.iter().map(|name| Opener {
+        kinds: Kinds::Only(vec!["Service".into()]),
+        names: Some(pattern(name)),
+        namespace: namespace.clone(),
+        ..opener.clone()
+    });
+    Some(services.chain([Opener { namespace: namespace.clone(), ..opener.clone() }]).collect())
+}
+
+/// The kinds that manifests of another project may bring.
+fn kinds_of(held: Upstream) -> Kinds {
+    match held.only() {
+        Some(only) => Kinds::Only(only.iter().map(|kind| Arc::from(*kind)).collect()),
+        None if held == Upstream::NotFlux => Kinds::NotFlux,
+        None => Kinds::All,
+    }
 }
 
 /// What an object may create, wherever it is applied.
@@ -400,26 +422,27 @@ fn artifacts(object: &Effective) -> impl Iterator<Item = ObjectId> {
     })
 }
 
-/// What a build left out, where no object of Flux can be in it: charts that
-/// kustomize renders (they are [`FLUX_CHARTS`] where they make any), and remote
-/// bases that are there for their CustomResourceDefinitions.
-fn holds_no_flux(left: &(Unchecked, String, Option<Location>), applied: &Applied) -> bool {
+/// What something that a build left out can hold: charts that kustomize renders are
+/// [`FLUX_CHARTS`] where they make an object of Flux.
+fn of_left_out(left: &(Unchecked, String, Option<Location>), applied: &Applied) -> Upstream {
     let (what, name, place) = left;
     match *what {
-        Unchecked::HelmChart => of_flux_chart(name).is_none(),
+        Unchecked::RemoteFile => Upstream::Nothing,
+        Unchecked::HelmChart if of_flux_chart(name).is_none() => Upstream::NotFlux,
         Unchecked::RemoteBase => {
-            is_of_definitions(name)
+            let is_there_for_definitions = is_of_definitions(name)
                 || place.as_ref().is_some_and(|place| is_of_definitions(place.file.shown()))
                 || is_of_definitions(&applied.path)
-                || is_of_definitions(&applied.id.name)
+                || is_of_definitions(&applied.id.name);
+            if is_there_for_definitions { Upstream::Definitions } else { upstream::of_address(name) }
         }
-        _ => false,
+        _ => Upstream::Any,
     }
 }
 
 /// What a tree on another host can hold: nothing of Flux where it is there for
 /// its CustomResourceDefinitions, or holds the controllers of Flux itself.
-fn of_external(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Kinds {
+fn of_external(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Upstream {
     let reference = applied.node.get_ref().at("/spec/sourceRef");
     let field =
         |name: &str| reference.and_then(|reference| Some(reference.get(name)?.as_str()?.into_owned()));
@@ -429,17 +452,21 @@ fn of_external(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> K
         cluster.find(&ApplyTarget::Local, Name::new(group, &kind, namespace.as_deref(), &name))
     });
     let url = source.and_then(|member| objects[member.object as usize].node.get_ref().str_at("/spec/url"));
-    let is_flux = url.as_deref().is_some_and(|url| {
-        matches!(
-            url.trim_end_matches('/').rsplit('/').next(),
-            Some("flux-manifests" | "flux-operator-manifests")
-        )
-    });
-    let definitions = is_flux
-        || url.as_deref().is_some_and(is_of_definitions)
-        || is_of_definitions(&applied.path)
-        || is_of_definitions(&applied.id.name);
-    if definitions { Kinds::NotFlux } else { Kinds::All }
+    let url = url.as_deref().unwrap_or_default();
+    if matches!(
+        url.trim_end_matches('/').rsplit('/').next(),
+        Some("flux-manifests" | "flux-operator-manifests")
+    ) {
+        return Upstream::FluxItself;
+    }
+    let definitions =
+        is_of_definitions(url) || is_of_definitions(&applied.path) || is_of_definitions(&applied.id.name);
+    match upstream::of_address(&format!("{url}/{}", applied.path)) {
+        _ if definitions => Upstream::Definitions,
+        // Nothing else is in it.
+        _ if upstream::is_flux(url, &applied.path) => Upstream::FluxItself,
+        held => held,
+    }
 }
 
 /// Whether a name, a path or an address says that CustomResourceDefinitions are

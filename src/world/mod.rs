@@ -30,6 +30,7 @@ pub(crate) mod schemas;
 pub(crate) mod scripts;
 mod source;
 mod unreached;
+mod upstream;
 pub(crate) mod value_places;
 pub(crate) mod vendors;
 pub(crate) mod versions;

@@ -386,7 +386,7 @@ impl Builder<'_> {
     /// As [`Builder::read`]; `None` for a file on another host, which is noted.
     pub(super) fn read_here(&mut self, level: &Level, entry: &Text) -> Result<Option<TreeFile>> {
         if let Target::Remote = self.find(level, entry)? {
-            self.omit(Omitted::Remote, &entry.value, &entry.node);
+            self.omit(Omitted::RemoteContent, &entry.value, &entry.node);
             return Ok(None);
         }
         self.read(level, entry).map(Some)

@@ -134,6 +134,8 @@ pub struct Partial {
 pub enum Omitted {
     /// A base, component or file on another host.
     Remote,
+    /// A file of a generator on another host: the object is made, its content is unknown.
+    RemoteContent,
     /// A chart that kustomize would render with helm.
     Helm,
     /// A plugin that isn't built in.
@@ -147,6 +149,7 @@ impl Omitted {
     pub fn unchecked(self) -> Unchecked {
         match self {
             Omitted::Remote => Unchecked::RemoteBase,
+            Omitted::RemoteContent => Unchecked::RemoteFile,
             Omitted::Helm => Unchecked::HelmChart,
             Omitted::Plugin => Unchecked::KustomizePlugin,
             Omitted::Hash => Unchecked::ContentHash,

@@ -7,9 +7,9 @@ use crate::build::kustomize::FILE_NAMES;
 use crate::files::{File, FileTree, Snapshot, join};
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule, by_hand};
-use crate::model::{Certainty, Object, ObjectId};
+use crate::model::{Certainty, Object, ObjectId, kinds};
 use crate::world::entry::is_archive;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,8 +34,10 @@ pub(super) struct Unlisted<'a> {
     pub objects: Vec<&'a Object>,
     /// The kustomization.
     pub kustomization: &'a Arc<File>,
-    /// A file beside it that is listed.
+    /// A file beside it that is listed, or one of a directory beside its own.
     pub sibling: String,
+    /// What is to be listed.
+    pub entry: &'a str,
 }
 
 fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
@@ -50,7 +52,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         else {
             continue;
         };
-        let (_, name) = unlisted.path.rsplit_once('/').unwrap_or(("", unlisted.path));
+        let name = unlisted.entry;
         let finding = report.report(place, title(&first.id, "its kustomization doesn't list this file"));
         finding
             .level(if is_certain { Level::Warning } else { Level::Info })
@@ -58,7 +60,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
                 "{} lists {} beside it, and Flux applies only what is listed: nothing of {name} is applied",
                 unlisted.kustomization.path, unlisted.sibling
             ))
-            .help(format!("add `{name}` to its resources, or remove the file"))
+            .help(format!("add `{name}` to its resources, comment it out there, or remove the file"))
             .field("", unlisted.path);
         for object in &unlisted.objects {
             finding.object(&object.id);
@@ -88,14 +90,19 @@ pub(super) fn unlisted<'a>(context: &'a Context<'_>) -> Vec<Unlisted<'a>> {
         directories.entry(directory).or_default().push((name, objects));
     }
     let mut found: Vec<Unlisted<'a>> = Vec::new();
+    let mut lists = FxHashMap::default();
     for (directory, files) in directories {
-        let Some(list) = List::of(context, directory) else { continue };
+        let Some(list) = List::of(context, directory) else {
+            found.extend(left_out_below(context, &mut lists, directory, files));
+            continue;
+        };
         let left_out = files.into_iter().filter(|(name, _)| !list.says(name));
-        found.extend(left_out.map(|(_, objects)| Unlisted {
+        found.extend(left_out.map(|(name, objects)| Unlisted {
             path: objects[0].path(),
             objects,
             kustomization: list.file,
-            sibling: list.sibling.clone(),
+            sibling: list.beside.first().cloned().unwrap_or_default(),
+            entry: name,
         }));
     }
     if found.is_empty() {
@@ -112,12 +119,43 @@ pub(super) fn unlisted<'a>(context: &'a Context<'_>) -> Vec<Unlisted<'a>> {
     let said: FxHashSet<&str> = found.iter().map(|unlisted| endings.telling(unlisted.path)).collect();
     let said = by_hand::names(context, &said, &[]);
     found.retain(|unlisted| {
-        !named.contains(unlisted.path)
+        !is_named(unlisted, &named)
             // Another text of what is applied.
             && !unlisted.objects.iter().any(|object| applied.contains(&key(&object.id)))
             && !said.contains(endings.telling(unlisted.path))
     });
     found
+}
+
+/// Whether a kustomization names the file, or its directory where that is to be listed; the
+/// kustomization of a directory that is not listed itself says nothing.
+fn is_named(unlisted: &Unlisted<'_>, named: &FxHashSet<String>) -> bool {
+    let (directory, name) = unlisted.path.rsplit_once('/').unwrap_or(("", unlisted.path));
+    let is_directory = directory.rsplit('/').next() == Some(unlisted.entry);
+    !is_directory && named.contains(unlisted.path) || unlisted.entry != name && named.contains(directory)
+}
+
+/// The first Flux Kustomization of a directory, where the kustomization above lists those of
+/// two other directories, or these directories, and does not say this one's name.
+/// `lists` are the kustomizations that were read, by their directories.
+fn left_out_below<'a>(
+    context: &'a Context<'_>,
+    lists: &mut FxHashMap<&'a str, Option<List<'a>>>,
+    directory: &'a str,
+    files: Vec<(&'a str, Vec<&'a Object>)>,
+) -> Option<Unlisted<'a>> {
+    let (above, name) = directory.rsplit_once('/')?;
+    let is_flux = |objects: &[&Object]| objects.iter().all(|object| kinds::is_kustomization(&object.id));
+    let (file, objects) = files.into_iter().find(|(_, objects)| is_flux(objects))?;
+    let list = lists.entry(above).or_insert_with(|| List::of_any(context, above)).as_ref()?;
+    let below = if list.files_below.len() > 1 { &list.files_below } else { &list.directories };
+    if below.len() < 2 || list.says(name) || is_put_aside(directory) {
+        return None;
+    }
+    let path = objects[0].path();
+    let entry =
+        if list.files_below.len() > 1 { &path[path.len() - file.len() - name.len() - 1..] } else { name };
+    Some(Unlisted { path, objects, kustomization: list.file, sibling: below[0].clone(), entry })
 }
 
 /// The last two components of the paths of files that are applied.
@@ -148,18 +186,27 @@ fn is_in_cluster(context: &Context<'_>, object: &crate::world::Effective) -> boo
     object.members.iter().any(|(cluster, _)| context.world.clusters[*cluster as usize].name.is_some())
 }
 
-/// A kustomization of a cluster that lists files of its own directory.
+/// What a kustomization of a cluster lists.
 struct List<'a> {
     /// Its file.
     file: &'a Arc<File>,
-    /// One of the files beside it that it lists.
-    sibling: String,
+    /// Files beside it.
+    beside: Vec<String>,
+    /// Files in directories beside it.
+    files_below: Vec<String>,
+    /// Directories beside it.
+    directories: Vec<String>,
     /// The names of files that its text holds, in comments too, without their endings.
     stems: FxHashSet<&'a str>,
 }
 
 impl<'a> List<'a> {
+    /// The one of a directory, where it lists files of it.
     fn of(context: &'a Context<'_>, directory: &str) -> Option<List<'a>> {
+        List::of_any(context, directory).filter(|list| !list.beside.is_empty())
+    }
+
+    fn of_any(context: &'a Context<'_>, directory: &str) -> Option<List<'a>> {
         let snapshot = context.snapshot;
         let at =
             |name: &str| if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
@@ -172,19 +219,26 @@ impl<'a> List<'a> {
         let root = source.root();
         // `missing-resource` says what a misspelled entry may mean.
         let tree = FileTree::root(context.world.snapshot.clone());
-        let mut sibling = None;
+        let (mut beside, mut files_below, mut directories) = (Vec::new(), Vec::new(), Vec::new());
         for entry in root.get_ref().items_at("/resources") {
             let Some(written) = entry.as_str().filter(|written| !written.contains("://")) else { continue };
             let Some(resolved) = join(directory, &written) else { continue };
-            let is_beside = resolved.rsplit_once('/').map_or("", |(above, _)| above) == directory;
             tree.kind(&resolved)?;
-            if sibling.is_none() && is_beside && snapshot.file(&resolved).is_some() {
-                sibling = Some(written.into_owned());
+            let below = match directory.is_empty() {
+                true => Some(&*resolved),
+                false => resolved.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/')),
+            };
+            let depth = below.map_or(usize::MAX, |below| below.matches('/').count());
+            match (depth, snapshot.file(&resolved).is_some()) {
+                (0, true) => beside.push(written.into_owned()),
+                (0, false) => directories.push(written.into_owned()),
+                (1, true) => files_below.push(written.into_owned()),
+                _ => {}
             }
         }
         let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let stems = stream.text.split(|c| !is_path(c)).map(stem).collect();
-        Some(List { file, sibling: sibling?, stems })
+        Some(List { file, beside, files_below, directories, stems })
     }
 
     /// Whether its text holds the name of a file of its directory.

@@ -467,6 +467,15 @@ impl<'a> Near<'a> {
                 near.close = Some((distance, object));
             }
         }
+        let others = if near.close.is_none() { other_names(reference, name) } else { Vec::new() };
+        near.close = others
+            .iter()
+            .find_map(|other| {
+                let is_it = |named: &Named<'a>| named.0.target == *target && here(named.1);
+                let (_, named) = named.near(&Word::new(other, 0)).find(|(_, named)| is_it(named))?;
+                Some((other.len().abs_diff(name.len()), named.1))
+            })
+            .or(near.close);
         for &Named(member, object) in named.of_length(name.len() + 1 + HASH_LENGTH) {
             let is_meant = member.target == *target && here(object) && is_hashed(&object.id.name, name);
             if is_meant && !before(near.hashed, object) {
@@ -483,6 +492,18 @@ impl<'a> Near<'a> {
             (None, None) => None,
         }
     }
+}
+
+/// Words that people put behind the name of a HelmRepository, or leave out.
+const OF_REPOSITORIES: [&str; 5] = ["-charts", "-chart", "-repo", "-repository", "-helm"];
+
+/// The same name with such a word, or without it, where a chart's repository is named.
+fn other_names(reference: &Reference<'_>, name: &str) -> Vec<String> {
+    if reference.role != Role::Source || reference.kind != "HelmRepository" {
+        return Vec::new();
+    }
+    let other = |word: &&str| name.strip_suffix(*word).map_or_else(|| format!("{name}{word}"), str::to_owned);
+    OF_REPOSITORIES.iter().map(other).collect()
 }
 
 /// Letters of the hash that kustomize's generators add.

@@ -37,7 +37,27 @@ pub(super) fn hosts(text: &str) -> Vec<Host<'_>> {
     let mut found = of_services(text);
     others(text, &mut found);
     found.sort_by_key(|host| host.part.start);
+    let mut line = Line::default();
+    found.retain(|host| !line.is_comment(text, host.part.start));
     found
+}
+
+/// The line of a text that a place is in; places come in their order.
+#[derive(Default)]
+struct Line {
+    start: usize,
+    read: usize,
+}
+
+impl Line {
+    /// Whether the line of a place is a comment of a configuration: nobody connects to it.
+    fn is_comment(&mut self, text: &str, at: usize) -> bool {
+        if let Some(end) = text[self.read..at].rfind('\n') {
+            self.start = self.read + end + 1;
+        }
+        self.read = at;
+        text[self.start..].trim_start_matches([' ', '\t']).starts_with('#')
+    }
 }
 
 fn is_of_host(byte: u8) -> bool {
@@ -187,6 +207,13 @@ mod tests {
         ] {
             assert_eq!(read(text), [], "{text}");
         }
+    }
+
+    #[test]
+    fn comments_hold_no_hosts() {
+        let text =
+            "# db.shop.svc.cluster.local\nurl: http://api.shop:80 # was old.shop\n  ## http://a.b:80\n";
+        assert_eq!(read(text), [("api", Some("shop"), Some("80"))]);
     }
 
     /// Texts double, and so may the time: each place is looked at a bounded number of times.

@@ -36,7 +36,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Target::Absent(cause) = workloads.target(Name::new(group, kind, namespace, name)) else {
             continue;
         };
-        let near = workloads.near(group, kind, namespace, name).filter(|near| is_meant(reference, near));
+        let near = workloads.near(group, kind, namespace, name);
+        let near = near.filter(|near| {
+            is_meant(reference, near) || view.cluster.name.is_some() && is_idle(workloads, reference, near)
+        });
         let is_slip =
             |near: &Near<'_, '_>| matches!(near, Near::Misspelled(named) if is_slip(name, &named.name));
         if is_system && !near.as_ref().is_some_and(is_slip) {
@@ -135,6 +138,17 @@ fn is_meant(reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
         Near::Elsewhere(_) if reference.is_guess => &*reference.kind == "Gateway",
         Near::Elsewhere(_) => !matches!(&*reference.kind, "ConfigMap" | "Secret") && !reference.crosses,
     }
+}
+
+/// Whether it is a claim of another namespace, which nothing of that namespace names: a Pod
+/// mounts claims of its own namespace, so one of the two namespaces is a mistake.
+fn is_idle(workloads: &Workloads<'_>, reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
+    let Near::Elsewhere(named) = near else { return false };
+    let is_claim = reference.group.is_empty() && &*reference.kind == "PersistentVolumeClaim";
+    let namespace = named.namespace.as_deref();
+    is_claim
+        && !named.is_made
+        && namespace.is_some_and(|namespace| !workloads.is_named(&reference.kind, namespace, &named.name))
 }
 
 /// Whether a binding names an account of a namespace that nothing of the cluster is in:
