@@ -45,18 +45,20 @@ pub(super) fn hosts(text: &str) -> Vec<Host<'_>> {
 /// The line of a text that a place is in; places come in their order.
 #[derive(Default)]
 struct Line {
-    start: usize,
     read: usize,
+    is_comment: Option<bool>,
 }
 
 impl Line {
     /// Whether the line of a place is a comment of a configuration: nobody connects to it.
     fn is_comment(&mut self, text: &str, at: usize) -> bool {
-        if let Some(end) = text[self.read..at].rfind('\n') {
-            self.start = self.read + end + 1;
+        let newline = text[self.read..at].rfind('\n');
+        if newline.is_some() || self.is_comment.is_none() {
+            let start = newline.map_or(0, |before| self.read + before + 1);
+            self.is_comment = Some(text[start..].trim_start_matches([' ', '\t']).starts_with('#'));
         }
         self.read = at;
-        text[self.start..].trim_start_matches([' ', '\t']).starts_with('#')
+        self.is_comment == Some(true)
     }
 }
 
