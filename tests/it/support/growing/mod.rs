@@ -5,6 +5,7 @@ mod charts;
 mod clusters;
 mod kustomizations;
 mod texts;
+mod workloads;
 
 pub(crate) use changes::COMMANDS;
 
@@ -71,7 +72,9 @@ pub(crate) type Generator = (&'static str, usize, fn(usize) -> Files);
 
 /// All of them.
 pub(crate) fn generators() -> impl Iterator<Item = &'static Generator> {
-    [GENERATORS, kustomizations::ALL, clusters::ALL, charts::ALL, texts::ALL].into_iter().flatten()
+    [GENERATORS, kustomizations::ALL, clusters::ALL, charts::ALL, texts::ALL, workloads::ALL]
+        .into_iter()
+        .flatten()
 }
 
 /// All changes.
