@@ -2,11 +2,12 @@
 //! were followed, and why the others were not.
 
 use super::entry::is_archive;
-use super::{Applied, Outcome, World};
+use super::{Applied, Outcome, Unsettled, World};
 use crate::build::kustomize::FILE_NAMES;
-use crate::files::Snapshot;
+use crate::files::{File, Snapshot};
 use crate::lang::yaml::{FilePath, Location};
 use crate::model::{Certainty, ObjectId, kinds};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ pub struct NotFollowed {
 pub(crate) const UNAPPLIED: &str = "no cluster applies it";
 
 impl Unapplied {
-    fn add(&mut self, snapshot: &Snapshot, path: &str) {
+    fn add<'s>(&mut self, snapshot: &'s Snapshot, entries: &mut Listings<'s>, path: &str) {
         self.files += 1;
         if is_archive(path) {
             self.archived += 1;
@@ -75,9 +76,13 @@ impl Unapplied {
         while let Some((directory, name)) = child.rsplit_once('/') {
             let near = FILE_NAMES.iter().map(|file| format!("{directory}/{file}"));
             let near = near.into_iter().find_map(|at| Some((snapshot.file(&at)?, at)));
-            let text = near.as_ref().and_then(|(file, _)| snapshot.stream(file)).map(|stream| &*stream.text);
-            if let (Some((_, at)), Some(text)) = (near, text) {
-                match entry_of(text, name) {
+            let read = |(file, at): (&'s Arc<File>, String)| {
+                let read = || snapshot.stream(file).map(|stream| entries_of(&stream.text));
+                let listing = entries.entry(at.clone()).or_insert_with(read).as_ref()?;
+                Some((at, listing.get(name).copied()))
+            };
+            if let Some((at, listed)) = near.and_then(read) {
+                match listed {
                     Some(true) => {}
                     Some(false) => return self.commented_out += 1,
                     None => {
@@ -92,17 +97,24 @@ impl Unapplied {
     }
 }
 
-/// Whether a line of a kustomization names a file or directory beside it, `Some(false)`
-/// where it is commented out.
-fn entry_of(text: &str, name: &str) -> Option<bool> {
-    let named = |line: &str| {
+/// What the kustomizations of some paths list.
+type Listings<'s> = FxHashMap<String, Option<FxHashMap<&'s str, bool>>>;
+
+/// The files and directories beside a kustomization that a line of it names, with `false`
+/// where each such line is commented out.
+fn entries_of(text: &str) -> FxHashMap<&str, bool> {
+    let mut entries = FxHashMap::default();
+    for line in text.lines() {
         let entry = line.trim().trim_start_matches('#').trim_start();
-        let entry = entry.strip_prefix('-')?.split(" #").next()?.trim().trim_matches(['"', '\'']);
-        let first = entry.trim_start_matches("./").split('/').next()?;
-        (first == name).then(|| !line.trim_start().starts_with('#'))
-    };
-    let found: Vec<bool> = text.lines().filter_map(named).collect();
-    if found.contains(&true) { Some(true) } else { found.first().copied() }
+        let Some(entry) = entry.strip_prefix('-').and_then(|entry| entry.split(" #").next()) else {
+            continue;
+        };
+        let name = entry.trim().trim_matches(['"', '\'']).trim_start_matches("./").split('/').next();
+        if let Some(name) = name {
+            *entries.entry(name).or_insert(false) |= !line.trim_start().starts_with('#');
+        }
+    }
+    entries
 }
 
 impl World {
@@ -129,10 +141,12 @@ impl World {
             true => self.orphans().filter(is_object).collect(),
             false => self.snapshot.objects().iter().filter(is_object).collect(),
         };
-        let unsettled = |object: &crate::model::Object| {
-            let place = key(&object.node.get_ref().location());
-            self.unsettled.iter().find(|one| place.is_some() && key(&one.location) == place)
-        };
+        let mut places: FxHashMap<(FilePath, u32), &Unsettled> = FxHashMap::default();
+        for one in self.unsettled.iter().rev() {
+            places.extend(key(&one.location).map(|place| (place, one)));
+        }
+        let unsettled =
+            |object: &crate::model::Object| places.get(&key(&object.node.get_ref().location())?).copied();
         coverage.orphans = unapplied.len();
         coverage.in_clusters = coverage.objects - coverage.orphans;
         let mut files: BTreeSet<&str> = BTreeSet::new();
@@ -148,10 +162,12 @@ impl World {
                 location: orphan.node.get_ref().location(),
             });
         }
+        let mut entries = Listings::default();
         for path in files {
-            coverage.unapplied.add(&self.snapshot, path);
+            coverage.unapplied.add(&self.snapshot, &mut entries, path);
         }
-        let written: Vec<_> = coverage.not_followed.iter().filter_map(|one| key(&one.location)).collect();
+        let written: FxHashSet<_> =
+            coverage.not_followed.iter().filter_map(|one| key(&one.location)).collect();
         for one in &self.unsettled {
             let is_excluded = one.location.as_ref().is_some_and(|place| self.is_excluded(&place.file));
             if is_excluded || key(&one.location).is_some_and(|place| written.contains(&place)) {

@@ -10,7 +10,8 @@ use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Re
 use crate::model::kinds::is_helm_release;
 use crate::model::{Certainty, Maker, Name, ObjectId};
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause};
-use rustc_hash::FxHashMap;
+use aho_corasick::AhoCorasick;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,7 +106,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             late.entry((by, definer.by)).or_default().push((object, *definer));
         }
     }
-    late.retain(|_, objects| !is_made_before(view.beyond(), objects[0].0, objects[0].1.object));
+    let first: Vec<_> = late.values().map(|objects| (objects[0].0, objects[0].1.object)).collect();
+    let before = made_before(view.beyond(), &first);
+    let mut before = before.into_iter();
+    late.retain(|_, _| before.next() != Some(true));
     for ((by, provider), mut objects) in late {
         if may_come_unseen(cluster, objects[0].0.id.group()) {
             // What is seen to bring it is probably the only one that does.
@@ -212,34 +216,49 @@ fn chart(view: &ClusterView<'_>, id: &ObjectId, node: NodeRef<'_>) -> Option<Str
     last(&view.object(found).node.get_ref().str_at("/spec/url")?)
 }
 
-/// Whether something beside Flux makes the definitions before: a manifest that no cluster
-/// applies, or a file of a tool that bootstraps clusters and names what defines the kind.
-fn is_made_before(context: &Context<'_>, object: &Effective, definer: &Effective) -> bool {
-    let id = &object.id;
-    let is_definition = |orphan: &crate::model::Object| {
-        orphan.id.is("apiextensions.k8s.io", "CustomResourceDefinition")
-            && orphan.node.get_ref().str_at("/spec/group").is_some_and(|group| group == id.group())
+/// Of some objects, each with what defines its kind, whether something beside Flux makes the
+/// definition before: a manifest that no cluster applies, or a file of a tool that bootstraps
+/// clusters and names what defines the kind. One pass over the files.
+fn made_before(context: &Context<'_>, late: &[(&Effective, &Effective)]) -> Vec<bool> {
+    if late.is_empty() {
+        return Vec::new();
+    }
+    let definitions = context
+        .world
+        .orphans()
+        .filter(|orphan| orphan.id.is("apiextensions.k8s.io", "CustomResourceDefinition"));
+    let groups: FxHashSet<String> = definitions
+        .filter_map(|orphan| Some(orphan.node.get_ref().str_at("/spec/group")?.into_owned()))
+        .collect();
+    let names: Vec<&str> =
+        late.iter().flat_map(|(object, definer)| [object.id.group(), &*definer.id.name]).collect();
+    let Ok(searched) = AhoCorasick::new(&names) else { return vec![true; late.len()] };
+    let mut named: FxHashSet<&str> = FxHashSet::default();
+    for file in context.snapshot.files().iter().filter(|file| bootstraps(context, file)) {
+        let Ok(blob) = context.snapshot.blob(file) else { continue };
+        if file.path.to_ascii_lowercase().contains("crds") {
+            return vec![true; late.len()];
+        }
+        let found = searched.find_overlapping_iter(blob.bytes());
+        named.extend(found.map(|found| names[found.pattern().as_usize()]));
+    }
+    let is_before = |(object, definer): &(&Effective, &Effective)| {
+        let group = object.id.group();
+        groups.contains(group) || named.contains(group) || named.contains(&*definer.id.name)
     };
+    late.iter().map(is_before).collect()
+}
+
+/// Whether a file is one of a tool that bootstraps clusters, which no cluster applies.
+fn bootstraps(context: &Context<'_>, file: &std::sync::Arc<crate::files::File>) -> bool {
     const TOOLS: [&str; 8] =
         ["helmfile", "bootstrap", "talos", "ansible", "terraform", "justfile", "taskfile", "makefile"];
     const ENDINGS: [&str; 10] =
         ["yaml", "yml", "gotmpl", "j2", "tf", "sh", "nix", "makefile", "justfile", "just"];
-    let names: [&str; 2] = [id.group(), &definer.id.name];
-    let snapshot = context.snapshot;
-    let bootstraps = |file: &std::sync::Arc<crate::files::File>| {
-        let path = file.path.to_ascii_lowercase();
-        let is_script = path.ends_with(".sh");
-        if !(is_script || TOOLS.iter().any(|tool| path.contains(tool)))
-            || !ENDINGS.iter().any(|ending| path.ends_with(ending))
-            || context.world.is_applied(file)
-        {
-            return false;
-        }
-        let Ok(blob) = snapshot.blob(file) else { return false };
-        let text = String::from_utf8_lossy(blob.bytes());
-        names.iter().any(|name| text.contains(name)) || path.contains("crds")
-    };
-    context.world.orphans().any(is_definition) || snapshot.files().iter().any(bootstraps)
+    let path = file.path.to_ascii_lowercase();
+    (path.ends_with(".sh") || TOOLS.iter().any(|tool| path.contains(tool)))
+        && ENDINGS.iter().any(|ending| path.ends_with(ending))
+        && !context.world.is_applied(file)
 }
 
 fn tell(

@@ -3,13 +3,14 @@
 //! find key"), `pkg/volume/configmap` and `pkg/volume/secret` (`MakePayload`: "references
 //! non-existent config key").
 
+use super::known_names::KnownNames;
 use super::{is_open, judged, target, text};
-use crate::lang::text::suggest;
 use crate::lint::workloads::Target;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Name;
 use crate::model::workloads::Reference;
 use crate::world::Effective;
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 pub(crate) static RULE: Rule = Rule {
@@ -26,6 +27,8 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
+    // The keys of each object that was asked for some, by where it is kept.
+    let mut keys: FxHashMap<usize, Option<KnownNames<'_>>> = FxHashMap::default();
     for (object, reference, name) in judged(workloads) {
         if reference.keys.is_empty() || reference.optional {
             continue;
@@ -33,13 +36,18 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
         match workloads.target(Name::new(group, kind, namespace, name)) {
             Target::Here(found) => {
-                if let Some(known) = data_keys(found) {
+                let known = keys.entry(std::ptr::from_ref(found).addr()).or_insert_with(|| data_keys(found));
+                if let Some(known) = known {
                     let level = if reference.is_guess { Level::Warning } else { Level::Error };
-                    look_up(object, reference, name, &known, found, level, report);
+                    look_up(object, reference, name, known, found, level, report);
                 }
             }
             Target::Made(of, Some(known)) => {
-                look_up(object, reference, name, known, of, Level::Warning, report);
+                let made = || Some(known.iter().map(|key| Cow::Borrowed(&**key)).collect());
+                let known = keys.entry(known.as_ptr().addr()).or_insert_with(made);
+                if let Some(known) = known {
+                    look_up(object, reference, name, known, of, Level::Warning, report);
+                }
             }
             Target::Made(_, None) | Target::Absent(_) => {}
         }
@@ -47,7 +55,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// The keys of a ConfigMap or Secret; `None` where something else may add some.
-fn data_keys(object: &Effective) -> Option<Vec<Cow<'_, str>>> {
+fn data_keys(object: &Effective) -> Option<KnownNames<'_>> {
     let node = object.node.get_ref();
     let fields = ["/data", "/binaryData", "/stringData"];
     let keys: Vec<_> =
@@ -59,26 +67,26 @@ fn data_keys(object: &Effective) -> Option<Vec<Cow<'_, str>>> {
             || entry.key.starts_with("kubernetes.io/service-account")
     }) || node.at("/metadata/labels/config.openshift.io~1inject-trusted-cabundle").is_some();
     let is_known = !keys.is_empty() && !is_filled && !keys.iter().any(|key| is_open(key));
-    is_known.then_some(keys)
+    is_known.then(|| keys.into_iter().collect())
 }
 
 fn look_up(
     object: &Effective,
     reference: &Reference<'_>,
     name: &str,
-    known: &[Cow<'_, str>],
+    known: &KnownNames<'_>,
     found: &Effective,
     level: Level,
     report: &mut Reporter<'_>,
 ) {
     for node in &reference.keys {
-        let Some(key) = text(*node).filter(|key| !known.iter().any(|one| one == key)) else { continue };
+        let Some(key) = text(*node).filter(|key| !known.contains(key)) else { continue };
         let Some(location) = node.location() else { continue };
         let finding =
             report.report(location, format!("{}: {} has no key `{key}`", object.id, target(reference, name)));
         finding.level(level).why(reference.consequence).object(&object.id);
         finding.field(format!("{}/key", reference.pointer), &*key).label("no such key");
-        finding.help(match suggest(&key, known.iter().map(|one| &**one)) {
+        finding.help(match known.nearest(&key) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("its keys are {}", listed(known)),
         });
@@ -89,11 +97,9 @@ fn look_up(
 }
 
 /// The first keys, in words.
-fn listed(keys: &[Cow<'_, str>]) -> String {
-    const SHOWN: usize = 5;
-    let mut text = keys.iter().take(SHOWN).map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
-    if keys.len() > SHOWN {
-        text.push_str(&format!(" and {} more", keys.len() - SHOWN));
+fn listed(keys: &KnownNames<'_>) -> String {
+    match keys.first() {
+        (shown, 0) => shown,
+        (shown, more) => format!("{shown} and {more} more"),
     }
-    text
 }

@@ -1,6 +1,8 @@
 //! What workloads, and what routes to them, refer to.
 
 mod hosts;
+mod known_names;
+mod labels;
 pub(crate) mod missing_data_key;
 pub(crate) mod missing_reference_grant;
 pub(crate) mod missing_workload_reference;

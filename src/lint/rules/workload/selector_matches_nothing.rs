@@ -4,8 +4,9 @@
 //! `NetworkPolicySpec`, policy/v1 `PodDisruptionBudgetSpec`; prometheus-operator
 //! `monitoring/v1` (`ServiceMonitorSpec.Selector`).
 
+use super::labels::Labelled;
 use super::{dotted, text};
-use crate::lang::text::{Word, Words, suggest};
+use crate::lang::text::{Word, Words};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::usual::is_slip;
 use crate::lint::workloads::Workloads;
@@ -68,8 +69,8 @@ fn selector(id: &ObjectId) -> Option<Selector> {
     Some(Selector { pointer, selected, level, why })
 }
 
-/// The maps of labels of what is selected, with the objects that state them, by namespace.
-type Labels<'a> = FxHashMap<&'a str, Vec<(&'a Effective, Option<NodeRef<'a>>)>>;
+/// What is selected, by namespace.
+type Labels<'a> = FxHashMap<&'a str, Labelled<'a>>;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
@@ -82,12 +83,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         };
         if let Some(template) = pod_template(id, node) {
-            pods.entry(namespace).or_default().push((object, template.at("/metadata/labels")));
+            pods.entry(namespace).or_default().push(object, template.at("/metadata/labels"));
         } else if may_make_pods(id) {
             open.insert(namespace);
         }
         if id.is("", "Service") {
-            services.entry(namespace).or_default().push((object, node.at("/metadata/labels")));
+            services.entry(namespace).or_default().push(object, node.at("/metadata/labels"));
         }
         if let Some(selector) = selector(id) {
             selectors.push((namespace, object, selector));
@@ -273,12 +274,7 @@ fn is_complete(workloads: &Workloads<'_>, selected: Selected, namespace: &str) -
     }
 }
 
-fn judge(
-    object: &Effective,
-    selector: &Selector,
-    candidates: &[(&Effective, Option<NodeRef<'_>>)],
-    report: &mut Reporter<'_>,
-) {
+fn judge(object: &Effective, selector: &Selector, candidates: &Labelled<'_>, report: &mut Reporter<'_>) {
     let node = object.node.get_ref();
     let other_namespaces = node.at("/spec/namespaceSelector").is_some_and(|selector| !selector.is_null());
     let expressions = node.items_at("/spec/selector/matchExpressions").next().is_some()
@@ -286,31 +282,20 @@ fn judge(
     if other_namespaces || expressions {
         return;
     }
-    let wanted: Option<Vec<(String, String, NodeRef<'_>)>> = node
-        .entries_at(selector.pointer)
-        .map(|entry| Some((entry.key.to_string(), text(entry.value)?.into_owned(), entry.value)))
-        .collect();
-    let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return };
-    let label = |labels: Option<NodeRef<'_>>, key: &str| {
-        labels.and_then(|labels| labels.get(key)).map(|value| text(value).map(|text| text.into_owned()))
-    };
-    let misses = |labels: Option<NodeRef<'_>>| -> Option<Vec<usize>> {
-        let one = |(index, (key, value, _)): (usize, &(String, String, NodeRef<'_>))| match label(labels, key)
-        {
-            // A label that is not known may be the one.
-            Some(None) => None,
-            Some(Some(own)) if own == *value => Some(None),
-            _ => Some(Some(index)),
-        };
-        Some(wanted.iter().enumerate().map(one).collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
-    };
-    let found: Option<Vec<Vec<usize>>> = candidates.iter().map(|(_, labels)| misses(*labels)).collect();
-    let Some(found) = found.filter(|found| found.iter().all(|missed| !missed.is_empty())) else { return };
-    // The one that fits best is probably meant.
-    let Some((best, missed)) = found.iter().enumerate().min_by_key(|(_, missed)| missed.len()) else {
+    let entries: Vec<_> = node.entries_at(selector.pointer).collect();
+    let wanted = entries.iter().map(|entry| Some((entry.key.to_string(), text(entry.value)?.into_owned())));
+    let Some(wanted) = wanted.collect::<Option<Vec<(String, String)>>>() else { return };
+    // A label that is not known may be the one.
+    if wanted.is_empty() || wanted.iter().any(|(key, _)| candidates.is_unknown(key)) {
         return;
-    };
-    let (key, value, place) = &wanted[missed[0]];
+    }
+    if candidates.with(&wanted).next().is_some() {
+        return;
+    }
+    // The one that fits best is probably meant.
+    let Some((nearest, lacking)) = candidates.nearest(&wanted) else { return };
+    let (key, value) = &wanted[lacking];
+    let place = entries[lacking].value;
     let Some(location) = place.location() else { return };
     let what = format!(
         "`{}` selects `{key}: {value}`, which no {} of the namespace has",
@@ -323,12 +308,10 @@ fn judge(
     let finding = report.report(location, title(&object.id, &what));
     finding.level(selector.level).claims_absence().why(selector.why);
     finding.object(&object.id).field(format!("{}/{key}", selector.pointer), value.as_str());
-    let values: Vec<String> = candidates.iter().filter_map(|(_, labels)| label(*labels, key)?).collect();
-    finding.help(match suggest(value, values.iter().map(String::as_str)) {
+    finding.help(match candidates.value_like(key, value) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "select by labels that the template has, or add the label there".to_owned(),
     });
-    let (nearest, _) = candidates[best];
     if let Some(place) = nearest.node.get_ref().location_at("/metadata/name") {
         finding.related(nearest.id.to_string(), place);
     }

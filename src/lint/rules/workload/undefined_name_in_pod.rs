@@ -3,12 +3,11 @@
 //! Source: `kubernetes` `pkg/apis/core/validation/validation.go` (`ValidateVolumeMounts`,
 //! `validateContainers`, `validateContainerPorts`), `pkg/probe/util.go` (`ResolveContainerPort`).
 
+use super::known_names::KnownNames;
 use super::{dotted, text};
-use crate::lang::text::suggest;
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::workloads::pod_spec;
-use std::borrow::Cow;
 
 pub(crate) static RULE: Rule = Rule {
     id: "undefined-name-in-pod",
@@ -27,7 +26,7 @@ const REFUSED: &str = "the API server refuses the object";
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let Some((prefix, spec)) = pod_spec(view.id, view.node) else { return };
     let volumes = volumes(view, spec);
-    let mut names: Vec<Cow<'_, str>> = Vec::new();
+    let mut names = KnownNames::default();
     for list in ["initContainers", "containers"] {
         let Some(containers) = spec.get(list) else { continue };
         for (index, container) in containers.items().enumerate() {
@@ -48,7 +47,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// The names of the Pod's volumes; `None` where one is not known.
-fn volumes<'a>(view: &ObjectView<'a>, spec: NodeRef<'a>) -> Option<Vec<Cow<'a, str>>> {
+fn volumes<'a>(view: &ObjectView<'a>, spec: NodeRef<'a>) -> Option<KnownNames<'a>> {
     let own = spec.get("volumes").into_iter().flat_map(NodeRef::items).map(|volume| volume.get("name"));
     let claims = view.node.items_at("/spec/volumeClaimTemplates").map(|claim| claim.at("/metadata/name"));
     own.chain(claims).map(|name| name.and_then(text)).collect()
@@ -58,7 +57,7 @@ fn mounts(
     view: &ObjectView<'_>,
     container: NodeRef<'_>,
     pointer: &str,
-    volumes: &[Cow<'_, str>],
+    volumes: &KnownNames<'_>,
     report: &mut Reporter<'_>,
 ) {
     for field in ["volumeMounts", "volumeDevices"] {
@@ -87,11 +86,11 @@ const PORT_USERS: [&str; 10] = [
 ];
 
 fn ports(view: &ObjectView<'_>, container: NodeRef<'_>, pointer: &str, report: &mut Reporter<'_>) {
-    let mut known: Vec<Cow<'_, str>> = Vec::new();
+    let mut known = KnownNames::default();
     for (index, port) in container.get("ports").into_iter().flat_map(NodeRef::items).enumerate() {
         let Some(node) = port.get("name") else { continue };
         let Some(name) = text(node) else { return };
-        if known.contains(&name) {
+        if !known.push(name.clone()) {
             let path = format!("{pointer}/ports/{index}/name");
             let title = format!("{}: `{}` names a second port `{name}`", view.id, dotted(&path));
             let Some(location) = node.location() else { continue };
@@ -99,7 +98,6 @@ fn ports(view: &ObjectView<'_>, container: NodeRef<'_>, pointer: &str, report: &
             finding.why(REFUSED).object(view.id).field(path, &*name).label("the second of this name");
             finding.help("give each port of a container a name of its own");
         }
-        known.push(name);
     }
     for user in PORT_USERS {
         let Some(node) = container.at(user).filter(|node| node.as_int().is_none()) else { continue };
@@ -134,20 +132,17 @@ fn undefined(
     path: &str,
     what: &str,
     name: &str,
-    known: &[Cow<'_, str>],
+    known: &KnownNames<'_>,
     why: &str,
     report: &mut Reporter<'_>,
 ) {
     let Some(location) = node.location() else { return };
     let finding = report.report(location, format!("{}: `{}` names {what}", view.id, dotted(path)));
     finding.why(why).object(view.id).field(path, name).label(what.to_owned());
-    finding.help(match suggest(name, known.iter().map(|one| &**one)) {
+    finding.help(match known.nearest(name) {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.is_empty() => "define it, or remove this".to_owned(),
-        None => {
-            let names = known.iter().take(5).map(|one| format!("`{one}`")).collect::<Vec<_>>();
-            format!("defined are {}", names.join(", "))
-        }
+        None => format!("defined are {}", known.first().0),
     });
 }
 

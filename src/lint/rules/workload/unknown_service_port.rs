@@ -4,10 +4,11 @@
 //! Gateway API `apis/v1` (`BackendObjectReference.Port`); `kubernetes`
 //! `staging/src/k8s.io/endpointslice/utils.go` (`FindPort`).
 
+use super::known_names::KnownNames;
+use super::labels::Labelled;
 use super::{dotted, judged, target, text};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
-use crate::lang::text::suggest;
 use crate::lang::yaml::NodeRef;
 use crate::lint::usual::Usual;
 use crate::lint::workloads::{Target, Workloads};
@@ -15,8 +16,9 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::Name;
 use crate::model::workloads::{Reference, pod_spec, pod_template};
 use crate::world::{ApplyTarget, Effective};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-service-port",
@@ -33,12 +35,19 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
     let mut usual: Option<Usual<'_>> = None;
+    // The ports of each Service that was asked for some, by where it is kept.
+    let mut ports: FxHashMap<usize, Option<Ports>> = FxHashMap::default();
     for (object, reference, name) in judged(workloads) {
         let Some(port) = reference.port.filter(|_| &*reference.kind == "Service") else { continue };
         let target =
             workloads.target(Name::new(&reference.group, "Service", reference.namespace.as_deref(), name));
         match target {
-            Target::Here(service) => backend(object, reference, name, port, service, report),
+            Target::Here(service) => {
+                let ports = ports.entry(std::ptr::from_ref(service).addr());
+                if let Some(ports) = ports.or_insert_with(|| Ports::of(service)) {
+                    backend((object, reference, name), port, (service, ports), report);
+                }
+            }
             // Its ports are not known: a name that others call theirs, but for a letter.
             _ => {
                 let usual = usual.get_or_insert_with(|| usual_ports(workloads));
@@ -79,33 +88,44 @@ fn misspelt(
     finding.help(format!("did you mean `{meant}`? {count} other objects name a port so"));
 }
 
+/// The ports of a Service.
+struct Ports {
+    /// The number of each, and its name.
+    all: Vec<(String, Option<String>)>,
+    /// All numbers and names.
+    words: FxHashSet<String>,
+}
+
+impl Ports {
+    /// `None` where they are not known, and where there need be none: another name for a host
+    /// has no ports that must be stated.
+    fn of(service: &Effective) -> Option<Ports> {
+        let node = service.node.get_ref();
+        if node.str_at("/spec/type").is_some_and(|kind| kind == "ExternalName") {
+            return None;
+        }
+        let all = node.items_at("/spec/ports").map(port_of).collect::<Option<Vec<_>>>()?;
+        let words = all.iter().flat_map(|(number, name)| [Some(number), name.as_ref()]);
+        let words = words.flatten().cloned().collect();
+        (!all.is_empty()).then_some(Ports { all, words })
+    }
+}
+
 fn backend(
-    object: &Effective,
-    reference: &Reference<'_>,
-    name: &str,
+    (object, reference, name): (&Effective, &Reference<'_>, &str),
     port: NodeRef<'_>,
-    service: &Effective,
+    (service, ports): (&Effective, &Ports),
     report: &mut Reporter<'_>,
 ) {
     let node = service.node.get_ref();
-    // Another name for a host has no ports that must be stated.
-    if node.str_at("/spec/type").is_some_and(|kind| kind == "ExternalName") {
-        return;
-    }
-    let Some(wanted) = text(port) else { return };
-    let Some(known) = node.items_at("/spec/ports").map(port_of).collect::<Option<Vec<_>>>() else { return };
-    let fits =
-        |(number, name): &(String, Option<String>)| *number == *wanted || name.as_deref() == Some(&*wanted);
-    if known.is_empty() || known.iter().any(fits) {
-        return;
-    }
+    let Some(wanted) = text(port).filter(|wanted| !ports.words.contains(&**wanted)) else { return };
     let Some(location) = port.location() else { return };
     let title = format!("{}: {} has no port `{wanted}`", object.id, target(reference, name));
     let finding = report.report(location, title);
     finding.level(if reference.is_guess { Level::Warning } else { Level::Error });
     finding.why(reference.consequence).object(&object.id).label("no such port");
     finding.field(format!("{}/port", reference.pointer), &*wanted);
-    finding.help(format!("its ports are {}", described(&known)));
+    finding.help(format!("its ports are {}", described(&ports.all)));
     if let Some(place) = node.location_at("/spec/ports") {
         finding.related(service.id.to_string(), place);
     }
@@ -129,16 +149,14 @@ fn described(ports: &[(String, Option<String>)]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The workloads of each namespace, with their Pods' labels.
-type Templates<'a> = FxHashMap<&'a str, Vec<(&'a Effective, NodeRef<'a>)>>;
-
 fn target_ports(view: &ClusterView<'_>, workloads: &Workloads<'_>, report: &mut Reporter<'_>) {
     let local = || view.written().filter(|(member, _)| member.target == ApplyTarget::Local);
-    let mut templates: Templates<'_> = FxHashMap::default();
+    // By namespace; and whether a patch may add a port to one of them.
+    let mut templates: FxHashMap<&str, (Labelled<'_>, OnceCell<bool>)> = FxHashMap::default();
     for (_, object) in local() {
         let (id, node) = (&object.id, object.node.get_ref());
         if let (Some(namespace), Some(template)) = (id.namespace.as_deref(), pod_template(id, node)) {
-            templates.entry(namespace).or_default().push((object, template));
+            templates.entry(namespace).or_default().0.push(object, template.at("/metadata/labels"));
         }
     }
     // What is written, and built by none: the patches of a kustomization that lists it may
@@ -148,8 +166,8 @@ fn target_ports(view: &ClusterView<'_>, workloads: &Workloads<'_>, report: &mut 
     let is_whole = |object: &Effective| !is_loose || !is_listed(snapshot, object);
     for (_, object) in local().filter(|(_, object)| object.id.is("", "Service")) {
         let in_namespace = object.id.namespace.as_deref().and_then(|namespace| templates.get(namespace));
-        let all = in_namespace.map_or(&[][..], Vec::as_slice);
-        if all.iter().all(|(object, _)| is_whole(object)) {
+        let Some((all, are_whole)) = in_namespace else { continue };
+        if *are_whole.get_or_init(|| all.objects().all(is_whole)) {
             named_targets(object, all, workloads, report);
         }
     }
@@ -163,9 +181,13 @@ fn is_listed(snapshot: &Snapshot, object: &Effective) -> bool {
     FILE_NAMES.iter().filter_map(|name| join(directory, name)).any(|path| snapshot.file(&path).is_some())
 }
 
+/// So many workloads that one Service selects are read; of more it is not known which ports
+/// they have.
+const SELECTED: usize = 100;
+
 fn named_targets(
     service: &Effective,
-    templates: &[(&Effective, NodeRef<'_>)],
+    templates: &Labelled<'_>,
     workloads: &Workloads<'_>,
     report: &mut Reporter<'_>,
 ) {
@@ -179,14 +201,15 @@ fn named_targets(
     if named.is_empty() {
         return;
     }
-    let selected: Vec<_> = templates.iter().filter(|(_, template)| selects(node, *template)).collect();
-    let ports: Option<Vec<String>> =
-        selected.iter().flat_map(|(object, _)| container_ports(object)).collect();
-    let Some(ports) = ports.filter(|_| !selected.is_empty()) else { return };
+    let wanted = node
+        .entries_at("/spec/selector")
+        .map(|entry| Some((entry.key.into_owned(), text(entry.value)?.into_owned())));
+    let Some(wanted) = wanted.collect::<Option<Vec<_>>>() else { return };
+    let selected: Vec<_> = templates.with(&wanted).take(SELECTED + 1).collect();
+    let ports: Option<KnownNames<'_>> = selected.iter().flat_map(|object| container_ports(object)).collect();
+    let Some(ports) = ports.filter(|_| (1..=SELECTED).contains(&selected.len())) else { return };
     for (index, target) in named {
-        let Some(name) = text(target).filter(|name| !ports.iter().any(|port| **port == **name)) else {
-            continue;
-        };
+        let Some(name) = text(target).filter(|name| !ports.contains(name)) else { continue };
         let Some(location) = target.location() else { continue };
         let pointer = format!("/spec/ports/{index}/targetPort");
         let title = format!("{}: `{}` names no port `{name}` of its Pods", service.id, dotted(&pointer));
@@ -195,11 +218,11 @@ fn named_targets(
         finding.level(if complete { Level::Error } else { Level::Warning });
         finding.why("the Service has no endpoints for this port: connections to it are refused");
         finding.object(&service.id).field(pointer, &*name).label("no container has this port");
-        finding.help(match suggest(&name, ports.iter().map(String::as_str)) {
+        finding.help(match ports.nearest(&name) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "name a port of the container, or write its number".to_owned(),
         });
-        for (object, _) in selected.iter().take(3) {
+        for object in selected.iter().take(3) {
             if let Some(place) = object.node.get_ref().location_at("/metadata/name") {
                 finding.related(object.id.to_string(), place);
             }
@@ -207,23 +230,12 @@ fn named_targets(
     }
 }
 
-/// Whether a Service's selector, which has entries, selects the Pods of a template.
-fn selects(service: NodeRef<'_>, template: NodeRef<'_>) -> bool {
-    let mut selector = service.entries_at("/spec/selector").peekable();
-    let labels = template.at("/metadata/labels");
-    selector.peek().is_some()
-        && selector.all(|entry| {
-            let label = labels.and_then(|labels| labels.get(&entry.key)).and_then(NodeRef::text);
-            label.is_some_and(|label| entry.value.text().is_some_and(|wanted| wanted == label))
-        })
-}
-
 /// The names of the ports of a workload's containers; an item is `None` where one is not
 /// known.
-fn container_ports(object: &Effective) -> Vec<Option<String>> {
+fn container_ports(object: &Effective) -> Vec<Option<Cow<'_, str>>> {
     let Some((_, spec)) = pod_spec(&object.id, object.node.get_ref()) else { return Vec::new() };
     let lists = ["containers", "initContainers"].into_iter().filter_map(|list| spec.get(list));
     let ports = lists.flat_map(NodeRef::items).filter_map(|container| container.get("ports"));
     let names = ports.flat_map(NodeRef::items).filter_map(|port| port.get("name"));
-    names.map(|name| text(name).map(std::borrow::Cow::into_owned)).collect()
+    names.map(text).collect()
 }
