@@ -50,6 +50,10 @@ pub(super) fn references<'a>(namespace: &str, values: NodeRef<'a>, found: &mut V
     let mut stack = vec![("/spec/values".to_owned(), values)];
     while let Some((pointer, node)) = stack.pop() {
         let before = stack.len();
+        // What is switched off makes nothing.
+        if node.get("enabled").and_then(NodeRef::as_bool) == Some(false) {
+            continue;
+        }
         if node.is_map() {
             found.extend(volume(namespace, &pointer, node));
             for entry in node.entries() {

@@ -216,6 +216,37 @@ fn chart(view: &ClusterView<'_>, id: &ObjectId, node: NodeRef<'_>) -> Option<Str
     last(&view.object(found).node.get_ref().str_at("/spec/url")?)
 }
 
+/// What files that bring the definitions of a group are called by those who publish them,
+/// beside the group.
+/// Source: the releases of each project (`standard-install.yaml` of
+/// kubernetes-sigs/gateway-api, `stripped-down-crds.yaml` of prometheus-operator, charts'
+/// names).
+const PUBLISHED: [(&str, &[&str]); 16] = [
+    ("acme.cert-manager.io", &["cert-manager"]),
+    ("ceph.rook.io", &["rook"]),
+    ("cert-manager.io", &["cert-manager"]),
+    ("cilium.io", &["cilium"]),
+    ("external-secrets.io", &["external-secrets"]),
+    ("externaldns.k8s.io", &["external-dns"]),
+    ("gateway.envoyproxy.io", &["envoy-gateway", "envoyproxy/gateway", "gateway-helm"]),
+    ("gateway.networking.k8s.io", &["gateway-api", "gateway-helm"]),
+    ("generators.external-secrets.io", &["external-secrets"]),
+    ("grafana.integreatly.org", &["grafana-operator"]),
+    ("k8s.cni.cncf.io", &["network-attachment-definition", "multus"]),
+    ("keda.sh", &["keda"]),
+    ("monitoring.coreos.com", &["prometheus-operator", "kube-prometheus"]),
+    ("postgresql.cnpg.io", &["cloudnative-pg"]),
+    ("snapshot.storage.k8s.io", &["external-snapshotter", "snapshot-controller"]),
+    ("volsync.backube", &["volsync"]),
+];
+
+/// The words that a file has which brings the definition of an object's kind.
+fn words_of<'w>(object: &'w Effective, definer: &'w Effective) -> impl Iterator<Item = &'w str> {
+    let group = object.id.group();
+    let published = PUBLISHED.iter().find(|(of, _)| *of == group).map_or(&[][..], |(_, words)| words);
+    [group, &*definer.id.name].into_iter().chain(published.iter().copied())
+}
+
 /// Of some objects, each with what defines its kind, whether something beside Flux makes the
 /// definition before: a manifest that no cluster applies, or a file of a tool that bootstraps
 /// clusters and names what defines the kind. One pass over the files.
@@ -230,8 +261,8 @@ fn made_before(context: &Context<'_>, late: &[(&Effective, &Effective)]) -> Vec<
     let groups: FxHashSet<String> = definitions
         .filter_map(|orphan| Some(orphan.node.get_ref().str_at("/spec/group")?.into_owned()))
         .collect();
-    let names: Vec<&str> =
-        late.iter().flat_map(|(object, definer)| [object.id.group(), &*definer.id.name]).collect();
+    let names: BTreeSet<&str> = late.iter().flat_map(|(object, definer)| words_of(object, definer)).collect();
+    let names: Vec<&str> = names.into_iter().collect();
     let Ok(searched) = AhoCorasick::new(&names) else { return vec![true; late.len()] };
     let mut named: FxHashSet<&str> = FxHashSet::default();
     for file in context.snapshot.files().iter().filter(|file| bootstraps(context, file)) {
@@ -243,8 +274,7 @@ fn made_before(context: &Context<'_>, late: &[(&Effective, &Effective)]) -> Vec<
         named.extend(found.map(|found| names[found.pattern().as_usize()]));
     }
     let is_before = |(object, definer): &(&Effective, &Effective)| {
-        let group = object.id.group();
-        groups.contains(group) || named.contains(group) || named.contains(&*definer.id.name)
+        groups.contains(object.id.group()) || words_of(object, definer).any(|word| named.contains(word))
     };
     late.iter().map(is_before).collect()
 }
