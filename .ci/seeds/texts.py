@@ -162,6 +162,37 @@ def allowed(rest):
     return home + gateway(f"      allowedRoutes:\n        namespaces:\n{rest}", "harbourlight") + route("", "      namespace: harbourlight\n").replace("- name: harbour", "- name: @@harbour")
 
 
+ENCRYPTED = """password: ENC[AES256_GCM,data:aGk=,iv:aXY=,tag:dGFn,type:str]
+sops:
+  age:
+    - recipient: age1examplealice
+      enc: |
+        -----BEGIN AGE ENCRYPTED FILE-----
+        YWdl
+        -----END AGE ENCRYPTED FILE-----
+  lastmodified: "2026-01-01T00:00:00Z"
+  mac: ENC[AES256_GCM,data:bWFj,iv:aXY=,tag:dGFn,type:str]
+  version: 3.11.0
+"""
+# A directory of its own: a kustomization, and files behind lines of `=== NAME`.
+GENERATED = """apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: NAMESPACE
+<<secretGenerator|configMapGenerator>>:
+  - name: harbourlight
+    files: [settings.yaml]
+=== settings.yaml
+""" + ENCRYPTED
+TWIN = SEALED.replace("@@", "").format(name="harbourlight", namespace="NAMESPACE") + """---
+apiVersion: v1
+kind: <<ConfigMap|Secret>>
+metadata:
+  name: harbourlight
+  namespace: NAMESPACE
+data:
+  token: @@d3E4WmszLWNvcnJlY3QtaG9yc2UtMTc=
+"""
+
 # Those whose objects lie in two namespaces.
 ACROSS = {
     "ReferenceGrant: kind", "ReferenceGrant: namespace", "ReferenceGrant: name", "listener: allowed namespaces",
@@ -198,6 +229,8 @@ TEXTS = {
     "ReferenceGrant: name": (grant(name="<<harbourlight|harborlight>>"), False),
     "listener: allowed namespaces": (allowed("          from: <<All|Same>>\n"), False),
     "listener: labels of allowed namespaces": (allowed("          from: Selector\n          selector:\n            matchLabels:\n              kubernetes.io/metadata.name: <<NAMESPACE|ECAPSEMAN>>\n"), False),
+    "SOPS: a ConfigMap made of an encrypted file": (GENERATED, False),
+    "SealedSecret: plain twin": (TWIN, False),
     "SealedSecret: name": (SEALED.format(name="<<harbourlight|harborlight>>", namespace="NAMESPACE"), False),
     "SealedSecret: namespace": (SEALED.format(name="harbourlight", namespace="<<NAMESPACE|ECAPSEMAN>>"), False),
 } | {f"values: {word}": (release(f"    seeded:\n      {word}: {value}\n", target), False) for word, (target, value) in VALUES.items()}
