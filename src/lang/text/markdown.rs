@@ -40,11 +40,11 @@ pub(crate) fn literal(text: &str, reader: Reader) -> String {
                 escaped.push_str(gap);
                 escaped.push_str("\\/");
             }
-            '.' if escaped.to_ascii_lowercase().ends_with("www") => {
+            '.' if ends_with(&escaped, "www") => {
                 escaped.push_str(gap);
                 escaped.push_str("\\.");
             }
-            '-' if escaped.to_ascii_lowercase().ends_with("gh") => {
+            '-' if ends_with(&escaped, "gh") => {
                 escaped.push_str(gap);
                 escaped.push('-');
             }
@@ -58,6 +58,12 @@ pub(crate) fn literal(text: &str, reader: Reader) -> String {
         last = c;
     }
     if reader == Reader::Forge { without_commits(&escaped) } else { escaped }
+}
+
+/// Whether a text ends so, in whatever letter case.
+fn ends_with(text: &str, end: &str) -> bool {
+    let start = text.len().checked_sub(end.len());
+    start.is_some_and(|start| text.as_bytes()[start..].eq_ignore_ascii_case(end.as_bytes()))
 }
 
 /// The shortest word that forges take for the hash of a commit, and link.

@@ -5,7 +5,7 @@ use crate::lang::text::{clean, counted, plural};
 use crate::model::Severity;
 use crate::plan::{ClusterChange, Note};
 use crate::report::github::{data, property};
-use crate::report::markdown::{code, literal as escape};
+use crate::report::markdown::{code, literal as escape, prose};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -191,13 +191,13 @@ fn item(note: &Note) -> String {
         Severity::Notable => "🟡",
         Severity::Routine => "⚪",
     };
-    let mut text = format!("- {mark} {}", escape(&note.what));
+    let mut text = format!("- {mark} {}", prose(&note.what));
     if !note.concerns.is_empty() {
         let _ = write!(text, ": {}", escape(&named(note)));
     }
     for (word, advice) in [("before", &note.before), ("after", &note.after)] {
         if !advice.is_empty() {
-            let _ = write!(text, "<br>{word}: {}", escape(advice));
+            let _ = write!(text, "<br>{word}: {}", prose(advice));
         }
     }
     let _ = writeln!(text, "<br>{}", code(note.source));

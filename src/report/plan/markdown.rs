@@ -5,7 +5,7 @@ use super::groups::{Entry, Section, sections};
 use super::{Plan, changes, consequences, not_followed, phrases, places, tally};
 use crate::model::{EffectKind, Severity};
 use crate::plan::Effect;
-use crate::report::markdown::{code, literal as escape};
+use crate::report::markdown::{code, literal as escape, prose};
 use std::fmt::Write as _;
 
 /// A comment may hold 65,536 characters; the rest is counted.
@@ -24,10 +24,10 @@ pub fn render(plan: &Plan<'_>) -> String {
     let mut out = String::from("<!-- forebay:plan -->\n");
     let _ = writeln!(out, "### forebay: {}\n", escape(&tally(plan)));
     let ends = format!("{} → {}", code(plan.base), code(&changes::head(plan)));
-    let _ = writeln!(out, "**{}.** {ends}\n", escape(&plan.verdict()));
+    let _ = writeln!(out, "**{}.** {ends}\n", prose(&plan.verdict()));
     let left_out_of_it = not_followed(plan);
     if let Some(text) = left_out_of_it.as_ref().filter(|_| !plan.reach.is_whole()) {
-        let _ = writeln!(out, "⚠️ {}\n", escape(text));
+        let _ = writeln!(out, "⚠️ {}\n", prose(text));
     }
     let mut left_out = changes::markdown(&mut out, plan, LIMIT);
     let all = sections(plan);
@@ -48,9 +48,9 @@ pub fn render(plan: &Plan<'_>) -> String {
         crate::report::markdown::unchecked(&mut out, plan.not_checked);
     }
     if let Some(text) = left_out_of_it.filter(|_| plan.reach.is_whole()) {
-        let _ = writeln!(out, "\n{}", escape(&text));
+        let _ = writeln!(out, "\n{}", prose(&text));
     }
-    let _ = writeln!(out, "\n{}", escape(&plan.total()));
+    let _ = writeln!(out, "\n{}", prose(&plan.total()));
     out
 }
 
@@ -148,7 +148,7 @@ fn findings(out: &mut String, plan: &Plan<'_>) -> usize {
                 "- {title}: `{}` at {}: {}\n",
                 finding.rule.id,
                 code(&format!("{}:{line}", finding.location.file)),
-                escape(&finding.title)
+                prose(&finding.title)
             );
             left_out += append(out, &text);
         }
@@ -185,13 +185,13 @@ fn releases(out: &mut String, all: &[Section<'_>]) -> usize {
             let mark = if line.severity.0 == Severity::Disruptive { "🔴 " } else { "" };
             let _ = write!(text, "- {mark}{} {}", line.verb, escape(&line.subject));
             for (index, told) in line.told.iter().enumerate().filter(|(_, told)| !told.line.is_empty()) {
-                let _ = write!(text, "{}{}", if index == 0 { ": " } else { "<br>" }, escape(&told.line));
+                let _ = write!(text, "{}{}", if index == 0 { ": " } else { "<br>" }, prose(&told.line));
                 for side in &told.sides {
                     let _ = write!(text, "<br>{}", code(side));
                 }
             }
             for note in &line.notes {
-                let _ = write!(text, "; {}", escape(note));
+                let _ = write!(text, "; {}", prose(note));
             }
             text.push('\n');
         }
@@ -210,13 +210,13 @@ fn what(effect: &Effect) -> String {
     let mut text = effect.effect.to_string();
     for (index, told) in phrases(effect).iter().enumerate() {
         let lead = if index == 0 { ": " } else { "<br>" };
-        let _ = write!(text, "{lead}{}", escape(&told.line));
+        let _ = write!(text, "{lead}{}", prose(&told.line));
         for side in &told.sides {
             let _ = write!(text, "<br>{}", code(side));
         }
     }
     for consequence in consequences(effect) {
-        let _ = write!(text, "; {}", escape(&consequence));
+        let _ = write!(text, "; {}", prose(&consequence));
     }
     text
 }
