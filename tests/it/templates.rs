@@ -351,6 +351,40 @@ fn an_url_that_is_none_is_told_without_its_fragment() {
 
 /// As Helm 3.17.3, 4.1.4 and 4.2.3 answered.
 #[test]
+fn yaml_goes_through_json_that_escapes_little() {
+    for (text, answered) in [
+        (r"a\u007fb", r#""""#),
+        (r"a\u0097b", r#""""#),
+        (r"a\ufffeb", r#""""#),
+        (r"a\u00a0b", r#""a\u00a0b""#),
+        (r"a\ufeffb", r#""\"a\\uFEFFb\"""#),
+        (r"a\u0085b", r#""a b""#),
+        (r"a\u0085\u0085b", r#""|-\n  a\n  b""#),
+        (r"a \u0085 \u0085\u0085  b", r#""|-\n  a\n\n  b""#),
+        (r"\u0085b", r#""' b'""#),
+        (r"a\u0085", r#""'a '""#),
+        (r" \u0085 ", r#""' '""#),
+        (r"a\t\u0085\tb", r#""\"a\\t \\tb\"""#),
+        (r"\u0085\u0085", r#""|2+\n""#),
+    ] {
+        for libraries in [Libraries::Helm3_17, Libraries::Helm4_1, Libraries::Helm4_2] {
+            let call = format!("{{{{ toYaml \"{text}\" | quote }}}}");
+            assert_eq!(answer(&call, libraries), answered, "{text}");
+        }
+    }
+    assert_eq!(answer(r#"{{ toYaml (dict "a\u0085b" 1) | quote }}"#, Libraries::Helm4_2), r#""""#);
+    assert_eq!(
+        answer(r#"{{ mustToYaml (dict "b" 2 "a\u0085\u0085b" 1 "a" 1) }}"#, Libraries::Helm4_2),
+        "mustToYaml: yaml: line 2: did not find expected ',' or '}'"
+    );
+    assert_eq!(
+        answer(r#"{{ mustToYaml "a\u0097b" }}"#, Libraries::Helm4_2),
+        "mustToYaml: yaml: control characters are not allowed"
+    );
+}
+
+/// As Helm 3.17.3, 4.1.4 and 4.2.3 answered.
+#[test]
 fn a_copy_of_a_version_is_empty() {
     for (call, answered) in [
         (r#"mustDeepCopy (semver "1.2.3-rc.1+b")"#, "0.0.0"),

@@ -10,6 +10,7 @@ use crate::lang::template::value::{Kind, List, Map, MapType, Val};
 use crate::lang::yaml::emit::DEPTH_LIMIT;
 use crate::lang::yaml::{Built, Entry, Node, Value};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What a node of the tree is made of: a value, and where its key comes from.
@@ -23,6 +24,8 @@ pub(super) struct Tree {
     pub(super) parts: FxHashMap<(usize, u32), Part>,
     /// Floats stay floats and structs have the names of go-yaml.
     pretty: bool,
+    /// Line breaks that JSON has in texts so far ([`through_json`]).
+    breaks: usize,
     /// The value as it was.
     pub(super) root: Node,
 }
@@ -30,7 +33,8 @@ pub(super) struct Tree {
 impl Tree {
     /// The tree of a value.
     pub(super) fn of(val: &Val, pretty: bool) -> Result<Tree> {
-        let mut tree = Tree { parts: FxHashMap::default(), pretty, root: Node::scalar(Value::Null, None) };
+        let root = Node::scalar(Value::Null, None);
+        let mut tree = Tree { parts: FxHashMap::default(), pretty, breaks: 0, root };
         tree.root = tree.node(val, SetId::NONE, 0)?;
         Ok(tree)
     }
@@ -56,7 +60,12 @@ impl Tree {
                 // go-yaml v3 writes `!!binary` and base64, in lines where it is long.
                 return Err(Fault::bound(Bound::Unsupported("toYamlPretty of a text that is no UTF-8")));
             }
-            Kind::Str(text) => Value::Str(text.str().as_ref().into()),
+            Kind::Str(text) if self.pretty => Value::Str(text.str().as_ref().into()),
+            Kind::Str(text) => {
+                let text = text.str();
+                self.breaks += breaks(&text);
+                Value::Str(through_json(&text)?.as_ref().into())
+            }
             Kind::Bytes(text) => {
                 let encoded =
                     base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text.bytes());
@@ -105,11 +114,63 @@ impl Tree {
         let mut entries = Vec::new();
         for (key, key_from, val) in fields {
             let value = self.node(val, key_from, depth + 1)?;
-            let key = Node::string(&String::from_utf8_lossy(key), None);
+            let key = String::from_utf8_lossy(key);
+            if !self.pretty && *through_json(&key)? != *key {
+                let line = self.breaks + breaks(&key);
+                return fail(format!("yaml: line {line}: did not find expected ',' or '}}'"));
+            }
+            let key = Node::string(&key, None);
             entries.push(Entry { key, value });
         }
         Ok(Value::Map(entries.into()))
     }
+}
+
+/// A text as go-yaml reads it from JSON, which `sigs.k8s.io/yaml` writes first: encoding/json
+/// leaves some characters as they are that a YAML document may not have, and U+0085, which
+/// is a line break and folds to a blank.
+///
+/// Mirrors `yaml_parser_update_buffer` of go.yaml.in/yaml `readerc.go` and
+/// `yaml_parser_scan_flow_scalar` of `scannerc.go`.
+fn through_json(text: &str) -> Result<Cow<'_, str>> {
+    let is_refused = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}') && c != NEXT_LINE;
+    if text.bytes().all(|byte| byte < 0x7f) {
+        return Ok(Cow::Borrowed(text));
+    }
+    if text.contains(is_refused) {
+        return fail("yaml: control characters are not allowed");
+    }
+    if !text.contains(NEXT_LINE) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut folded = String::with_capacity(text.len());
+    let mut before = 0;
+    let last = breaks(text);
+    for (index, line) in text.split(NEXT_LINE).enumerate() {
+        let is_last = index == last;
+        let line = if index > 0 { line.trim_start_matches(' ') } else { line };
+        let line = if is_last { line } else { line.trim_end_matches(' ') };
+        if index > 0 {
+            before += 1;
+        }
+        if line.is_empty() && !is_last && index > 0 {
+            continue;
+        }
+        match before {
+            0 => {}
+            1 => folded.push(' '),
+            more => folded.extend(std::iter::repeat_n('\n', more - 1)),
+        }
+        before = 0;
+        folded.push_str(line);
+    }
+    Ok(Cow::Owned(folded))
+}
+
+const NEXT_LINE: char = '\u{85}';
+
+fn breaks(text: &str) -> usize {
+    if text.is_ascii() { 0 } else { text.matches(NEXT_LINE).count() }
 }
 
 /// A text that reads back as it was written, wherever it stands: none of which the end of

@@ -1,6 +1,6 @@
 //! Timestamps, as go-yaml reads them and a kustomize build prints them.
 
-/// A timestamp of [`Dialect::GoYamlV3`] as a kustomize build prints it; `None`
+/// A timestamp of [`super::Dialect::GoYamlV3`] as a kustomize build prints it; `None`
 /// where the text is none, or where Go refuses to print its zone.
 pub fn timestamp_rfc3339(text: &str) -> Option<String> {
     let t = parse_timestamp(text)?;

@@ -9,8 +9,9 @@ use crate::lang::yaml::{FilePath, Location, NodeRef};
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::world::{Applied, Outcome};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unmatched-patch-target",
@@ -43,16 +44,23 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             unmatched.entry((&location.file, location.start)).or_insert((applied, location, warning));
         }
     }
-    let places: FxHashSet<(&FilePath, u32)> = unmatched.keys().copied().collect();
-    unmatched.retain(|_, (_, location, _)| !is_one_of_several(context.snapshot, location, &places));
+    let places: FxHashSet<Place<'_>> = unmatched.keys().copied().collect();
+    let mut selecting = FxHashMap::default();
+    unmatched.retain(|_, (_, location, _)| {
+        let of_file = selecting
+            .entry(location.file.clone())
+            .or_insert_with(|| Selecting::of(context.snapshot, &location.file, &places));
+        !of_file.as_ref().is_some_and(|selecting| selecting.is_one_of_several(location.start))
+    });
+    let readers = Readers::of(all(), unmatched.values().map(|(_, location, _)| *location));
     // Targets of one file with one cause are one defect.
     let mut told: BTreeMap<(&FilePath, &str), Vec<Location>> = BTreeMap::new();
     let mut first: Vec<(&Applied, &Location, &Warning)> = Vec::new();
     for (applied, location, warning) in unmatched.into_values() {
         // A patch is written for all builds that read it.
-        let useless = all().filter(|other| reads(other, location)).all(|other| {
-            unmatched_in(other).any(|(known, _)| known.file == location.file && known.start == location.start)
-                && is_whole(context, other)
+        let useless = readers.of_file(&location.file).iter().all(|(other, unmatched)| {
+            !reads(other, location)
+                || unmatched.contains(&(&location.file, location.start)) && is_whole(context, other)
         });
         if !useless {
             continue;
@@ -99,30 +107,70 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-/// Whether a target selects by labels or annotations, as another one of the same
-/// kustomization and kind does that selects something: together they are for whatever comes,
-/// and one of them may have nothing to select today.
-fn is_one_of_several(snapshot: &Snapshot, place: &Location, unmatched: &FxHashSet<(&FilePath, u32)>) -> bool {
-    let Some(file) = snapshot.find(&place.file) else { return false };
-    let mut sources = snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty());
-    let Some(source) = sources.next() else { return false };
-    let root = NodeRef::Source(source, 0);
-    let selects = |target: &NodeRef<'_>| {
-        let has = |key: &str| target.get(key).is_some();
-        (has("labelSelector") || has("annotationSelector")) && !has("name")
-    };
-    let targets: Vec<(NodeRef<'_>, Location)> = root
-        .items_at("/patches")
-        .filter_map(|patch| patch.get("target"))
-        .filter(selects)
-        .filter_map(|target| Some((target, target.location()?)))
-        .collect();
-    let kind = |target: &NodeRef<'_>| Some(target.get("kind")?.as_str()?.into_owned());
-    let own = targets.iter().find(|(_, at)| at.start == place.start);
-    own.is_some_and(|(own, _)| {
-        let mut others = targets.iter().filter(|(other, _)| kind(other) == kind(own));
-        others.any(|(_, at)| !unmatched.contains(&(&at.file, at.start)))
-    })
+/// A file, and where a target begins in it.
+type Place<'a> = (&'a FilePath, u32);
+
+/// The targets of a kustomization that select by labels or annotations.
+struct Selecting {
+    /// The kind of each, by where it begins.
+    kinds: FxHashMap<u32, Option<String>>,
+    /// The kinds of those that select something.
+    matched: FxHashSet<Option<String>>,
+}
+
+impl Selecting {
+    fn of(snapshot: &Snapshot, file: &FilePath, unmatched: &FxHashSet<Place<'_>>) -> Option<Selecting> {
+        let mut sources = snapshot.sources(snapshot.find(file)?).iter();
+        let source = sources.find(|source| !source.document().tokens.is_empty())?;
+        let selects = |target: &NodeRef<'_>| {
+            let has = |key: &str| target.get(key).is_some();
+            (has("labelSelector") || has("annotationSelector")) && !has("name")
+        };
+        let (mut kinds, mut matched) = (FxHashMap::default(), FxHashSet::default());
+        for patch in NodeRef::Source(source, 0).items_at("/patches") {
+            let Some(target) = patch.get("target").filter(selects) else { continue };
+            let Some(place) = target.location() else { continue };
+            let kind = target.get("kind").and_then(NodeRef::as_str).map(|kind| kind.into_owned());
+            if !unmatched.contains(&(&place.file, place.start)) {
+                matched.insert(kind.clone());
+            }
+            kinds.insert(place.start, kind);
+        }
+        Some(Selecting { kinds, matched })
+    }
+
+    /// Whether another target of the same kind selects something: together they are for
+    /// whatever comes, and one of them may have nothing to select today.
+    fn is_one_of_several(&self, start: u32) -> bool {
+        self.kinds.get(&start).is_some_and(|kind| self.matched.contains(kind))
+    }
+}
+
+/// The builds that read files, each with the places of its targets that select nothing.
+struct Readers<'a>(FxHashMap<&'a FilePath, Vec<Reader<'a>>>);
+
+type Reader<'a> = (&'a Applied, Rc<FxHashSet<Place<'a>>>);
+
+impl<'a> Readers<'a> {
+    fn of(all: impl Iterator<Item = &'a Applied>, places: impl Iterator<Item = &'a Location>) -> Readers<'a> {
+        let mut readers: FxHashMap<_, Vec<_>> = places.map(|place| (&place.file, Vec::new())).collect();
+        for applied in all {
+            let places = unmatched_in(applied).map(|(place, _)| (&place.file, place.start));
+            let unmatched = Rc::new(places.collect::<FxHashSet<_>>());
+            let own = applied.node.get_ref().at("/spec/patches").and_then(|patches| patches.location());
+            let own = own.map(|place| place.file).filter(|file| !applied.files_read.contains(file));
+            for file in applied.files_read.iter().chain(&own) {
+                if let Some(of_file) = readers.get_mut(file) {
+                    of_file.push((applied, unmatched.clone()));
+                }
+            }
+        }
+        Readers(readers)
+    }
+
+    fn of_file(&self, file: &FilePath) -> &[Reader<'a>] {
+        self.0.get(file).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// The targets that select nothing in a build.
