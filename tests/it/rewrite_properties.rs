@@ -612,7 +612,9 @@ fn check_refusal(
         ("is no map", moves),
         ("is no string", moves),
     ];
-    match reasons.iter().find(|(words, _)| message.contains(words)) {
+    // A key may be called like a reason.
+    let said = message.replace(&pointer_join(pointer, key), "");
+    match reasons.iter().find(|(words, _)| said.contains(words)) {
         Some((words, true)) => Ok(words),
         Some(_) => Err(format!("it is not so that {message}")),
         None => Err(format!("a reason that no one expects: {message}")),
