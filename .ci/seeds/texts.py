@@ -232,5 +232,5 @@ TEXTS = {
     "SOPS: a ConfigMap made of an encrypted file": (GENERATED, False),
     "SealedSecret: plain twin": (TWIN, False),
     "SealedSecret: name": (SEALED.format(name="<<harbourlight|harborlight>>", namespace="NAMESPACE"), False),
-    "SealedSecret: namespace": (SEALED.format(name="harbourlight", namespace="<<NAMESPACE|ECAPSEMAN>>"), False),
+    "SealedSecret: namespace": (SEALED.replace("@@", "").replace("NAMESPACE", "@@NAMESPACE", 1).format(name="harbourlight", namespace="<<NAMESPACE|ECAPSEMAN>>"), False),
 } | {f"values: {word}": (release(f"    seeded:\n      {word}: {value}\n", target), False) for word, (target, value) in VALUES.items()}
