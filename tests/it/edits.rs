@@ -273,6 +273,8 @@ fn items_come_and_go() {
         ("a: [1, 2, 3]\n", "/a/2", "a: [1, 2]\n"),
         ("a: [1]\n", "/a/0", "a: []\n"),
         ("-\n  a: 1\n- b\n", "/0", "- b\n"),
+        ("a: [b,]\n", "/a/0", "a: []\n"),
+        ("a:\n  [\n    b,\n  ]\n", "/a/0", "a:\n  [\n  ]\n"),
     ] {
         check(text, &drop_item(pointer), expected);
     }

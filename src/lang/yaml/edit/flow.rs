@@ -3,6 +3,7 @@
 use super::render::line_start;
 use super::{Change, Compiled, Content, Place, Refused, Scene};
 use crate::lang::yaml::tape::TokenKind;
+use std::ops::Range;
 
 impl Scene<'_> {
     /// Children of a flow collection: (first token, last token) of each.
@@ -135,9 +136,24 @@ impl Scene<'_> {
         let range = match (at.checked_sub(1), children.get(at + 1)) {
             (_, Some((next, _))) => self.start(first)..self.start(*next),
             (Some(previous), None) => end(previous)..end(at),
-            (None, None) => self.start(first)..end(at),
+            (None, None) => self.only_child(collection, self.start(first)..end(at)),
         };
         compiled.edit(range, "");
         Ok(compiled)
+    }
+
+    /// The place of the only child of brackets, with a comma behind it, which would be one
+    /// without a child, and with its line, where it has one of its own.
+    fn only_child(&self, collection: u32, child: Range<usize>) -> Range<usize> {
+        let open = self.token(collection).start as usize;
+        let behind = &self.text[child.end..self.token(collection).end as usize - 1];
+        let comma = behind.trim_start().starts_with(',').then(|| behind.find(',')).flatten();
+        let end = child.end + comma.map_or(0, |comma| comma + 1);
+        let line = line_start(self.text, child.start);
+        let is_own = line > open && self.text[line..child.start].trim().is_empty();
+        match self.text[end..].strip_prefix(self.habits.eol) {
+            Some(rest) if is_own => line..self.text.len() - rest.len(),
+            _ => child.start..end,
+        }
     }
 }
