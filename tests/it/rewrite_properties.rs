@@ -457,12 +457,19 @@ fn own_lines(text: &str, root: NodeRef<'_>, operation: &Operation) -> std::ops::
     start..end
 }
 
-/// Where the sibling behind a node ends.
+/// Where the sibling behind a node ends. An alias lies where its key does.
 fn next_beside(root: NodeRef<'_>, pointer: &str) -> Option<u32> {
+    let (parent, _) = pointer.rsplit_once('/')?;
+    let removed = pointer_segments(&pointer[parent.len()..]).next()?.into_owned();
+    let parent = root.at(parent)?;
+    if parent.entries().next().is_some() {
+        let next = parent.entries().skip_while(|entry| entry.key != removed).nth(1)?;
+        let (key, value) = (next.key_location()?, next.value.location()?);
+        return Some(if value.start < key.start { key.end } else { value.end });
+    }
     let at = root.at(pointer)?.location()?.end;
-    let parent = root.at(pointer.rsplit_once('/')?.0)?;
-    let siblings = parent.entries().map(|entry| entry.value).chain(parent.items());
-    siblings
+    parent
+        .items()
         .filter_map(NodeRef::location)
         .filter(|place| place.start >= at && place.end > at)
         .map(|place| place.end)
