@@ -313,6 +313,9 @@ pub mod report {
     pub mod json {
         pub use crate::report::json::{lint, write};
     }
+    pub mod html {
+        pub use crate::report::html::render;
+    }
     pub mod junit {
         pub use crate::report::junit::write;
     }

@@ -33,7 +33,8 @@ output::formats!(
     Github = "github": "annotations of a workflow",
     Gitlab = "gitlab": "GitLab's code quality report",
     Junit = "junit": "for test reports",
-    Markdown = "markdown": "for a comment or a job summary"
+    Markdown = "markdown": "for a comment or a job summary",
+    Html = "html": "one page, to keep or to mail"
 );
 
 /// The baseline that is written where nothing names another.
@@ -168,6 +169,7 @@ fn write(
         Format::Gitlab => report::json::write(out, &report::gitlab::report(lint)),
         Format::Junit => report::junit::write(out, lint),
         Format::Markdown => report::markdown::write(out, lint),
+        Format::Html => out.write_all(report::html::render(lint).as_bytes()),
         Format::Full | Format::Concise if statistics => report::summary::statistics(out, lint)
             .and_then(|()| if lint.summary { report::summary::write(out, lint) } else { Ok(()) }),
         Format::Concise => report::concise::write(out, lint),

@@ -134,7 +134,7 @@ fn shape(format: &str) -> Shape {
         "json" | "sarif" | "gitlab" => Shape::Json,
         "junit" | "svg" => Shape::Xml,
         "github" => Shape::Commands,
-        "yaml" => Shape::Yaml,
+        "yaml" | "html" => Shape::Yaml,
         "diff" => Shape::Diff,
         _ => Shape::Text,
     }

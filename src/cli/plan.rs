@@ -14,7 +14,7 @@ use crate::lint::engine::{self, NotChecked, Options, Outcome};
 use crate::model::{Category, EffectKind, Severity, Unchecked};
 use crate::plan::{self, ClusterChange, Effect, Planned, Reach};
 use crate::report::paint;
-use crate::report::plan::{Plan, github, json, markdown, text, verb_of};
+use crate::report::plan::{Plan, github, html, json, markdown, text, verb_of};
 use crate::simulate::cluster_api::hooks::mutation::Responses;
 use crate::simulate::cluster_api::references::{Scope, scopes};
 use crate::world::World;
@@ -22,7 +22,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema", Markdown = "markdown": "for a comment or a job summary", Github = "github": "annotations of a workflow");
+output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema", Markdown = "markdown": "for a comment or a job summary", Github = "github": "annotations of a workflow", Html = "html": "one page, to keep or to mail");
 
 /// Flags of `plan`.
 #[derive(clap::Args)]
@@ -226,6 +226,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         Format::Json => crate::report::json::write(out, &json(&view)),
         Format::Markdown => out.write_all(markdown(&view).as_bytes()),
         Format::Github => out.write_all(github(&view).as_bytes()),
+        Format::Html => out.write_all(html(&view, common.secrets().as_deref()).as_bytes()),
         Format::Text => paint::write(out, &text(&view), terminal.color),
     })?;
     let failed = fails(arguments, &effects, &changes) || (common.complete && !not_checked.is_empty());

@@ -1,7 +1,8 @@
 //! A graph as SVG, for documents: the layout of the map, every object a box.
 
 use super::layout::{Area, Size, layered, shelves};
-use crate::lang::text::{clean, shorten};
+use super::markup::escape;
+use crate::lang::text::shorten;
 use crate::world::graph::{Edge, EdgeKind, Graph, GraphNode};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -76,7 +77,7 @@ fn box_of_cluster(out: &mut String, name: &str, place: &Area) {
         place.height,
         place.x + MARGIN,
         place.y + 27,
-        escaped(name)
+        escape(name)
     );
 }
 
@@ -101,17 +102,17 @@ fn box_of_node(out: &mut String, node: &GraphNode, area: &Area) {
     let _ = writeln!(
         out,
         "<g><title>{}</title><rect class=\"node\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\"/><text x=\"{}\" y=\"{}\">{}</text><text class=\"soft\" x=\"{}\" y=\"{}\">{}</text></g>",
-        escaped(&node.object.to_string()),
+        escape(&node.object.to_string()),
         area.x,
         area.y,
         area.width,
         area.height,
         area.x + 8,
         area.y + 16,
-        escaped(&name),
+        escape(&name),
         area.x + 8,
         area.y + 32,
-        escaped(&note)
+        escape(&note)
     );
 }
 
@@ -149,10 +150,6 @@ fn lines(node: &GraphNode) -> (String, String) {
         let _ = write!(note, "  +{}", node.others);
     }
     (shorten(&name, NAME), shorten(&note, NAME))
-}
-
-fn escaped(text: &str) -> String {
-    clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

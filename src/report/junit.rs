@@ -1,8 +1,8 @@
 //! `junit`: a suite for each file, a case for each finding. Those fail that make the exit
 //! code 1; others pass, with what was found as their output.
 
+use super::markup::escape;
 use super::{Lint, place};
-use crate::lang::text::clean;
 use crate::lint::Finding;
 use std::io::{self, Write};
 
@@ -55,30 +55,4 @@ fn case(out: &mut dyn Write, lint: &Lint<'_>, finding: &Finding, path: &str) -> 
 /// Whether a finding makes the exit code 1.
 fn fails(lint: &Lint<'_>, finding: &Finding) -> bool {
     lint.fails_at.is_some_and(|threshold| finding.level >= threshold)
-}
-
-/// Text for XML 1.0, which has no way to write control characters.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in clean(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_of_files_stays_text() {
-        assert_eq!(escape("a<b>&\"c\"\u{1b}\u{ffff}"), "a&lt;b&gt;&amp;&quot;c&quot;\\u{1b}\u{fffd}");
-    }
 }

@@ -23,7 +23,7 @@ pub(crate) enum Shape {
     Json,
     /// XML: text and values of attributes.
     Xml,
-    /// Documents, whose values are masked before: nothing is changed any more.
+    /// Documents and pages, whose values are masked before: nothing is changed any more.
     Yaml,
 }
 

@@ -68,6 +68,16 @@ impl Snippet {
         Snippet::of(name, out, first, (line, column), label)
     }
 
+    /// The lines, cleaned and masked.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The number of the first line, counted from 1.
+    pub(crate) fn first_line(&self) -> usize {
+        self.first + 1
+    }
+
     fn of(name: String, text: String, first: u32, at: (u32, u32), label: Range<usize>) -> Snippet {
         let at = (at.0 as usize - 1, at.1 as usize - 1);
         Snippet { name, text, first: first as usize - 1, at, label }

@@ -11,16 +11,7 @@ use std::io::{self, Write};
 /// still shows.
 pub(crate) fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     let outcome = lint.outcome;
-    let mut looked = format!(
-        "{}, {}, {}",
-        counted(outcome.files, "file"),
-        counted(outcome.documents, "document"),
-        counted(outcome.objects, "object")
-    );
-    if !outcome.clusters.is_empty() {
-        looked.push_str(&format!(" in {}", counted(outcome.clusters.len(), "cluster")));
-    }
-    writeln!(out, "{looked}")?;
+    writeln!(out, "{}", looked(lint))?;
     if let Some(line) = (outcome.objects == 0).then(|| super::coverage::all_excluded(lint.world)).flatten() {
         super::unchecked::paragraph(out, &line, "  ", lint.width)?;
     }
@@ -33,6 +24,29 @@ pub(crate) fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
         writeln!(out, "{line}")?;
     }
     writeln!(out, "{}", verdict(lint))
+}
+
+/// `23 files, 38 documents, 38 objects in 2 clusters`.
+fn looked(lint: &Lint<'_>) -> String {
+    let outcome = lint.outcome;
+    let mut looked = format!(
+        "{}, {}, {}",
+        counted(outcome.files, "file"),
+        counted(outcome.documents, "document"),
+        counted(outcome.objects, "object")
+    );
+    if !outcome.clusters.is_empty() {
+        looked.push_str(&format!(" in {}", counted(outcome.clusters.len(), "cluster")));
+    }
+    looked
+}
+
+/// What was looked at, how far it was followed, and what else the counts say: a paragraph
+/// each, for a report that is kept.
+pub(super) fn scope(lint: &Lint<'_>) -> Vec<String> {
+    let excluded = (lint.outcome.objects == 0).then(|| super::coverage::all_excluded(lint.world)).flatten();
+    let lines = [Some(looked(lint)), excluded, super::coverage::line(lint.world), besides(lint)];
+    lines.into_iter().flatten().collect()
 }
 
 /// Findings above which a first run ends with ways to begin.
@@ -57,7 +71,7 @@ fn first_steps(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
 }
 
 /// `Found 1 error, 2 warnings in 3 files`, the last line.
-fn verdict(lint: &Lint<'_>) -> String {
+pub(super) fn verdict(lint: &Lint<'_>) -> String {
     let levels = [Level::Error, Level::Warning, Level::Info].into_iter();
     let counts = levels.filter(|level| *level >= lint.show).map(|level| (level, lint.count(level)));
     let shown: Vec<String> =

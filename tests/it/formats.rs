@@ -3,7 +3,8 @@
 use crate::support::scratch::{Scratch, assert_schema};
 use serde_json::Value;
 
-const FORMATS: [&str; 8] = ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"];
+const FORMATS: [&str; 9] =
+    ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "html"];
 
 const FAULTY: &str = r#"apiVersion: v1
 kind: Namespace
@@ -173,6 +174,9 @@ fn hostile_strings_come_out_inert() {
             if format == "markdown" {
                 assert!(!text.contains("<img") && !text.contains(" @team"), "{text}");
             }
+            if format == "html" {
+                assert!(!text.contains("<img") && !text.contains("<script"), "{text}");
+            }
             if format == "junit" {
                 assert!(!text.contains("<img"), "{text}");
             }
@@ -202,10 +206,11 @@ fn titles_are_whole_in_every_format() {
         .expect("a title");
     assert!(title.chars().count() >= 200, "{title}");
     assert!(title.starts_with(&format!("ConfigMap {namespace}/{name}: ")) && !title.contains('…'), "{title}");
-    for format in ["json", "sarif", "gitlab", "junit", "markdown", "github", "concise"] {
+    for format in ["json", "sarif", "gitlab", "junit", "markdown", "github", "concise", "html"] {
         let out = lint(format);
         // Each escapes quotes its own way.
         let plain = out.replace("\\`", "`").replace("%3A", ":");
+        let plain = plain.replace("<code>", "`").replace("</code>", "`");
         assert!(plain.contains(title), "{format} has not the whole of {title}:\n{out}");
     }
     let full = lint("full");

@@ -73,6 +73,7 @@ fn every_format(world: &World, outcome: &Outcome) -> Vec<u8> {
     report::json::write(&mut out, &report::gitlab::report(&lint)).expect("memory takes it");
     report::github::write(&mut out, &lint).expect("memory takes it");
     report::junit::write(&mut out, &lint).expect("memory takes it");
+    out.extend_from_slice(report::html::render(&lint).as_bytes());
     report::markdown::write(&mut out, &lint).expect("memory takes it");
     report::concise::write(&mut out, &lint).expect("memory takes it");
     report::full::write(&mut out, &lint, terminal).expect("memory takes it");

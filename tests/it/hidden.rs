@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const COMMANDS: &[(&[&str], &[&str])] = &[
     (
         &["lint", "--show", "info"],
-        &["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"],
+        &["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "html"],
     ),
     (&["lint", "--show", "info", "--color", "always"], &["full"]),
     (&["lint", "--show", "info", "--list-unchecked", "--statistics"], &["full"]),
@@ -23,7 +23,7 @@ const COMMANDS: &[(&[&str], &[&str])] = &[
     (&["simulate", "gates", "--at", "2026-03-27T09:00:00Z"], &["text", "json", "mermaid", "svg"]),
     (&["simulate", "suspend"], &["text", "json"]),
     (&["simulate", "propagation"], &["text", "json"]),
-    (&["plan", "--base", "HEAD"], &["text", "json", "markdown", "github"]),
+    (&["plan", "--base", "HEAD"], &["text", "json", "markdown", "github", "html"]),
     (&["map", "--at", "2026-03-27T09:00:00Z", "--base", "HEAD"], &["html"]),
     (&["graph"], &["text", "mermaid", "dot", "svg", "json"]),
     (&["why", "ConfigMap/apps/takes"], &["text", "json"]),
@@ -279,14 +279,14 @@ fn of_an_expression_only_the_name_is_told() {
             ]);
             scratch.commit("base");
             scratch.write("apps/app/config.yaml", config.as_bytes());
-            for format in ["concise", "json", "sarif", "github", "gitlab", "junit", "markdown"] {
+            for format in ["concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "html"] {
                 let run = scratch.forebay(&["lint", "--show", "info", "--format", format]);
                 assert!(!run.out.contains("hunter"), "{written} {format}: {}", run.out);
                 let told = name.is_none_or(|name| !run.out.contains("substitut") || run.out.contains(name));
                 assert!(told, "{written} {format}: {}", run.out);
             }
             if name.is_none() {
-                for format in ["text", "json", "markdown", "github"] {
+                for format in ["text", "json", "markdown", "github", "html"] {
                     let run = scratch.forebay(&["plan", "--base", "HEAD", "--format", format]);
                     let own = run.out.lines().filter(|line| line.contains("malformed"));
                     assert!(!own.collect::<String>().contains("hunter"), "{written} {format}: {}", run.out);

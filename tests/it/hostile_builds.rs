@@ -126,7 +126,7 @@ fn findings_of_one_rule_in_one_file_are_capped_aloud() {
     };
     let text: String = (0..1_500).map(wrong).collect();
     let scratch = Scratch::new(&[("a.yaml", &text), ("b.yaml", &wrong(0))]);
-    for format in ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"] {
+    for format in ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "html"] {
         let run = scratch.forebay(&["lint", "--format", format]);
         assert_eq!(run.code, 1, "{format}: {}", run.err);
         let said = run.out + &run.err;

@@ -1,5 +1,5 @@
 //! The page of `forebay map`, and graphs as SVG. What a browser makes of the page is
-//! tried by `.ci/map`.
+//! tried by `.ci/browser`.
 
 use crate::support::scratch::Scratch;
 use serde_json::Value;

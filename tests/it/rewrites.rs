@@ -288,7 +288,7 @@ fn a_diff_of_secrets_can_be_applied_when_they_are_shown() {
     let run = scratch.forebay(&["lint", "--diff"]);
     assert!(!run.out.contains("480813571") && run.out.contains("-  port: *********"), "{}", run.out);
     // Nor does any other format show it.
-    for format in ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"] {
+    for format in ["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "html"] {
         let run = scratch.forebay(&["lint", "--format", format]);
         assert!(!run.out.contains("480813571"), "{format}");
     }

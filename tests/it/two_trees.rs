@@ -107,7 +107,7 @@ fn findings_stand_in_the_file_that_they_are_about() {
 #[test]
 fn every_format_names_the_other_tree() {
     let scratch = fleet(&[]);
-    for format in ["full", "concise", "json", "github", "gitlab", "junit", "markdown"] {
+    for format in ["full", "concise", "json", "github", "gitlab", "junit", "markdown", "html"] {
         let out = run(&scratch, &["lint", "--format", format, "--fail-on", "never"]).out;
         assert!(out.contains("../b/apps/x.yaml"), "{format}: {out}");
     }

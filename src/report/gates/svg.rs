@@ -8,6 +8,7 @@ use jiff::civil::Time;
 use jiff::{Span, Timestamp, Zoned};
 
 use super::{Cluster, PICTURE_NOTE, View, charted, is_proposal, short_label, shorten, shown, waits_for};
+use crate::report::markup::escape;
 use crate::simulate::gating::timeline::{Range, State, Subject, SubjectKind};
 
 const MARGIN: f64 = 16.0;
@@ -310,18 +311,4 @@ fn next_tick(at: &Zoned, step: Step) -> Option<Zoned> {
         Step::Months(count) => Span::new().months(count),
     };
     at.datetime().checked_add(span).ok()?.to_zoned(at.time_zone().clone()).ok()
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in crate::lang::text::clean(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

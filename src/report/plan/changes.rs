@@ -6,6 +6,8 @@ use crate::model::Severity;
 use crate::plan::{ClusterChange, Note};
 use crate::report::github::{data, property};
 use crate::report::markdown::{code, literal as escape, prose};
+use crate::report::markup::escape as markup;
+use crate::report::page;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -201,6 +203,52 @@ fn item(note: &Note) -> String {
         }
     }
     let _ = writeln!(text, "<br>{}", code(note.source));
+    text
+}
+
+/// For a page: an article for each change.
+pub(super) fn html(plan: &Plan<'_>, changes: &[&ClusterChange]) -> String {
+    let mut out = String::new();
+    for change in changes {
+        let (verb, title) = title(plan, change);
+        let severity = change.severity().name();
+        let _ = writeln!(
+            out,
+            "<article class=\"{severity}\">\n<h3><span class=\"level {severity}\">{verb}</span> {}</h3>",
+            markup(&title)
+        );
+        if change.notes.is_empty() {
+            let _ = writeln!(out, "<p>{NOTHING}</p>");
+        } else {
+            out.push_str("<ul>\n");
+            for note in &change.notes {
+                out.push_str(&html_item(note));
+            }
+            out.push_str("</ul>\n");
+        }
+        if let Some(from) = &change.from {
+            let line = plan.head_world.snapshot.positions(from).0.0;
+            let place = page::code(&format!("{}:{line}", from.file));
+            let _ = writeln!(out, "<p class=\"soft\">{place}</p>");
+        }
+        out.push_str("</article>\n");
+    }
+    out
+}
+
+fn html_item(note: &Note) -> String {
+    let severity = note.severity.name();
+    let mut text =
+        format!("<li><span class=\"level {severity}\">{severity}</span> {}", page::prose(&note.what));
+    if !note.concerns.is_empty() {
+        let _ = write!(text, ": {}", page::prose(&named(note)));
+    }
+    for (word, advice) in [("before", &note.before), ("after", &note.after)] {
+        if !advice.is_empty() {
+            let _ = write!(text, "<br>{word}: {}", page::prose(advice));
+        }
+    }
+    let _ = writeln!(text, "<br><span class=\"soft\">{}</span></li>", markup(note.source));
     text
 }
 

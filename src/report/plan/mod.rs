@@ -4,6 +4,7 @@
 mod changes;
 mod github;
 mod groups;
+mod html;
 mod json;
 mod markdown;
 mod readable;
@@ -12,6 +13,7 @@ mod totals;
 mod values;
 
 pub use github::render as github;
+pub(crate) use html::render as html;
 pub use json::render as json;
 pub use markdown::render as markdown;
 pub use text::render as text;

@@ -7,7 +7,7 @@ use super::scratch::Scratch;
 pub(crate) const COMMANDS: &[(&[&str], &[&str])] = &[
     (
         &["lint", "--show", "info"],
-        &["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"],
+        &["full", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "html"],
     ),
     (&["lint", "--show", "info", "--statistics"], &["full", "concise", "markdown"]),
     (&["lint", "--show", "info", "--list-unchecked"], &["full", "concise"]),
@@ -23,7 +23,7 @@ pub(crate) const COMMANDS: &[(&[&str], &[&str])] = &[
     (&["simulate", "suspend"], &["text", "json"]),
     (&["simulate", "propagation"], &["text", "json"]),
     (&["simulate", "hooks", "Cluster/fleet/prod", "--on", "upgrade", "--to", "v1.32.0"], &["text", "json"]),
-    (&["plan", "--base", "HEAD"], &["text", "json", "markdown", "github"]),
+    (&["plan", "--base", "HEAD"], &["text", "json", "markdown", "github", "html"]),
     (&["map", "--at", "2026-03-27T09:00:00Z", "--base", "HEAD"], &["html"]),
     (&["graph"], &["text", "mermaid", "dot", "svg", "json"]),
     (&["chart", "list"], &["text", "json"]),

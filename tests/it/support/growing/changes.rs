@@ -166,6 +166,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     (&["lint", "--format", "sarif"], 40, unsound),
     (&["lint", "--format", "gitlab"], 40, unsound),
     (&["lint", "--format", "junit"], 40, unsound),
+    (&["lint", "--format", "html"], 40, unsound),
     (&["lint", "--fix=unsafe", "--diff"], 40, misspelt),
     (&["chart", "template", "web", "charts/web"], 100, read),
     (&["chart", "template", "web", "charts/web", "--origin"], 100, read),
@@ -175,4 +176,5 @@ pub(crate) const COMMANDS: &[Command] = &[
     (&["build", "--helm-release", "flux-system/web"], 100, read),
     (&["why", "ConfigMap/flux-system/a", "/data/d0"], 100, read),
     (&["plan", "--assume", "flux=2.9"], 100, read),
+    (&["plan", "--assume", "flux=2.9", "--format", "html"], 100, read),
 ];

@@ -1,5 +1,6 @@
-// The page of `forebay map` in a real browser. Arguments: the binary, a folder for
-// pages and pictures. Needs playwright-core and axe-core beside it (see .ci/map)
+// The pages of `forebay map`, `lint` and `plan` in a real browser. Arguments: the binary,
+// a folder for pages and pictures. Needs playwright-core and axe-core beside it (see
+// .ci/browser)
 // and a Chromium, whose path CHROMIUM may give.
 import { createRequire } from "node:module";
 import { execFileSync } from "node:child_process";
@@ -207,6 +208,65 @@ for (const [name, root] of pages) {
   console.log(`3,000 Kustomizations: ${statSync(file).size} bytes, ${JSON.stringify(first)} ms, a frame while moving: median ${frames.median.toFixed(0)} ms, worst ${frames.worst.toFixed(0)} ms`);
   check("large: console", said.length === 0, said);
   await close();
+}
+
+// Reports are read without a script: what they have of lint and plan, folded parts opened.
+const report = (name, ...command) => {
+  const file = join(folder, `${name}.html`);
+  try {
+    writeFileSync(file, execFileSync(binary, [...command, "--no-config", "--format", "html"]));
+  } catch (error) {
+    // Findings make the exit code 1.
+    if (error.status !== 1) throw error;
+    writeFileSync(file, error.stdout);
+  }
+  return file;
+};
+const reports = [
+  ["lint", report("lint", "lint", "--root", "fixtures/demo", "--show", "info")],
+  ["plan", report("plan", "plan", "--root", "fixtures/update/after", "--base", "./fixtures/update/before")],
+  ["lint-hostile", report("lint-hostile", "lint", "--root", hostile(), "--show", "info")],
+];
+for (const extra of (process.env.FOREBAY_PAGES || "").split(":").filter(Boolean)) {
+  reports.push([extra.split("/").pop(), extra]);
+}
+for (const [name, file] of reports) {
+  for (const [size, width, height] of [["desktop", 1400, 900], ["phone", 390, 844]]) {
+    for (const colorScheme of ["light", "dark"]) {
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+      const tab = await context.newPage();
+      const said = [];
+      tab.on("console", (message) => said.push(message.text()));
+      tab.on("request", (request) => { if (!request.url().startsWith("file:")) said.push(`request: ${request.url()}`); });
+      await tab.goto(pathToFileURL(file).href);
+      await tab.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+      check(`${name} ${size} ${colorScheme}: console and policy`, said.length === 0, said);
+      check(`${name} ${size} ${colorScheme}: the style is taken`, await tab.evaluate(() => getComputedStyle(document.querySelector("h1")).fontSize) === "22px", null);
+      const wide = await tab.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      check(`${name} ${size} ${colorScheme}: nothing is wider than the screen`, wide <= 0, wide);
+      await context.close();
+      const inspected = await browser.newContext({ viewport: { width, height }, bypassCSP: true, colorScheme });
+      const open = await inspected.newPage();
+      await open.goto(pathToFileURL(file).href);
+      await open.evaluate(() => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
+      const found = await violations(open);
+      check(`${name} ${size} ${colorScheme}: accessibility`, found.length === 0, found);
+      const strange = await open.evaluate(() => [...document.querySelectorAll("img, iframe, script, a:not([href^='https://github.com/forebay/forebay/'])")].filter((part) => part.localName !== "script" || part.textContent.includes("ran=1")).map((part) => part.outerHTML));
+      check(`${name}: no element comes from a name`, strange.length === 0 && await open.evaluate(() => window.ran) === undefined, strange);
+      await inspected.close();
+    }
+  }
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  const tab = await context.newPage();
+  await tab.goto(pathToFileURL(file).href);
+  if (await tab.locator("summary").count()) {
+    for (let count = 0; count < 200 && await tab.evaluate(() => document.activeElement.localName) !== "summary"; count += 1) await tab.keyboard.press("Tab");
+    await tab.keyboard.press("Enter");
+    check(`${name}: the keyboard unfolds`, await tab.locator("details[open]").count() === 1, null);
+  }
+  await tab.emulateMedia({ media: "print" });
+  await tab.screenshot({ path: join(folder, `${name}-print.png`), fullPage: true });
+  await context.close();
 }
 
 await browser.close();
