@@ -14,7 +14,7 @@ command="${FOREBAY_COMMAND:-lint}"
 outputs="${GITHUB_OUTPUT:-/dev/stdout}"
 summary="${GITHUB_STEP_SUMMARY:-/dev/stdout}"
 directory="$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/forebay.XXXXXX")"
-pages="$directory/summary.md"
+written="$directory/summary.md"
 result=0
 
 case "$command" in
@@ -28,6 +28,11 @@ cd "$directory"
 command -v jq >/dev/null || {
   printf 'forebay: jq is needed to count findings\n' >&2
   exit 3
+}
+
+# A page of a command where pages are wanted.
+page() { # COMMAND
+  [ ! -d "$directory/pages" ] || printf 'html=%s/pages/%s.html' "$directory" "$1"
 }
 
 common=(--root "${FOREBAY_ROOT:-.}")
@@ -66,29 +71,33 @@ remember() {
 }
 
 lint() {
-  local code=0
+  local code=0 page
+  page="$(page lint)"
   without_commands forebay lint "${common[@]}" \
     --show "${FOREBAY_SHOW:-warning}" --fail-on "${FOREBAY_FAIL_ON:-error}" --color always --format full \
     --output-file "github=$directory/annotations.txt" --output-file "sarif=$directory/forebay.sarif" \
-    --output-file "markdown=$directory/lint.md" --output-file "json=$directory/lint.json" || code=$?
+    --output-file "markdown=$directory/lint.md" --output-file "json=$directory/lint.json" \
+    ${page:+--output-file "$page"} || code=$?
   remember "$code"
   [ -f "$directory/lint.json" ] || return 0
   cat "$directory/annotations.txt"
-  cat "$directory/lint.md" >>"$pages"
+  cat "$directory/lint.md" >>"$written"
   output findings "$(count '.findings | length' "$directory/lint.json")"
   output errors "$(count '.summary.error' "$directory/lint.json")"
   output sarif-file "$directory/forebay.sarif"
 }
 
 plan() {
-  local code=0 base=()
+  local code=0 base=() page
+  page="$(page plan)"
   [ -z "${FOREBAY_BASE:-}" ] || base=(--base "$FOREBAY_BASE")
   without_commands forebay plan "${common[@]}" ${base[@]+"${base[@]}"} --color always --format text \
-    --output-file "markdown=$directory/plan.md" --output-file "json=$directory/plan.json" || code=$?
+    --output-file "markdown=$directory/plan.md" --output-file "json=$directory/plan.json" \
+    ${page:+--output-file "$page"} || code=$?
   remember "$code"
   [ -f "$directory/plan.json" ] || return 0
-  [ ! -s "$pages" ] || printf '\n' >>"$pages"
-  cat "$directory/plan.md" >>"$pages"
+  [ ! -s "$written" ] || printf '\n' >>"$written"
+  cat "$directory/plan.md" >>"$written"
   output plan-effects "$(count '.effects | length' "$directory/plan.json")"
 }
 
@@ -102,13 +111,17 @@ map() {
   [ ! -f "$directory/fleet.html" ] || output map-file "$directory/fleet.html"
 }
 
+[ "${FOREBAY_PAGES:-false}" != true ] || mkdir "$directory/pages"
 case "$command" in lint | both) lint ;; esac
 case "$command" in plan | both) plan ;; esac
 [ "${FOREBAY_MAP:-false}" != true ] || map
 
-if [ -s "$pages" ]; then
-  cat "$pages" >>"$summary"
-  output summary-file "$pages"
+if compgen -G "$directory/pages/*.html" >/dev/null; then
+  output pages-directory "$directory/pages"
+fi
+if [ -s "$written" ]; then
+  cat "$written" >>"$summary"
+  output summary-file "$written"
 fi
 output exit-code "$result"
 exit "$result"

@@ -109,6 +109,23 @@ fn the_map_is_written_where_it_is_wanted() {
 }
 
 #[test]
+fn pages_are_written_where_they_are_wanted() {
+    if !has("bash jq") {
+        skip!("bash or jq is absent");
+    }
+    let workspace = Scratch::new(&[("repository/a.yaml", FAULTY)]);
+    script("run.sh", &workspace, &[]);
+    assert!(!outputs(&workspace).contains_key("pages-directory"));
+    let both = [("FOREBAY_PAGES", "true"), ("FOREBAY_COMMAND", "both"), ("FOREBAY_BASE", "./.")];
+    script("run.sh", &workspace, &both);
+    let directory = PathBuf::from(&outputs(&workspace)["pages-directory"]);
+    for (name, told) in [("lint.html", "malformed-label-value"), ("plan.html", "Plan: 0 to add")] {
+        let page = std::fs::read_to_string(directory.join(name)).expect("a page");
+        assert!(page.starts_with("<!doctype html>") && page.contains(told), "{page}");
+    }
+}
+
+#[test]
 fn inputs_choose_and_are_never_evaluated() {
     if !has("bash jq") {
         skip!("bash or jq is absent");

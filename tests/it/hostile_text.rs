@@ -94,7 +94,7 @@ fn problems(format: &str, run: &Run) -> Vec<String> {
         }
         "markdown" => markdown(&run.out, &mut found),
         "svg" | "junit" | "html" => {
-            // The page has one script and one comment of its own.
+            // The page of `map` has one script and one comment of its own.
             let words =
                 if format == "html" { &["<img", "pwned()<"][..] } else { &["<img", "<script", "<!--"] };
             let lines = run.out.lines().filter(|line| words.iter().any(|word| line.contains(word)));

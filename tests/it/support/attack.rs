@@ -45,7 +45,8 @@ pub(crate) const COMMANDS: &[(&[&str], &[&str])] = &[
 /// The command line of a row in one format.
 pub(crate) fn command_line<'a>(arguments: &[&'a str], format: &'a str) -> Vec<&'a str> {
     let mut line = arguments.to_vec();
-    if !matches!(format, "diff" | "html") && !arguments.contains(&"--why") {
+    let has_one = format == "diff" || arguments[0] == "map";
+    if !has_one && !arguments.contains(&"--why") {
         line.extend(["--format", format]);
     }
     line
