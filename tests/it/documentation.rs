@@ -78,7 +78,15 @@ fn all_keys_are_documented() {
 
 #[test]
 fn links_in_the_documentation_lead_somewhere() {
-    let pages = ["README.md", "CONTRIBUTING.md", "docs/configuration.md", "docs/ci.md", "docs/concepts.md"];
+    let pages = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/configuration.md",
+        "docs/ci.md",
+        "docs/concepts.md",
+        "docs/install.md",
+        "packaging/README.md",
+    ];
     for page in pages {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let directory = directory.parent().expect("a file has a directory").to_owned();
