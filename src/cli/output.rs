@@ -3,6 +3,7 @@
 use super::common::Common;
 use super::{Failure, progress};
 use crate::report::lines::{Lines, Shape};
+use crate::report::paint::Painter;
 use crate::report::parts::{in_columns, width};
 use crate::report::{self, Terminal};
 use crate::rewrite::write::file;
@@ -122,7 +123,12 @@ pub(crate) fn emit<F: Formats>(
             if terminal.color { anstream::ColorChoice::Always } else { anstream::ColorChoice::Never },
         ),
     );
-    let mut lines = Lines::new(&mut out, shape(main.name()), common.secrets()).with_ansi(terminal.color);
+    // What is masked and made visible before is painted, not the other way round.
+    let painter: Box<dyn Write> = match terminal.color && main.name() == "text" {
+        true => Box::new(Painter::new(&mut out)),
+        false => Box::new(&mut out),
+    };
+    let mut lines = Lines::new(painter, shape(main.name()), common.secrets()).with_ansi(terminal.color);
     let written = in_columns(terminal.width(), || write(main, &mut lines, terminal));
     let written = written.and_then(|()| lines.flush());
     written.or_else(went_away).map_err(|error| Failure::Work(format!("standard output: {error}")))

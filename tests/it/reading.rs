@@ -310,3 +310,40 @@ fn an_alert_is_shown_an_event_of_the_severity_that_it_asks_for() {
     };
     assert_eq!((delivered(&error), delivered(&default)), (true.into(), true.into()));
 }
+
+#[test]
+fn colours_change_no_word_of_an_answer() {
+    let commands: [(&str, &[&str]); 12] = [
+        ("fixtures/demo", &["plan", "--base", "./fixtures/demo"]),
+        ("fixtures/demo", &["why", "HelmRelease/podinfo/podinfo", "--cluster", "production"]),
+        ("fixtures/demo", &["graph"]),
+        ("fixtures/demo", &["simulate", "events"]),
+        ("fixtures/demo", &["simulate", "suspend"]),
+        ("fixtures/demo", &["config", "show"]),
+        ("fixtures/demo", &["rules"]),
+        ("fixtures/demo", &["chart", "list"]),
+        ("fixtures/demo", &["explain", "missing-reference"]),
+        ("fixtures/demo", &["lint", "--format", "full"]),
+        ("fixtures/gates", &["simulate", "gates", "--at", "2026-03-27T09:00:00Z"]),
+        ("fixtures/cluster-api", &["simulate", "propagation"]),
+    ];
+    let here = Scratch::new(&[]);
+    let top = env!("CARGO_MANIFEST_DIR");
+    for (root, command) in commands {
+        let root = format!("{top}/{root}");
+        let base = format!("{top}/fixtures/update/before");
+        let mut line: Vec<&str> = command.to_vec();
+        if command[0] == "plan" {
+            line[2] = &base;
+        }
+        line.extend(["--root", &root, "--color"]);
+        let run = |when: &'static str| here.forebay(&[&line[..], &[when]].concat()).out;
+        let (plain, coloured) = (run("never"), run("always"));
+        assert!(!plain.contains('\u{1b}') && !plain.is_empty(), "{command:?}: {plain}");
+        assert!(coloured.contains("\u{1b}["), "{command:?} has no colour: {coloured}");
+        let mut parts = coloured.split("\u{1b}[");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let bare = parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest));
+        assert_eq!(bare, plain, "{command:?}");
+    }
+}
