@@ -9,12 +9,12 @@ WIDTH, LINE, LEFT, TOP = 8.4, 19, 18, 34
 STYLE = """
   .screen { fill: #ffffff; stroke: #d0d7de; }
   text { font: 14px ui-monospace, 'SFMono-Regular', Menlo, Consolas, monospace; fill: #1f2328; white-space: pre; }
-  .c31 { fill: #cf222e; } .c33 { fill: #9a6700; } .c35 { fill: #8250df; } .c36 { fill: #0969da; }
+  .c31 { fill: #cf222e; } .c32 { fill: #1a7f37; } .c33 { fill: #9a6700; } .c35 { fill: #8250df; } .c36 { fill: #0969da; }
   .b { font-weight: bold; } .d { fill: #6e7781; }
   @media (prefers-color-scheme: dark) {
     .screen { fill: #0d1117; stroke: #30363d; }
     text { fill: #e6edf3; }
-    .c31 { fill: #ff7b72; } .c33 { fill: #e3b341; } .c35 { fill: #d2a8ff; } .c36 { fill: #79c0ff; }
+    .c31 { fill: #ff7b72; } .c32 { fill: #56d364; } .c33 { fill: #e3b341; } .c35 { fill: #d2a8ff; } .c36 { fill: #79c0ff; }
     .d { fill: #8b949e; }
   }
 """

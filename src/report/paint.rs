@@ -127,8 +127,15 @@ pub(crate) fn write(out: &mut dyn Write, text: &str, color: bool) -> io::Result<
     if !color {
         return out.write_all(text.as_bytes());
     }
-    for line in text.split_inclusive('\n') {
-        painted(out, line)?;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let content = line.trim_end_matches('\n');
+        // The verdict and the total.
+        if index == 0 || line.starts_with("Plan: ") {
+            let bold = Style::new().bold();
+            write!(out, "{bold}{content}{bold:#}{}", &line[content.len()..])?;
+        } else {
+            painted(out, line)?;
+        }
     }
     Ok(())
 }
@@ -143,7 +150,7 @@ fn painted(out: &mut dyn Write, line: &str) -> io::Result<()> {
         () if text.starts_with("+ ") => Some(style(AnsiColor::Green)),
         () if text.starts_with("- ") && !lead.is_empty() => Some(style(AnsiColor::Red)),
         () if !lead.is_empty() && is_place(text) => Some(Style::new().dimmed()),
-        () if lead.is_empty() && !text.is_empty() && !text.contains(' ') => Some(Style::new().bold()),
+        () if lead.is_empty() && is_heading(text) => Some(Style::new().bold()),
         () => None,
     };
     if let Some(style) = whole {
@@ -157,6 +164,11 @@ fn painted(out: &mut dyn Write, line: &str) -> io::Result<()> {
         }
         _ => out.write_all(line.as_bytes()),
     }
+}
+
+/// Whether a line names the clusters of what follows.
+fn is_heading(text: &str) -> bool {
+    !text.is_empty() && (!text.contains(' ') || text.starts_with("in "))
 }
 
 /// The colour of a line's first word: red for what is lost or fails, which stands in

@@ -419,7 +419,8 @@
     if (index !== undefined) { li.dataset.item = index; entries.set(index, li); }
     return li;
   };
-  const words = (item) => item.marks.filter((name) => name !== "guessed" && name !== "shock").map((name) => (SIGN[name] || "") + " ").join("");
+  // What is folded away in the list is marked on what it is folded into.
+  const words = (item) => item.within.filter((name) => name !== "guessed" && name !== "shock").map((name) => (SIGN[name] || "") + " ").join("");
   const MANY = 400;
   const fillTree = () => {
     entries.clear();
