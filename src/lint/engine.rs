@@ -1,29 +1,30 @@
 //! Running rules: which, over what, and what becomes of their findings.
 
-use super::memo::{AllNoted, Checked, Kept, Memo, Noted};
-use super::patches::{Applier, Loose};
+pub use super::not_checked::NotChecked;
+pub(crate) use super::not_checked::not_built;
+pub(crate) use super::scope::{UnknownRule, unknown_rules};
+
+use super::checks::check;
+use super::memo::{Checked, Memo};
+use super::not_checked::not_built_in;
 use super::rules::RULES;
 use super::rules::cluster_api::malformed_template_expression::RULE as TEMPLATES;
+use super::scope::Scope;
 use super::{
-    ChangeView, Check, ClusterView, Context, DocumentView, Finding, Group, Level, ObjectView, Rule, RunView,
-    Skipped, Suppressions, fingerprint, patches, rendered, shared,
+    ChangeView, Check, Context, Finding, Level, Rule, RunView, Skipped, Suppressions, fingerprint, rendered,
+    shared,
 };
-use crate::config::{Config, RuleLevel};
+use crate::config::Config;
 use crate::files::secrets::shown_path;
 use crate::files::{Content, File, Snapshot, Unreadable};
-use crate::lang::text::suggest;
-use crate::lang::yaml::{FilePath, Location, Node, Via, ViaKind};
-use crate::model::kinds;
+use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::{Certainty, ObjectId, Unchecked};
-use crate::sources::resolve::Missing;
 use crate::world::entry::{is_archive, is_leftover};
-use crate::world::{Cluster, Effective, Outcome as BuildOutcome, World};
+use crate::world::{Effective, Outcome as BuildOutcome, World};
 use jiff::Timestamp;
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -70,43 +71,6 @@ pub struct Suppressed {
     pub by_baseline: bool,
 }
 
-/// What to do about objects beside clusters whose entry points are known.
-const UNAPPLIED: &str = "no cluster applies these objects: list their files in a kustomization.yaml, or \
-                         `exclude` them in .forebay.yaml";
-
-/// What was skipped, by reason, and the places.
-#[derive(Clone, Debug, Default)]
-pub struct NotChecked {
-    reasons: BTreeMap<Unchecked, Vec<String>>,
-    /// Whether a cluster states its entry point: then none is missing in the configuration.
-    pub(crate) states_entry: bool,
-}
-
-impl NotChecked {
-    /// Count one place under a reason.
-    pub fn add(&mut self, reason: Unchecked, place: impl Into<String>) {
-        self.reasons.entry(reason).or_default().push(place.into());
-    }
-
-    /// Reasons in order with their places.
-    pub fn iter(&self) -> impl Iterator<Item = (Unchecked, &[String])> {
-        self.reasons.iter().map(|(reason, places)| (*reason, places.as_slice()))
-    }
-
-    /// What would let a reason go away here.
-    pub(crate) fn remedy(&self, reason: Unchecked) -> &'static str {
-        match reason {
-            Unchecked::ReferenceWithoutEntryPoint if self.states_entry => UNAPPLIED,
-            reason => reason.remedy(),
-        }
-    }
-
-    /// Whether everything was checked.
-    pub fn is_empty(&self) -> bool {
-        self.reasons.is_empty()
-    }
-}
-
 /// Run the selected rules over a repository.
 pub fn run(world: &World, config: &Config, options: &Options) -> Outcome {
     run_all(&Context::new(world, config, options.at), None, options, None)
@@ -150,21 +114,58 @@ fn run_all(
     let Context { snapshot, world, config, .. } = *context;
     let scope = Scope { config, options };
     let mut outcome = Outcome::default();
-
     for path in &snapshot.unnamed {
         outcome.not_checked.add(Unchecked::PathNotUtf8, path.clone());
     }
     let files = looked_at(world, &scope, &mut outcome.not_checked);
+    let read: FxHashSet<FilePath> = files.iter().map(|file| file.name()).collect();
+    count(world, &files, &read, &mut outcome);
+    not_built_in(world, &|file| scope.asks_about(file), &mut outcome.not_checked);
+
+    let rules: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| scope.runs(rule)).collect();
+    let mut checked = run_rules(context, base, &rules, &files, memo);
+    judge_absences(world, &mut checked);
     let reported: FxHashSet<FilePath> =
         files.iter().filter(|file| !snapshot.is_generated(file)).map(|file| file.name()).collect();
+    let of_charts: Vec<_> = rendered::take_out(world, &reported, &mut checked).into_values().collect();
+    lower_what_nobody_applies(world, &mut checked.findings);
+    add_skipped(checked.not_checked, &scope, &mut outcome.not_checked);
+
+    let suppressions = Suppressions::collect(snapshot, files.iter().map(|file| &***file));
+    let sieve =
+        Sieve { snapshot, scope: &scope, read: &read, reported: &reported, suppressions: &suppressions };
+    for finding in shared::give_way(shared::give_way_to_schemas(merge(checked.findings))) {
+        sieve.pass(finding, &mut outcome);
+    }
+    let view = RunView {
+        context,
+        suppressions: &suppressions,
+        rules: &rules,
+        is_focused: options.focus.iter().any(|path| !path.is_empty()),
+        is_complete: is_complete(world),
+        of_charts: &of_charts,
+    };
+    let mut own = Checked::default();
+    for rule in &rules {
+        if let Check::Run(check) = rule.check {
+            own.run(rule, |reporter| check(&view, reporter));
+        }
+    }
+    for finding in own.findings {
+        sieve.pass(finding, &mut outcome);
+    }
+    finish(world, &mut outcome);
+    outcome
+}
+
+/// What was looked at, in numbers and names.
+fn count(world: &World, files: &[&Arc<File>], read: &FxHashSet<FilePath>, outcome: &mut Outcome) {
+    let snapshot = &*world.snapshot;
+    let documents = |file: &&Arc<File>| {
+        snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()).count()
+    };
     outcome.files = files.len();
-    outcome.documents = files
-        .iter()
-        .map(|file| {
-            snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()).count()
-        })
-        .sum();
-    let read: FxHashSet<FilePath> = files.iter().map(|file| file.name()).collect();
+    outcome.documents = files.iter().map(documents).sum();
     let objects = snapshot.objects().iter().chain(snapshot.beside().flat_map(Snapshot::objects));
     outcome.objects = objects.filter(|object| read.contains(&object.source.file)).count();
     outcome.clusters = world
@@ -175,34 +176,43 @@ fn run_all(
         .collect();
     outcome.not_checked.states_entry =
         world.clusters.iter().any(|cluster| cluster.name.is_some() && cluster.certainty == Certainty::Stated);
-    not_built_in(world, &|file| scope.asks_about(file), &mut outcome.not_checked);
+}
 
-    let rules: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| scope.runs(rule)).collect();
-    let manifests = manifests(world, &files);
+/// What all rules say, but for those about the run itself.
+fn run_rules(
+    context: &Context<'_>,
+    base: Option<&Context<'_>>,
+    rules: &[&'static Rule],
+    files: &[&Arc<File>],
+    memo: Option<(&Arc<World>, &mut Memo)>,
+) -> Checked {
+    let manifests = manifests(context.world, files);
     let mut checked = match memo {
         Some((world, memo)) => {
             let kept = memo.compare(context);
-            let (checked, noted) = check(context, &manifests, &rules, Some(kept.as_ref()));
-            memo.keep(world, config, &manifests, noted);
+            let (checked, noted) = check(context, &manifests, rules, Some(kept.as_ref()));
+            memo.keep(world, context.config, &manifests, noted);
             checked
         }
-        None => check(context, &manifests, &rules, None).0,
+        None => check(context, &manifests, rules, None).0,
     };
     if let Some(base) = base {
         let view = ChangeView { base, head: context };
-        for rule in &rules {
+        for rule in rules {
             if let Check::Change(check) = rule.check {
                 checked.run(rule, |reporter| check(&view, reporter));
             }
         }
     }
-    judge_absences(world, &mut checked);
-    let of_charts: Vec<_> = rendered::take_out(world, &reported, &mut checked).into_values().collect();
+    checked
+}
+
+/// What shows or tests something may be wrong on purpose; what was put aside nobody will
+/// mend.
+fn lower_what_nobody_applies(world: &World, findings: &mut [Finding]) {
     // A patch whose target is not here is none of these: it changes something elsewhere.
     let beside = if world.has_entry { beside_clusters(world) } else { FxHashSet::default() };
-    // What shows or tests something may be wrong on purpose; what was put aside
-    // nobody will mend.
-    for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
+    for finding in findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
         let file = &finding.location.file;
         let path = file.shown();
         // What clusters make of a text is right where only an overlay that none of them
@@ -221,66 +231,64 @@ fn run_all(
             finding.level = most;
         }
     }
-    // Kinds are counted, not their objects.
+}
+
+/// What rules left out, of the files that are asked about. Kinds are counted, not their
+/// objects.
+fn add_skipped(skipped: Vec<Skipped>, scope: &Scope<'_>, not_checked: &mut NotChecked) {
     let mut kinds = FxHashSet::default();
-    for Skipped { reason, file, what } in checked.not_checked {
+    for Skipped { reason, file, what } in skipped {
         if !scope.asks_about(file.as_ref()) {
             continue;
         }
         if reason == Unchecked::KindWithoutSchema && !kinds.insert(what.clone()) {
             continue;
         }
-        outcome.not_checked.add(reason, what);
+        not_checked.add(reason, what);
     }
+}
 
-    let suppressions = Suppressions::collect(snapshot, files.iter().map(|file| &***file));
-    let mut dropped: Vec<(Unchecked, String)> = Vec::new();
-    let mut keep = |finding: Finding| {
-        let finding = match at_shown_text(finding, snapshot, &scope) {
-            Some(finding) => finding,
-            None => return,
-        };
+/// Which findings are reported, and which are not, and why.
+struct Sieve<'r> {
+    snapshot: &'r Snapshot,
+    scope: &'r Scope<'r>,
+    /// The files that were looked at.
+    read: &'r FxHashSet<FilePath>,
+    /// Those of them that somebody wrote.
+    reported: &'r FxHashSet<FilePath>,
+    suppressions: &'r Suppressions,
+}
+
+impl Sieve<'_> {
+    fn pass(&self, finding: Finding, outcome: &mut Outcome) {
+        let Some(finding) = at_shown_text(finding, self.snapshot, self.scope) else { return };
         let file = &finding.location.file;
         // A rule about templates reads those that are no YAML yet.
-        let is_template = || finding.rule.id == TEMPLATES.id && !scope.excluded(file.shown());
-        if !reported.contains(file) && !is_generators(file, snapshot) && !is_template() {
+        let is_template = || finding.rule.id == TEMPLATES.id && !self.scope.excluded(file.shown());
+        if !self.reported.contains(file) && !is_generators(file, self.snapshot) && !is_template() {
             // What is excluded is wanted so; what a program made is not read by all.
-            if read.contains(file) {
-                dropped.push((Unchecked::GeneratedFile, format!("{file}: {}", finding.rule.id)));
+            if self.read.contains(file) {
+                let what = format!("{file}: {}", finding.rule.id);
+                outcome.not_checked.add(Unchecked::GeneratedFile, what);
             }
             return;
         }
-        let finding = Finding { level: scope.level(&finding), ..finding };
+        let finding = Finding { level: self.scope.level(&finding), ..finding };
         if finding.level == Level::Off {
             return;
         }
-        match suppressions.silencing(finding.rule.id, &finding.location) {
+        match self.suppressions.silencing(finding.rule.id, &finding.location) {
             Some(by) => {
                 let reason = by.reason.clone();
                 outcome.suppressed.push(Suppressed { finding, reason, by_baseline: false });
             }
             None => outcome.findings.push(finding),
         }
-    };
-    shared::give_way(shared::give_way_to_schemas(merge(checked.findings))).into_iter().for_each(&mut keep);
-    let view = RunView {
-        context,
-        suppressions: &suppressions,
-        rules: &rules,
-        is_focused: options.focus.iter().any(|path| !path.is_empty()),
-        is_complete: is_complete(world),
-        of_charts: &of_charts,
-    };
-    let mut own = Checked::default();
-    for rule in &rules {
-        if let Check::Run(check) = rule.check {
-            own.run(rule, |reporter| check(&view, reporter));
-        }
     }
-    own.findings.into_iter().for_each(&mut keep);
-    for (reason, what) in dropped {
-        outcome.not_checked.add(reason, what);
-    }
+}
+
+/// Order, fingerprints and masks.
+fn finish(world: &World, outcome: &mut Outcome) {
     sort(&mut outcome.findings);
     shared::cap(&mut outcome.findings);
     shared::withhold_fixes(world, &mut outcome.findings);
@@ -288,7 +296,6 @@ fn run_all(
     fingerprint::assign(world, outcome.findings.iter_mut().chain(suppressed).collect());
     let suppressed = outcome.suppressed.iter_mut().map(|suppressed| &mut suppressed.finding);
     outcome.findings.iter_mut().chain(suppressed).for_each(|finding| conceal(&world.snapshot, finding));
-    outcome
 }
 
 /// Whether a file is no manifest, but what a generator takes over.
@@ -366,128 +373,6 @@ fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotCheck
 /// is nobody's business.
 fn manifests<'w>(world: &World, files: &[&'w Arc<File>]) -> Vec<&'w Arc<File>> {
     files.iter().copied().filter(|file| !world.inputs.contains(&file.path)).collect()
-}
-
-/// Runs the rules, those whose answer is not kept; what came of each subject, if that is
-/// to be kept.
-fn check(
-    context: &Context<'_>,
-    manifests: &[&Arc<File>],
-    rules: &[&'static Rule],
-    memo: Option<Option<&Kept<'_>>>,
-) -> (Checked, AllNoted) {
-    let world = context.world;
-    let kept = memo.flatten();
-    let of = |is: fn(&Check) -> bool| -> Vec<&'static Rule> {
-        rules.iter().copied().filter(|rule| is(&rule.check)).collect()
-    };
-    let for_documents = of(|check| matches!(check, Check::Document(_)));
-    let for_objects = of(|check| matches!(check, Check::Object(_)));
-    let for_clusters = of(|check| matches!(check, Check::Cluster(_)));
-    let document = |file: &&Arc<File>| {
-        let view = DocumentView::new(context, file);
-        Noted::of(kept.and_then(|kept| kept.document(file)), &for_documents, &view.looks, |rule| {
-            let mut checked = Checked::default();
-            if let Check::Document(check) = rule.check {
-                checked.run(rule, |reporter| check(&view, reporter));
-            }
-            checked
-        })
-    };
-    let of_object = |view: &ObjectView<'_>, rule: &'static Rule| {
-        let mut checked = Checked::default();
-        if let Check::Object(check) = rule.check {
-            checked.run(rule, |reporter| check(view, reporter));
-        }
-        if let Some(effective) = view.effective.filter(|_| !checked.findings.is_empty()) {
-            let clusters = world.clusters_of(effective);
-            for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
-                finding.clusters.clone_from(&clusters);
-            }
-        }
-        checked
-    };
-    let of_rendered = |rule: &&&'static Rule| rendered::concerns(rule.group);
-    let for_rendered: Vec<&'static Rule> = for_objects.iter().filter(of_rendered).copied().collect();
-    let object = |effective: &Effective| {
-        let view = ObjectView::new(context, &effective.id, effective.node.get_ref(), Some(effective));
-        let (view, rules) = match effective.is_rendered {
-            true if rendered::is_judged(effective) => (view.by(Applier::Helm), &for_rendered[..]),
-            true => (view, &[][..]),
-            false => (view, &for_objects[..]),
-        };
-        Noted::of(kept.and_then(|kept| kept.object(effective)), rules, &view.looks, |rule| {
-            of_object(&view, rule)
-        })
-    };
-    // Patches that change nothing here are read all the same, by their schema.
-    let for_patches = || for_objects.iter().filter(|rule| rule.group == Group::Schema);
-    let patch = |patch: &Loose| {
-        let view = ObjectView::new(context, &patch.id, patch.node.get_ref(), None).of(patch);
-        let mut all = Checked::default();
-        for rule in for_patches() {
-            all.append(of_object(&view, rule));
-        }
-        all
-    };
-    let of_cluster = |at: usize, cluster: &Cluster, rules: &[&'static Rule]| {
-        let view = ClusterView::new(context, cluster);
-        Noted::of(kept.and_then(|kept| kept.cluster(at)), rules, &view.looks, |rule| {
-            let mut checked = Checked::default();
-            if let Check::Cluster(check) = rule.check {
-                checked.run(rule, |reporter| check(&view, reporter));
-            }
-            for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
-                finding.clusters.extend(cluster.name.clone());
-            }
-            checked
-        })
-    };
-    // One cluster alone would keep one thread busy; what is noted is noted of all rules.
-    let parts = match memo {
-        None => rayon::current_num_threads().div_ceil(world.clusters.len().max(1)),
-        Some(_) => 1,
-    };
-    let part = |number: usize| for_clusters.iter().copied().skip(number).step_by(parts).collect::<Vec<_>>();
-    let parts: Vec<Vec<&'static Rule>> = (0..parts).map(part).collect();
-    let cluster = |(at, cluster): (usize, &Cluster)| {
-        parts.par_iter().map(|rules| of_cluster(at, cluster, rules)).collect::<Vec<Noted>>()
-    };
-    let of_patches = || match for_patches().next() {
-        Some(_) => patches::unused(world).par_iter().map(patch).collect(),
-        None => Vec::new(),
-    };
-    let ((documents, objects), (patches, clusters)) = rayon::join(
-        || {
-            rayon::join(
-                || manifests.par_iter().with_min_len(16).map(document).collect::<Vec<Noted>>(),
-                || world.objects.par_iter().with_min_len(16).map(object).collect::<Vec<Noted>>(),
-            )
-        },
-        || {
-            rayon::join(of_patches, || {
-                world.clusters.par_iter().enumerate().flat_map_iter(cluster).collect::<Vec<Noted>>()
-            })
-        },
-    );
-    let mut all = Checked::default();
-    let mut noted = AllNoted::default();
-    if memo.is_some() {
-        documents.iter().chain(&objects).for_each(|one| one.tell(&mut all));
-        patches.into_iter().for_each(|one| all.append(one));
-        clusters.iter().for_each(|one| one.tell(&mut all));
-        noted = AllNoted { documents, objects, clusters };
-    } else {
-        documents.into_iter().chain(objects).for_each(|one| one.give(&mut all));
-        patches.into_iter().for_each(|one| all.append(one));
-        clusters.into_iter().for_each(|one| one.give(&mut all));
-    }
-    for rule in rules {
-        if let Check::Repository(check) = rule.check {
-            all.run(rule, |reporter| check(context, reporter));
-        }
-    }
-    (all, noted)
 }
 
 /// The objects that no cluster of an entry point has.
@@ -569,65 +454,6 @@ fn keep_first<T: Clone + Eq + Hash>(list: &mut Vec<T>) {
     list.retain(|one| seen.insert(one.clone()));
 }
 
-/// Kustomizations whose files are not here, and what builds left out.
-pub(crate) fn not_built(world: &World, not_checked: &mut NotChecked) {
-    not_built_in(world, &|_| true, not_checked);
-}
-
-/// As [`not_built`], of the files that are asked about.
-fn not_built_in(world: &World, asks: &dyn Fn(Option<&FilePath>) -> bool, not_checked: &mut NotChecked) {
-    let states = |node: &Node| asks(node.get_ref().location().map(|at| at.file).as_ref());
-    let mut seen = FxHashSet::default();
-    let mut charts: BTreeSet<&Missing> = BTreeSet::new();
-    let mut unable: BTreeSet<String> = BTreeSet::new();
-    for cluster in &world.clusters {
-        for applied in &cluster.applied {
-            match &applied.outcome {
-                BuildOutcome::External(why) if states(&applied.node) => {
-                    not_checked.add(Unchecked::ExternalSource, format!("{}: {why}", applied.id));
-                }
-                BuildOutcome::Unknown(why) if states(&applied.node) => {
-                    not_checked.add(Unchecked::UnknownField, format!("{}: {why}", applied.id));
-                }
-                BuildOutcome::Built { partial, .. } => {
-                    for (reason, what, location) in partial {
-                        let place = location.as_ref().map(|location| (location.file.clone(), location.start));
-                        let file = place.as_ref().map(|(file, _)| file);
-                        if asks(file) && seen.insert((*reason, what.clone(), place)) {
-                            not_checked.add(*reason, what.clone());
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        for (_, object) in world.written(cluster) {
-            if object.id.is(kinds::OPERATOR, "ResourceSet")
-                && !cluster.sets.iter().any(|set| set.is_complete && set.id == object.id)
-                && states(&object.node)
-            {
-                not_checked.add(Unchecked::ResourceSet, object.id.to_string());
-            }
-        }
-        let asked: Vec<_> = cluster.releases.iter().filter(|release| states(&release.node)).collect();
-        let missing = asked.iter().filter_map(|release| release.chart.as_ref().err());
-        charts.extend(missing.filter(|missing| !missing.name.is_empty()));
-        for release in asked {
-            if let Some(why) = release.unable() {
-                unable.insert(format!("{}: {why}", release.id));
-            }
-            let again = release.unfollowed.iter();
-            unable.extend(again.map(|id| format!("{}: its chart makes {id} again", release.id)));
-        }
-    }
-    for missing in charts {
-        not_checked.add(Unchecked::Chart, missing.to_string());
-    }
-    for release in unable {
-        not_checked.add(Unchecked::Chart, release);
-    }
-}
-
 /// Whether everything of every cluster was built, and nothing left out.
 fn is_complete(world: &World) -> bool {
     let built =
@@ -666,114 +492,5 @@ fn skip_reason(snapshot: &Snapshot, file: &File) -> Option<Unchecked> {
             _ if snapshot.is_template(file) => Some(Unchecked::Template),
             _ => None,
         },
-    }
-}
-
-/// A rule or group that does not exist, named by a flag or the configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UnknownRule {
-    /// As written.
-    pub name: String,
-    /// The nearest rule or group.
-    pub suggestion: Option<&'static str>,
-    /// Where the configuration names it; `None` for a flag.
-    pub location: Option<Location>,
-}
-
-/// Rules and groups that flags or the configuration name and that do not
-/// exist, in that order.
-pub(crate) fn unknown_rules(config: &Config, options: &Options) -> Vec<UnknownRule> {
-    let known = || RULES.iter().map(|rule| rule.id).chain(Group::ALL.iter().map(|group| group.name()));
-    let flags = options.select.iter().chain(&options.ignore).map(|name| (name, None));
-    let overridden = config.overrides.iter().flat_map(|entry| &entry.rules);
-    let written = config.rules.iter().chain(overridden).map(|entry| (&entry.name, Some(&entry.location)));
-    flags
-        .filter(|(name, _)| name.as_str() != "all")
-        .chain(written)
-        .filter(|(name, _)| !known().any(|known| known == name.as_str()))
-        .map(|(name, location)| UnknownRule {
-            name: name.clone(),
-            suggestion: suggest(name, known()),
-            location: location.cloned(),
-        })
-        .collect()
-}
-
-/// What configuration and options say together.
-/// Whether a path is another one, or lies below it; all lie below the empty one.
-fn is_below(path: &str, wanted: &str) -> bool {
-    wanted.is_empty()
-        || path.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-struct Scope<'a> {
-    config: &'a Config,
-    options: &'a Options,
-}
-
-impl Scope<'_> {
-    /// Whether findings are wanted wherever they are.
-    fn is_whole(&self) -> bool {
-        self.options.focus.iter().all(String::is_empty)
-    }
-
-    /// Whether a text is among those that were asked for; what belongs to no text is.
-    fn asks_about(&self, file: Option<&FilePath>) -> bool {
-        let Some(file) = file.filter(|_| !self.is_whole()) else { return true };
-        file.of_root().is_some_and(|path| self.options.focus.iter().any(|wanted| is_below(path, wanted)))
-    }
-
-    fn excluded(&self, path: &str) -> bool {
-        let focus = &self.options.focus;
-        let below = |wanted: &String| is_below(path, wanted);
-        let in_config = |path: &str| self.config.exclude.matches(path);
-        if focus.iter().any(|wanted| wanted == path) {
-            return false;
-        }
-        if !focus.is_empty() && !focus.iter().any(below) {
-            return true;
-        }
-        // Naming a file or directory that is excluded includes it again.
-        let excluded = |wanted: &str| in_config(wanted) || in_config(&format!("{wanted}/_"));
-        let named_inside =
-            || focus.iter().any(|wanted| !wanted.is_empty() && below(wanted) && excluded(wanted));
-        in_config(path) && !named_inside()
-    }
-
-    fn names(list: &[String], rule: &Rule) -> bool {
-        list.iter().any(|name| name == rule.id || name == rule.group.name() || name == "all")
-    }
-
-    fn runs(&self, rule: &Rule) -> bool {
-        if Self::names(&self.options.ignore, rule) {
-            return false;
-        }
-        if !self.options.select.is_empty() {
-            return Self::names(&self.options.select, rule);
-        }
-        let switched_on = |entry: &RuleLevel| {
-            entry.level != Level::Off && (entry.name == rule.id || entry.name == rule.group.name())
-        };
-        match self.config.level(rule.id, rule.group.name()) {
-            Some(level) if level != Level::Off => true,
-            None if rule.default => true,
-            // Off in general; some paths may still want it.
-            _ => self.config.overrides.iter().flat_map(|entry| &entry.rules).any(switched_on),
-        }
-    }
-
-    fn level(&self, finding: &Finding) -> Level {
-        let (rule, group) = (finding.rule, finding.rule.group.name());
-        let general = match self.config.level(rule.id, group) {
-            // A selected rule runs at its own level even where it is off.
-            Some(Level::Off) | None if !self.options.select.is_empty() => Some(rule.level),
-            None if rule.default => Some(rule.level),
-            level => level,
-        };
-        let path = finding.location.file.of_root();
-        let here = path.and_then(|path| self.config.override_level(path, rule.id, group));
-        let level = here.or(general).unwrap_or(Level::Off);
-        // What a finding lowers itself stays lowered.
-        if finding.level < rule.level { level.min(finding.level) } else { level }
     }
 }

@@ -6,15 +6,18 @@
 
 pub(crate) mod baseline;
 mod by_hand;
+mod checks;
 pub(crate) mod engine;
 mod finding;
 mod fingerprint;
 mod memo;
 pub(crate) mod metadata;
+mod not_checked;
 mod patches;
 mod rendered;
 pub(crate) mod rules;
 mod scene;
+mod scope;
 mod selectors;
 mod shared;
 mod suppression;

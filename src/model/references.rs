@@ -93,195 +93,136 @@ const fn field(pointer: &'static str, role: Role, target: Target, namespaced: bo
     Field { pointer, role, target, namespaced, guarded }
 }
 
-/// Fields of a kind; `*` in a pointer stands for each item of a list.
+/// Fields of a kind.
 fn fields(id: &ObjectId) -> &'static [Field] {
-    const CREDENTIALS: [Field; 4] = [
-        field("/spec/secretRef", Role::Credentials, SECRET, false, false),
-        field("/spec/certSecretRef", Role::Credentials, SECRET, false, false),
-        field("/spec/proxySecretRef", Role::Credentials, SECRET, false, false),
-        field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
-    ];
-    const VALUES: &[&str] = &["ConfigMap", "Secret"];
     match (id.group(), &*id.kind) {
-        (KUSTOMIZE, "Kustomization") => {
-            const FIELDS: &[Field] = &[
-                field(
-                    "/spec/sourceRef",
-                    Role::Source,
-                    Target::OneOf(&["OCIRepository", "GitRepository", "Bucket", "ExternalArtifact"]),
-                    true,
-                    true,
-                ),
-                field(
-                    "/spec/dependsOn/*",
-                    Role::DependsOn,
-                    Target::Kind(KUSTOMIZE, "Kustomization"),
-                    true,
-                    false,
-                ),
-                field("/spec/healthChecks/*", Role::HealthCheck, Target::Any, true, false),
-                field(
-                    "/spec/postBuild/substituteFrom/*",
-                    Role::Variables,
-                    Target::OneOf(VALUES),
-                    false,
-                    false,
-                ),
-                field("/spec/decryption/secretRef", Role::Credentials, SECRET, false, false),
-                field("/spec/kubeConfig/secretRef", Role::KubeConfig, SECRET, false, false),
-                field(
-                    "/spec/kubeConfig/configMapRef",
-                    Role::KubeConfig,
-                    Target::Kind("", "ConfigMap"),
-                    false,
-                    false,
-                ),
-                field(
-                    "/spec/serviceAccountName",
-                    Role::ServiceAccount,
-                    Target::Kind("", "ServiceAccount"),
-                    false,
-                    false,
-                ),
-            ];
-            FIELDS
-        }
-        (HELM, "HelmRelease") => {
-            const FIELDS: &[Field] = &[
-                field(
-                    "/spec/chart/spec/sourceRef",
-                    Role::Source,
-                    Target::OneOf(&["HelmRepository", "GitRepository", "Bucket"]),
-                    true,
-                    true,
-                ),
-                field(
-                    "/spec/chartRef",
-                    Role::Source,
-                    Target::OneOf(&["OCIRepository", "HelmChart", "ExternalArtifact"]),
-                    true,
-                    true,
-                ),
-                field("/spec/dependsOn/*", Role::DependsOn, Target::Kind(HELM, "HelmRelease"), true, false),
-                field("/spec/valuesFrom/*", Role::Values, Target::OneOf(VALUES), false, false),
-                field("/spec/kubeConfig/secretRef", Role::KubeConfig, SECRET, false, false),
-                field(
-                    "/spec/kubeConfig/configMapRef",
-                    Role::KubeConfig,
-                    Target::Kind("", "ConfigMap"),
-                    false,
-                    false,
-                ),
-                field(
-                    "/spec/serviceAccountName",
-                    Role::ServiceAccount,
-                    Target::Kind("", "ServiceAccount"),
-                    false,
-                    false,
-                ),
-            ];
-            FIELDS
-        }
-        (SOURCE, "HelmChart") => {
-            const FIELDS: &[Field] = &[
-                field(
-                    "/spec/sourceRef",
-                    Role::Source,
-                    Target::OneOf(&["HelmRepository", "GitRepository", "Bucket"]),
-                    false,
-                    false,
-                ),
-                field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
-            ];
-            FIELDS
-        }
-        (SOURCE, "GitRepository") => {
-            const FIELDS: &[Field] = &[
-                field(
-                    "/spec/include/*/repository",
-                    Role::Source,
-                    Target::Kind(SOURCE, "GitRepository"),
-                    false,
-                    false,
-                ),
-                field("/spec/secretRef", Role::Credentials, SECRET, false, false),
-                field("/spec/proxySecretRef", Role::Credentials, SECRET, false, false),
-                field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
-            ];
-            FIELDS
-        }
-        (SOURCE, "OCIRepository" | "Bucket" | "HelmRepository") | (NOTIFICATION, "Provider") => &CREDENTIALS,
-        (EXTENSIONS, "ArtifactGenerator") => {
-            const FIELDS: &[Field] = &[field(
-                "/spec/sources/*",
-                Role::Source,
-                Target::OneOf(&["Bucket", "GitRepository", "OCIRepository", "HelmChart", "ExternalArtifact"]),
-                true,
-                true,
-            )];
-            FIELDS
-        }
-        (IMAGE, "ImageRepository") => &CREDENTIALS,
-        (IMAGE, "ImagePolicy") => {
-            const FIELDS: &[Field] = &[field(
-                "/spec/imageRepositoryRef",
-                Role::Image,
-                Target::Kind(IMAGE, "ImageRepository"),
-                true,
-                true,
-            )];
-            FIELDS
-        }
-        (IMAGE, "ImageUpdateAutomation") => {
-            const FIELDS: &[Field] =
-                &[field("/spec/sourceRef", Role::Source, Target::OneOf(&["GitRepository"]), true, true)];
-            FIELDS
-        }
-        (NOTIFICATION, "Receiver") => {
-            const FIELDS: &[Field] = &[
-                field("/spec/secretRef", Role::Credentials, SECRET, false, false),
-                field(
-                    "/spec/resources/*",
-                    Role::Receiver,
-                    Target::OneOf(&[
-                        "Bucket",
-                        "GitRepository",
-                        "Kustomization",
-                        "HelmRelease",
-                        "HelmChart",
-                        "HelmRepository",
-                        "ImageRepository",
-                        "ImagePolicy",
-                        "ImageUpdateAutomation",
-                        "OCIRepository",
-                        "ArtifactGenerator",
-                        "ExternalArtifact",
-                        "FluxInstance",
-                        "ResourceSet",
-                        "ResourceSetInputProvider",
-                    ]),
-                    true,
-                    true,
-                ),
-            ];
-            FIELDS
-        }
-        (OPERATOR, "ResourceSet") => {
-            const FIELDS: &[Field] = &[
-                field("/spec/dependsOn/*", Role::ResourceSetDependency, Target::Any, true, false),
-                field(
-                    "/spec/inputsFrom/*",
-                    Role::Inputs,
-                    Target::Kind(OPERATOR, "ResourceSetInputProvider"),
-                    false,
-                    false,
-                ),
-            ];
-            FIELDS
-        }
+        (KUSTOMIZE, "Kustomization") => KUSTOMIZATION,
+        (HELM, "HelmRelease") => HELM_RELEASE,
+        (SOURCE, "HelmChart") => HELM_CHART,
+        (SOURCE, "GitRepository") => GIT_REPOSITORY,
+        (EXTENSIONS, "ArtifactGenerator") => ARTIFACT_GENERATOR,
+        (IMAGE, "ImagePolicy") => IMAGE_POLICY,
+        (IMAGE, "ImageUpdateAutomation") => IMAGE_UPDATE_AUTOMATION,
+        (NOTIFICATION, "Receiver") => RECEIVER,
+        (OPERATOR, "ResourceSet") => RESOURCE_SET,
+        (SOURCE, "OCIRepository" | "Bucket" | "HelmRepository")
+        | (NOTIFICATION, "Provider")
+        | (IMAGE, "ImageRepository") => CREDENTIALS,
         _ => &[],
     }
 }
+
+// What each kind refers to; `*` in a pointer stands for each item of a list.
+
+const VALUES: Target = Target::OneOf(&["ConfigMap", "Secret"]);
+const CONFIG_MAP: Target = Target::Kind("", "ConfigMap");
+const SERVICE_ACCOUNT: Target = Target::Kind("", "ServiceAccount");
+/// Where a chart that a release names comes from.
+const CHART_SOURCE: Target = Target::OneOf(&["HelmRepository", "GitRepository", "Bucket"]);
+
+const CREDENTIALS: &[Field] = &[
+    field("/spec/secretRef", Role::Credentials, SECRET, false, false),
+    field("/spec/certSecretRef", Role::Credentials, SECRET, false, false),
+    field("/spec/proxySecretRef", Role::Credentials, SECRET, false, false),
+    field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
+];
+
+const KUSTOMIZATION: &[Field] = &[
+    field(
+        "/spec/sourceRef",
+        Role::Source,
+        Target::OneOf(&["OCIRepository", "GitRepository", "Bucket", "ExternalArtifact"]),
+        true,
+        true,
+    ),
+    field("/spec/dependsOn/*", Role::DependsOn, Target::Kind(KUSTOMIZE, "Kustomization"), true, false),
+    field("/spec/healthChecks/*", Role::HealthCheck, Target::Any, true, false),
+    field("/spec/postBuild/substituteFrom/*", Role::Variables, VALUES, false, false),
+    field("/spec/decryption/secretRef", Role::Credentials, SECRET, false, false),
+    field("/spec/kubeConfig/secretRef", Role::KubeConfig, SECRET, false, false),
+    field("/spec/kubeConfig/configMapRef", Role::KubeConfig, CONFIG_MAP, false, false),
+    field("/spec/serviceAccountName", Role::ServiceAccount, SERVICE_ACCOUNT, false, false),
+];
+
+const HELM_RELEASE: &[Field] = &[
+    field("/spec/chart/spec/sourceRef", Role::Source, CHART_SOURCE, true, true),
+    field(
+        "/spec/chartRef",
+        Role::Source,
+        Target::OneOf(&["OCIRepository", "HelmChart", "ExternalArtifact"]),
+        true,
+        true,
+    ),
+    field("/spec/dependsOn/*", Role::DependsOn, Target::Kind(HELM, "HelmRelease"), true, false),
+    field("/spec/valuesFrom/*", Role::Values, VALUES, false, false),
+    field("/spec/kubeConfig/secretRef", Role::KubeConfig, SECRET, false, false),
+    field("/spec/kubeConfig/configMapRef", Role::KubeConfig, CONFIG_MAP, false, false),
+    field("/spec/serviceAccountName", Role::ServiceAccount, SERVICE_ACCOUNT, false, false),
+];
+
+const HELM_CHART: &[Field] = &[
+    field("/spec/sourceRef", Role::Source, CHART_SOURCE, false, false),
+    field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
+];
+
+const GIT_REPOSITORY: &[Field] = &[
+    field("/spec/include/*/repository", Role::Source, Target::Kind(SOURCE, "GitRepository"), false, false),
+    field("/spec/secretRef", Role::Credentials, SECRET, false, false),
+    field("/spec/proxySecretRef", Role::Credentials, SECRET, false, false),
+    field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
+];
+
+const ARTIFACT_GENERATOR: &[Field] = &[field(
+    "/spec/sources/*",
+    Role::Source,
+    Target::OneOf(&["Bucket", "GitRepository", "OCIRepository", "HelmChart", "ExternalArtifact"]),
+    true,
+    true,
+)];
+
+const IMAGE_POLICY: &[Field] =
+    &[field("/spec/imageRepositoryRef", Role::Image, Target::Kind(IMAGE, "ImageRepository"), true, true)];
+
+const IMAGE_UPDATE_AUTOMATION: &[Field] =
+    &[field("/spec/sourceRef", Role::Source, Target::OneOf(&["GitRepository"]), true, true)];
+
+const RECEIVER: &[Field] = &[
+    field("/spec/secretRef", Role::Credentials, SECRET, false, false),
+    field(
+        "/spec/resources/*",
+        Role::Receiver,
+        Target::OneOf(&[
+            "Bucket",
+            "GitRepository",
+            "Kustomization",
+            "HelmRelease",
+            "HelmChart",
+            "HelmRepository",
+            "ImageRepository",
+            "ImagePolicy",
+            "ImageUpdateAutomation",
+            "OCIRepository",
+            "ArtifactGenerator",
+            "ExternalArtifact",
+            "FluxInstance",
+            "ResourceSet",
+            "ResourceSetInputProvider",
+        ]),
+        true,
+        true,
+    ),
+];
+
+const RESOURCE_SET: &[Field] = &[
+    field("/spec/dependsOn/*", Role::ResourceSetDependency, Target::Any, true, false),
+    field(
+        "/spec/inputsFrom/*",
+        Role::Inputs,
+        Target::Kind(OPERATOR, "ResourceSetInputProvider"),
+        false,
+        false,
+    ),
+];
 
 /// The references of an object, in the order of the table.
 pub fn references<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<Reference<'a>> {

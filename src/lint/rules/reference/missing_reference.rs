@@ -7,7 +7,7 @@ use crate::lang::text::{Word, Words};
 use crate::lang::yaml::Location;
 use crate::lint::usual::Usual;
 use crate::lint::workloads::{self, Named as Like, Target};
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::model::{Called, Name, ObjectId, Unchecked};
@@ -33,16 +33,52 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let common = CommonSource::of(view.cluster);
-    let known = OnceCell::new();
-    let usual = OnceCell::new();
+    let known = Known { names: OnceCell::new(), usual: OnceCell::new() };
     for (object, reference) in local_references(view) {
-        if reference.optional || !judged(reference, object.node.get_ref()) {
+        let Some(absent) = Absent::of(view, object, reference) else { continue };
+        let (meant, level) = known.judge(view, &absent);
+        let place = reference.name_node.location();
+        let Some(level) = level else {
+            report.not_checked(reason(&absent.openers, reference), place, absent.in_words());
+            continue;
+        };
+        let Some(place) = place else { continue };
+        // One source that most Kustomizations name is there, or nothing would run.
+        let most = common.as_ref().filter(|common| common.is_named_by(&object.id, reference, absent.name));
+        if most.is_some_and(|common| common.first != object.id) {
+            report.not_checked(Unchecked::SourceOfMost, Some(place), absent.in_words());
             continue;
         }
-        let Some(name) = known_name(reference) else { continue };
+        let level = if most.is_some() { level.min(Level::Warning) } else { level };
+        let finding = absent.tell(view, report, place, level);
+        if help_by_name(finding, view, &absent, &meant) {
+            say_unless(finding, view, &absent, most);
+        }
+    }
+}
+
+/// A reference to what the cluster does not have, as far as is known.
+struct Absent<'v> {
+    object: &'v Effective,
+    reference: &'v Reference<'v>,
+    name: &'v str,
+    /// Where it would have to be.
+    target: ApplyTarget,
+    /// What could hold it, unseen.
+    openers: Vec<&'v Opener>,
+}
+
+impl<'v> Absent<'v> {
+    /// Nothing where it is there, where this rule does not judge, and where another one
+    /// says it better.
+    fn of(view: &ClusterView<'v>, object: &'v Effective, reference: &'v Reference<'v>) -> Option<Absent<'v>> {
+        if reference.optional || !judged(reference, object.node.get_ref()) {
+            return None;
+        }
+        let name = known_name(reference)?;
         // `malformed-health-check` says what is wrong with it.
         if reference.role == Role::HealthCheck && reference.namespace.is_none() {
-            continue;
+            return None;
         }
         let target = match reference.role {
             // fluxcd/pkg `runtime/client/impersonation.go` (`clientForKubeConfig`): it is the
@@ -52,138 +88,195 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
             _ => ApplyTarget::Local,
         };
-        let (group, kind, namespace) = (&reference.group, &reference.kind, reference.namespace.as_deref());
-        let openers = match view.cluster.lookup(&target, Name::new(group, kind, namespace, name)) {
-            Lookup::Found(_) | Lookup::Generated(_) => continue,
+        let mut absent = Absent { object, reference, name, target, openers: Vec::new() };
+        absent.openers = match view.cluster.lookup(&absent.target, absent.wanted()) {
+            Lookup::Found(_) | Lookup::Generated(_) => return None,
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
         };
-        let wanted = Name::new(group, kind, namespace, name);
-        let is_core = group.is_empty() && target == ApplyTarget::Local;
-        if is_core && matches!(view.workloads().target(wanted), Target::Made(..)) {
-            continue;
+        if absent.is_core() && matches!(view.workloads().target(absent.wanted()), Target::Made(..)) {
+            return None;
         }
-        // Another rule says it better.
-        if super::wrong_reference_kind::other_kind(view, &object.id, reference, name).is_some() {
-            continue;
-        }
-        let near = Near::of(known.get_or_init(|| names(view)), &target, reference, name);
-        let own = own_source(view, object, reference, name);
-        let level = level(&openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
-        let level = level.or(own.filter(|_| !is_elsewhere(&openers)).map(|_| Level::Warning));
-        let meant = match level {
-            Some(_) => None,
-            None => usual.get_or_init(|| usually(view)).meant(kind, namespace.unwrap_or_default(), name),
-        };
-        let made = match level.is_none() && meant.is_none() && is_core {
-            true => made_like(view, wanted),
-            false => None,
-        };
-        let Some(level) = level.or((meant.is_some() || made.is_some()).then_some(Level::Warning)) else {
-            let what = format!("{}: {} {}", object.id, kind, target_name(reference, name));
-            report.not_checked(reason(&openers, reference), reference.name_node.location(), what);
-            continue;
-        };
-        let Some(location) = reference.name_node.location() else { continue };
-        let wanted = target_name(reference, name);
-        // One source that most Kustomizations name is there, or nothing would run.
-        let most = common.as_ref().filter(|common| common.is_named_by(&object.id, reference, name));
-        if most.is_some_and(|common| common.first != object.id) {
-            let what = format!("{}: {kind} {wanted}", object.id);
-            report.not_checked(Unchecked::SourceOfMost, Some(location), what);
-            continue;
-        }
-        let level = if most.is_some() { level.min(Level::Warning) } else { level };
-        let words =
-            format!("{}: {} names no known {kind} {wanted}", object.id, field_name(&reference.pointer));
-        let finding = report.report(location, words);
-        finding
+        let other = super::wrong_reference_kind::other_kind(view, &object.id, reference, name);
+        other.is_none().then_some(absent)
+    }
+
+    fn wanted(&self) -> Name<'_> {
+        let reference = self.reference;
+        Name::new(&reference.group, &reference.kind, reference.namespace.as_deref(), self.name)
+    }
+
+    /// Whether it is of Kubernetes' own group, in this cluster.
+    fn is_core(&self) -> bool {
+        self.reference.group.is_empty() && self.target == ApplyTarget::Local
+    }
+
+    /// `NAMESPACE/NAME`.
+    fn shown(&self) -> String {
+        target_name(self.reference, self.name)
+    }
+
+    fn in_words(&self) -> String {
+        format!("{}: {} {}", self.object.id, self.reference.kind, self.shown())
+    }
+
+    fn tell<'r>(
+        &self,
+        view: &ClusterView<'_>,
+        report: &'r mut Reporter<'_>,
+        place: Location,
+        level: Level,
+    ) -> &'r mut Finding {
+        let (id, reference, wanted) = (&self.object.id, self.reference, self.shown());
+        let field = field_name(&reference.pointer);
+        report
+            .report(place, format!("{id}: {field} names no known {} {wanted}", reference.kind))
             .claims_absence()
             .level(level)
-            .why(why(reference, &object.id, &wanted))
-            .label(format!("no {kind} {wanted} in {}", view.cluster.label()))
-            .object(&object.id)
-            .field(format!("{}/name", reference.pointer), wanted.clone());
-        if let Some(hashed) = near.hashed {
-            finding.why(format!(
-                "its generator makes {}: kustomize adds a hash of the content to the name and writes it \
-                 into fields that it knows, of which this is none",
-                hashed.id.name
-            ));
-            finding.help(
-                "set options.disableNameSuffixHash of the generator, or add a nameReference for this field \
-                 under `configurations`",
-            );
-            if let Some(place) = hashed.node.get_ref().location_at("/metadata/name") {
-                finding.related(hashed.id.to_string(), place);
-            }
-            continue;
+            .why(why(reference, id, &wanted))
+            .label(format!("no {} {wanted} in {}", reference.kind, view.cluster.label()))
+            .object(id)
+            .field(format!("{}/name", reference.pointer), wanted.clone())
+    }
+}
+
+/// What a cluster has and names, found when first asked for.
+struct Known<'v> {
+    names: OnceCell<Names<'v>>,
+    usual: OnceCell<Usual<'v>>,
+}
+
+/// What may have been meant instead.
+struct Meant<'k, 'v> {
+    near: Near<'v>,
+    /// The source that the cluster syncs.
+    own: Option<&'v str>,
+    /// What others name, and how many of them.
+    usual: Option<(&'k str, usize)>,
+    /// What a controller makes.
+    made: Option<&'k Like<'k>>,
+}
+
+impl<'v> Known<'v> {
+    /// What may have been meant, and the level; none where it is not checked.
+    fn judge<'k>(&'k self, view: &'k ClusterView<'v>, absent: &Absent<'v>) -> (Meant<'k, 'v>, Option<Level>) {
+        let Absent { object, reference, name, target, openers } = absent;
+        let near = Near::of(self.names.get_or_init(|| names(view)), target, reference, name);
+        let own = own_source(view, object, reference, name);
+        let level = level(openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
+        let level = level.or(own.filter(|_| !is_elsewhere(openers)).map(|_| Level::Warning));
+        let mut meant = Meant { near, own, usual: None, made: None };
+        if level.is_some() {
+            return (meant, level);
         }
-        if let Some((name, count)) = meant {
-            finding.help(format!("did you mean `{name}`? {count} other objects name it"));
-            continue;
+        let namespace = reference.namespace.as_deref().unwrap_or_default();
+        meant.usual = self.usual.get_or_init(|| usually(view)).meant(&reference.kind, namespace, name);
+        if meant.usual.is_none() && absent.is_core() {
+            meant.made = made_like(view, absent.wanted());
         }
-        if let Some(made) = made {
-            finding.help(format!("did you mean `{}`?", made.name));
-            if let Some(place) = made.object.node.get_ref().location_at("/metadata/name") {
-                finding.related(format!("made of {}", made.object.id), place);
-            }
-            continue;
+        let is_near = meant.usual.is_some() || meant.made.is_some();
+        (meant, is_near.then_some(Level::Warning))
+    }
+}
+
+/// What helps, by the name that was meant. Whether more has to be said of where the wanted
+/// object may come from.
+fn help_by_name(
+    finding: &mut Finding,
+    view: &ClusterView<'_>,
+    absent: &Absent<'_>,
+    meant: &Meant<'_, '_>,
+) -> bool {
+    if let Some(hashed) = meant.near.hashed {
+        finding.why(format!(
+            "its generator makes {}: kustomize adds a hash of the content to the name and writes it \
+             into fields that it knows, of which this is none",
+            hashed.id.name
+        ));
+        finding.help(
+            "set options.disableNameSuffixHash of the generator, or add a nameReference for this field \
+             under `configurations`",
+        );
+        if let Some(place) = hashed.node.get_ref().location_at("/metadata/name") {
+            finding.related(hashed.id.to_string(), place);
         }
-        match near.best() {
-            None if own.is_some() => {
-                finding.help(format!(
-                    "did you mean `{}`? it is the source that {} syncs, and the path lies in it",
-                    own.unwrap_or_default(),
-                    view.cluster.label()
-                ));
-            }
-            Some(near) => {
-                let place = near.node.get_ref().location_at("/metadata/name");
-                let same_name = &*near.id.name == name;
-                let suggestion = if same_name { near.id.to_string() } else { near.id.name.to_string() };
-                finding.help(format!("did you mean `{suggestion}`?"));
-                if let Some(place) = place {
-                    finding.related(near.id.to_string(), place);
-                }
-            }
-            None => {
-                finding.help(format!("create {kind} {wanted}, or remove the reference"));
-            }
+        return false;
+    }
+    if let Some((name, count)) = meant.usual {
+        finding.help(format!("did you mean `{name}`? {count} other objects name it"));
+        return false;
+    }
+    if let Some(made) = meant.made {
+        finding.help(format!("did you mean `{}`?", made.name));
+        if let Some(place) = made.object.node.get_ref().location_at("/metadata/name") {
+            finding.related(format!("made of {}", made.object.id), place);
         }
-        // A reader sees that name and wonders.
-        if let Some(same) = super::wrong_reference_kind::same_name(view, &object.id, reference, name) {
-            finding.why.push_str(&format!(
-                "; {} has that name, and dependsOn of a {} finds {}s only",
-                same.id, object.id.kind, object.id.kind
-            ));
-        }
-        if let Some(common) = most {
-            finding.why(format!(
-                "{} of {} Kustomizations of {} name it, so that it is probably made elsewhere; if it isn't, \
-                 nothing of them is applied",
-                common.count,
-                view.cluster.applied.len(),
+        return false;
+    }
+    match (meant.near.best(), meant.own) {
+        (None, Some(own)) => {
+            finding.help(format!(
+                "did you mean `{own}`? it is the source that {} syncs, and the path lies in it",
                 view.cluster.label()
             ));
-            finding.help(format!(
-                "write {kind} {wanted} into Git, or say under `sources` in .forebay.yaml what it holds"
-            ));
-        } else if let Some((id, Some(place))) = by_hand(&openers, reference, name) {
-            finding.why.push_str(&format!(
-                "; {} is written in {}, and no cluster applies that file",
-                id, place.file
-            ));
-            finding.help(
-                "list that file in a kustomization of the cluster; if somebody applies it by hand, \
-                          nothing need be done",
-            );
-            finding.related(id.to_string(), place.clone());
-        } else if let Some(opener) = openers.iter().find(|opener| opener.cause == OpenerCause::ExternalTree) {
-            finding.why.push_str(&format!("; unless it comes from {}", opener.what));
-        } else if is_workload(reference) {
-            finding.why.push_str("; unless a chart or an operator makes it");
         }
+        (Some(near), _) => {
+            let same_name = &*near.id.name == absent.name;
+            let suggestion = if same_name { near.id.to_string() } else { near.id.name.to_string() };
+            finding.help(format!("did you mean `{suggestion}`?"));
+            if let Some(place) = near.node.get_ref().location_at("/metadata/name") {
+                finding.related(near.id.to_string(), place);
+            }
+        }
+        (None, None) => {
+            let (kind, wanted) = (&absent.reference.kind, absent.shown());
+            finding.help(format!("create {kind} {wanted}, or remove the reference"));
+        }
+    }
+    true
+}
+
+/// What else has that name, and who may make the wanted object all the same.
+fn say_unless(
+    finding: &mut Finding,
+    view: &ClusterView<'_>,
+    absent: &Absent<'_>,
+    most: Option<&CommonSource>,
+) {
+    let Absent { object, reference, name, openers, .. } = absent;
+    // A reader sees that name and wonders.
+    if let Some(same) = super::wrong_reference_kind::same_name(view, &object.id, reference, name) {
+        finding.why.push_str(&format!(
+            "; {} has that name, and dependsOn of a {} finds {}s only",
+            same.id, object.id.kind, object.id.kind
+        ));
+    }
+    if let Some(common) = most {
+        finding.why(format!(
+            "{} of {} Kustomizations of {} name it, so that it is probably made elsewhere; if it isn't, \
+             nothing of them is applied",
+            common.count,
+            view.cluster.applied.len(),
+            view.cluster.label()
+        ));
+        finding.help(format!(
+            "write {} {} into Git, or say under `sources` in .forebay.yaml what it holds",
+            reference.kind,
+            absent.shown()
+        ));
+    } else if let Some((id, Some(place))) = by_hand(openers, reference, name) {
+        finding
+            .why
+            .push_str(&format!("; {} is written in {}, and no cluster applies that file", id, place.file));
+        finding.help(
+            "list that file in a kustomization of the cluster; if somebody applies it by hand, \
+             nothing need be done",
+        );
+        finding.related(id.to_string(), place.clone());
+    } else if let Some(opener) = openers.iter().find(|opener| opener.cause == OpenerCause::ExternalTree) {
+        finding.why.push_str(&format!("; unless it comes from {}", opener.what));
+    } else if is_workload(reference) {
+        finding.why.push_str("; unless a chart or an operator makes it");
     }
 }
 
