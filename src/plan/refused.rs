@@ -99,11 +99,7 @@ fn within(path: &str, field: &str) -> bool {
 fn field(id: &ObjectId, old: NodeRef<'_>, change: &FieldChange) -> Option<Verdict> {
     let path = change.path.as_str();
     let is = |fields: &[&str]| fields.iter().any(|field| within(path, field));
-    // A default that is written, or no longer written, is no change.
-    let defaulted = |default: &str| {
-        let is_default = |value: &Value| value.is_null() || value == default;
-        is_default(&change.before) && is_default(&change.after)
-    };
+    let defaulted = |default: &str| is_defaulted(change, default);
     // What a default or a controller has filled in is not known here.
     let stated = || !change.before.is_null();
     match (id.group(), &*id.kind) {
@@ -111,20 +107,9 @@ fn field(id: &ObjectId, old: NodeRef<'_>, change: &FieldChange) -> Option<Verdic
         ("apps", "StatefulSet") => stateful_set(path, change),
         ("batch", "Job") => job(old, path),
         ("", "Pod") => pod(path),
-        ("", "Service") if path == "/spec/clusterIP" => {
-            let external = old.str_at("/spec/type").as_deref() == Some("ExternalName");
-            let headless = change.after == "None" || change.before == "None";
-            let both = stated() && !change.after.is_null() && change.before != "" && change.after != "";
-            (!external && (both || headless && !change.after.is_null())).then_some(FIXED)
-        }
+        ("", "Service") if path == "/spec/clusterIP" => cluster_ip(old, change),
         ("", "PersistentVolumeClaim") => claim(path, change),
-        ("", "PersistentVolume") => {
-            let source = VOLUME_SOURCES.iter().any(|source| within(path, &format!("/spec/{source}")));
-            let secret = path.contains("SecretRef");
-            let affinity = is(&["/spec/nodeAffinity"]) && stated();
-            let mode = path == "/spec/volumeMode" && !defaulted("Filesystem");
-            (source && !secret || affinity || mode).then_some(FIXED)
-        }
+        ("", "PersistentVolume") => volume(path, change),
         ("", "ConfigMap" | "Secret")
             if old.at("/immutable").and_then(NodeRef::as_bool) == Some(true)
                 && is(&["/data", "/binaryData", "/stringData", "/immutable"]) =>
@@ -166,6 +151,29 @@ fn field(id: &ObjectId, old: NodeRef<'_>, change: &FieldChange) -> Option<Verdic
         }
         _ => None,
     }
+}
+
+/// A default that is written, or no longer written, is no change.
+fn is_defaulted(change: &FieldChange, default: &str) -> bool {
+    let is_default = |value: &Value| value.is_null() || value == default;
+    is_default(&change.before) && is_default(&change.after)
+}
+
+fn cluster_ip(old: NodeRef<'_>, change: &FieldChange) -> Option<Verdict> {
+    let external = old.str_at("/spec/type").as_deref() == Some("ExternalName");
+    let headless = change.after == "None" || change.before == "None";
+    // What a default or a controller has filled in is not known here.
+    let stated = !change.before.is_null();
+    let both = stated && !change.after.is_null() && change.before != "" && change.after != "";
+    (!external && (both || headless && !change.after.is_null())).then_some(FIXED)
+}
+
+fn volume(path: &str, change: &FieldChange) -> Option<Verdict> {
+    let source = VOLUME_SOURCES.iter().any(|source| within(path, &format!("/spec/{source}")));
+    let secret = path.contains("SecretRef");
+    let affinity = within(path, "/spec/nodeAffinity") && !change.before.is_null();
+    let mode = path == "/spec/volumeMode" && !is_defaulted(change, "Filesystem");
+    (source && !secret || affinity || mode).then_some(FIXED)
 }
 
 fn stateful_set(path: &str, change: &FieldChange) -> Option<Verdict> {

@@ -241,21 +241,25 @@ pub(super) fn removal<'w>(
         effect.consequences.push("it is not reconciled: what it made stays in the cluster".to_owned());
     }
     if kinds::is_helm_release(id) {
-        effect.consequences.push(match (&fate, suspended) {
-            (Fate::Deleted, false) => {
-                "its release is uninstalled; what its chart's crds/ brought and claims of \
-                                       volumeClaimTemplates stay"
-                    .to_owned()
-            }
-            (Fate::Deleted, true) => match before.object.node.get_ref().at("/spec/chart") {
-                Some(_) => "suspended: its release stays installed, its HelmChart is left behind".to_owned(),
-                None => "suspended: its release stays installed".to_owned(),
-            },
-            _ => "its release stays installed".to_owned(),
-        });
+        effect.consequences.push(fate_of_release(before, &fate, suspended).to_owned());
     }
     let place = before.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Base, place)
+}
+
+/// What the removal of a HelmRelease means for its release.
+fn fate_of_release(before: &Placed<'_>, fate: &Fate, suspended: bool) -> &'static str {
+    match (fate, suspended) {
+        (Fate::Deleted, false) => {
+            "its release is uninstalled; what its chart's crds/ brought and claims of \
+             volumeClaimTemplates stay"
+        }
+        (Fate::Deleted, true) => match before.object.node.get_ref().at("/spec/chart") {
+            Some(_) => "suspended: its release stays installed, its HelmChart is left behind",
+            None => "suspended: its release stays installed",
+        },
+        _ => "its release stays installed",
+    }
 }
 
 /// A Kustomization whose build holds nothing any more, and which therefore prunes

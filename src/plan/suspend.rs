@@ -39,42 +39,19 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
                     None => "suspended".to_owned(),
                 };
                 effect.consequences = consequences(relations, (id, new_node), &new);
-                let losing = moves_away(id);
-                if losing > 0 {
-                    effect.severity = Severity::Disruptive;
-                    effect.consequences.push(format!(
-                        "{losing} of its objects move elsewhere in the same change: with controllers that do not \
-                         honour the suspension, prune deletes them"
-                    ));
-                    effect.details.insert("movingObjects".to_owned(), json!(losing));
-                }
+                add_moving_while_suspended(&mut effect, moves_away(id));
                 effect
             }
             (Some(true), Some(false)) => {
                 let written = new_node.at("/spec/suspend").and_then(NodeRef::as_bool) == Some(false);
-                let by_omission = old.field.is_some() && !written;
-                let name = if by_omission { EffectKind::ResumedByOmission } else { EffectKind::Resumed };
-                let mut effect = Effect::new(pair, name, id);
-                effect.reason = "resumed".to_owned();
-                if by_omission {
-                    effect.consequences.push(
-                        "resumed, unless it was also suspended by hand: a field that another client set stays"
-                            .to_owned(),
-                    );
-                }
-                effect.consequences.push("it applies everything that changed meanwhile".to_owned());
-                effect
+                resumed(pair, id, old.field.is_some() && !written)
             }
             _ if new.annotation.is_some() && old.annotation.is_none() && new.suspended == Some(false) => {
                 let mut effect = Effect::new(pair, EffectKind::AnnotatedOnly, id);
                 effect.reason = "annotated as suspended, which these controllers ignore".to_owned();
                 effect.consequences = consequences(relations, (id, new_node), &new);
-                let losing = moves_away(id);
-                if losing > 0 && new_node.at("/spec/prune").and_then(NodeRef::as_bool) == Some(true) {
-                    effect.severity = Severity::Disruptive;
-                    effect.consequences.push(format!(
-                        "{losing} of its objects move elsewhere and are pruned: not suspended at all"
-                    ));
+                if new_node.at("/spec/prune").and_then(NodeRef::as_bool) == Some(true) {
+                    add_moving_while_annotated(&mut effect, moves_away(id));
                 }
                 effect
             }
@@ -91,6 +68,41 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
         out.push(effect.at(place.0, place.1));
     }
     out
+}
+
+fn add_moving_while_suspended(effect: &mut Effect, moving: usize) {
+    if moving == 0 {
+        return;
+    }
+    effect.severity = Severity::Disruptive;
+    effect.consequences.push(format!(
+        "{moving} of its objects move elsewhere in the same change: with controllers that do not honour the \
+         suspension, prune deletes them"
+    ));
+    effect.details.insert("movingObjects".to_owned(), json!(moving));
+}
+
+fn add_moving_while_annotated(effect: &mut Effect, moving: usize) {
+    if moving == 0 {
+        return;
+    }
+    effect.severity = Severity::Disruptive;
+    effect
+        .consequences
+        .push(format!("{moving} of its objects move elsewhere and are pruned: not suspended at all"));
+}
+
+fn resumed(pair: &Pair<'_>, id: &ObjectId, by_omission: bool) -> Effect {
+    let name = if by_omission { EffectKind::ResumedByOmission } else { EffectKind::Resumed };
+    let mut effect = Effect::new(pair, name, id);
+    effect.reason = "resumed".to_owned();
+    if by_omission {
+        effect.consequences.push(
+            "resumed, unless it was also suspended by hand: a field that another client set stays".to_owned(),
+        );
+    }
+    effect.consequences.push("it applies everything that changed meanwhile".to_owned());
+    effect
 }
 
 /// How many of the objects that each Kustomization applied before something else, or

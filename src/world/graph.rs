@@ -114,24 +114,7 @@ impl<'w> ClusterGraph<'_, 'w> {
         for applied in &roots {
             self.node(&applied.id, String::new(), true);
         }
-        let members: Vec<(&Member, usize)> = self
-            .world
-            .written(self.cluster)
-            .filter(|(_, object)| is_node(&object.id))
-            .map(|(member, object)| {
-                let note = match &member.target {
-                    ApplyTarget::Local => String::new(),
-                    ApplyTarget::Remote(name) => format!("(on the cluster of {name})"),
-                };
-                let is_root = member.maker.kustomization().is_none();
-                let node = if member.target == ApplyTarget::Local {
-                    self.node(&object.id, note, is_root)
-                } else {
-                    self.new_node(&object.id, note, is_root)
-                };
-                (member, node)
-            })
-            .collect();
+        let members = self.written_nodes();
         let charts = helm_charts(self.world, self.cluster, &ApplyTarget::Local);
         for chart in &charts {
             let made = self.node(&chart.id, "(made by helm-controller)".to_owned(), false);
@@ -171,6 +154,27 @@ impl<'w> ClusterGraph<'_, 'w> {
                 self.graph.nodes[appliers[by as usize]].others += 1;
             }
         }
+    }
+
+    /// Adds what is written, of those kinds that are nodes.
+    fn written_nodes(&mut self) -> Vec<(&'w Member, usize)> {
+        self.world
+            .written(self.cluster)
+            .filter(|(_, object)| is_node(&object.id))
+            .map(|(member, object)| {
+                let note = match &member.target {
+                    ApplyTarget::Local => String::new(),
+                    ApplyTarget::Remote(name) => format!("(on the cluster of {name})"),
+                };
+                let is_root = member.maker.kustomization().is_none();
+                let node = if member.target == ApplyTarget::Local {
+                    self.node(&object.id, note, is_root)
+                } else {
+                    self.new_node(&object.id, note, is_root)
+                };
+                (member, node)
+            })
+            .collect()
     }
 
     fn node(&mut self, id: &ObjectId, note: String, is_root: bool) -> usize {

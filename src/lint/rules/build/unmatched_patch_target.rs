@@ -26,6 +26,12 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
+    report_failed_builds(context, report);
+    report_useless_patches(context, report);
+}
+
+/// A patch that names its object and does not find it fails the build.
+fn report_failed_builds(context: &Context<'_>, report: &mut Reporter<'_>) {
     for cluster in &context.world.clusters {
         let view = ClusterView::new(context, cluster);
         for failed in failures(&view, Matter::UnmatchedPatch) {
@@ -37,6 +43,10 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             finding.clusters.extend(cluster.name.clone());
         }
     }
+}
+
+/// A target that selects nothing fails no build.
+fn report_useless_patches(context: &Context<'_>, report: &mut Reporter<'_>) {
     let all = || context.world.clusters.iter().flat_map(|cluster| &cluster.applied);
     let mut unmatched: BTreeMap<(&FilePath, u32), (&Applied, &Location, &Warning)> = BTreeMap::new();
     for applied in all() {
@@ -75,35 +85,46 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         }
     }
     for (applied, location, warning) in first {
-        let what = format!("this patch's target selects nothing: {}", warning.message);
-        let finding = report.report(location.clone(), what);
-        finding
-            .level(Level::Warning)
-            .why(match kinds::is_kustomization(&applied.id) {
-                true => format!("{} applies no such object, so the patch changes nothing", applied.id),
-                false => {
-                    format!("the build of {} has no such object, so the patch changes nothing", applied.path)
-                }
-            })
-            .help(match warning.near.as_deref() {
-                Some(near) => near.to_owned(),
-                None => "correct the target, or remove the patch".to_owned(),
-            })
-            .field("", "unmatched target");
         let near = warning.near.as_deref().and_then(|near| told.get(&(&location.file, near)));
-        for place in near.into_iter().flatten().skip(1) {
-            finding.related("the same here", place.clone());
-        }
-        if kinds::is_kustomization(&applied.id) {
-            finding.object(&applied.id);
-            finding.clusters = context
-                .world
-                .clusters
-                .iter()
-                .filter(|cluster| cluster.applied.iter().any(|other| reads(other, location)))
-                .filter_map(|cluster| cluster.name.clone())
-                .collect();
-        }
+        let again = near.into_iter().flatten().skip(1);
+        report_useless(context, (applied, location, warning), again, report);
+    }
+}
+
+/// Reports one patch, with the places of others that have the same cause.
+fn report_useless<'p>(
+    context: &Context<'_>,
+    (applied, location, warning): (&Applied, &Location, &Warning),
+    again: impl Iterator<Item = &'p Location>,
+    report: &mut Reporter<'_>,
+) {
+    let what = format!("this patch's target selects nothing: {}", warning.message);
+    let finding = report.report(location.clone(), what);
+    finding
+        .level(Level::Warning)
+        .why(match kinds::is_kustomization(&applied.id) {
+            true => format!("{} applies no such object, so the patch changes nothing", applied.id),
+            false => {
+                format!("the build of {} has no such object, so the patch changes nothing", applied.path)
+            }
+        })
+        .help(match warning.near.as_deref() {
+            Some(near) => near.to_owned(),
+            None => "correct the target, or remove the patch".to_owned(),
+        })
+        .field("", "unmatched target");
+    for place in again {
+        finding.related("the same here", place.clone());
+    }
+    if kinds::is_kustomization(&applied.id) {
+        finding.object(&applied.id);
+        finding.clusters = context
+            .world
+            .clusters
+            .iter()
+            .filter(|cluster| cluster.applied.iter().any(|other| reads(other, location)))
+            .filter_map(|cluster| cluster.name.clone())
+            .collect();
     }
 }
 

@@ -4,7 +4,7 @@
 //! `eventMatchesAlertSources`.
 
 use super::{Scene, is_glob, title};
-use crate::lang::yaml::{FilePath, Known, NodeRef};
+use crate::lang::yaml::{FilePath, Known, Location, NodeRef};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use crate::simulate::notify::alerts::{Alert, EventSource, SOURCE_KINDS};
@@ -28,20 +28,7 @@ type Place = (FilePath, u32);
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(scene) = view.scene() else { return };
-    let judged: Vec<Vec<(Option<Place>, bool)>> = scene
-        .notifier
-        .alerts
-        .iter()
-        .map(|(item, alert)| {
-            let sources = item.node.at("/spec/eventSources");
-            let mut places = sources.into_iter().flat_map(NodeRef::items).map(|source| source.location());
-            let judge = |source| {
-                let place = places.next().flatten().map(|place| (place.file, place.start));
-                (place, matches_nothing(view, scene, alert, source))
-            };
-            alert.sources.iter().map(judge).collect()
-        })
-        .collect();
+    let judged = judged_sources(view, scene);
     // A text that several Alerts share need not match in each of their namespaces.
     let mut users: BTreeMap<&Place, BTreeSet<&ObjectId>> = BTreeMap::new();
     for ((item, _), judged) in scene.notifier.alerts.iter().zip(&judged) {
@@ -60,12 +47,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(entry) = entry.filter(|entry| entry.value.is_seq()) else { continue };
         let Some(location) = entry.key_location() else { continue };
         if alert.sources.is_empty() {
-            report
-                .report(location, title(item.id, "it has no event sources"))
-                .why("the API server accepts an empty list, and no event ever matches it")
-                .help("list the kinds and names whose events are wanted, or remove the Alert")
-                .object(item.id)
-                .field("/spec/eventSources", "[]");
+            report_empty(item.id, location, report);
             continue;
         }
         let is_useful = |place: &Option<_>| place.as_ref().is_some_and(|place| useful.contains(place));
@@ -90,29 +72,77 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .as_ref()
                 .and_then(|place| users.get(place))
                 .is_some_and(|users| users.len() > 1);
-            let all = source.name.known() == Some("*");
-            let elsewhere = if all { namespaces(scene, alert, source) } else { BTreeSet::new() };
-            // Of a kind that nothing has, nothing is lost.
-            let lost = if all { !shared && !elsewhere.is_empty() } else { true };
-            let name = if all { String::new() } else { format!(" `{}`", source.name.display()) };
-            let help = match all {
-                true if is_elsewhere(source, alert) => help_for_place(source, &elsewhere),
-                true => help_for_all(&elsewhere),
-                false => help(scene, alert, std::slice::from_ref(source)),
-            };
+            let told = told_of(view, scene, alert, source, shared);
             report
                 .report(location, title(item.id, &format!("eventSources[{index}] matches no object")))
-                .level(if lost { Level::Warning } else { Level::Info })
-                .why(format!(
-                    "{} has no {}{name} in namespace {}",
-                    view.cluster.label(),
-                    source.kind.display(),
-                    source.namespace_in(&alert.namespace).display()
-                ))
-                .help(help)
+                .level(told.level)
+                .why(told.why)
+                .help(told.help)
                 .object(item.id)
                 .field(format!("/spec/eventSources/{index}"), source.name.display());
         }
+    }
+}
+
+/// Where each source of each Alert stands, and whether it matches nothing.
+fn judged_sources(view: &ClusterView<'_>, scene: &Scene<'_>) -> Vec<Vec<(Option<Place>, bool)>> {
+    scene
+        .notifier
+        .alerts
+        .iter()
+        .map(|(item, alert)| {
+            let sources = item.node.at("/spec/eventSources");
+            let mut places = sources.into_iter().flat_map(NodeRef::items).map(|source| source.location());
+            let judge = |source| {
+                let place = places.next().flatten().map(|place| (place.file, place.start));
+                (place, matches_nothing(view, scene, alert, source))
+            };
+            alert.sources.iter().map(judge).collect()
+        })
+        .collect()
+}
+
+fn report_empty(id: &ObjectId, location: Location, report: &mut Reporter<'_>) {
+    report
+        .report(location, title(id, "it has no event sources"))
+        .why("the API server accepts an empty list, and no event ever matches it")
+        .help("list the kinds and names whose events are wanted, or remove the Alert")
+        .object(id)
+        .field("/spec/eventSources", "[]");
+}
+
+/// What is said of a source that matches nothing.
+struct Told {
+    level: Level,
+    why: String,
+    help: String,
+}
+
+fn told_of(
+    view: &ClusterView<'_>,
+    scene: &Scene<'_>,
+    alert: &Alert,
+    source: &EventSource,
+    shared: bool,
+) -> Told {
+    let all = source.name.known() == Some("*");
+    let elsewhere = if all { namespaces(scene, alert, source) } else { BTreeSet::new() };
+    // Of a kind that nothing has, nothing is lost.
+    let lost = if all { !shared && !elsewhere.is_empty() } else { true };
+    let name = if all { String::new() } else { format!(" `{}`", source.name.display()) };
+    Told {
+        level: if lost { Level::Warning } else { Level::Info },
+        why: format!(
+            "{} has no {}{name} in namespace {}",
+            view.cluster.label(),
+            source.kind.display(),
+            source.namespace_in(&alert.namespace).display()
+        ),
+        help: match all {
+            true if is_elsewhere(source, alert) => help_for_place(source, &elsewhere),
+            true => help_for_all(&elsewhere),
+            false => help(scene, alert, std::slice::from_ref(source)),
+        },
     }
 }
 

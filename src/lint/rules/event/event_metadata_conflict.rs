@@ -92,12 +92,7 @@ fn check_alert_key(
         let over = if is_new { "wins over both" } else { "wins" };
         reasons.push(format!("{} {often}{over}, with {}", emitter.controller, key.when));
     }
-    let rest = match (&annotated[..], &controlled[..]) {
-        ([], []) => "`summary` is set twice".to_owned(),
-        ([], _) => format!("`{key}` is overridden by the controller"),
-        (_, []) => format!("`{key}` overrides annotations"),
-        _ => format!("`{key}` is set by objects and controller as well"),
-    };
+    let rest = conflict(key, !annotated.is_empty(), !controlled.is_empty());
     let pointer = match key {
         "summary" if alert.summary.is_some() => "/spec/summary".to_owned(),
         key => pointer_join("/spec/eventMetadata", key),
@@ -117,6 +112,16 @@ fn check_alert_key(
         .iter()
         .map(|object| (object.id, event_annotation(object.node, key).and_then(|entry| entry.key_location())));
     relate(finding, places);
+}
+
+/// The title's words for a key of an Alert by who else sets it.
+fn conflict(key: &str, by_annotations: bool, by_controller: bool) -> String {
+    match (by_annotations, by_controller) {
+        (false, false) => "`summary` is set twice".to_owned(),
+        (false, true) => format!("`{key}` is overridden by the controller"),
+        (true, false) => format!("`{key}` overrides annotations"),
+        (true, true) => format!("`{key}` is set by objects and controller as well"),
+    }
 }
 
 /// The first selected object of each kind whose controller adds the key: those of a

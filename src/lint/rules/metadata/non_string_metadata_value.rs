@@ -64,6 +64,11 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         }
     }
     no_map(view, report);
+    data_values(view, report);
+}
+
+/// Values of a ConfigMap or a Secret.
+fn data_values(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let data: &[&str] = match (view.id.group(), &*view.id.kind) {
         ("", "ConfigMap") => &["data", "binaryData"],
         ("", "Secret") => &["data", "stringData"],

@@ -48,23 +48,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if list.iter().any(|(_, object)| left_alone(object)) {
             continue;
         }
-        let (first_by, first) = list[0];
-        let mut appliers: Vec<(&Applied, &Effective)> = Vec::new();
-        let mut known: BTreeSet<&ObjectId> = BTreeSet::new();
-        for (by, object) in list {
-            if known.insert(&by.id) {
-                appliers.push((by, object));
-            }
-        }
+        let first = list[0].1;
+        let appliers = one_of_each(list);
         let Some((_, last)) = appliers.get(1..).and_then(<[_]>::last) else { continue };
         let Some(location) = last.node.get_ref().location_at("/metadata/name") else { continue };
-        let foreign = foreign_namespace(&appliers);
-        let mut differences = Differences::default();
-        for (by, object) in &appliers[1..] {
-            let common = [first_by, by].map(|by| by.node.get_ref().at("/spec/commonMetadata"));
-            differ(first.node.get_ref(), object.node.get_ref(), "", &common, &mut differences);
-        }
-        let (weight, differences) = differences.told();
+        let (weight, differences) = Differences::between(&appliers).told();
         if let Some(cause) = own.iter().position(|cause| cause.explains(list)) {
             let is_itself = first.id == own[cause].applied.id;
             if is_itself || !matches!(weight, Weight::Content) {
@@ -76,36 +64,53 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 continue;
             }
         }
-        let prunes =
-            |by: &&Applied| by.node.get_ref().at("/spec/prune").and_then(NodeRef::as_bool) == Some(true);
-        let pruned = appliers.iter().filter(|(by, _)| prunes(by)).count();
-        let namespace = &*first.id.kind == "Namespace" && first.id.group().is_empty();
-        let level = match weight {
-            Weight::Content if !namespace && pruned == appliers.len() => Level::Error,
-            Weight::Content | Weight::Metadata if !namespace => Level::Warning,
-            _ => Level::Info,
-        };
-        let names: Vec<String> = appliers.iter().map(|(by, _)| by.id.name.to_string()).collect();
-        let help = match &foreign {
-            Some(_) => "correct this namespace, or apply it from one Kustomization only",
-            None => "apply it from one Kustomization only",
-        };
-        let location = foreign.unwrap_or(location);
-        let finding = report.report(location, format!("{}: applied by {}", first.id, listed(&names)));
-        finding
-            .level(level)
-            .why(format!("{}{}", disagreement(&differences), pruning(pruned)))
-            .help(help)
-            .object(&first.id)
-            .field("/metadata/name", names.join(" "));
-        for (by, object) in &appliers {
-            if let Some(place) = object.node.get_ref().location_at("/metadata/name") {
-                finding.related(format!("applied by {}", by.id.name), place);
-            }
-        }
+        report_several(&appliers, location, (weight, &differences), report);
     }
     for (cause, told) in own.iter().zip(told).filter(|(_, told)| told.count > 0) {
         cause.report(&told, report);
+    }
+}
+
+/// The first object of each Kustomization.
+fn one_of_each<'a>(list: &[(&'a Applied, &'a Effective)]) -> Vec<(&'a Applied, &'a Effective)> {
+    let mut known: BTreeSet<&ObjectId> = BTreeSet::new();
+    list.iter().copied().filter(|(by, _)| known.insert(&by.id)).collect()
+}
+
+/// Reports an object at its last applier, unless a `namespace` alone brought it there.
+fn report_several(
+    appliers: &[(&Applied, &Effective)],
+    location: Location,
+    (weight, differences): (Weight, &[String]),
+    report: &mut Reporter<'_>,
+) {
+    let first = appliers[0].1;
+    let foreign = foreign_namespace(appliers);
+    let prunes = |by: &&Applied| by.node.get_ref().at("/spec/prune").and_then(NodeRef::as_bool) == Some(true);
+    let pruned = appliers.iter().filter(|(by, _)| prunes(by)).count();
+    let namespace = &*first.id.kind == "Namespace" && first.id.group().is_empty();
+    let level = match weight {
+        Weight::Content if !namespace && pruned == appliers.len() => Level::Error,
+        Weight::Content | Weight::Metadata if !namespace => Level::Warning,
+        _ => Level::Info,
+    };
+    let names: Vec<String> = appliers.iter().map(|(by, _)| by.id.name.to_string()).collect();
+    let help = match &foreign {
+        Some(_) => "correct this namespace, or apply it from one Kustomization only",
+        None => "apply it from one Kustomization only",
+    };
+    let location = foreign.unwrap_or(location);
+    let finding = report.report(location, format!("{}: applied by {}", first.id, listed(&names)));
+    finding
+        .level(level)
+        .why(format!("{}{}", disagreement(differences), pruning(pruned)))
+        .help(help)
+        .object(&first.id)
+        .field("/metadata/name", names.join(" "));
+    for (by, object) in appliers {
+        if let Some(place) = object.node.get_ref().location_at("/metadata/name") {
+            finding.related(format!("applied by {}", by.id.name), place);
+        }
     }
 }
 
@@ -206,6 +211,17 @@ struct Differences {
 }
 
 impl Differences {
+    /// Those of the first object from each of the others.
+    fn between(appliers: &[(&Applied, &Effective)]) -> Differences {
+        let mut differences = Differences::default();
+        let (first_by, first) = appliers[0];
+        for (by, object) in &appliers[1..] {
+            let common = [first_by, by].map(|by| by.node.get_ref().at("/spec/commonMetadata"));
+            differ(first.node.get_ref(), object.node.get_ref(), "", &common, &mut differences);
+        }
+        differences
+    }
+
     /// What they weigh, and all of them in order.
     fn told(self) -> (Weight, Vec<String>) {
         let is_metadata = |pointer: &String| {

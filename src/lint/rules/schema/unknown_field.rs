@@ -107,25 +107,6 @@ fn unknown<'a>(
         None if is_proposed(view.id, pointer) => None,
         None => other_level(fault.root, view, fault, &entry.key, parent),
     };
-    let why = if view.operation.is_some_and(|operation| operation.fails_without(pointer)) {
-        let id = &view.id.kind;
-        format!("a JSON patch fails where its path is not there, and no {id} has it: the build fails with it")
-    } else if fault.normalised {
-        let (would, kind) = (if view.is_built() { "drops" } else { "would drop" }, &view.id.kind);
-        match view.applier {
-            Applier::Kustomize => {
-                format!("kustomize-controller {would} it before the apply: the {kind} runs without it")
-            }
-            Applier::Operator => {
-                format!("flux-operator drops it before the apply: the {kind} runs without it")
-            }
-            Applier::Helm => format!(
-                "Helm's validation of the {kind} fails the release, and where it is off the {kind} runs without it"
-            ),
-        }
-    } else {
-        format!("{}{}", of_versions(fault), refusal(view, fault))
-    };
     let help = match (near, &elsewhere) {
         _ if is_proposed(view.id, pointer) => "remove it: it is of a proposal that no released Flux has \
              (docs/proposals.md); what holds deployments back today are suspend, a \
@@ -144,7 +125,7 @@ fn unknown<'a>(
     let finding = report
         .report(location, title(view.id, "unknown field ", pointer, ""))
         .level(level(fault))
-        .why(why)
+        .why(why(view, fault))
         .help(help)
         .object(view.id)
         .field(pointer.as_str(), &*entry.key);
@@ -161,6 +142,29 @@ fn unknown<'a>(
             });
         }
         _ => {}
+    }
+}
+
+fn why(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
+    let pointer = &fault.violation.pointer;
+    if view.operation.is_some_and(|operation| operation.fails_without(pointer)) {
+        let id = &view.id.kind;
+        format!("a JSON patch fails where its path is not there, and no {id} has it: the build fails with it")
+    } else if fault.normalised {
+        let (would, kind) = (if view.is_built() { "drops" } else { "would drop" }, &view.id.kind);
+        match view.applier {
+            Applier::Kustomize => {
+                format!("kustomize-controller {would} it before the apply: the {kind} runs without it")
+            }
+            Applier::Operator => {
+                format!("flux-operator drops it before the apply: the {kind} runs without it")
+            }
+            Applier::Helm => format!(
+                "Helm's validation of the {kind} fails the release, and where it is off the {kind} runs without it"
+            ),
+        }
+    } else {
+        format!("{}{}", of_versions(fault), refusal(view, fault))
     }
 }
 

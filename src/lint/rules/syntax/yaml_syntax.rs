@@ -39,33 +39,11 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
         let refused = place(error.offset, error.offset + end as u32);
         let quote = error.quote.map(|quote| place(quote, quote + 1));
         let location = quote.clone().unwrap_or_else(|| refused.clone());
-        let number = error.document + 1;
         // YAML that Go alone refuses is fine for other tools.
         if !is_object && error.kind != SyntaxErrorKind::Malformed {
             continue;
         }
-        let (title, why, help) = match error.kind {
-            SyntaxErrorKind::Malformed if !is_object => (
-                format!("document {number} is not valid YAML"),
-                "it is no manifest that a build here takes in; whatever reads it will refuse it",
-                "correct the syntax, or exclude the file in .forebay.yaml",
-            ),
-            SyntaxErrorKind::Malformed => (
-                format!("document {number} is not valid YAML"),
-                "no controller can read it; the build of its directory fails as a whole",
-                "correct the syntax; later documents of the file were still read",
-            ),
-            SyntaxErrorKind::RefusedByGo => (
-                format!("document {number} is YAML that the controllers refuse"),
-                "it is valid YAML 1.2, but kustomize and the API machinery read what go-yaml takes",
-                "write it in the YAML that go-yaml reads; later documents were still read",
-            ),
-            SyntaxErrorKind::Unread => (
-                format!("document {number} has no `---` line before it, so nothing reads it"),
-                "kustomize and the API machinery read the document above and drop this silently",
-                "put a `---` line before it",
-            ),
-        };
+        let (title, why, help) = words(error.kind, is_object, error.document + 1);
         let why = match &broken {
             Some(broken) if error.kind != SyntaxErrorKind::Unread => {
                 format!("no controller can read it: {broken}")
@@ -94,6 +72,32 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
             .help(help)
             .label(if quote.is_some() { "it opens here".to_owned() } else { error.message.clone() })
             .field(format!("/{}", error.document), error.message.clone());
+    }
+}
+
+/// Title, cause and help for the document of that number, counted from one.
+fn words(kind: SyntaxErrorKind, is_object: bool, number: u32) -> (String, &'static str, &'static str) {
+    match kind {
+        SyntaxErrorKind::Malformed if !is_object => (
+            format!("document {number} is not valid YAML"),
+            "it is no manifest that a build here takes in; whatever reads it will refuse it",
+            "correct the syntax, or exclude the file in .forebay.yaml",
+        ),
+        SyntaxErrorKind::Malformed => (
+            format!("document {number} is not valid YAML"),
+            "no controller can read it; the build of its directory fails as a whole",
+            "correct the syntax; later documents of the file were still read",
+        ),
+        SyntaxErrorKind::RefusedByGo => (
+            format!("document {number} is YAML that the controllers refuse"),
+            "it is valid YAML 1.2, but kustomize and the API machinery read what go-yaml takes",
+            "write it in the YAML that go-yaml reads; later documents were still read",
+        ),
+        SyntaxErrorKind::Unread => (
+            format!("document {number} has no `---` line before it, so nothing reads it"),
+            "kustomize and the API machinery read the document above and drop this silently",
+            "put a `---` line before it",
+        ),
     }
 }
 
