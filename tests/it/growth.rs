@@ -55,6 +55,13 @@ fn instructions(arguments: &[&str], root: &Path) -> u64 {
     command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
     command.arg(binary.get_program()).args(arguments).args(["--threads", "1", "--root"]);
     command.current_dir(root);
+    // Renders that an earlier run has kept would be work that is not done.
+    for (name, value) in binary.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     let output =
         command.arg(root).stdin(Stdio::null()).stdout(Stdio::null()).output().expect("valgrind runs");
     let told = String::from_utf8_lossy(&output.stderr);
