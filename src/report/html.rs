@@ -1,4 +1,5 @@
-//! `html`: the findings of `lint` on one page, for an archive or a mail.
+//! `html`: the findings of `lint` on one page, for an archive or a mail: files with the worst
+//! first.
 
 use super::entries::{self, Entry, by_text};
 use super::markup::escape;
@@ -25,7 +26,10 @@ pub fn render(lint: &Lint<'_>) -> String {
     body.push_str("</header>\n<main>\n");
     rules(&mut body, lint);
     let mut masks = Masks::of_values(lint.secrets.clone());
-    for of_file in entries.chunk_by(|a, b| a.first.location.file == b.first.location.file) {
+    let files = entries.chunk_by(|a, b| a.first.location.file == b.first.location.file);
+    let mut files: Vec<&[Entry<'_>]> = files.collect();
+    files.sort_by_key(|entries| std::cmp::Reverse(entries.iter().map(|entry| entry.first.level).max()));
+    for of_file in files {
         let path = lint.in_repository(of_file[0].first.location.file.shown());
         let _ = writeln!(body, "<section>\n<h2>{}</h2>", code(&path));
         for entry in of_file {

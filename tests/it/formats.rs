@@ -82,6 +82,16 @@ fn annotations_are_capped_and_the_rest_counted() {
 }
 
 #[test]
+fn a_page_begins_with_the_file_that_has_the_worst() {
+    let warned = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\n  annotations:\n    events.toolkit.fluxcd.io/image: a\n";
+    let scratch = Scratch::new(&[("a.yaml", warned), ("b.yaml", FAULTY)]);
+    let page = scratch.forebay(&["lint", "--format", "html"]).out;
+    let at =
+        |file: &str| page.find(&format!("<h2><code>{file}</code></h2>")).unwrap_or_else(|| panic!("{page}"));
+    assert!(at("b.yaml") < at("a.yaml"), "{page}");
+}
+
+#[test]
 fn junit_has_a_case_for_each_finding_and_one_without() {
     let scratch = Scratch::new(&[("a.yaml", FAULTY)]);
     let out = scratch.forebay(&["lint", "--format", "junit"]).out;
