@@ -2,6 +2,7 @@
 
 pub use super::not_checked::NotChecked;
 pub(crate) use super::not_checked::not_built;
+pub use super::scope::Options;
 pub(crate) use super::scope::{UnknownRule, unknown_rules};
 
 use super::checks::check;
@@ -21,26 +22,11 @@ use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::{Certainty, ObjectId, Unchecked};
 use crate::world::entry::{is_archive, is_leftover};
 use crate::world::{Effective, Outcome as BuildOutcome, World};
-use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::sync::Arc;
-
-/// What to run.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Rules or groups to run even when off by default or in configuration.
-    pub select: Vec<String>,
-    /// Rules or groups not to run.
-    pub ignore: Vec<String>,
-    /// Paths relative to the root that findings are wanted for; empty for all.
-    /// A path named here is reported on even when `exclude` names it.
-    pub focus: Vec<String>,
-    /// The time that time-dependent rules judge; without it they are silent.
-    pub at: Option<Timestamp>,
-}
 
 /// What a run found.
 #[derive(Default)]

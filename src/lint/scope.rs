@@ -1,11 +1,25 @@
 //! Which rules run, where, and at which level: configuration and options together.
 
-use super::engine::Options;
 use super::rules::RULES;
 use super::{Finding, Group, Level, Rule};
 use crate::config::{Config, RuleLevel};
 use crate::lang::text::suggest;
 use crate::lang::yaml::{FilePath, Location};
+use jiff::Timestamp;
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Rules or groups to run even when off by default or in configuration.
+    pub select: Vec<String>,
+    /// Rules or groups not to run.
+    pub ignore: Vec<String>,
+    /// Paths relative to the root that findings are wanted for; empty for all.
+    /// A path named here is reported on even when `exclude` names it.
+    pub focus: Vec<String>,
+    /// The time that time-dependent rules judge; without it they are silent.
+    pub at: Option<Timestamp>,
+}
 
 /// A rule or group that does not exist, named by a flag or the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
