@@ -12,6 +12,7 @@ mod finding;
 mod fingerprint;
 mod memo;
 pub(crate) mod metadata;
+mod near;
 mod not_checked;
 mod patches;
 mod rendered;

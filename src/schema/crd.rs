@@ -3,7 +3,7 @@
 //! `pkg/apiserver/schema` (structural schemas).
 
 use super::tree::{Additional, Child, Dialect, Schema, Text, Types, Written};
-use crate::lang::yaml::{NodeRef, Scalar};
+use crate::lang::yaml::{EntryRef, NodeRef, Scalar};
 use serde_json::{Number, Value};
 use std::sync::Arc;
 
@@ -55,83 +55,22 @@ pub(super) fn written(node: NodeRef<'_>, dialect: Dialect) -> Arc<Written> {
 /// The schema at a node of a text. What isn't understood says nothing.
 fn read(node: NodeRef<'_>, dialect: Dialect) -> Schema {
     let mut schema = Schema::default();
-    let child = |node: NodeRef<'_>| Child::Written(written(node, dialect));
-    let children = |node: NodeRef<'_>| node.items().map(child).collect::<Vec<_>>();
     let mut exclusive = (false, false);
     for entry in node.entries() {
-        let value = entry.value;
-        if value.is_unknown() {
-            // A schema that is partly unknown takes anything there.
+        // A schema that is partly unknown takes anything there.
+        if entry.value.is_unknown() {
             continue;
         }
         match &*entry.key {
-            "type" => {
-                let names: Vec<NodeRef<'_>> =
-                    if value.is_seq() { value.items().collect() } else { vec![value] };
-                let types = names.iter().filter_map(|name| Types::of_name(&name.as_str()?));
-                schema.types = types.fold(Types::default(), Types::and);
-            }
-            "nullable" => schema.nullable = value.as_bool() == Some(true),
-            "x-kubernetes-int-or-string" => schema.int_or_string = value.as_bool() == Some(true),
-            "x-kubernetes-preserve-unknown-fields" => {
-                schema.preserve_unknown = value.as_bool() == Some(true);
-            }
-            "x-kubernetes-embedded-resource" => schema.embedded = value.as_bool() == Some(true),
-            "uniqueItems" => schema.unique = value.as_bool() == Some(true),
-            "properties" => {
-                let field = |entry: crate::lang::yaml::EntryRef<'_>| {
-                    (Text::Owned(entry.key.into_owned()), child(entry.value))
-                };
-                schema.properties = value.entries().map(field).collect();
-                schema.properties.sort_by(|a, b| a.0.cmp(&b.0));
-            }
-            "required" => schema.required = texts(value),
-            "items" => schema.items = value.is_map().then(|| child(value)),
-            "additionalProperties" => {
-                schema.additional = match value.as_bool() {
-                    Some(false) => Additional::Closed,
-                    Some(true) => Additional::Any,
-                    None => Additional::Of(child(value)),
-                };
-            }
-            "enum" => schema.enumeration = value.items().filter_map(json).collect(),
-            "const" => schema.constant = json(value),
-            "default" => schema.default = json(value),
-            "pattern" => schema.pattern = text(value),
-            "format" => schema.format = text(value),
-            "minimum" => schema.minimum = number(value),
-            "maximum" => schema.maximum = number(value),
             // A boolean beside the limit in OpenAPI 3.0, a limit in JSON Schema.
-            "exclusiveMinimum" => {
-                exclusive.0 = value.as_bool() == Some(true);
-                schema.exclusive_minimum = number(value);
-            }
-            "exclusiveMaximum" => {
-                exclusive.1 = value.as_bool() == Some(true);
-                schema.exclusive_maximum = number(value);
-            }
-            "multipleOf" => schema.multiple_of = number(value),
-            "minLength" => schema.min_length = size(value),
-            "maxLength" => schema.max_length = size(value),
-            "minItems" => schema.min_items = size(value),
-            "maxItems" => schema.max_items = size(value),
-            "minProperties" => schema.min_properties = size(value),
-            "maxProperties" => schema.max_properties = size(value),
-            "x-kubernetes-list-type" => schema.list_type = text(value),
-            "x-kubernetes-list-map-keys" => schema.list_keys = texts(value),
-            "x-kubernetes-map-type" => schema.map_type = text(value),
-            "x-kubernetes-validations" => {
-                let rules = value.items().filter_map(|rule| text(rule.get("rule")?));
-                schema.rules = rules.collect();
-            }
-            "anyOf" => schema.any = children(value),
-            "allOf" => schema.all = children(value),
-            "oneOf" => schema.one = children(value),
-            "not" => schema.not = value.is_map().then(|| child(value)),
+            "exclusiveMinimum" => exclusive.0 = entry.value.as_bool() == Some(true),
+            "exclusiveMaximum" => exclusive.1 = entry.value.as_bool() == Some(true),
             // Where it leads isn't followed: anything is taken.
             "$ref" => return Schema { additional: Additional::Any, ..Schema::default() },
             _ => {}
         }
+        read_structure(&mut schema, &entry, dialect);
+        read_limit(&mut schema, &entry);
     }
     if exclusive.0 {
         schema.exclusive_minimum = schema.minimum.take();
@@ -145,6 +84,76 @@ fn read(node: NodeRef<'_>, dialect: Dialect) -> Schema {
         schema.additional = Additional::Closed;
     }
     schema
+}
+
+/// A keyword about the type, about what a map and a list hold, or about alternatives.
+fn read_structure(schema: &mut Schema, entry: &EntryRef<'_>, dialect: Dialect) {
+    let value = entry.value;
+    let is_true = || value.as_bool() == Some(true);
+    let child = |node: NodeRef<'_>| Child::Written(written(node, dialect));
+    let children = |node: NodeRef<'_>| node.items().map(child).collect::<Vec<_>>();
+    match &*entry.key {
+        "type" => {
+            let names: Vec<NodeRef<'_>> = if value.is_seq() { value.items().collect() } else { vec![value] };
+            let types = names.iter().filter_map(|name| Types::of_name(&name.as_str()?));
+            schema.types = types.fold(Types::default(), Types::and);
+        }
+        "nullable" => schema.nullable = is_true(),
+        "x-kubernetes-int-or-string" => schema.int_or_string = is_true(),
+        "x-kubernetes-preserve-unknown-fields" => schema.preserve_unknown = is_true(),
+        "x-kubernetes-embedded-resource" => schema.embedded = is_true(),
+        "properties" => {
+            let field = |entry: EntryRef<'_>| (Text::Owned(entry.key.into_owned()), child(entry.value));
+            schema.properties = value.entries().map(field).collect();
+            schema.properties.sort_by(|a, b| a.0.cmp(&b.0));
+        }
+        "required" => schema.required = texts(value),
+        "items" => schema.items = value.is_map().then(|| child(value)),
+        "additionalProperties" => {
+            schema.additional = match value.as_bool() {
+                Some(false) => Additional::Closed,
+                Some(true) => Additional::Any,
+                None => Additional::Of(child(value)),
+            };
+        }
+        "x-kubernetes-list-type" => schema.list_type = text(value),
+        "x-kubernetes-list-map-keys" => schema.list_keys = texts(value),
+        "x-kubernetes-map-type" => schema.map_type = text(value),
+        "anyOf" => schema.any = children(value),
+        "allOf" => schema.all = children(value),
+        "oneOf" => schema.one = children(value),
+        "not" => schema.not = value.is_map().then(|| child(value)),
+        _ => {}
+    }
+}
+
+/// A keyword about which values of the type are taken.
+fn read_limit(schema: &mut Schema, entry: &EntryRef<'_>) {
+    let value = entry.value;
+    match &*entry.key {
+        "uniqueItems" => schema.unique = value.as_bool() == Some(true),
+        "enum" => schema.enumeration = value.items().filter_map(json).collect(),
+        "const" => schema.constant = json(value),
+        "default" => schema.default = json(value),
+        "pattern" => schema.pattern = text(value),
+        "format" => schema.format = text(value),
+        "minimum" => schema.minimum = number(value),
+        "maximum" => schema.maximum = number(value),
+        "exclusiveMinimum" => schema.exclusive_minimum = number(value),
+        "exclusiveMaximum" => schema.exclusive_maximum = number(value),
+        "multipleOf" => schema.multiple_of = number(value),
+        "minLength" => schema.min_length = size(value),
+        "maxLength" => schema.max_length = size(value),
+        "minItems" => schema.min_items = size(value),
+        "maxItems" => schema.max_items = size(value),
+        "minProperties" => schema.min_properties = size(value),
+        "maxProperties" => schema.max_properties = size(value),
+        "x-kubernetes-validations" => {
+            let rules = value.items().filter_map(|rule| text(rule.get("rule")?));
+            schema.rules = rules.collect();
+        }
+        _ => {}
+    }
 }
 
 fn text(node: NodeRef<'_>) -> Option<Text> {

@@ -7,9 +7,11 @@ mod crd;
 pub(crate) mod explain;
 mod export;
 mod format;
+mod pattern;
 pub(crate) mod table;
 mod tree;
 mod validate;
+mod violation;
 
 pub(crate) use catalogue::Catalogue;
 pub use crd::json;
@@ -19,8 +21,9 @@ pub(crate) use table::{Product, TableKind};
 pub use tree::Schema;
 pub(crate) use tree::schema_at;
 pub(crate) use tree::{Additional, Text, Types, Written};
-pub(crate) use validate::{Fault, Malformed, Report, Violation, validate_update, validate_value};
 pub use validate::{Options, validate};
+pub(crate) use validate::{validate_update, validate_value};
+pub(crate) use violation::{Fault, Malformed, Report, Violation};
 
 /// A schema of the table by its number.
 pub(crate) fn root(number: u16) -> &'static Schema {

@@ -7,8 +7,8 @@
 
 use super::format;
 use super::tree::{Additional, Child, Schema, Types};
-use super::{cel, crd, table};
-use crate::lang::go::regexp::GoRegexp;
+use super::violation::{Fault, Malformed, Report, Violation};
+use super::{cel, crd, pattern, table};
 use crate::lang::yaml::{Dialect, EntryRef, NodeRef, Scalar, pointer_join};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
@@ -25,107 +25,6 @@ pub struct Options {
     pub partial: bool,
     /// flux-operator has widened the enums of the cluster's kinds, or may have.
     pub operator: bool,
-}
-
-/// What the API server refuses, or drops.
-#[derive(Clone, Debug)]
-pub struct Violation<'a, 's> {
-    /// What is wrong.
-    pub fault: Fault<'a, 's>,
-    /// JSON Pointer inside the object: of the value; of the field that is unknown
-    /// or missing.
-    pub pointer: String,
-    /// The value; of a missing field, the map that misses it.
-    pub node: NodeRef<'a>,
-}
-
-impl Violation<'_, '_> {
-    /// Whether both are the same mistake, perhaps by different schemas.
-    pub fn is_same(&self, other: &Violation<'_, '_>) -> bool {
-        let same_fault = match (&self.fault, &other.fault) {
-            (Fault::Rejected { rule }, Fault::Rejected { rule: other }) => rule == other,
-            (fault, other) => std::mem::discriminant(fault) == std::mem::discriminant(other),
-        };
-        same_fault && self.pointer == other.pointer
-    }
-
-    /// Whether what the other one is about is refused by this one too, perhaps for
-    /// another reason: a field that isn't there has no wrong value.
-    pub fn covers(&self, other: &Violation<'_, '_>) -> bool {
-        let is_whole = matches!(self.fault, Fault::UnknownField { .. } | Fault::Malformed { .. });
-        let below = other.pointer.strip_prefix(&self.pointer);
-        self.is_same(other) || is_whole && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    }
-}
-
-/// What is wrong with a value.
-#[derive(Clone, Debug)]
-pub enum Fault<'a, 's> {
-    /// The map has no such field.
-    UnknownField {
-        /// The entry.
-        entry: EntryRef<'a>,
-        /// The schema of the map.
-        parent: &'s Schema,
-    },
-    /// A value that is not taken.
-    Malformed {
-        /// The schema of the value.
-        schema: &'s Schema,
-        /// What it is not.
-        what: Malformed,
-    },
-    /// A required field isn't there.
-    MissingField {
-        /// Its name.
-        name: String,
-        /// The schema of the map.
-        parent: &'s Schema,
-    },
-    /// An item that a list holds already.
-    Duplicate {
-        /// The first one.
-        first: NodeRef<'a>,
-        /// What is equal: `name: web`.
-        key: String,
-    },
-    /// A CEL expression that is false.
-    Rejected {
-        /// The expression.
-        rule: String,
-    },
-}
-
-/// In which way a value is not taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Malformed {
-    /// Of another type: what it is.
-    Type(&'static str),
-    /// None of the allowed values.
-    Enum,
-    /// It doesn't match the pattern.
-    Pattern,
-    /// Not of the format.
-    Format,
-    /// No quantity.
-    Quantity,
-    /// A number outside of its range; the limit in words.
-    Range(String),
-    /// Too long, too short, too many or too few; the limit in words.
-    Size(String),
-    /// None of the alternatives takes it, or more than one.
-    Alternatives,
-}
-
-/// What came of a validation.
-#[derive(Clone, Debug, Default)]
-pub struct Report<'a, 's> {
-    /// What is wrong, in the order of the object.
-    pub violations: Vec<Violation<'a, 's>>,
-    /// Whether something could not be judged, for a value is unknown.
-    pub has_unknown: bool,
-    /// CEL expressions that could not be judged.
-    pub unknown_rules: Vec<String>,
 }
 
 /// Validate a whole object against the schema of its kind.
@@ -463,7 +362,7 @@ impl<'a, 's> Walk<'a, 's> {
             return;
         }
         if let Some(pattern) = &schema.pattern
-            && matches(pattern, text) == Some(false)
+            && pattern::matches(pattern, text) == Some(false)
         {
             self.malformed(node, schema, Malformed::Pattern);
             return;
@@ -693,147 +592,5 @@ fn is_value(scalar: &Scalar<'_>, value: &Value) -> bool {
     }
 }
 
-/// Compiled patterns that are kept; each may take some MiB.
-const PATTERNS_KEPT: usize = 256;
-
-/// Whether a text matches a pattern; `None` where the pattern isn't understood.
-/// Compiled patterns are kept: the table has a few dozen, definitions have others.
-pub(super) fn matches(pattern: &str, text: &str) -> Option<bool> {
-    use std::sync::{Arc, Mutex, OnceLock};
-    type Known = Mutex<FxHashMap<String, Option<Arc<GoRegexp>>>>;
-    static KNOWN: OnceLock<Known> = OnceLock::new();
-    let mut known = KNOWN.get_or_init(Known::default).lock().ok()?;
-    let regexp = match known.get(pattern) {
-        Some(regexp) => regexp.clone(),
-        None => {
-            let regexp = GoRegexp::new(pattern).ok().map(Arc::new);
-            if known.len() >= PATTERNS_KEPT {
-                known.clear();
-            }
-            known.insert(pattern.to_owned(), regexp.clone());
-            regexp
-        }
-    };
-    drop(known);
-    Some(regexp?.is_match(text))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lang::yaml::parse_nodes;
-    use crate::schema::Written;
-    use crate::schema::tree::Dialect;
-
-    fn schema(text: &str) -> std::sync::Arc<Written> {
-        crd::written(parse_nodes("schema.yaml", text)[0].get_ref(), Dialect::Structural)
-    }
-
-    fn faults(schema: &Schema, text: &str, options: Options) -> Vec<String> {
-        let nodes = parse_nodes("object.yaml", text);
-        let report = validate(nodes[0].get_ref(), schema, options);
-        let name = |violation: &Violation<'_, '_>| {
-            let word = match &violation.fault {
-                Fault::UnknownField { .. } => "unknown",
-                Fault::Malformed { .. } => "malformed",
-                Fault::MissingField { .. } => "missing",
-                Fault::Duplicate { .. } => "duplicate",
-                Fault::Rejected { .. } => "rejected",
-            };
-            format!("{word} {}", violation.pointer)
-        };
-        report.violations.iter().map(name).collect()
-    }
-
-    const SCHEMA: &str = "
-type: object
-properties:
-  spec:
-    type: object
-    required: [name, kind]
-    properties:
-      name: {type: string, maxLength: 5}
-      kind: {type: string, default: Widget, enum: [Widget, Gadget]}
-      size: {x-kubernetes-int-or-string: true}
-      count: {type: integer, minimum: 1, maximum: 3}
-      free: {type: object, x-kubernetes-preserve-unknown-fields: true}
-      labels: {type: object, additionalProperties: {type: string}}
-      template: {type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}
-      ports:
-        type: array
-        x-kubernetes-list-type: map
-        x-kubernetes-list-map-keys: [port, protocol]
-        items:
-          type: object
-          properties: {port: {type: integer}, protocol: {type: string, default: TCP}}
-      finalizers: {type: array, x-kubernetes-list-type: set, items: {type: string}}
-      url: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}
-    x-kubernetes-validations:
-      - rule: '!has(self.count) || has(self.size)'
-";
-
-    #[test]
-    fn objects_are_judged_as_the_api_server_does() {
-        let written = schema(SCHEMA);
-        let schema = written.schema();
-        let head = "apiVersion: v1\nkind: Widget\nmetadata: {name: a}\n";
-        for (spec, expected) in [
-            ("spec: {name: a}", &[][..]),
-            ("spec: {name: a, size: 1, count: 2, free: {x: 1}, labels: {a: b}}", &[]),
-            ("spec: {name: a, size: 50%}\nstatus: {anything: 1}\nsops: {}", &[]),
-            ("spec: {}", &["missing /spec/name"]),
-            ("spec: {name: null}", &["missing /spec/name"]),
-            ("spec: {nme: a}", &["unknown /spec/nme", "missing /spec/name"]),
-            ("spec: {name: 1}", &["malformed /spec/name"]),
-            ("spec:\n  name: ${NAME}", &[]),
-            ("spec:\n  ${KEY}: 1", &[]),
-            ("spec: {name: toolong}", &["malformed /spec/name"]),
-            ("spec: {name: a, kind: Other}", &["malformed /spec/kind"]),
-            ("spec: {name: a, size: true}", &["malformed /spec/size"]),
-            ("spec: {name: a, size: 1, count: 4}", &["malformed /spec/count"]),
-            ("spec: {name: a, size: 1, count: 0o2}", &[]),
-            ("spec: {name: a, count: 2}", &["rejected /spec"]),
-            ("spec: {name: a, labels: {a: 1}}", &["malformed /spec/labels/a"]),
-            ("spec: {name: a, template: {apiVersion: v1, kind: X, metadata: {}, spec: {}}}", &[]),
-            (
-                "spec: {name: a, template: {apiVersion: v1, kind: X, data: {}}}",
-                &["unknown /spec/template/data"],
-            ),
-            (
-                "spec: {name: a, template: {spec: {}}}",
-                &["missing /spec/template/apiVersion", "missing /spec/template/kind"],
-            ),
-            (
-                "spec: {name: a, template: {apiVersion: v1, kind: X, metadata: {lables: {}}}}",
-                &["unknown /spec/template/metadata/lables"],
-            ),
-            ("spec: {name: a, template: null}", &[]),
-            ("spec: {name: a, ports: [{port: 53}, {port: 53, protocol: UDP}]}", &[]),
-            ("spec: {name: a, ports: [{port: 53}, {port: 53, protocol: TCP}]}", &["duplicate /spec/ports/1"]),
-            ("spec: {name: a, finalizers: [x, y, x]}", &["duplicate /spec/finalizers/2"]),
-            ("spec: {name: a}\nextra: 1", &["unknown /extra"]),
-        ] {
-            assert_eq!(faults(schema, &format!("{head}{spec}\n"), Options::default()), expected, "{spec}");
-        }
-        let labels =
-            format!("{head}spec: {{name: a}}\n").replace("{name: a}\nspec", "{name: a, suspend: true}\nspec");
-        assert_eq!(faults(schema, &labels, Options::default()), ["unknown /metadata/suspend"]);
-        let patch = format!("{head}spec: {{count: 2, $patch: replace, nme: a}}\n");
-        let partial = Options { partial: true, ..Options::default() };
-        assert_eq!(faults(schema, &patch, partial), ["unknown /spec/nme"]);
-    }
-
-    #[test]
-    fn rules_about_changes_need_both_objects() {
-        let written = schema(SCHEMA);
-        let objects = parse_nodes(
-            "object.yaml",
-            "spec: {name: a, url: x}\n---\nspec: {name: a, url: y}\n---\nspec: {name: a, url: '${u}'}\n",
-        );
-        let update = |old: usize, new: usize| {
-            let (old, new) = (objects[old].get_ref(), objects[new].get_ref());
-            validate_update(old, new, written.schema(), Options::default()).violations.len()
-        };
-        assert_eq!((update(0, 0), update(0, 1), update(0, 2)), (0, 1, 0));
-    }
-}
+mod tests;

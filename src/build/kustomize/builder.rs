@@ -6,9 +6,9 @@
 
 use super::config::{self, Config};
 use super::decode::Text;
+use super::entries::{Selector, Var};
 use super::error::{BuildError, Class, Omitted, Partial, Result};
-use super::file::Selector;
-use super::file::{Kustomization, Var};
+use super::file::Kustomization;
 use super::hash::{self, Hashes};
 use super::load::{self, Loaded, Place};
 use super::resource::{FileRole, Resource, Traces};

@@ -6,9 +6,9 @@
 //! `api/internal/accumulator/loadconfigfromcrds.go`.
 
 use super::decode::{Decoder, is_null};
+use super::entries::field_spec;
 use super::error::{BuildError, Class, Result};
 use super::fieldspec::{FieldSpec, merge_all};
-use super::file::field_spec;
 use super::order;
 use super::tables;
 use crate::lang::yaml::NodeRef;

@@ -5,8 +5,8 @@
 
 use super::builder::{Accumulator, Builder, Level, start_of};
 use super::decode::Text;
+use super::entries::{Generator, GeneratorOptions};
 use super::error::{BuildError, Class, Result};
-use super::file::{Generator, GeneratorOptions};
 use super::names::Names;
 use super::nodes;
 use super::resource::{Behavior, FileRole, FileUse, Resource, Traces, text_pairs};

@@ -1,8 +1,11 @@
 //! Strategic merge, step by step as kustomize does it, with its quirks.
 //!
-//! Mirrors `kyaml/yaml/merge2`, `kyaml/yaml/walk` and the element setters of
-//! `kyaml/yaml/fns.go`, with lists growing at their front.
+//! Mirrors `kyaml/yaml/merge2` and `kyaml/yaml/walk`, with lists growing at their front.
 
+use super::elements::{
+    append_elements, distinct, find_element, in_merge_order, is_null_or_empty_map, key_tuples,
+    keys_with_values, set_element, values_of,
+};
 use super::error::{BuildError, Class, Result};
 use super::nodes::{self, Kind, Tag};
 use super::schema::{Schema, Schemas};
@@ -194,16 +197,13 @@ impl Merger<'_> {
             let field = schema.field(&entry.key);
             let change = match values.get(&entry.key).copied() {
                 None => self.settle(entry.value, field)?,
-                Some(value) => {
-                    let result = self.walk(Some(entry.value), value, same, field)?;
-                    match result {
-                        None => Change::Clear,
-                        Some(node) => {
-                            let node = nodes::settled(entry.value, node);
-                            if node.is(&entry.value.to_node()) { Change::None } else { Change::Set(node) }
-                        }
+                Some(value) => match self.walk(Some(entry.value), value, same, field)? {
+                    None => Change::Clear,
+                    Some(node) => {
+                        let node = nodes::settled(entry.value, node);
+                        if node.is(&entry.value.to_node()) { Change::None } else { Change::Set(node) }
                     }
-                }
+                },
             };
             match change {
                 Change::None => {}
@@ -224,23 +224,7 @@ impl Merger<'_> {
                 }
             }
         }
-        if changes.is_empty() && added.is_empty() {
-            return Ok(result);
-        }
-        let Some(entries) = result.make_map() else { return Ok(result) };
-        let mut gone = FxHashSet::default();
-        for (key, change) in changes {
-            match (change, entries.value_mut(&key)) {
-                (Some(value), Some(old)) => *old = value,
-                (None, _) => drop(gone.insert(key)),
-                (Some(_), None) => {}
-            }
-        }
-        if !gone.is_empty() {
-            entries.retain(|entry| !gone.contains(&*entry.key_text()));
-        }
-        entries.append(&mut added);
-        Ok(result)
+        Ok(with_changes(result, changes, added))
     }
 
     /// Walk what only the destination has: fields without a value vanish, written
@@ -404,29 +388,15 @@ impl Merger<'_> {
         let Some((valid_keys, dest_values)) = distinct(list.items, list.patch, keys) else {
             return Ok(None);
         };
-        let mut dest: Vec<Option<Node>> = list.items.iter().cloned().map(Some).collect();
-        let mut at: FxHashMap<&[String], usize> = FxHashMap::default();
-        at.extend(dest_values.iter().enumerate().map(|(at, values)| (&values[..], at)));
         let patch_values: Vec<Vec<String>> = list
             .patch
             .unwrap_or_default()
             .iter()
             .map(|item| values_of(item.get_ref(), &valid_keys))
             .collect();
-        let mut patch_of: Vec<Option<usize>> = vec![None; dest.len()];
+        let mut dest: Vec<Option<Node>> = list.items.iter().cloned().map(Some).collect();
         let mut merged: Vec<Node> = Vec::new();
-        // First those of the patch, in its order, then the others of the destination.
-        let mut order: Vec<(Option<usize>, Option<usize>)> = Vec::new();
-        for (number, values) in patch_values.iter().enumerate() {
-            let place = at.get(&values[..]).copied();
-            if let Some(place) = place {
-                patch_of[place] = Some(number);
-            }
-            order.push((place, Some(number)));
-        }
-        let alone = (0..dest.len()).filter(|place| patch_of[*place].is_none());
-        order.extend(alone.map(|place| (Some(place), None)));
-        for (place, number) in order {
+        for (place, number) in in_merge_order(&dest_values, &patch_values) {
             let (dest_item, values) = match (place, number) {
                 (Some(place), _) => (dest[place].clone(), &dest_values[place]),
                 (None, Some(number)) => (None, &patch_values[number]),
@@ -483,29 +453,8 @@ impl Merger<'_> {
         if let Some(first) = patch.iter().flatten().chain(&dest).next() {
             self.step(first.get_ref())?;
         }
-        let scalars = keys == [""];
-        let mut tuples: Vec<Vec<String>> = Vec::new();
-        let mut known = FxHashSet::default();
-        for item in patch.iter().flatten().chain(&dest) {
-            let tuple: Vec<String> = if scalars {
-                vec![nodes::text(item.get_ref()).into_owned()]
-            } else {
-                keys.iter().map(|key| key_text(item.get_ref(), key)).collect()
-            };
-            if known.insert(tuple.clone()) {
-                tuples.push(tuple);
-            }
-        }
-        if keys.len() > 1 {
-            unify(&mut tuples);
-        }
-        let valid_keys: Vec<&str> = if scalars {
-            vec![""]
-        } else {
-            let used = |at: &usize| tuples.iter().any(|tuple| !tuple[*at].is_empty());
-            let valid: Vec<&str> = (0..keys.len()).filter(used).map(|at| keys[at]).collect();
-            if valid.is_empty() { keys.to_vec() } else { valid }
-        };
+        let tuples = key_tuples(patch.iter().flatten().chain(&dest), keys);
+        let valid_keys = keys_with_values(keys, &tuples);
         let mut merged: Vec<Node> = Vec::new();
         for tuple in &tuples {
             let values: Vec<String> = keys
@@ -562,188 +511,25 @@ enum Change {
     Set(Node),
 }
 
-/// The keys that have a value, and those of each element of the destination; `None`
-/// where an element lacks one, is neither a map nor, without a key, a scalar, or shares
-/// all with another one of its list.
-fn distinct<'k>(
-    dest: &[Node],
-    patch: Option<&[Node]>,
-    keys: &[&'k str],
-) -> Option<(Vec<&'k str>, Vec<Vec<String>>)> {
-    let patch = patch.unwrap_or_default();
-    let first = dest.first().or(patch.first())?.get_ref();
-    let is_fit = |node: NodeRef<'_>| match keys {
-        [""] => nodes::kind(Some(node)) == Kind::Scalar,
-        _ => node.is_map() && node.entries().next().is_some(),
-    };
-    let filled = |node: NodeRef<'_>, key: &str| match key {
-        "" => !nodes::text(node).is_empty(),
-        _ => !key_text(node, key).is_empty(),
-    };
-    let valid: Vec<&str> = keys.iter().copied().filter(|key| filled(first, key)).collect();
-    let is_whole = |node: NodeRef<'_>| keys.iter().all(|key| filled(node, key) == valid.contains(key));
-    let mut all = dest.iter().chain(patch).map(Node::get_ref);
-    if valid.is_empty() || !all.all(|node| is_fit(node) && is_whole(node)) {
-        return None;
+/// A map with fields that change or go, and with others at its end.
+fn with_changes(mut map: Node, changes: Vec<(String, Option<Node>)>, mut added: Vec<Entry>) -> Node {
+    if changes.is_empty() && added.is_empty() {
+        return map;
     }
-    let values = |list: &[Node]| -> Option<Vec<Vec<String>>> {
-        let values: Vec<Vec<String>> = list.iter().map(|item| values_of(item.get_ref(), &valid)).collect();
-        let mut known = FxHashSet::default();
-        values.iter().all(|values| known.insert(values.clone())).then_some(values)
-    };
-    values(patch)?;
-    let dest = values(dest)?;
-    Some((valid, dest))
-}
-
-fn values_of(node: NodeRef<'_>, keys: &[&str]) -> Vec<String> {
-    let value = |key: &&str| match *key {
-        "" => nodes::text(node).into_owned(),
-        key => key_text(node, key),
-    };
-    keys.iter().map(value).collect()
-}
-
-/// Tuples that share a component and differ only where one is empty become one.
-/// A tuple is compared as it was before it met the others, so one that fits
-/// several brings the last of them into its place.
-fn unify(tuples: &mut [Vec<String>]) {
-    for i in 0..tuples.len() {
-        let first = tuples[i].clone();
-        for j in 0..tuples.len() {
-            if let Some(unified) = unified(&first, &tuples[j]) {
-                tuples[i].clone_from(&unified);
-                tuples[j] = unified;
-            }
+    let Some(entries) = map.make_map() else { return map };
+    let mut gone = FxHashSet::default();
+    for (key, change) in changes {
+        match (change, entries.value_mut(&key)) {
+            (Some(value), Some(old)) => *old = value,
+            (None, _) => drop(gone.insert(key)),
+            (Some(_), None) => {}
         }
     }
-}
-
-fn unified(a: &[String], b: &[String]) -> Option<Vec<String>> {
-    let mut common = false;
-    let mut result = Vec::new();
-    for (left, right) in a.iter().zip(b) {
-        if left == right {
-            common = true;
-            result.push(left.clone());
-        } else if left.is_empty() || right.is_empty() {
-            result.push(if left.is_empty() { right.clone() } else { left.clone() });
-        } else {
-            return None;
-        }
+    if !gone.is_empty() {
+        entries.retain(|entry| !gone.contains(&*entry.key_text()));
     }
-    common.then_some(result)
-}
-
-/// The text of a key field, empty where it is absent or empty.
-fn key_text(item: NodeRef<'_>, key: &str) -> String {
-    match item.is_map().then(|| item.get(key)).flatten() {
-        Some(value) if !nodes::is_empty(Some(value)) => nodes::text(value).into_owned(),
-        _ => String::new(),
-    }
-}
-
-fn is_null_or_empty_map(node: NodeRef<'_>) -> bool {
-    nodes::is_null(node) || node.is_map() && node.entries().next().is_none()
-}
-
-/// The first element with these values; of the keys only those with a value
-/// count, unless none has one.
-fn find_element(items: &[Node], keys: &[&str], values: &[String]) -> Option<usize> {
-    if keys == [""] {
-        return items.iter().position(|item| nodes::text(item.get_ref()) == values[0].as_str());
-    }
-    let given: Vec<(&str, &String)> =
-        keys.iter().copied().zip(values).filter(|(_, value)| !value.is_empty()).collect();
-    let wanted = if given.is_empty() { keys.iter().copied().zip(values).collect() } else { given };
-    items.iter().position(|item| {
-        let item = item.get_ref();
-        item.is_map()
-            && wanted.iter().all(|(key, value)| {
-                item.entries().any(|entry| entry.key == *key && nodes::text(entry.value) == value.as_str())
-            })
-    })
-}
-
-/// Replace or append an element, or with `None` delete it.
-///
-/// Mirrors `ElementSetter`, which drops nulls and empty maps on its way. With
-/// fewer values than keys the last key that has one decides for the rest, and
-/// without any value every other element is dropped.
-fn set_element(items: &mut Vec<Node>, element: Option<&Node>, keys: &[&str], values: &[String]) {
-    let for_maps = keys.first().is_some_and(|key| !key.is_empty())
-        && values.first().is_some_and(|value| !value.is_empty());
-    let mut found = false;
-    let mut kept = Vec::with_capacity(items.len() + 1);
-    for item in items.drain(..) {
-        let node = item.get_ref();
-        if is_null_or_empty_map(node) {
-            continue;
-        }
-        if for_maps && !node.is_map() {
-            kept.push(item);
-            continue;
-        }
-        let mut matched = None;
-        for (at, key) in keys.iter().enumerate() {
-            if let Some(value) = values.get(at) {
-                matched = Some(field_matches(node, key, value));
-            }
-            if matched != Some(true) {
-                break;
-            }
-        }
-        if matched != Some(true) {
-            if !values.is_empty() {
-                kept.push(item);
-            }
-            continue;
-        }
-        found = true;
-        if let Some(element) = element {
-            kept.push(element.clone());
-        }
-    }
-    if let Some(element) = element
-        && !found
-        && !nodes::is_null(element.get_ref())
-    {
-        kept.push(element.clone());
-    }
-    *items = kept;
-}
-
-/// Mirrors `FieldMatcher` with a `StringValue`: an empty one asks only for the
-/// field; an empty name compares the scalar itself.
-fn field_matches(node: NodeRef<'_>, key: &str, value: &str) -> bool {
-    if key.is_empty() {
-        return nodes::text(node) == value;
-    }
-    node.entries().any(|entry| entry.key == key && (value.is_empty() || nodes::text(entry.value) == value))
-}
-
-/// Set each element of `source` into `items`.
-///
-/// Mirrors `appendListNode`.
-fn append_elements(items: &mut Vec<Node>, source: &[Node], keys: &[&str]) {
-    for element in source {
-        if keys[0].is_empty() {
-            let value = nodes::text(element.get_ref()).into_owned();
-            set_element(items, Some(element), &[""], &[value]);
-            continue;
-        }
-        let mut values = Vec::new();
-        for key in keys {
-            match element.get_ref().get(key) {
-                None => items.push(element.clone()),
-                Some(value) => values.push(nodes::text(value).into_owned()),
-            }
-        }
-        if keys.len() > 1 {
-            set_element(items, None, keys, &values);
-        }
-        set_element(items, Some(element), keys, &values);
-    }
+    entries.append(&mut added);
+    map
 }
 
 #[cfg(test)]

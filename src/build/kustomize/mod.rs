@@ -11,8 +11,11 @@
 //! Names, hashes, references and order are settled once at the root.
 
 mod builder;
+mod common;
 mod config;
 mod decode;
+mod elements;
+mod entries;
 mod error;
 mod fieldspec;
 mod file;
@@ -25,12 +28,15 @@ mod merge;
 mod nameref;
 mod names;
 mod nodes;
+mod options;
 mod order;
 mod patch;
+mod patch_text;
 mod path;
 mod plugin;
 mod replacement;
 mod resource;
+mod root_file;
 mod schema;
 mod scopes;
 mod selector;
@@ -48,10 +54,10 @@ pub use error::BuildError;
 pub(crate) use error::{Class, Partial};
 pub use file::FILE_NAMES;
 pub(crate) use id::is_namespaced;
+pub use options::Options;
+pub(crate) use options::{Rewrite, RootFile};
 pub(crate) use order::Order;
 pub(crate) use resource::{FileRole, Resource};
-pub use target::Options;
-pub(crate) use target::{Rewrite, RootFile};
 pub(crate) use tree::Links;
 
 use crate::files::FileTree;

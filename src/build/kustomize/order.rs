@@ -3,8 +3,8 @@
 //! Mirrors `api/internal/builtins/SortOrderTransformer.go` and
 //! `kyaml/resid/gvk.go` (`IsLessThan`).
 
+use super::entries::SortOptions;
 use super::error::{BuildError, Class, Result};
-use super::file::SortOptions;
 use super::resource::Resource;
 use super::tables::{ORDER_FIRST, ORDER_LAST};
 use rustc_hash::FxHashMap;

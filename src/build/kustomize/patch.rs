@@ -5,20 +5,21 @@
 //! (`ApplySmPatch`).
 
 use super::builder;
-use super::builder::{Builder, Level, Memo};
+use super::builder::{Builder, Level};
 use super::decode::Text;
+use super::entries;
 use super::error::{BuildError, Class, Result};
-use super::file;
 use super::id::ResId;
-use super::json6902::{self, JsonPatch};
-use super::load::{self, Loaded, Place};
+use super::json6902::JsonPatch;
+use super::load::{self, Loaded};
 use super::merge::{is_replacement, merge};
 use super::names::Names;
 use super::nodes::{self, Tag};
+use super::patch_text::PatchText;
 use super::resource::{FileRole, FileUse, Resource, is_internal, text_pairs};
 use super::schema::Schemas;
 use super::selector::Compiled;
-use crate::lang::yaml::{Dialect, FilePath, Location, Node, NodeRef, Stream, Style, Value, Via, ViaKind};
+use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Style, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -69,7 +70,7 @@ pub(super) fn strategic_merges(
 pub(super) fn apply_json6902(
     builder: &mut Builder<'_>,
     level: &Level,
-    patch: &file::Patch,
+    patch: &entries::Patch,
     resources: &mut [Resource],
 ) -> Result<()> {
     let error = |message: &str| Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()));
@@ -86,12 +87,7 @@ pub(super) fn apply_json6902(
     for resource in resources.iter_mut().filter(|resource| compiled.selects(resource)) {
         matched = true;
         require_sound(resource)?;
-        resource.expose_history();
-        operations.apply(&mut resource.node)?;
-        resource.common.clear();
-        resource.forget_history();
-        resource.absorb_history();
-        resource.absorb_traces();
+        operate(&operations, resource)?;
         resource.sync();
         // Anything else than a map is gone before somebody looks into it.
         if resource
@@ -108,6 +104,18 @@ pub(super) fn apply_json6902(
     if !matched {
         builder.warn_unmatched(selector, resources);
     }
+    Ok(())
+}
+
+/// Run operations on an object as it is written: its history stands in its annotations,
+/// where they may change it.
+fn operate(operations: &JsonPatch, resource: &mut Resource) -> Result<()> {
+    resource.expose_history();
+    operations.apply(&mut resource.node)?;
+    resource.common.clear();
+    resource.forget_history();
+    resource.absorb_history();
+    resource.absorb_traces();
     Ok(())
 }
 
@@ -141,7 +149,7 @@ impl Row {
 pub(super) fn apply(
     builder: &mut Builder<'_>,
     level: &Level,
-    patch: &file::Patch,
+    patch: &entries::Patch,
     resources: &mut Vec<Resource>,
     row: &mut Row,
 ) -> Result<()> {
@@ -186,7 +194,7 @@ pub(super) fn apply(
 /// Apply JSON patch operations to what the target selects.
 fn patch_all(
     builder: &mut Builder<'_>,
-    patch: &file::Patch,
+    patch: &entries::Patch,
     operations: &JsonPatch,
     use_: Option<FileUse>,
     resources: &mut Vec<Resource>,
@@ -217,12 +225,7 @@ fn patch_all(
         require_sound(resource)?;
         resource.store_previous_id();
         let history = resource.clone();
-        resource.expose_history();
-        operations.apply(&mut resource.node)?;
-        resource.common.clear();
-        resource.forget_history();
-        resource.absorb_history();
-        resource.absorb_traces();
+        operate(operations, resource)?;
         resource.previous = history.previous;
         resource.prefixes = history.prefixes;
         resource.suffixes = history.suffixes;
@@ -252,7 +255,7 @@ fn patch_all(
 /// what the target selects.
 fn merge_all(
     builder: &mut Builder<'_>,
-    patch: &file::Patch,
+    patch: &entries::Patch,
     objects: &[Loaded],
     use_: Option<FileUse>,
     resources: &mut Vec<Resource>,
@@ -557,119 +560,4 @@ fn stringify(node: &mut Node, field: &str) {
 fn patch_use(node: &Node) -> Option<FileUse> {
     let location = node.get_ref().location()?;
     Some(FileUse { role: FileRole::Patch, location: Arc::new(location) })
-}
-
-/// The text of a patch, in a file or in the kustomization.
-struct PatchText {
-    file: FilePath,
-    stream: Arc<Stream>,
-    place: Place,
-    /// Where errors without a place of their own are shown.
-    entry: Node,
-    json: bool,
-    text_is_empty: bool,
-}
-
-impl PatchText {
-    /// The text that an entry of `patches` gives: exactly one of its fields.
-    /// `trimmed`: without the blanks around an inline text.
-    fn of(builder: &mut Builder<'_>, level: &Level, patch: &file::Patch, trimmed: bool) -> Result<PatchText> {
-        let inline = patch.patch.as_ref().filter(|text| !text.value.trim().is_empty());
-        match (&patch.path, inline) {
-            (Some(path), None) => PatchText::of_file(builder, level, path, &patch.node),
-            (None, Some(text)) => {
-                let used = if trimmed { text.value.trim() } else { &text.value };
-                Ok(PatchText::inline(builder.memo, text, level, &patch.node, used))
-            }
-            (None, None) => {
-                let message = "a patch needs `path` or `patch`";
-                Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()))
-            }
-            (Some(_), Some(_)) => {
-                let message = "a patch takes either `path` or `patch`";
-                Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()))
-            }
-        }
-    }
-
-    fn of_file(builder: &mut Builder<'_>, level: &Level, path: &Text, entry: &Node) -> Result<PatchText> {
-        let file = builder.read(level, path)?;
-        let Some(stream) = file.snapshot.stream(&file.file) else {
-            let message = format!("the patch {} can't be read as text", path.value);
-            return Err(BuildError::at(Class::PatchConfig, message, path.node.get_ref()));
-        };
-        Ok(PatchText {
-            file: file.file.name(),
-            stream: stream.clone(),
-            place: Place { inside: None, skipped: 0, via: via_of(entry, level) },
-            entry: path.node.clone(),
-            json: json6902::is_json(&stream.text),
-            text_is_empty: stream.text.is_empty(),
-        })
-    }
-
-    /// `used`: the part of the text that counts.
-    fn inline(memo: &Memo, text: &Text, level: &Level, entry: &Node, used: &str) -> PatchText {
-        // Where it is not all of the text, it begins after its blanks.
-        let blanks = text.value.len() - text.value.trim_start().len();
-        let skipped = if used.len() < text.value.len() { blanks } else { 0 };
-        PatchText {
-            file: load::file_of(text.node.get_ref()),
-            stream: memo.stream(used),
-            place: Place {
-                inside: Some(text.node.clone()),
-                skipped: skipped as u32,
-                via: via_of(entry, level),
-            },
-            entry: text.node.clone(),
-            json: json6902::is_json(used),
-            text_is_empty: used.is_empty(),
-        }
-    }
-
-    fn place(&self) -> NodeRef<'_> {
-        self.entry.get_ref()
-    }
-
-    /// The text as strategic merge patches.
-    fn objects(&self) -> Result<Vec<Loaded>> {
-        load::objects(load::documents(&self.file, &self.stream, &self.place)?)
-    }
-
-    /// The text as JSON patch operations: the first document, `None` without
-    /// one.
-    fn operations(&self) -> std::result::Result<Option<JsonPatch>, Box<BuildError>> {
-        let fail = |reason: String| BuildError::at(Class::PatchConfig, reason, self.place());
-        if self.text_is_empty {
-            return Err(fail("this patch is empty".to_owned()));
-        }
-        if let Some(error) = self.stream.errors.first().filter(|error| error.document == 0) {
-            // JSON knows escapes that go-yaml doesn't.
-            let json = self.json.then(|| serde_json::from_str::<serde_json::Value>(&self.stream.text));
-            let Some(Ok(json)) = json else { return Err(fail(error.message.clone())) };
-            let whole = Node::string("", self.place().location());
-            let place = Place { inside: Some(whole), ..self.place.clone() };
-            let root =
-                place.node(&load::file_of(self.place()), &Arc::new(Stream::parse(&json.to_string())), 0);
-            return JsonPatch::decode(root.get_ref()).map(Some).map_err(fail);
-        }
-        if self.json && serde_json::from_str::<serde::de::IgnoredAny>(&self.stream.text).is_err() {
-            let reason = "what begins with `[` is read as JSON: quote its keys and texts, or write it in \
-                          lines with `- `";
-            return Err(fail(reason.to_owned()));
-        }
-        let first = self.stream.documents.iter().position(|document| !document.tokens.is_empty());
-        let Some(first) = first else { return Ok(None) };
-        let root = self.place.node(&self.file, &self.stream, first as u32);
-        JsonPatch::decode(root.get_ref()).map(Some).map_err(fail)
-    }
-}
-
-fn via_of(entry: &Node, level: &Level) -> Vec<Via> {
-    let mut via = Vec::new();
-    if let Some(location) = entry.get_ref().location() {
-        via.push(Via { kind: ViaKind::Patch, location });
-    }
-    via.extend(level.via.iter().cloned());
-    via
 }

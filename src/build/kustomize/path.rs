@@ -141,26 +141,7 @@ pub(super) fn for_each(
     };
     let kind = nodes::kind(Some(node.get_ref()));
     if step.parse::<i64>().is_ok_and(|index| index >= 0) {
-        let index: usize = step.parse().map_err(|_| format!("the index {step} is too large"))?;
-        if kind == Kind::Null && create != Create::Never {
-            return for_each(&mut below_null(Value::Seq(Vec::new())), steps, create, set);
-        }
-        if kind != Kind::Seq {
-            return Err(wrong_kind(node.get_ref(), step));
-        }
-        let length = node.get_ref().items().count();
-        if index == length && create != Create::Never {
-            let item = made(rest.first(), create);
-            if let Some(items) = node.make_seq() {
-                items.push(item);
-            }
-        } else if index >= length {
-            return Err(format!("index {index} of a list with only {length} items"));
-        }
-        return match node.make_seq().and_then(|items| items.get_mut(index)) {
-            Some(item) => for_each(item, rest, create, set),
-            None => Ok(0),
-        };
+        return for_indexed(node, steps, create, set);
     }
     if is_selector(step) {
         return for_selected(node, step, rest, create, set);
@@ -192,6 +173,38 @@ pub(super) fn for_each(
     }
     match node.get_mut(step) {
         Some(field) => for_each(field, rest, create, set),
+        None => Ok(0),
+    }
+}
+
+/// The item of a list at the index that is the first step; `create` takes the one behind
+/// the last.
+fn for_indexed(
+    node: &mut Node,
+    steps: &[String],
+    create: Create,
+    set: &mut dyn FnMut(&mut Node) -> Result<(), String>,
+) -> Result<usize, String> {
+    let Some((step, rest)) = steps.split_first() else { return Ok(0) };
+    let kind = nodes::kind(Some(node.get_ref()));
+    let index: usize = step.parse().map_err(|_| format!("the index {step} is too large"))?;
+    if kind == Kind::Null && create != Create::Never {
+        return for_each(&mut below_null(Value::Seq(Vec::new())), steps, create, set);
+    }
+    if kind != Kind::Seq {
+        return Err(wrong_kind(node.get_ref(), step));
+    }
+    let length = node.get_ref().items().count();
+    if index == length && create != Create::Never {
+        let item = made(rest.first(), create);
+        if let Some(items) = node.make_seq() {
+            items.push(item);
+        }
+    } else if index >= length {
+        return Err(format!("index {index} of a list with only {length} items"));
+    }
+    match node.make_seq().and_then(|items| items.get_mut(index)) {
+        Some(item) => for_each(item, rest, create, set),
         None => Ok(0),
     }
 }

@@ -6,9 +6,9 @@
 
 use super::builder::{Accumulator, Builder, Level};
 use super::decode::{PLUGIN, Spanned, Text, TextMap, is_null};
+use super::entries::{self, field_spec};
 use super::error::{BuildError, Class, Omitted, Result};
 use super::fieldspec::FieldSpec;
-use super::file::{self, field_spec};
 use super::names::Names;
 use super::nodes;
 use super::resource::{Resource, Traces};
@@ -42,7 +42,7 @@ pub(super) fn generators(
             }
             kind => return Err(unknown(kind, "generator", &config)),
         };
-        let mut generator = file::generator(PLUGIN, node.get_ref(), secret)?;
+        let mut generator = entries::generator(PLUGIN, node.get_ref(), secret)?;
         if generator.name.value.is_empty() {
             generator.name = Spanned { value: config.id.name.clone(), node: node.clone() };
         }
@@ -140,7 +140,6 @@ fn transform(
     resources: &mut Vec<Resource>,
 ) -> Result<()> {
     let node = config.node.get_ref();
-    let error = |message: String| Err(BuildError::at(Class::Plugin, message, node));
     match &*config.id.gvk.kind {
         "AnnotationsTransformer" => {
             let specs = specs(node)?.unwrap_or_default();
@@ -152,30 +151,21 @@ fn transform(
         }
         "NamespaceTransformer" => namespace(node, resources),
         kind @ ("PrefixTransformer" | "SuffixTransformer" | "PrefixSuffixTransformer") => {
-            let Some(specs) = specs(node)? else {
-                return error(format!("a {kind} needs fieldSpecs"));
-            };
-            if let (Some(prefix), true) = (text(node, "prefix")?, kind.starts_with("Prefix")) {
-                transform::affix(Affix::Prefix, &prefix, &specs, resources)?;
-            }
-            if let (Some(suffix), true) = (text(node, "suffix")?, kind != "PrefixTransformer") {
-                transform::affix(Affix::Suffix, &suffix, &specs, resources)?;
-            }
-            Ok(())
+            affix(kind, node, resources)
         }
         "ImageTagTransformer" => {
             let image = node.get("imageTag").filter(|image| !is_null(*image)).unwrap_or(node);
-            let image = file::image(PLUGIN, image)?;
+            let image = entries::image(PLUGIN, image)?;
             transform::Images::new(&specs(node)?.unwrap_or_default()).set(&image, resources).map(drop)
         }
         "ReplicaCountTransformer" => {
             let replica = node.get("replica").filter(|replica| !is_null(*replica)).unwrap_or(node);
-            let replica = file::replica(PLUGIN, replica)?;
+            let replica = entries::replica(PLUGIN, replica)?;
             let specs = specs(node)?.unwrap_or_default();
             transform::set_replicas(&replica, &specs, resources, &mut Names::default())
         }
         "PatchTransformer" => {
-            let patch = file::patch(PLUGIN, node)?;
+            let patch = entries::patch(PLUGIN, node)?;
             patch::apply(builder, level, &patch, resources, &mut patch::Row::default())
         }
         "PatchStrategicMergeTransformer" => {
@@ -184,13 +174,13 @@ fn transform(
             patch::strategic_merges(builder, level, &paths, inline.as_ref(), resources)
         }
         "PatchJson6902Transformer" => {
-            let mut patch = file::patch(PLUGIN, node)?;
+            let mut patch = entries::patch(PLUGIN, node)?;
             patch.patch = text(node, "jsonOp")?;
             patch::apply_json6902(builder, level, &patch, resources)
         }
         "ReplacementTransformer" => {
             let entries = node.get("replacements").map_or(Ok(Vec::new()), |entries| {
-                PLUGIN.list(entries, |item| file::replacement(PLUGIN, item))
+                PLUGIN.list(entries, |item| entries::replacement(PLUGIN, item))
             })?;
             replacement::replacements(builder, level, &entries, resources)
         }
@@ -198,6 +188,20 @@ fn transform(
         "HashTransformer" => builder.add_hashes(resources),
         kind => Err(unknown(kind, "transformer", config)),
     }
+}
+
+/// A transformer of prefixes, of suffixes, or of both.
+fn affix(kind: &str, node: NodeRef<'_>, resources: &mut [Resource]) -> Result<()> {
+    let Some(specs) = specs(node)? else {
+        return Err(BuildError::at(Class::Plugin, format!("a {kind} needs fieldSpecs"), node));
+    };
+    if let (Some(prefix), true) = (text(node, "prefix")?, kind.starts_with("Prefix")) {
+        transform::affix(Affix::Prefix, &prefix, &specs, resources)?;
+    }
+    if let (Some(suffix), true) = (text(node, "suffix")?, kind != "PrefixTransformer") {
+        transform::affix(Affix::Suffix, &suffix, &specs, resources)?;
+    }
+    Ok(())
 }
 
 fn namespace(node: NodeRef<'_>, resources: &mut [Resource]) -> Result<()> {

@@ -6,8 +6,8 @@
 use super::WarningKind;
 use super::builder::{Builder, Level, documents_of};
 use super::decode::{Decoder, Text};
+use super::entries::{self, FieldOptions, Replacement, Selector, Source, Target};
 use super::error::{BuildError, Class, Result};
-use super::file::{self, FieldOptions, Replacement, Selector, Source, Target};
 use super::id::ResId;
 use super::load::{self, Place};
 use super::names::Names;
@@ -51,9 +51,9 @@ fn all(builder: &mut Builder<'_>, level: &Level, entries: &[Replacement]) -> Res
         let root = documents.first().map(Node::get_ref);
         match root {
             Some(root) if root.is_seq() => {
-                found.extend(decoder.list(root, |item| file::replacement(decoder, item))?);
+                found.extend(decoder.list(root, |item| entries::replacement(decoder, item))?);
             }
-            Some(root) if root.is_map() => found.push(file::replacement(decoder, root)?),
+            Some(root) if root.is_map() => found.push(entries::replacement(decoder, root)?),
             _ => {
                 let message = format!("{} must hold a replacement or a list of them", path.value);
                 return Err(BuildError::at(Class::Replacement, message, path.node.get_ref()));

@@ -3,8 +3,8 @@
 //! Mirrors `api/types/selector.go` (`SelectorRegex`), `api/resmap/reswrangler.go`
 //! (`Select`) and the label selectors of the Kubernetes API machinery.
 
+use super::entries::Selector;
 use super::error::{BuildError, Class, Result};
-use super::file::Selector;
 use super::id::Gvk;
 use super::resource::Resource;
 use crate::lang::go::regexp::{GoRegexp, RegexpError};

@@ -5,90 +5,27 @@
 
 use super::builder::{
     Accumulated, Accumulator, Base, Builder, Level, LoadRestriction, Memo, Record, Refused, Target,
-    documents_of, require_unique, start_of, too_large,
+    documents_of, require_unique, too_large,
 };
 use super::config::Config;
-use super::decode::{Decoder, Dropped, Text};
+use super::decode::Text;
 use super::error::{BuildError, Class, Omitted, Result};
-use super::file::{self, FILE_NAMES, Kustomization};
 use super::load::{self, Place};
 use super::names::Names;
 use super::nodes;
+use super::options::{Options, Rewrite, RootFile};
 use super::order::{self, Order};
 use super::resource::{FileRole, Resource};
 use super::schema::Schemas;
-use super::tree::{Found, Links, TreeFile, find};
+use super::tree::{Found, Links, find};
 use super::{
-    Build, OUTPUT_LIMIT, Warning, WarningKind, generate, nameref, patch, plugin, replacement, trace,
-    transform, vars,
+    Build, OUTPUT_LIMIT, WarningKind, generate, nameref, patch, plugin, replacement, trace, transform, vars,
 };
 use crate::files::{self, FileTree};
-use crate::lang::yaml::{FilePath, Location, Node, Sizes, Via, ViaKind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::lang::yaml::{FilePath, Node, Sizes, Via, ViaKind};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
-
-/// How to build.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Which files a kustomization may name.
-    pub load_restriction: LoadRestriction,
-    /// What happens at symbolic links.
-    pub links: Links,
-    /// The output's order where the root file has no `sortOptions`.
-    pub order: Order,
-    /// How the root file is read.
-    pub root: RootFile,
-    /// Leave out what can't be read or isn't there, and go on: a view of what is
-    /// refused as a whole. [`Build::left_out`] has what was left out.
-    pub best_effort: bool,
-}
-
-impl Options {
-    /// As `kustomize build --load-restrictor LoadRestrictionsNone` does.
-    pub fn command_line() -> Options {
-        Options {
-            load_restriction: LoadRestriction::None,
-            links: Links::Follow,
-            order: Order::Legacy,
-            root: RootFile::Strict,
-            best_effort: false,
-        }
-    }
-}
-
-/// How the root file is read.
-#[derive(Clone, Debug)]
-pub enum RootFile {
-    /// As it is, unknown fields being errors.
-    Strict,
-    /// As Flux rewrites it: unknown fields dropped, fields injected.
-    Rewritten(Box<Rewrite>),
-}
-
-/// What Flux writes into the root file. Values are nodes of the Flux object, so
-/// that what they set is located there.
-///
-/// Mirrors `fluxcd/pkg/kustomize/kustomize_generator.go` (`WriteFile`).
-#[derive(Clone, Debug, Default)]
-pub struct Rewrite {
-    /// Paths of the resources where the directory has no kustomization file.
-    pub generated: Option<Vec<String>>,
-    /// `spec.targetNamespace`; replaces the file's.
-    pub namespace: Option<Node>,
-    /// `spec.namePrefix`; replaces the file's.
-    pub name_prefix: Option<Node>,
-    /// `spec.nameSuffix`; replaces the file's.
-    pub name_suffix: Option<Node>,
-    /// `spec.patches`; come after the file's.
-    pub patches: Option<Node>,
-    /// Entries of `spec.components` that are to be used; come after the file's.
-    pub components: Vec<Node>,
-    /// `spec.images`; replace the fields of the file's entry of the same name.
-    pub images: Option<Node>,
-    /// `spec.buildMetadata`; replaces the file's.
-    pub build_metadata: Option<Node>,
-}
 
 /// Levels below each other that are followed.
 const DEPTH_LIMIT: usize = 24;
@@ -310,112 +247,6 @@ fn written_size(resources: &[Resource]) -> Result<u64> {
 }
 
 impl Builder<'_> {
-    /// Decode the kustomization file of a directory.
-    fn kustomization(&mut self, directory: &str, strict: bool) -> Result<Kustomization> {
-        let mut found: Vec<(&'static str, TreeFile)> = Vec::new();
-        for name in FILE_NAMES {
-            if let Some(path) = files::join(directory, name)
-                && let Found::File(file) = find(self.tree, self.links, &path)
-            {
-                found.push((name, file));
-            }
-        }
-        match &found[..] {
-            [] => {
-                let place = if directory.is_empty() { "the root" } else { directory };
-                let message = format!("{place} has no kustomization.yaml");
-                Err(BuildError::new(Class::KustomizationFile, message, None))
-            }
-            [(name, file)] => {
-                self.record.read(file);
-                decode_file(name, file, strict)
-            }
-            [(_, first), (_, second), ..] => {
-                let message = "this directory has several kustomization files; kustomize takes one";
-                Err(BuildError::new(Class::KustomizationFile, message, Some(start_of(first)))
-                    .related("another one", Some(start_of(second))))
-            }
-        }
-    }
-
-    /// The root file as Flux reads it: what it doesn't know it drops.
-    fn root_file(&mut self, directory: &str) -> Result<Kustomization> {
-        let file = self.kustomization(directory, false)?;
-        for Dropped { key, node, near } in &file.dropped {
-            let (kind, location) = (WarningKind::DroppedField, node.get_ref().location());
-            let message = format!("unknown field `{key}`");
-            self.record.warnings.push(Warning { kind, message, location, near: near.map(Arc::from) });
-        }
-        Ok(file)
-    }
-
-    /// The root file as Flux rewrites it.
-    fn rewritten(&mut self, directory: &str, rewrite: &Rewrite) -> Result<Kustomization> {
-        let decoder = Decoder::lenient(Class::KustomizationFile);
-        let mut file = match &rewrite.generated {
-            None => self.root_file(directory)?,
-            Some(entries) => {
-                let path = files::join(directory, FILE_NAMES[0]).unwrap_or_default();
-                let file = self.tree.real(&path).unwrap_or_else(|| FilePath::in_root(path));
-                let location = Location { file, start: 0, end: 0, via: Vec::new() };
-                let mut file = Kustomization::empty(location.clone(), FILE_NAMES[0]);
-                file.resources = entries
-                    .iter()
-                    .map(|entry| Text {
-                        value: entry.as_str().into(),
-                        node: Node::string(entry, Some(location.clone())),
-                    })
-                    .collect();
-                file
-            }
-        };
-        let text = |node: &Option<Node>| match node {
-            Some(node) => decoder.text(node.get_ref()).map(|text| text.filter(|text| !text.value.is_empty())),
-            None => Ok(None),
-        };
-        file.namespace = text(&rewrite.namespace)?.or(file.namespace);
-        file.name_prefix = text(&rewrite.name_prefix)?.or(file.name_prefix);
-        file.name_suffix = text(&rewrite.name_suffix)?.or(file.name_suffix);
-        if let Some(patches) = &rewrite.patches {
-            file.patches.extend(decoder.list(patches.get_ref(), |item| file::patch(decoder, item))?);
-        }
-        for component in &rewrite.components {
-            file.components.extend(decoder.text(component.get_ref())?);
-        }
-        if let Some(images) = &rewrite.images {
-            let mut places: FxHashMap<Arc<str>, usize> = FxHashMap::default();
-            for (at, known) in file.images.iter().enumerate() {
-                places.entry(known.name.clone()).or_insert(at);
-            }
-            for image in decoder.list(images.get_ref(), |item| file::image(decoder, item))? {
-                match places.get(&image.name).map(|at| &mut file.images[*at]) {
-                    Some(known) => {
-                        known.new_name = image.new_name.or(known.new_name.take());
-                        if image.new_tag.is_some() || image.digest.is_some() {
-                            known.new_tag = image.new_tag;
-                            known.digest = image.digest;
-                        }
-                        known.node = image.node;
-                    }
-                    None => {
-                        places.insert(image.name.clone(), file.images.len());
-                        file.images.push(image);
-                    }
-                }
-            }
-        }
-        match &rewrite.build_metadata {
-            Some(metadata) => file.build_metadata = decoder.texts(metadata.get_ref())?,
-            // Flux asks for origins wherever an existing file has no resources.
-            None if rewrite.generated.is_none() && file.resources.is_empty() => {
-                let node = Node::string("originAnnotations", Some(file.location.clone()));
-                file.build_metadata = vec![Text { value: "originAnnotations".into(), node }];
-            }
-            None => {}
-        }
-        Ok(file)
-    }
-
     /// Build a level onto what is accumulated: nothing for a kustomization, the
     /// parent's objects for a component.
     fn accumulate(
@@ -454,8 +285,25 @@ impl Builder<'_> {
     /// Run the built-in transformers in their order, whatever the file's.
     fn transform(&mut self, level: &Level, accumulator: &mut Accumulator) -> Result<()> {
         let config = accumulator.config.clone().unwrap_or_else(|| Config::builtin().clone());
-        let file = &level.file;
         let resources = accumulator.resources_mut();
+        self.patch(level, resources)?;
+        self.rename(level, &config, resources)?;
+        self.set_metadata(level, &config, resources)?;
+        for patch in &level.file.patches_json6902 {
+            patch::apply_json6902(self, level, patch, resources)?;
+            self.trace(level, "PatchJson6902Transformer", resources);
+        }
+        self.set_workloads(level, &config, resources)?;
+        if !level.file.replacements.is_empty() {
+            replacement::replacements(self, level, &level.file.replacements, resources)?;
+            self.trace(level, "ReplacementTransformer", resources);
+        }
+        Ok(())
+    }
+
+    /// `patchesStrategicMerge` and `patches`.
+    fn patch(&mut self, level: &Level, resources: &mut Vec<Resource>) -> Result<()> {
+        let file = &level.file;
         if !file.patches_strategic_merge.is_empty() {
             patch::strategic_merges(self, level, &file.patches_strategic_merge, None, resources)?;
             self.trace(level, "PatchStrategicMergeTransformer", resources);
@@ -474,21 +322,33 @@ impl Builder<'_> {
             }
             self.trace(level, "PatchTransformer", resources);
         }
+        Ok(())
+    }
+
+    /// `namespace`, `namePrefix` and `nameSuffix`.
+    fn rename(&mut self, level: &Level, config: &Config, resources: &mut Vec<Resource>) -> Result<()> {
+        let file = &level.file;
         let filled = |text: &Option<Text>| text.as_ref().is_some_and(|text| !text.value.is_empty());
         if filled(&file.namespace) {
-            transform::namespace(file, &config, resources)?;
+            transform::namespace(file, config, resources)?;
             self.trace(level, "NamespaceTransformer", resources);
         }
         if filled(&file.name_prefix) {
-            transform::name_prefix(file, &config, resources)?;
+            transform::name_prefix(file, config, resources)?;
             self.trace(level, "PrefixTransformer", resources);
         }
         if filled(&file.name_suffix) {
-            transform::name_suffix(file, &config, resources)?;
+            transform::name_suffix(file, config, resources)?;
             self.trace(level, "SuffixTransformer", resources);
         }
+        Ok(())
+    }
+
+    /// `labels`, `commonLabels` and `commonAnnotations`.
+    fn set_metadata(&mut self, level: &Level, config: &Config, resources: &mut [Resource]) -> Result<()> {
+        let file = &level.file;
         for entry in &file.labels {
-            transform::labels(entry, &config, resources)?;
+            transform::labels(entry, config, resources)?;
             self.trace(level, "LabelTransformer", resources);
         }
         // Beside `labels`, kustomize runs the transformer of `commonLabels` even where
@@ -501,26 +361,23 @@ impl Builder<'_> {
             transform::set_pairs(&file.common_annotations, &config.common_annotations, resources)?;
             self.trace(level, "AnnotationsTransformer", resources);
         }
-        for patch in &file.patches_json6902 {
-            patch::apply_json6902(self, level, patch, resources)?;
-            self.trace(level, "PatchJson6902Transformer", resources);
-        }
+        Ok(())
+    }
+
+    /// `replicas` and `images`.
+    fn set_workloads(&mut self, level: &Level, config: &Config, resources: &mut [Resource]) -> Result<()> {
         let mut names = Names::default();
-        for replica in &file.replicas {
+        for replica in &level.file.replicas {
             transform::set_replicas(replica, &config.replicas, resources, &mut names)?;
             self.trace(level, "ReplicaCountTransformer", resources);
         }
         let mut images = transform::Images::new(&config.images);
-        for image in &file.images {
+        for image in &level.file.images {
             if !images.set(image, resources)? {
                 let message = format!("`images` names {}, which no container here runs", image.name);
                 self.warn(WarningKind::UnmatchedImage, message, image.node.get_ref().location());
             }
             self.trace(level, "ImageTagTransformer", resources);
-        }
-        if !file.replacements.is_empty() {
-            replacement::replacements(self, level, &file.replacements, resources)?;
-            self.trace(level, "ReplacementTransformer", resources);
         }
         Ok(())
     }
@@ -635,41 +492,8 @@ impl Builder<'_> {
         origin: Option<String>,
     ) -> Result<Arc<Accumulated>> {
         let depth = self.enter(directory, chain, entry)?;
-        let key = (self.tree_key.clone(), self.restriction, self.links, self.best_effort, directory.clone());
-        let cache = self.memo;
-        // Traces and schemas belong to one build.
-        let own = self.tracing || self.schemas.is_custom();
-        let known = if own {
-            None
-        } else {
-            cache.bases.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
-        };
-        let base = match known {
-            Some(base) => base,
-            None => {
-                let outer = std::mem::take(&mut self.record);
-                let inner = Chain { directory, up: Some(&chain), depth };
-                let result = self.build_base(directory, inner, origin);
-                let record = std::mem::replace(&mut self.record, outer);
-                let base: Base = match result {
-                    Ok(level) => Ok(Arc::new(Accumulated { level: level.without_index(), record })),
-                    Err(error) => {
-                        let read = record.all_files().cloned().collect();
-                        Err(Arc::new(Refused { error: *error, read }))
-                    }
-                };
-                // A circle is one of the whole chain, not of the base.
-                let circular = matches!(&base, Err(refused) if matches!(refused.error.class, Class::Path | Class::Limit));
-                if circular || own || self.schemas.is_custom() {
-                    base
-                } else {
-                    // Another thread may have come first: all take its nodes.
-                    let mut bases = cache.bases.lock().unwrap_or_else(PoisonError::into_inner);
-                    bases.entry(key).or_insert(base).clone()
-                }
-            }
-        };
-        match base {
+        let inner = Chain { directory, up: Some(&chain), depth };
+        match self.remembered_base(directory, inner, origin) {
             Err(refused) => {
                 self.record.refused.extend(refused.read.iter().cloned());
                 Err(Box::new(refused.error.clone()))
@@ -687,6 +511,35 @@ impl Builder<'_> {
                 Ok(accumulated)
             }
         }
+    }
+
+    /// A base from the memory that builds share, or built and remembered there.
+    fn remembered_base(&mut self, directory: &Arc<str>, chain: Chain<'_>, origin: Option<String>) -> Base {
+        let key = (self.tree_key.clone(), self.restriction, self.links, self.best_effort, directory.clone());
+        let bases = &self.memo.bases;
+        // Traces and schemas belong to one build.
+        let own = self.tracing || self.schemas.is_custom();
+        if !own && let Some(base) = bases.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return base.clone();
+        }
+        let outer = std::mem::take(&mut self.record);
+        let result = self.build_base(directory, chain, origin);
+        let record = std::mem::replace(&mut self.record, outer);
+        let base: Base = match result {
+            Ok(level) => Ok(Arc::new(Accumulated { level: level.without_index(), record })),
+            Err(error) => {
+                let read = record.all_files().cloned().collect();
+                Err(Arc::new(Refused { error: *error, read }))
+            }
+        };
+        // A circle is one of the whole chain, not of the base.
+        let circular =
+            matches!(&base, Err(refused) if matches!(refused.error.class, Class::Path | Class::Limit));
+        if circular || own || self.schemas.is_custom() {
+            return base;
+        }
+        // Another thread may have come first: all take its nodes.
+        bases.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(base).clone()
     }
 
     fn build_base(
@@ -731,25 +584,6 @@ impl Builder<'_> {
             trace::transformed(&trace::configured(&place, "builtin", kind, "", ""), resources);
         }
     }
-}
-
-fn decode_file(name: &'static str, file: &TreeFile, strict: bool) -> Result<Kustomization> {
-    let location = start_of(file);
-    let Some(stream) = file.snapshot.stream(&file.file) else {
-        let message = "this kustomization file can't be read as text";
-        return Err(BuildError::new(Class::KustomizationFile, message, Some(location)));
-    };
-    if let Some(error) = stream.errors.first().filter(|error| error.document == 0) {
-        let place = Location { start: error.offset, end: error.offset, ..location };
-        let message = format!("not valid YAML: {}", error.message);
-        return Err(BuildError::new(Class::KustomizationFile, message, Some(place)));
-    }
-    let root = file.sources().iter().find(|source| !source.document().tokens.is_empty());
-    let root = root.map(|source| source.root());
-    if let Some(root) = &root {
-        load::inspect(root.get_ref())?;
-    }
-    Kustomization::decode(root.as_ref().map(Node::get_ref), location, name, strict)
 }
 
 fn circle(candidate: &str, visited: &str, entry: &Text) -> Box<BuildError> {

@@ -5,8 +5,8 @@
 
 use super::builder::{Builder, Level, documents_of};
 use super::decode::{PLUGIN, Spanned, Text, is_null};
+use super::entries;
 use super::error::{BuildError, Class, Result};
-use super::file;
 use super::load::Place;
 use super::nodes::{self, Kind};
 use super::path::{self, Create};
@@ -62,7 +62,7 @@ fn add(target: NodeRef<'_>, value: &Text, resources: &mut [Resource]) -> Result<
     let position =
         usize::try_from(position).map_err(|_| error("filePathPosition can't be negative".to_owned()))?;
     let selector = match target.get("selector").filter(|selector| !is_null(*selector)) {
-        Some(selector) => Some(Compiled::new(&file::selector(PLUGIN, selector)?)?),
+        Some(selector) => Some(Compiled::new(&entries::selector(PLUGIN, selector)?)?),
         None => None,
     };
     let location = value.node.get_ref().location().map(std::sync::Arc::new);

@@ -5,9 +5,9 @@
 
 use super::OUTPUT_LIMIT;
 use super::config::Config;
+use super::entries::Var;
 use super::error::{BuildError, Class, Result};
 use super::fieldspec::{self, Leaf};
-use super::file::Var;
 use super::id::ResId;
 use super::names::Names;
 use super::nodes::{self, Kind};

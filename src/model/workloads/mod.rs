@@ -4,13 +4,15 @@
 //! run; those of Flux stand in [`super::references`].
 
 mod derived;
+mod operators;
 mod pods;
 mod reference;
 mod references;
 mod scope;
 mod values;
 
-pub(crate) use derived::{Derived, Form, Unseen, derived, unseen};
+pub(crate) use derived::{Derived, derived};
+pub(crate) use operators::{Form, Unseen, unseen};
 pub(crate) use pods::{pod_spec, pod_template};
 pub(crate) use reference::Reference;
 pub(crate) use references::{is_judged, references};

@@ -1,8 +1,8 @@
 //! `images`.
 
+use super::super::entries::Image;
 use super::super::error::{BuildError, Class, Result};
 use super::super::fieldspec::{self, FieldSpec, Leaf};
-use super::super::file::Image;
 use super::super::nodes::{self, Kind};
 use super::super::resource::Resource;
 use crate::lang::go::regexp::{GoRegexp, RegexpError};

@@ -10,9 +10,10 @@ pub(super) use image::Images;
 
 use super::config::Config;
 use super::decode::{Spanned, Text, TextMap};
+use super::entries::{Labels, Replica};
 use super::error::{BuildError, Class, Result};
 use super::fieldspec::{self, FieldSpec, Leaf, merge_all};
-use super::file::{Kustomization, Labels, Replica};
+use super::file::Kustomization;
 use super::id::ResId;
 use super::names::Names;
 use super::nodes::{self, Kind, Tag};

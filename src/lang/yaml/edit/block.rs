@@ -1,13 +1,14 @@
 //! Operations on block style: lines, indentation, dashes.
 
+use super::editor::Editor;
 use super::render::{column, line_start};
-use super::{Change, Compiled, Content, Place, Refused, Scene};
+use super::{Change, Compiled, Content, Place, Refused};
 use crate::lang::yaml::ScalarStyle;
 use crate::lang::yaml::tape::TokenKind;
 
-impl Scene<'_> {
+impl Editor<'_> {
     /// The end of the line of a byte, its break excluded.
-    fn line_end(&self, at: usize) -> usize {
+    pub(super) fn line_end(&self, at: usize) -> usize {
         memchr::memchr2(b'\n', b'\r', &self.text.as_bytes()[at..]).map_or(self.text.len(), |found| at + found)
     }
 
@@ -22,7 +23,7 @@ impl Scene<'_> {
     }
 
     /// The end of the line where nothing but blanks follows, else `at`.
-    fn end_of_blanks(&self, at: usize) -> usize {
+    pub(super) fn end_of_blanks(&self, at: usize) -> usize {
         let end = self.line_end(at);
         if self.text[at..end].trim().is_empty() { end } else { at }
     }
@@ -159,197 +160,6 @@ impl Scene<'_> {
             compiled.edit(before..end, "");
         }
         Ok(compiled)
-    }
-
-    /// Replace a scalar by another.
-    pub(super) fn set_scalar(
-        &self,
-        at: u32,
-        value: &Content,
-        comment: Option<&str>,
-    ) -> Result<Compiled, Refused> {
-        let token = self.token(at);
-        let TokenKind::Scalar(style) = token.kind else {
-            return self.refuse(at, "it is no scalar", "edit it by hand");
-        };
-        if self.document.tag(at).is_some() {
-            return self.refuse(
-                at,
-                "the value carries a tag",
-                "edit it by hand: tag and value belong together",
-            );
-        }
-        let says = |wanted: &str| super::tree::value(self.text, self.document, at) == wanted;
-        if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
-            && comment.is_none()
-            && matches!(value, Content::Str(wanted) if says(wanted))
-        {
-            return Ok(Compiled::default());
-        }
-        let flow = self.in_flow(at);
-        let text = self.habits.scalar(value, Some(style).filter(|_| !token.empty), flow);
-        let mut compiled = Compiled::default();
-        let (start, end) = (token.start as usize, token.end as usize);
-        match style {
-            ScalarStyle::Literal | ScalarStyle::Folded => {
-                // The header's line keeps its comment, the body goes.
-                let header = start
-                    + self.text[start..self.line_end(start)]
-                        .find([' ', '\t'])
-                        .unwrap_or_else(|| self.line_end(start) - start);
-                compiled.edit(start..header, text);
-                if let Some(comment) = comment {
-                    self.put_comment(&mut compiled, at, header, comment)?;
-                }
-                let body = self.line_end(start);
-                if end > body {
-                    compiled.edit(body..end, "");
-                }
-            }
-            _ if token.empty => {
-                let has_colon = self.text[..start].trim_end().ends_with(':');
-                let is_entry = self.parent(at).is_some_and(|(_, key)| key.is_some());
-                if !has_colon && (flow || is_entry && !self.has_properties(at)) {
-                    let place = if flow { "between braces" } else { "behind `?`" };
-                    return self.refuse(
-                        at,
-                        format!("the value is left out {place}"),
-                        "edit it by hand: write it first",
-                    );
-                }
-                compiled.edit(start..start, format!(" {text}"));
-                if let Some(comment) = comment {
-                    self.put_comment(&mut compiled, at, end, comment)?;
-                }
-            }
-            _ => {
-                match text.strip_prefix(['"', '\'']).and_then(|text| text.strip_suffix(['"', '\''])) {
-                    // Quotes around what is there, which may be a secret.
-                    Some(inner) if !inner.is_empty() && *inner == self.text[start..end] => {
-                        compiled.edit(start..start, &text[..1]);
-                        compiled.edit(end..end, &text[..1]);
-                    }
-                    _ => compiled.edit(start..end, text),
-                }
-                if let Some(comment) = comment {
-                    self.put_comment(&mut compiled, at, end, comment)?;
-                }
-            }
-        }
-        compiled.changes.push(Change::Replace { token: at, with: value.clone() });
-        Ok(compiled)
-    }
-
-    /// Put a comment behind the byte `behind` of the line of a value, or in place of
-    /// the one that is there.
-    fn put_comment(
-        &self,
-        compiled: &mut Compiled,
-        at: u32,
-        behind: usize,
-        comment: &str,
-    ) -> Result<(), Refused> {
-        if self.in_flow(at) {
-            return self.refuse_comment(at);
-        }
-        match self.comment_behind(behind) {
-            Some(old) if self.text[old.clone()].contains("$imagepolicy") => {
-                return self.refuse(at, "the line carries an image policy marker", "leave out the comment");
-            }
-            Some(old) => compiled.edit(old, format!("# {comment}")),
-            None => {
-                let end = self.end_of_blanks(behind);
-                match compiled.edits.last_mut() {
-                    Some(last) if last.end as usize == behind => {
-                        last.text.push_str(&format!(" # {comment}"));
-                        last.end = end as u32;
-                    }
-                    _ => compiled.edit(behind..end, format!(" # {comment}")),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a token stands between brackets or braces.
-    pub(super) fn in_flow(&self, at: u32) -> bool {
-        self.parent(at).is_some_and(|(parent, _)| self.token(parent).flow)
-    }
-
-    /// Put a collection where null or an empty one stands.
-    pub(super) fn fill(&self, at: u32, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
-        let token = self.token(at);
-        let mut compiled = Compiled::default();
-        compiled.changes.push(Change::Replace { token: at, with: value.clone() });
-        let (start, end) = (token.start as usize, token.end as usize);
-        let tail = comment.map_or(String::new(), |comment| format!(" # {comment}"));
-        if self.in_flow(at) || (token.flow && self.habits_are_json()) {
-            if comment.is_some() {
-                return self.refuse_comment(at);
-            }
-            let blank = if token.empty { " " } else { "" };
-            if token.empty && !self.text[..start].trim_end().ends_with(':') {
-                return self.refuse(
-                    at,
-                    "the value is left out between braces",
-                    "edit it by hand: write it first",
-                );
-            }
-            if self.text[start..end].contains(['\n', '\r']) {
-                return self.refuse(at, "the braces are on several lines", "edit it by hand");
-            }
-            compiled.edit(start..end, format!("{blank}{}", self.habits.flow(value)));
-            return Ok(compiled);
-        }
-        if self.has_properties(at) {
-            return self.refuse(at, "the value carries an anchor or a tag", "edit it by hand");
-        }
-        if self.text[start..end].contains(['\n', '\r']) {
-            return self.refuse(at, "the braces are on several lines", "edit it by hand");
-        }
-        if matches!(value, Content::Seq(items) if items.is_empty())
-            || matches!(value, Content::Map(entries) if entries.is_empty())
-        {
-            let blank = if token.empty { " " } else { "" };
-            compiled.edit(start..end, format!("{blank}{}", self.habits.flow(value)));
-            if let Some(comment) = comment {
-                self.put_comment(&mut compiled, at, end, comment)?;
-            }
-            return Ok(compiled);
-        }
-        match self.parent(at) {
-            Some((_, Some(key))) => {
-                self.check_key(key)?;
-                let key_column = column(self.text, self.token(key).start as usize);
-                let lines = format!("{}{tail}", self.habits.behind_key(value, key_column));
-                // The value goes, with the blanks in front of it; a comment behind it
-                // stays on the line of the key.
-                let blanks =
-                    self.text[..start].len() - self.text[..start].trim_end_matches([' ', '\t']).len();
-                match self.comment_behind(end) {
-                    None => compiled.edit(start - blanks..self.end_of_blanks(end), lines),
-                    Some(comment) => {
-                        compiled.edit(start - blanks..end, "");
-                        compiled.edit(comment.end..comment.end, lines);
-                    }
-                }
-                Ok(compiled)
-            }
-            Some((seq, None)) => {
-                let dash = self.dash(seq, at)?;
-                let text = self.habits.behind_dash(value, column(self.text, dash) + 2);
-                if self.comment_behind(end).is_some() {
-                    return self.refuse(at, "a comment stands behind the empty item", "edit it by hand");
-                }
-                compiled.edit(dash + 1..self.end_of_blanks(end), format!(" {text}{tail}"));
-                Ok(compiled)
-            }
-            None => self.refuse(at, "the document is empty", "write its first key by hand"),
-        }
-    }
-
-    fn habits_are_json(&self) -> bool {
-        self.token(0).flow
     }
 
     pub(super) fn insert_block_entry(
@@ -532,7 +342,7 @@ impl Scene<'_> {
     }
 
     /// The dash of an item of a block list.
-    fn dash(&self, seq: u32, item: u32) -> Result<usize, Refused> {
+    pub(super) fn dash(&self, seq: u32, item: u32) -> Result<usize, Refused> {
         let wanted = column(self.text, self.token(seq).start as usize);
         let mut at = self.start(item);
         let first = self.token(seq).start as usize;

@@ -1,11 +1,12 @@
 //! Operations on flow style: commas between brackets and braces.
 
+use super::editor::Editor;
 use super::render::line_start;
-use super::{Change, Compiled, Content, Place, Refused, Scene};
+use super::{Change, Compiled, Content, Place, Refused};
 use crate::lang::yaml::tape::TokenKind;
 use std::ops::Range;
 
-impl Scene<'_> {
+impl Editor<'_> {
     /// Children of a flow collection: (first token, last token) of each.
     fn flow_children(&self, collection: u32) -> Vec<(u32, u32)> {
         match self.token(collection).kind {

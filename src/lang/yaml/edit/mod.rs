@@ -7,18 +7,19 @@
 //! what the old one did plus the declared changes.
 
 mod block;
+mod editor;
 mod flow;
 mod relocate;
 mod render;
+mod replace;
 mod tree;
 pub(crate) mod verify;
 mod within;
 
-use super::resolve::{Dialect, Scalar, resolve_plain};
-use super::tape::{Document, Token, TokenKind};
-use super::{NodeRef, ScalarStyle, Source, Stream, WorkPath, pointer_join, pointer_segments};
+use super::tape::TokenKind;
+use super::{NodeRef, ScalarStyle, Source, Stream, WorkPath, pointer_join};
+use editor::{Editor, Found};
 use render::Habits;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// One replacement of bytes of a text.
@@ -241,23 +242,23 @@ pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<
         Operation::RemoveComment { .. } => Habits::default(),
         _ => Habits::of(stream, document),
     };
-    let mut scene = Scene::new(stream, document, habits)?;
-    scene.habits.literals = !matches!(
+    let mut editor = Editor::new(stream, document, habits)?;
+    editor.habits.literals = !matches!(
         operation,
         Operation::Set { comment: Some(_), .. } | Operation::InsertKey { comment: Some(_), .. }
     );
     let mut compiled = match operation {
-        Operation::Set { pointer, value, comment } => scene.set(pointer, value, comment.as_deref())?,
+        Operation::Set { pointer, value, comment } => editor.set(pointer, value, comment.as_deref())?,
         Operation::InsertKey { map, key, value, place, comment } => {
-            scene.insert_key(map, key, value, place, comment.as_deref())?
+            editor.insert_key(map, key, value, place, comment.as_deref())?
         }
-        Operation::RemoveKey { pointer, prune } => scene.remove_key(pointer, prune)?,
-        Operation::RenameKey { pointer, to } => scene.rename_key(pointer, to)?,
-        Operation::MoveKey { pointer, into } => scene.move_key(pointer, into)?,
-        Operation::InsertItem { list, before, value } => scene.insert_item(list, *before, value)?,
-        Operation::RemoveItem { pointer } => scene.remove_item(pointer)?,
-        Operation::ReplaceWithin { places, text } => scene.replace_within(places, text)?,
-        Operation::RemoveComment { start } => scene.remove_comment(*start)?,
+        Operation::RemoveKey { pointer, prune } => editor.remove_key(pointer, prune)?,
+        Operation::RenameKey { pointer, to } => editor.rename_key(pointer, to)?,
+        Operation::MoveKey { pointer, into } => editor.move_key(pointer, into)?,
+        Operation::InsertItem { list, before, value } => editor.insert_item(list, *before, value)?,
+        Operation::RemoveItem { pointer } => editor.remove_item(pointer)?,
+        Operation::ReplaceWithin { places, text } => editor.replace_within(places, text)?,
+        Operation::RemoveComment { start } => editor.remove_comment(*start)?,
     };
     compiled.edits.sort_by_key(|edit| (edit.start, edit.end));
     for edit in &compiled.edits {
@@ -309,275 +310,7 @@ pub(crate) fn pointer_of(node: NodeRef<'_>) -> Option<(&Source, String)> {
     Some((source, pointer))
 }
 
-/// The document as operations see it: the text, the tape and the habits.
-struct Scene<'s> {
-    text: &'s str,
-    document: &'s Document,
-    habits: Habits,
-}
-
-/// What a pointer leads to.
-enum Found {
-    /// This token.
-    Token(u32),
-    /// Nothing: the deepest token that is there, and the rest of the path.
-    Missing(u32, Vec<String>),
-}
-
-impl<'s> Scene<'s> {
-    fn new(stream: &'s Stream, document: &'s Document, habits: Habits) -> Result<Self, Refused> {
-        if document.tokens.is_empty() {
-            return Err(Refused {
-                message: "the document can't be read".to_owned(),
-                help: "correct its syntax first".to_owned(),
-                range: document.start..document.end,
-            });
-        }
-        Ok(Scene { text: &stream.text, document, habits })
-    }
-
-    fn token(&self, at: u32) -> &'s Token {
-        &self.document.tokens[at as usize]
-    }
-
-    fn refuse<T>(&self, at: u32, message: impl Into<String>, help: &str) -> Result<T, Refused> {
-        let token = self.token(at);
-        Err(Refused { message: message.into(), help: help.to_owned(), range: token.start..token.end })
-    }
-
-    /// Keys and values of a mapping.
-    fn entries(&self, map: u32) -> Vec<(u32, u32)> {
-        let end = self.token(map).next;
-        let mut entries = Vec::new();
-        let mut key = map + 1;
-        while key < end {
-            let value = self.token(key).next;
-            entries.push((key, value));
-            key = self.token(value).next;
-        }
-        entries
-    }
-
-    fn items(&self, seq: u32) -> Vec<u32> {
-        let end = self.token(seq).next;
-        let mut items = Vec::new();
-        let mut item = seq + 1;
-        while item < end {
-            items.push(item);
-            item = self.token(item).next;
-        }
-        items
-    }
-
-    /// The decoded text of a scalar.
-    fn value(&self, at: u32) -> &'s str {
-        tree::value(self.text, self.document, at)
-    }
-
-    fn is_null(&self, at: u32) -> bool {
-        let token = self.token(at);
-        token.kind == TokenKind::Scalar(ScalarStyle::Plain)
-            && self.document.tag(at).is_none()
-            && matches!(self.value(at), "" | "~" | "null" | "Null" | "NULL")
-    }
-
-    /// Whether both dialects read a scalar without a tag as a string.
-    fn is_string(&self, at: u32) -> bool {
-        let plain = self.token(at).kind == TokenKind::Scalar(ScalarStyle::Plain);
-        let text = || Cow::Borrowed(self.value(at));
-        !plain
-            || [Dialect::GoYamlV2, Dialect::GoYamlV3]
-                .into_iter()
-                .all(|dialect| matches!(resolve_plain(text(), dialect), Scalar::Str(_)))
-    }
-
-    /// Whether nothing that the text says is lost when this becomes a collection.
-    fn is_vacant(&self, at: u32) -> bool {
-        let token = self.token(at);
-        self.is_null(at) || (token.flow && token.next == at + 1)
-    }
-
-    /// Follow a pointer down from the root.
-    fn find(&self, pointer: &str) -> Result<Found, Refused> {
-        let segments: Vec<String> = pointer_segments(pointer).map(|segment| segment.into_owned()).collect();
-        let mut at = 0;
-        self.check_anchor(at)?;
-        for (depth, segment) in segments.iter().enumerate() {
-            let missing = |at| Ok(Found::Missing(at, segments[depth..].to_vec()));
-            match self.token(at).kind {
-                TokenKind::Mapping => {
-                    let entries = self.entries(at);
-                    let mut named = entries.iter().filter(|(key, _)| self.is_key(*key, segment));
-                    let Some((key, value)) = named.next() else {
-                        self.check_merge(at, segment)?;
-                        return missing(at);
-                    };
-                    if let Some((twin, _)) = named.next() {
-                        return self.refuse(
-                            *twin,
-                            format!("the key `{segment}` is there twice"),
-                            "remove one",
-                        );
-                    }
-                    if self.token(*key).kind == TokenKind::Alias {
-                        return self.refuse(*key, "the key is an alias", "write the key itself");
-                    }
-                    at = *value;
-                }
-                TokenKind::Sequence => {
-                    match segment.parse::<usize>().ok().map(|n| self.items(at).get(n).copied()) {
-                        Some(Some(item)) => at = item,
-                        _ => {
-                            return self.refuse(
-                                at,
-                                format!("the list has no item {segment}"),
-                                "name an item that is there",
-                            );
-                        }
-                    }
-                }
-                TokenKind::Scalar(_) if self.is_null(at) => return missing(at),
-                TokenKind::Scalar(_) => {
-                    return self.refuse(
-                        at,
-                        format!("`{segment}` would be inside of a scalar"),
-                        "change the scalar",
-                    );
-                }
-                TokenKind::Alias => {
-                    return self.refuse(
-                        at,
-                        format!("`{pointer}` leads through the alias {}", self.written(at)),
-                        "change the anchor that it names, or replace the alias by its own copy",
-                    );
-                }
-            }
-            self.check_anchor(at)?;
-        }
-        Ok(Found::Token(at))
-    }
-
-    /// The token that a pointer leads to.
-    fn existing(&self, pointer: &str) -> Result<u32, Refused> {
-        match self.find(pointer)? {
-            Found::Token(at) => Ok(at),
-            Found::Missing(at, _) => {
-                self.refuse(at, format!("there is no `{pointer}`"), "name something that is there")
-            }
-        }
-    }
-
-    fn is_key(&self, key: u32, name: &str) -> bool {
-        let key = match self.token(key) {
-            Token { kind: TokenKind::Alias, extra, .. } => *extra,
-            _ => key,
-        };
-        matches!(self.token(key).kind, TokenKind::Scalar(_)) && self.value(key) == name
-    }
-
-    /// Whether a value is quoted, on one line, with neither tag nor anchor.
-    fn is_quoted(&self, at: u32) -> bool {
-        let quoted = [ScalarStyle::SingleQuoted, ScalarStyle::DoubleQuoted];
-        matches!(self.token(at).kind, TokenKind::Scalar(style) if quoted.contains(&style))
-            && !self.has_properties(at)
-            && !self.written(at).contains(['\n', '\r'])
-    }
-
-    /// The text of a token.
-    fn written(&self, at: u32) -> &'s str {
-        let token = self.token(at);
-        &self.text[token.start as usize..token.end as usize]
-    }
-
-    /// Refuse what is inside an anchor that aliases use: they would change too.
-    fn check_anchor(&self, at: u32) -> Result<(), Refused> {
-        match self.document.anchor(at) {
-            Some(anchor) if anchor.used => Err(Refused {
-                message: format!(
-                    "aliases elsewhere in the document use {}",
-                    &self.text[anchor.start as usize..anchor.end as usize]
-                ),
-                help: "edit it by hand: every place that names the anchor changes with it".to_owned(),
-                range: anchor.start..anchor.end,
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuse to remove an anchor that aliases elsewhere use.
-    fn check_anchors_below(&self, from: u32, at: u32) -> Result<(), Refused> {
-        let end = self.token(at).next;
-        let inside = |token: u32| (from..end).contains(&token);
-        let used = self.document.anchors.iter().find(|anchor| anchor.used && inside(anchor.token));
-        used.map_or(Ok(()), |anchor| self.check_anchor(anchor.token))
-    }
-
-    /// Refuse a key that a merge gives to the map.
-    fn check_merge(&self, map: u32, key: &str) -> Result<(), Refused> {
-        let merge = self.entries(map).into_iter().find(|(at, _)| self.is_key(*at, "<<"));
-        match merge {
-            Some((at, _)) => self.refuse(
-                at,
-                format!("`{key}` may come through the merge key `<<`"),
-                "edit it by hand: write the key out, or change the merged map",
-            ),
-            None => Ok(()),
-        }
-    }
-
-    /// The mapping that a value is in, and its key; or the list. `None` for the
-    /// root.
-    fn parent(&self, at: u32) -> Option<(u32, Option<u32>)> {
-        let parent = (0..at).rev().find(|candidate| {
-            let token = self.token(*candidate);
-            matches!(token.kind, TokenKind::Mapping | TokenKind::Sequence) && token.next > at
-        })?;
-        match self.token(parent).kind {
-            TokenKind::Mapping => {
-                let entry = self.entries(parent).into_iter().find(|(_, value)| *value == at)?;
-                Some((parent, Some(entry.0)))
-            }
-            _ => Some((parent, None)),
-        }
-    }
-
-    /// Start of a node with its anchor and tag.
-    fn start(&self, at: u32) -> usize {
-        let anchor = self.document.anchor(at).map(|anchor| anchor.start);
-        let tag = self.document.tag(at).map(|tag| tag.start);
-        let first = [anchor, tag].into_iter().flatten().min().unwrap_or(u32::MAX);
-        self.token(at).start.min(first) as usize
-    }
-
-    fn has_properties(&self, at: u32) -> bool {
-        self.document.anchor(at).is_some() || self.document.tag(at).is_some()
-    }
-
-    /// The comment at the end of the line of `at`, if there is one behind it.
-    fn comment_behind(&self, at: usize) -> Option<Range<usize>> {
-        let comments = &self.document.comments;
-        let index = comments.partition_point(|comment| (comment.start as usize) < at);
-        let comment = comments.get(index)?;
-        let range = comment.start as usize..comment.end as usize;
-        self.text[at..range.start].bytes().all(|byte| byte == b' ' || byte == b'\t').then_some(range)
-    }
-
-    /// Whether a comment stands between two bytes.
-    fn has_comment(&self, range: Range<usize>) -> bool {
-        self.document
-            .comments
-            .iter()
-            .any(|comment| range.start <= comment.start as usize && (comment.start as usize) < range.end)
-    }
-
-    fn refuse_comment<T>(&self, at: u32) -> Result<T, Refused> {
-        self.refuse(
-            at,
-            "a comment has no place between braces",
-            "leave out the comment, or write the value as a block",
-        )
-    }
-
+impl Editor<'_> {
     fn set(&self, pointer: &str, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
         match self.find(pointer)? {
             Found::Token(at) if value.is_scalar() && !matches!(self.token(at).kind, TokenKind::Scalar(_)) => {

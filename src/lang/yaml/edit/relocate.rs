@@ -1,8 +1,9 @@
 //! Moving a scalar entry into a map beside it. Its text stays as it is, comments
 //! included; only the indentation follows.
 
+use super::editor::Editor;
 use super::render::{column, line_start};
-use super::{Change, Compiled, Content, Place, Refused, Scene};
+use super::{Change, Compiled, Content, Place, Refused};
 use crate::lang::yaml::tape::TokenKind;
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ struct Moved<'s> {
     content: Content,
 }
 
-impl<'s> Scene<'s> {
+impl<'s> Editor<'s> {
     /// Move the entry of a pointer into the map `into` beside it.
     pub(super) fn move_key(&self, pointer: &str, into: &str) -> Result<Compiled, Refused> {
         let value = self.existing(pointer)?;

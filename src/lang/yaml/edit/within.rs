@@ -1,9 +1,10 @@
 //! Replacing a word inside of a scalar or a comment.
 
-use super::{Change, Compiled, Content, Refused, Scene};
+use super::editor::Editor;
+use super::{Change, Compiled, Content, Refused};
 use crate::lang::yaml::tape::TokenKind;
 
-impl Scene<'_> {
+impl Editor<'_> {
     /// Replace a word at some places of one scalar or one comment.
     pub(super) fn replace_within(&self, places: &[(u32, u32)], new: &str) -> Result<Compiled, Refused> {
         let (Some((first, _)), Some((_, last))) = (places.first(), places.last()) else {

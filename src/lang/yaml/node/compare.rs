@@ -77,41 +77,48 @@ impl NodeRef<'_> {
             (NodeKind::Scalar, NodeKind::Scalar) => {
                 self.scalar(Dialect::GoYamlV3) == other.scalar(Dialect::GoYamlV3)
             }
-            (NodeKind::Seq, NodeKind::Seq) => {
-                let (mut left, mut right) = (self.items(), other.items());
-                loop {
-                    match (left.next(), right.next()) {
-                        (None, None) => break true,
-                        (Some(a), Some(b)) if note(a.same_value(b)) => {}
-                        _ => break false,
-                    }
-                }
-            }
-            (NodeKind::Map, NodeKind::Map) => {
-                let mut beside = other.entries();
-                self.entries().count() == other.entries().count()
-                    && self.entries().all(|entry| {
-                        // Most keys stand at the same place: no other is looked for.
-                        let beside =
-                            beside.next().filter(|other| other.key == entry.key).map(|other| other.value);
-                        if beside.is_some_and(|other| note(entry.value.same_value(other))) {
-                            return true;
-                        }
-                        let Some(b) = other.get(&entry.key) else { return false };
-                        // Of a key that stands twice, one value counts. What is the same node is
-                        // not compared again: each level would double the work.
-                        let other = |a: &NodeRef<'_>| a.address() != entry.value.address();
-                        let is_new = beside.is_none_or(|other| other.address() != b.address());
-                        is_new && note(entry.value.same_value(b))
-                            || self.get(&entry.key).filter(other).is_some_and(|a| note(a.same_value(b)))
-                    })
-            }
+            (NodeKind::Seq, NodeKind::Seq) => self.has_same_items(other, &mut note),
+            (NodeKind::Map, NodeKind::Map) => self.has_same_entries(other, &mut note),
             _ => false,
         };
         match (same, unknown) {
             (true, true) => Known::Unknown,
             (same, _) => Known::Value(same),
         }
+    }
+
+    /// Whether two lists have the same items, one by one; `note` says so of two.
+    fn has_same_items(self, other: NodeRef<'_>, note: &mut impl FnMut(Known<bool>) -> bool) -> bool {
+        let (mut left, mut right) = (self.items(), other.items());
+        loop {
+            match (left.next(), right.next()) {
+                (None, None) => return true,
+                (Some(a), Some(b)) if note(a.same_value(b)) => {}
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether two maps have the same entries, in any order; `note` says so of two values.
+    fn has_same_entries(self, other: NodeRef<'_>, note: &mut impl FnMut(Known<bool>) -> bool) -> bool {
+        if self.entries().count() != other.entries().count() {
+            return false;
+        }
+        let mut beside = other.entries();
+        self.entries().all(|entry| {
+            // Most keys stand at the same place: no other is looked for.
+            let beside = beside.next().filter(|other| other.key == entry.key).map(|other| other.value);
+            if beside.is_some_and(|other| note(entry.value.same_value(other))) {
+                return true;
+            }
+            let Some(b) = other.get(&entry.key) else { return false };
+            // Of a key that stands twice, one value counts. What is the same node is
+            // not compared again: each level would double the work.
+            let other = |a: &NodeRef<'_>| a.address() != entry.value.address();
+            let is_new = beside.is_none_or(|other| other.address() != b.address());
+            is_new && note(entry.value.same_value(b))
+                || self.get(&entry.key).filter(other).is_some_and(|a| note(a.same_value(b)))
+        })
     }
 
     /// The same for all nodes that are [`NodeRef::same_value`], and for few others.

@@ -4,6 +4,7 @@
 pub(crate) mod class;
 pub(crate) mod desired;
 pub(crate) mod fields;
+mod json_patch;
 pub(crate) mod part_names;
 pub(crate) mod patches;
 pub(crate) mod template;
