@@ -160,7 +160,6 @@ struct Done {
     result: Result<Entry, String>,
 }
 
-/// A run.
 struct Pull<'p> {
     helm: &'p Helm,
     scratch: &'p Path,

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 /// A snapshot and what to call it.
 pub(crate) struct Revision {
-    /// The files.
     pub(crate) snapshot: Arc<Snapshot>,
     /// As JSON and titles show it: a short commit, a directory, `working tree`.
     pub(crate) label: String,

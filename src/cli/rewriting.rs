@@ -176,11 +176,8 @@ pub(crate) struct Task<'a, 'w> {
     pub(crate) common: &'a Common,
     /// Those of commands that rewrite files.
     pub(crate) flags: &'a Flags,
-    /// The repository.
     pub(crate) session: &'a Session,
-    /// Its clusters.
     pub(crate) world: &'w World,
-    /// The objects.
     pub(crate) subjects: &'a [Subject<'w>],
 }
 

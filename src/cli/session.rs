@@ -25,7 +25,6 @@ pub(crate) struct Session {
     pub(crate) root: PathBuf,
     /// The PATHs that were given, relative to the root; empty for all.
     pub(crate) focus: Vec<String>,
-    /// Its configuration.
     pub(crate) config: Config,
     /// The work tree.
     pub(crate) snapshot: Arc<Snapshot>,

@@ -66,7 +66,6 @@ impl Level {
 /// A value of the configuration and where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written<T> {
-    /// The value.
     pub value: T,
     /// Its bytes in the configuration file.
     pub location: Location,
@@ -178,9 +177,7 @@ fn level_in(entries: &[RuleLevel], rule: &str, group: &str) -> Option<Level> {
 pub struct RuleLevel {
     /// A rule's id or a group's name; the engine knows which exist.
     pub name: String,
-    /// Its level.
     pub level: Level,
-    /// The key.
     pub location: Location,
 }
 
@@ -311,7 +308,6 @@ impl Feature {
 pub struct Extension {
     /// Name of its ExtensionConfig.
     pub name: String,
-    /// Its handlers.
     pub handlers: Vec<Handler>,
 }
 
@@ -369,11 +365,9 @@ pub struct KubeConfig {
 pub struct FluxSource {
     /// `GitRepository`, `OCIRepository`, `Bucket` or `ExternalArtifact`.
     pub kind: String,
-    /// Its name.
     pub name: String,
     /// Its namespace; any when absent.
     pub namespace: Option<String>,
-    /// Its tree.
     pub tree: SourceTree,
     /// The whole entry.
     pub location: Location,

@@ -202,7 +202,6 @@ pub(super) fn revision(root: &Path, commit: &str, blobs: &Blobs) -> io::Result<L
 /// What git has of a blob.
 #[derive(Debug)]
 pub(super) enum GitBlob {
-    /// Its content.
     Bytes(Vec<u8>),
     /// More bytes than are read.
     TooLarge(u64),

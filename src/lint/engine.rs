@@ -49,7 +49,6 @@ pub struct Outcome {
 
 /// A finding that is not reported, and why.
 pub struct Suppressed {
-    /// The finding.
     pub finding: Finding,
     /// The reason as written; may be empty.
     pub reason: String,

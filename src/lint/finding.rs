@@ -94,7 +94,6 @@ pub struct Fix {
 /// One byte-range replacement in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The file.
     pub path: WorkPath,
     /// First byte replaced.
     pub start: u32,

@@ -248,7 +248,6 @@ pub(super) struct Kept<'m> {
 enum Twin {
     /// Not there, or of other settings.
     Other,
-    /// The same.
     Same(u32),
     /// What an object sees of it is the same, but for these of its Kustomizations: the
     /// number that each had.

@@ -24,7 +24,6 @@ pub struct MetadataMap<'a> {
 /// A label or annotation.
 #[derive(Debug)]
 pub struct MetadataEntry<'a> {
-    /// The entry.
     pub entry: EntryRef<'a>,
     /// What the registries know of its key.
     pub standing: Standing,

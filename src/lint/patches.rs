@@ -48,7 +48,6 @@ pub(crate) enum Applier {
 pub(super) struct Loose {
     /// The identity that it states.
     pub id: ObjectId,
-    /// The part.
     pub node: Node,
     /// Who applies what it changes.
     pub applier: Applier,

@@ -59,9 +59,7 @@ pub enum Taken {
 
 /// A kind that a cluster's version doesn't have.
 pub struct NotServed<'a> {
-    /// The cluster.
     pub cluster: &'a Cluster,
-    /// Its product.
     pub product: Product,
     /// The first release that has it, when it is a later one.
     pub since: Option<&'static str>,
@@ -73,17 +71,7 @@ pub struct NotServed<'a> {
 pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verdict<'a> {
     let mut verdict = Verdict::default();
     let Some(effective) = view.effective else {
-        match context.world.schemas.of_orphan(context.world, view.id) {
-            Found::Judge(judge) if !is_meant(view, &judge) => verdict.unknown_kind = true,
-            Found::Judge(judge) => {
-                let options = Options { partial: true, operator: judge.operator };
-                let gates = context.config.target.feature(Feature::Gates);
-                let gates = gates.is_some_and(|written| written.value);
-                take_in(&mut verdict, view, &judge, options, None, (Level::Warning, gates));
-            }
-            Found::Unknown => verdict.unknown_kind = true,
-            Found::NotServed { .. } | Found::Anything => {}
-        }
+        judge_unapplied(&mut verdict, view, context);
         return verdict;
     };
     let mut known: Vec<(Vec<*const Schema>, Options, Place, Basis)> = Vec::new();
@@ -134,6 +122,21 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
         fault.clusters.dedup();
     }
     verdict
+}
+
+/// Judge an object that nothing applies, by the definitions that are near.
+fn judge_unapplied<'a>(verdict: &mut Verdict<'a>, view: &ObjectView<'a>, context: &'a Context<'a>) {
+    match context.world.schemas.of_orphan(context.world, view.id) {
+        Found::Judge(judge) if !is_meant(view, &judge) => verdict.unknown_kind = true,
+        Found::Judge(judge) => {
+            let options = Options { partial: true, operator: judge.operator };
+            let gates = context.config.target.feature(Feature::Gates);
+            let gates = gates.is_some_and(|written| written.value);
+            take_in(verdict, view, &judge, options, None, (Level::Warning, gates));
+        }
+        Found::Unknown => verdict.unknown_kind = true,
+        Found::NotServed { .. } | Found::Anything => {}
+    }
 }
 
 /// Whether a definition that nothing applies is likely the one that is served. A

@@ -190,7 +190,6 @@ impl Looks {
 /// A manifest file for [`super::Check::Document`]. Templates are not shown to rules.
 pub struct DocumentView<'a> {
     context: &'a Context<'a>,
-    /// The file.
     pub file: &'a File,
     /// Its documents; empty where it can't be decoded.
     pub sources: &'a [Arc<Source>],
@@ -323,7 +322,6 @@ impl<'a> ObjectView<'a> {
 /// A cluster for [`super::Check::Cluster`].
 pub struct ClusterView<'a> {
     context: &'a Context<'a>,
-    /// The cluster.
     pub cluster: &'a Cluster,
     /// See [`ClusterView::scene`].
     scene: OnceCell<Option<Scene<'a>>>,

@@ -67,7 +67,6 @@ struct Hidden<'a> {
 /// A name that may have been meant.
 #[derive(Clone)]
 pub(crate) struct Named<'a> {
-    /// The name.
     pub(crate) name: Cow<'a, str>,
     /// Its namespace; `None` for any, or where the kind has none.
     pub(crate) namespace: Option<Cow<'a, str>>,

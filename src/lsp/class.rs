@@ -15,7 +15,6 @@ use crate::world::{Cluster, Effective, World};
 pub(super) struct Named<'w> {
     /// Which of its parts.
     pub(super) part: Part,
-    /// Its name.
     pub(super) name: String,
     /// The class that has it, or should.
     pub(super) class: &'w Effective,

@@ -16,13 +16,11 @@ use std::sync::Arc;
 /// A place of a document.
 #[derive(Clone)]
 pub(super) struct Spot<'s> {
-    /// The document.
     pub(super) source: &'s Arc<Source>,
     /// The value there; of a key its value.
     pub(super) token: u32,
     /// The key, where the place is in one.
     pub(super) key: Option<u32>,
-    /// The byte.
     pub(super) offset: u32,
     /// JSON Pointer of the value.
     pub(super) pointer: String,
@@ -88,7 +86,6 @@ impl<'s> Spot<'s> {
         Spot::find(state.snapshot(), &path, state.offset(&path, at.position)?)
     }
 
-    /// The value.
     pub(super) fn node(&self) -> NodeRef<'s> {
         NodeRef::Source(self.source, self.token)
     }
@@ -98,7 +95,6 @@ impl<'s> Spot<'s> {
         NodeRef::Source(self.source, 0)
     }
 
-    /// The file.
     pub(super) fn path(&self) -> &'s str {
         self.source.file.shown()
     }

@@ -23,7 +23,6 @@ enum Meant {
     Variable(String),
     /// A part of a ClusterClass.
     Part(Part, ObjectId, String),
-    /// An object.
     Object(ObjectId),
 }
 

@@ -269,14 +269,7 @@ impl<'h> State<'h> {
             return;
         }
         self.untold = true;
-        // What the editor shows of an unchanged file need not be its bytes.
-        let changed = self.documents.iter().filter(|(path, document)| {
-            !document.outside
-                && (is_manifest_path(path) || self.disk.file(path).is_some())
-                && !is_text_of(&self.disk, path, &document.text)
-        });
-        let mut texts: BTreeMap<String, String> =
-            changed.map(|(path, document)| (path.clone(), document.text.clone())).collect();
+        let mut texts = self.edited();
         let snapshot = match texts.is_empty() {
             true => self.disk.clone(),
             false => {
@@ -284,39 +277,16 @@ impl<'h> State<'h> {
                 Arc::new(self.disk.with_files(all))
             }
         };
-        let broken: Vec<String> = self
-            .documents
-            .iter()
-            .filter(|(path, _)| is_broken(&snapshot, path, self.snapshot()))
-            .map(|(path, _)| path.clone())
-            .collect();
-        for (path, document) in &mut self.documents {
-            if !broken.contains(path) {
-                document.good = Some(document.text.clone());
-            }
-        }
-        let mended: Vec<&str> = broken
-            .iter()
-            .filter(|path| self.documents[*path].good.is_some() && !self.documents[*path].outside)
-            .map(String::as_str)
-            .collect();
+        let mended = self.mended(&snapshot);
         let shown = match mended.is_empty() {
             true => snapshot.clone(),
-            false => {
-                let good = mended
-                    .iter()
-                    .filter_map(|path| Some((*path, self.documents[*path].good.clone()?.into_bytes())));
-                Arc::new(snapshot.with_files(good))
-            }
+            false => Arc::new(snapshot.with_files(self.good_texts(&mended))),
         };
         // What is saved is what Flux will read, broken or not.
-        let saved: Vec<&str> = mended
-            .iter()
-            .copied()
-            .filter(|path| is_text_of(&self.disk, path, &self.documents[*path].text))
-            .collect();
+        let is_saved = |path: &&String| is_text_of(&self.disk, path, &self.documents[*path].text);
+        let (saved, unsaved): (Vec<&String>, Vec<&String>) = mended.iter().partition(is_saved);
         for path in &mended {
-            if let (Some(text), Some(good)) = (texts.get_mut(*path), &self.documents[*path].good) {
+            if let (Some(text), Some(good)) = (texts.get_mut(path), &self.documents[path].good) {
                 text.clone_from(good);
             }
         }
@@ -326,13 +296,7 @@ impl<'h> State<'h> {
         if same && saved.is_empty() && self.truth.is_none() && !self.rebuilt {
             return;
         }
-        let truth = (!saved.is_empty()).then(|| {
-            let good = mended
-                .iter()
-                .filter(|path| !saved.contains(path))
-                .filter_map(|path| Some((*path, self.documents[*path].good.clone()?.into_bytes())));
-            Arc::new(snapshot.with_files(good))
-        });
+        let truth = (!saved.is_empty()).then(|| Arc::new(snapshot.with_files(self.good_texts(unsaved))));
         let build = |snapshot: &Arc<Snapshot>| match self.rebuilt {
             true => World::new(snapshot, &self.config, &self.remotes),
             false => self.view.world.like(snapshot, &self.config, &self.remotes),
@@ -347,6 +311,41 @@ impl<'h> State<'h> {
         self.truth = truth;
         self.view = View::new(world);
         self.rebuilt = false;
+    }
+
+    /// The texts that the editor holds of manifests of this tree, by path, where they are not
+    /// what is on the disk.
+    fn edited(&self) -> BTreeMap<String, String> {
+        // What the editor shows of an unchanged file need not be its bytes.
+        let changed = self.documents.iter().filter(|(path, document)| {
+            !document.outside
+                && (is_manifest_path(path) || self.disk.file(path).is_some())
+                && !is_text_of(&self.disk, path, &document.text)
+        });
+        changed.map(|(path, document)| (path.clone(), document.text.clone())).collect()
+    }
+
+    /// Paths of documents that can't be read now and once could: their last good text is
+    /// shown. The texts of all others are the good ones from now on.
+    fn mended(&mut self, snapshot: &Snapshot) -> Vec<String> {
+        let is_broken = |path: &&String| is_broken(snapshot, path, self.snapshot());
+        let broken: Vec<String> = self.documents.keys().filter(is_broken).cloned().collect();
+        for (path, document) in &mut self.documents {
+            if !broken.contains(path) {
+                document.good = Some(document.text.clone());
+            }
+        }
+        let is_mended = |path: &String| self.documents[path].good.is_some() && !self.documents[path].outside;
+        broken.into_iter().filter(is_mended).collect()
+    }
+
+    /// The last good texts of documents.
+    fn good_texts<'p>(
+        &self,
+        paths: impl IntoIterator<Item = &'p String>,
+    ) -> impl Iterator<Item = (&'p str, Vec<u8>)> {
+        let good = |path: &'p String| Some((path.as_str(), self.documents[path].good.clone()?.into_bytes()));
+        paths.into_iter().filter_map(good)
     }
 
     /// Bring the findings up to date too.

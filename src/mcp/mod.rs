@@ -30,7 +30,6 @@ const ABOUT: &str = "forebay reads a GitOps repository of Flux and Cluster API m
 /// What runs a tool with these words of a command line: its answer, or why there is none.
 pub(crate) type Run<'r> = dyn FnMut(&Tool, &[String]) -> Result<String, String> + 'r;
 
-/// A session.
 struct Session<'s> {
     run: &'s mut Run<'s>,
     /// The words of the last call and its answer, for its further pages.

@@ -4,7 +4,6 @@
 use crate::lang::text::{clean, suggest};
 use serde_json::{Map, Value, json};
 
-/// A question.
 pub(crate) struct Tool {
     /// Its name: letters and `_`.
     pub name: &'static str,
@@ -12,7 +11,6 @@ pub(crate) struct Tool {
     about: &'static str,
     /// The words of the command.
     pub command: &'static [&'static str],
-    /// Its format.
     pub format: &'static str,
     arguments: &'static [Argument],
 }

@@ -201,9 +201,7 @@ impl fmt::Display for ObjectId {
 /// An object as written.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Its identity.
     pub id: ObjectId,
-    /// Its root.
     pub node: Node,
     /// The document that holds it.
     pub source: Arc<Source>,

@@ -44,7 +44,6 @@ pub(crate) enum Change {
 /// API version of the table is served by it.
 pub(crate) const OLDEST_MAINTAINED: u32 = 34;
 
-/// A successor.
 const fn to(api_version: &'static str, since: u32, change: Change) -> Option<Replacement> {
     Some(Replacement { api_version, since, change })
 }

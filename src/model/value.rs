@@ -27,7 +27,6 @@ pub(crate) fn why_unknown(value: &Value) -> Option<&str> {
     value.get(UNKNOWN)?.as_str()
 }
 
-/// A string.
 pub(crate) fn of_text(text: &Text) -> Value {
     match text {
         Text::Known(text) => json!(text),

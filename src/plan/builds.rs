@@ -76,25 +76,34 @@ pub(super) fn keep<'w>(
         !by.is_some_and(|index| matches!(standstills[*index].why, Why::Fails(..)))
     });
     for (key, placed) in before {
-        // The nearest that the head still has decides; one that is gone with
-        // what applied it was not removed if that can't be built.
-        let mut by = placed.kustomization;
-        for _ in 0..64 {
-            let Some(applied) = by else { break };
-            if let Some(index) = at_rest.get(&(&applied.id.namespace, &applied.id.name)) {
-                if !after.contains_key(key) {
-                    after.insert(*key, *placed);
-                    standstills[*index].kept.insert(*key);
-                }
-                break;
-            }
-            if head.applied(applied.id.namespace.as_deref(), &applied.id.name).is_some() {
-                break;
-            }
-            by = applied.parent.and_then(|index| base.map(|cluster| &cluster.applied[index as usize]));
+        let by = nearest_left(placed.kustomization, base, head, |applied| {
+            at_rest.contains_key(&(&applied.id.namespace, &applied.id.name))
+        });
+        let Some(index) = by.and_then(|by| at_rest.get(&(&by.id.namespace, &by.id.name))) else { continue };
+        if !after.contains_key(key) {
+            after.insert(*key, *placed);
+            standstills[*index].kept.insert(*key);
         }
     }
     standstills
+}
+
+/// The nearest Kustomization above an object that the head still has, or that is at rest:
+/// an object that is gone with what applied it was not removed if that can't be built.
+fn nearest_left<'w>(
+    mut by: Option<&'w Applied>,
+    base: Option<&'w Cluster>,
+    head: &Cluster,
+    is_at_rest: impl Fn(&Applied) -> bool,
+) -> Option<&'w Applied> {
+    for _ in 0..64 {
+        let applied = by?;
+        if is_at_rest(applied) || head.applied(applied.id.namespace.as_deref(), &applied.id.name).is_some() {
+            return Some(applied);
+        }
+        by = applied.parent.and_then(|index| base.map(|cluster| &cluster.applied[index as usize]));
+    }
+    None
 }
 
 /// The root of a cluster whose directory went away: the Kustomization in the

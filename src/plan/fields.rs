@@ -38,61 +38,14 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
         return;
     }
     if depth < DEPTH && base.is_map() && head.is_map() {
-        let (of_base, of_head) = (by_key(base), by_key(head));
-        for entry in base.entries() {
-            let path = pointer_join(&path, &entry.key);
-            match of_head.get(&entry.key).copied() {
-                // Of a key that stands twice, one value counts.
-                Some(other) => {
-                    let own = of_base.get(&entry.key).copied().unwrap_or(entry.value);
-                    walk(own, other, path, out, depth + 1);
-                }
-                None if is_metadata_map(&path) => {
-                    for inner in entry.value.entries() {
-                        out.push(removed(inner.value, pointer_join(&path, &inner.key), head.location()));
-                    }
-                }
-                None => out.push(removed(entry.value, path, head.location())),
-            }
-        }
-        for entry in head.entries().filter(|entry| !of_base.contains_key(&entry.key)) {
-            let path = pointer_join(&path, &entry.key);
-            if is_metadata_map(&path) {
-                for inner in entry.value.entries() {
-                    out.push(added(inner.value, pointer_join(&path, &inner.key), inner.key_location()));
-                }
-                continue;
-            }
-            out.push(added(entry.value, path, entry.key_location()));
-        }
-        return;
+        return walk_maps(base, head, &path, out, depth + 1);
     }
     if depth < DEPTH
         && base.is_seq()
         && head.is_seq()
         && let Some(key) = list_key(base, head)
     {
-        let (of_base, of_head) = (by_identity(base, key), by_identity(head, key));
-        for item in base.items() {
-            let Some(name) = item.get(key).and_then(NodeRef::text) else { continue };
-            let path = format!("{path}/{{{key}={name}}}");
-            match of_head.get(&name) {
-                Some(other) => walk(item, *other, path, out, depth + 1),
-                None => {
-                    let change = removed(item, path, head.location());
-                    out.push(FieldChange { base: identity(item, key), ..change });
-                }
-            }
-        }
-        for item in head.items() {
-            let Some(name) = item.get(key).and_then(NodeRef::text) else { continue };
-            if !of_base.contains_key(&name) {
-                let change = added(item, format!("{path}/{{{key}={name}}}"), None);
-                out.push(FieldChange { head: identity(item, key), ..change });
-            }
-        }
-        // The order of a named list alone means nothing to the controllers.
-        return;
+        return walk_lists(base, head, key, &path, out, depth + 1);
     }
     out.push(FieldChange {
         path,
@@ -101,6 +54,68 @@ fn walk(base: NodeRef<'_>, head: NodeRef<'_>, path: String, out: &mut Vec<FieldC
         head: head.location(),
         base: base.location(),
     });
+}
+
+/// The fields that differ between two maps at a path; `depth`: of what they hold.
+fn walk_maps(base: NodeRef<'_>, head: NodeRef<'_>, path: &str, out: &mut Vec<FieldChange>, depth: usize) {
+    let (of_base, of_head) = (by_key(base), by_key(head));
+    for entry in base.entries() {
+        let path = pointer_join(path, &entry.key);
+        match of_head.get(&entry.key).copied() {
+            // Of a key that stands twice, one value counts.
+            Some(other) => {
+                let own = of_base.get(&entry.key).copied().unwrap_or(entry.value);
+                walk(own, other, path, out, depth);
+            }
+            None if is_metadata_map(&path) => {
+                for inner in entry.value.entries() {
+                    out.push(removed(inner.value, pointer_join(&path, &inner.key), head.location()));
+                }
+            }
+            None => out.push(removed(entry.value, path, head.location())),
+        }
+    }
+    for entry in head.entries().filter(|entry| !of_base.contains_key(&entry.key)) {
+        let path = pointer_join(path, &entry.key);
+        if is_metadata_map(&path) {
+            for inner in entry.value.entries() {
+                out.push(added(inner.value, pointer_join(&path, &inner.key), inner.key_location()));
+            }
+            continue;
+        }
+        out.push(added(entry.value, path, entry.key_location()));
+    }
+}
+
+/// The items that differ between two lists whose items have names; `depth`: of the items.
+/// Their order alone means nothing to the controllers.
+fn walk_lists(
+    base: NodeRef<'_>,
+    head: NodeRef<'_>,
+    key: &str,
+    path: &str,
+    out: &mut Vec<FieldChange>,
+    depth: usize,
+) {
+    let (of_base, of_head) = (by_identity(base, key), by_identity(head, key));
+    for item in base.items() {
+        let Some(name) = item.get(key).and_then(NodeRef::text) else { continue };
+        let path = format!("{path}/{{{key}={name}}}");
+        match of_head.get(&name) {
+            Some(other) => walk(item, *other, path, out, depth),
+            None => {
+                let change = removed(item, path, head.location());
+                out.push(FieldChange { base: identity(item, key), ..change });
+            }
+        }
+    }
+    for item in head.items() {
+        let Some(name) = item.get(key).and_then(NodeRef::text) else { continue };
+        if !of_base.contains_key(&name) {
+            let change = added(item, format!("{path}/{{{key}={name}}}"), None);
+            out.push(FieldChange { head: identity(item, key), ..change });
+        }
+    }
 }
 
 /// Where the value is written that makes an item of a keyed list another one: a variable

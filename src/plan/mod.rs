@@ -93,7 +93,6 @@ pub struct Effect {
 /// Where a change is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// The bytes.
     pub location: Location,
     /// Which snapshot they are in.
     pub side: Side,
@@ -187,7 +186,6 @@ impl Effect {
 
 /// One cluster before and after.
 pub struct Pair<'w> {
-    /// Its name.
     pub name: Option<Arc<str>>,
     /// The repository before.
     pub base_world: &'w World,
@@ -383,8 +381,11 @@ pub(crate) fn planned_under(base: &World, head: &World, responses: &Responses) -
     Planned { effects, changes: cluster_changes }
 }
 
-fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
-    type Both<'w> = (Option<&'w Cluster>, Option<&'w Cluster>);
+/// A cluster in the base and in the head.
+type Both<'w> = (Option<&'w Cluster>, Option<&'w Cluster>);
+
+/// The clusters of both worlds, each with its name.
+fn clusters_of_both<'w>(base_world: &'w World, head_world: &'w World) -> Vec<(Option<Arc<str>>, Both<'w>)> {
     let mut pairs: BTreeMap<(Option<Arc<str>>, &str), Both<'w>> = BTreeMap::new();
     // Nameless clusters (overlays without an entry point) pair by their path.
     fn key(cluster: &Cluster) -> (Option<Arc<str>>, &str) {
@@ -417,9 +418,13 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
         pairs.remove(&old);
         pairs.entry(new).or_default().0 = base;
     }
-    pairs
+    pairs.into_iter().map(|((name, _), sides)| (name, sides)).collect()
+}
+
+fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
+    clusters_of_both(base_world, head_world)
         .into_iter()
-        .map(|((name, _), (base, head))| {
+        .map(|(name, (base, head))| {
             let (before, mut after) = one_each(&placed(base_world, base), &placed(head_world, head));
             let standstills = builds::keep(base, head_world, head, &before, &mut after);
             let failed_before = base.map(|base| builds::failing(base_world, base)).unwrap_or_default();
@@ -456,7 +461,6 @@ fn key_of(effect: &Effect) -> Key<'_> {
 /// An object of one side with the Flux Kustomization that applies it.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<'w> {
-    /// The object.
     pub object: &'w Effective,
     /// Where it is applied.
     pub target: &'w ApplyTarget,
@@ -548,23 +552,29 @@ fn one_each<'w>(before: &[Keyed<'w>], after: &[Keyed<'w>]) -> (Objects<'w>, Obje
 }
 
 /// Of objects that share an identity, the last of each side that the other side has no
-/// equal of; two that are equal where one side has no such.
+/// equal of; two that are equal where one side has no such. Equal ones that the same
+/// Kustomization applies belong together: which of them comes first says nothing.
 fn different<'w>(before: &[Keyed<'w>], after: &[Keyed<'w>]) -> (Option<Keyed<'w>>, Option<Keyed<'w>>) {
-    let hash = |(_, placed): &Keyed<'w>| placed.object.node.get_ref().value_hash();
-    let mut rest: Vec<_> = after.iter().map(|placed| (*placed, hash(placed))).collect();
-    let (mut alike, mut own) = (None, None);
-    for before in before {
-        let node = before.1.object.node.get_ref();
-        let before_hash = hash(before);
-        let twin = rest.iter().position(|((_, after), hash)| {
-            before_hash == *hash && after.object.node.get_ref().same_value(node) == Known::Value(true)
+    let hashed = |placed: &Keyed<'w>| (*placed, placed.1.object.node.get_ref().value_hash());
+    let applier = |placed: &Keyed<'w>| placed.1.kustomization.map(|applied| &applied.id);
+    let mut own: Vec<(Keyed<'w>, u64)> = before.iter().map(hashed).collect();
+    let mut rest: Vec<(Keyed<'w>, u64)> = after.iter().map(hashed).collect();
+    let mut alike = None;
+    for by_one in [true, false] {
+        own.retain(|(before, before_hash)| {
+            let node = before.1.object.node.get_ref();
+            let twin = rest.iter().position(|(after, hash)| {
+                before_hash == hash
+                    && (!by_one || applier(before) == applier(after))
+                    && after.1.object.node.get_ref().same_value(node) == Known::Value(true)
+            });
+            let Some(index) = twin else { return true };
+            alike = Some((*before, rest.remove(index).0));
+            false
         });
-        match twin {
-            Some(index) => alike = Some((*before, rest.remove(index).0)),
-            None => own = Some(*before),
-        }
     }
-    match (own, rest.last().map(|(after, _)| *after), alike) {
+    let last = |left: &[(Keyed<'w>, u64)]| left.last().map(|(placed, _)| *placed);
+    match (last(&own), last(&rest), alike) {
         (Some(before), Some(after), _) | (_, _, Some((before, after))) => (Some(before), Some(after)),
         (before, after, None) => (before, after),
     }

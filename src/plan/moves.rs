@@ -61,7 +61,6 @@ pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
 /// Kustomization hands to another.
 #[derive(Clone, Debug)]
 pub(crate) struct Takeover {
-    /// The cluster.
     pub cluster: Option<Arc<str>>,
     /// Applied them.
     pub from: ObjectId,

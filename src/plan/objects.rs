@@ -258,7 +258,20 @@ fn reinstalled(
         return Some(effect);
     }
     effect.consequences.push("the release is uninstalled, and another one installed".to_owned());
-    effect.consequences.push(match change {
+    effect.consequences.push(moved(change, &old, &new));
+    effect.consequences.push(
+        "claims that are templates of the chart go; those of volumeClaimTemplates and the CRDs of crds/ stay"
+            .to_owned(),
+    );
+    effect.details.insert("releaseBefore".to_owned(), json!(format!("{}/{}", old.namespace, old.name)));
+    effect.details.insert("releaseAfter".to_owned(), json!(format!("{}/{}", new.namespace, new.name)));
+    hold_back(pair, after, &mut effect);
+    Some(effect)
+}
+
+/// Where a release is installed from now on, or as what.
+fn moved(change: Option<TargetChange>, old: &Release, new: &Release) -> String {
+    match change {
         Some(TargetChange::Storage) => {
             format!("Helm's storage is in namespace {} instead of {}", new.storage, old.storage)
         }
@@ -275,15 +288,7 @@ fn reinstalled(
              upgrades instead"
                 .to_owned()
         }
-    });
-    effect.consequences.push(
-        "claims that are templates of the chart go; those of volumeClaimTemplates and the CRDs of crds/ stay"
-            .to_owned(),
-    );
-    effect.details.insert("releaseBefore".to_owned(), json!(format!("{}/{}", old.namespace, old.name)));
-    effect.details.insert("releaseAfter".to_owned(), json!(format!("{}/{}", new.namespace, new.name)));
-    hold_back(pair, after, &mut effect);
-    Some(effect)
+    }
 }
 
 /// What switching `prune` means for what leaves.

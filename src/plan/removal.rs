@@ -206,23 +206,10 @@ pub(super) fn removal<'w>(
         None => "removed from Git".to_owned(),
     };
     match &fate {
-        Fate::Deleted => {
-            effect.consequences.extend(what_goes(before));
-            in_namespace(pair, before, &mut effect);
-        }
+        Fate::Deleted => deletion(pair, before, &mut effect),
         Fate::Orphaned(why) | Fate::Kept(why) => {
             effect.consequences.push(format!("it stays in the cluster: {why}"))
         }
-    }
-    if fate == Fate::Deleted && added_protection_too_late(pair, id) {
-        effect.consequences.push(
-            "prune: disabled was added in the same change: it never reaches the cluster, so it does not protect"
-                .to_owned(),
-        );
-    }
-    if fate == Fate::Deleted {
-        machines_of(before, &mut effect);
-        effect.consequences.extend(before.kustomization.and_then(|by| by_its_old_spec(pair, by)));
     }
     if matches!(&fate, Fate::Orphaned(why) if why.contains("another cluster")) {
         effect.severity = Severity::Disruptive;
@@ -245,6 +232,20 @@ pub(super) fn removal<'w>(
     }
     let place = before.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Base, place)
+}
+
+/// What goes with an object that is deleted, and why nothing holds it.
+fn deletion(pair: &Pair<'_>, before: &Placed<'_>, effect: &mut Effect) {
+    effect.consequences.extend(what_goes(before));
+    in_namespace(pair, before, effect);
+    if added_protection_too_late(pair, &before.object.id) {
+        effect.consequences.push(
+            "prune: disabled was added in the same change: it never reaches the cluster, so it does not protect"
+                .to_owned(),
+        );
+    }
+    machines_of(before, effect);
+    effect.consequences.extend(before.kustomization.and_then(|by| by_its_old_spec(pair, by)));
 }
 
 /// What the removal of a HelmRelease means for its release.

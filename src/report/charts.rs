@@ -17,7 +17,6 @@ use std::fmt::Write as _;
 
 /// A chart that releases mean, as they ask for it.
 pub(crate) struct Row<'w> {
-    /// Its name.
     pub name: String,
     /// The version or range that is asked for; of a chart of a file tree what its
     /// Chart.yaml says.

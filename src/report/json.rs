@@ -178,7 +178,6 @@ pub fn lint(lint: &Lint<'_>) -> Value {
     Value::Object(answer)
 }
 
-/// A finding.
 pub(crate) fn finding(snapshot: &Snapshot, finding: &Finding) -> Value {
     let related = finding.related.iter().map(
         |related| json!({"message": clean(&related.message), "location": location(snapshot, Some(&related.location))}),

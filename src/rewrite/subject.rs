@@ -38,7 +38,6 @@ pub struct Subject<'w> {
 /// A text to change: a value of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text {
-    /// The file.
     pub path: WorkPath,
     /// Index of the document.
     pub document: u32,

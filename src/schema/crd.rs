@@ -12,9 +12,7 @@ use std::sync::Arc;
 pub(crate) struct Defined {
     /// The API group.
     pub group: Arc<str>,
-    /// The version.
     pub version: Arc<str>,
-    /// The kind.
     pub kind: Arc<str>,
     /// Whether the API server serves it; `None` where that is unknown.
     pub served: Option<bool>,

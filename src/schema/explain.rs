@@ -7,7 +7,6 @@ use crate::lang::text::plural;
 /// A field in one API version of its kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Versioned {
-    /// The kind.
     pub kind: &'static TableKind,
     /// The field in the newest release that has it.
     pub schema: &'static Schema,

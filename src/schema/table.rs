@@ -105,7 +105,6 @@ impl Product {
 pub struct TableKind {
     /// `GROUP/VERSION/KIND`; the kind of a built-in one in lower case.
     pub key: &'static str,
-    /// Its product.
     pub product: Product,
     /// `Namespaced` or `Cluster`; empty where the table doesn't know it.
     pub scope: &'static str,

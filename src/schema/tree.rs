@@ -14,17 +14,12 @@ pub(crate) type Text = Cow<'static, str>;
 pub struct Types(u8);
 
 impl Types {
-    /// A string.
     pub const STRING: Types = Types(1);
-    /// An integer.
     pub const INTEGER: Types = Types(2);
     /// Any number.
     pub const NUMBER: Types = Types(4);
-    /// A boolean.
     pub const BOOLEAN: Types = Types(8);
-    /// A map.
     pub const OBJECT: Types = Types(16);
-    /// A list.
     pub const ARRAY: Types = Types(32);
     /// null
     pub const NULL: Types = Types(64);
@@ -133,7 +128,6 @@ impl Written {
 }
 
 impl Child {
-    /// The schema.
     pub fn get(&self) -> &Schema {
         match self {
             Child::Table(number, read) => read(*number),

@@ -39,7 +39,6 @@ impl Violation<'_, '_> {
 pub enum Fault<'a, 's> {
     /// The map has no such field.
     UnknownField {
-        /// The entry.
         entry: EntryRef<'a>,
         /// The schema of the map.
         parent: &'s Schema,
@@ -53,7 +52,6 @@ pub enum Fault<'a, 's> {
     },
     /// A required field isn't there.
     MissingField {
-        /// Its name.
         name: String,
         /// The schema of the map.
         parent: &'s Schema,
@@ -66,10 +64,7 @@ pub enum Fault<'a, 's> {
         key: String,
     },
     /// A CEL expression that is false.
-    Rejected {
-        /// The expression.
-        rule: String,
-    },
+    Rejected { rule: String },
 }
 
 /// In which way a value is not taken.

@@ -29,7 +29,6 @@ impl Declared {
         Declared { authorizer: true, ..Declared::default() }
     }
 
-    /// Their names.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         let optional = [
             (self.params, "params"),
@@ -56,7 +55,6 @@ impl Declared {
 /// A name that nothing declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Undeclared {
-    /// A variable.
     Name(String),
     /// A variable of the policy: `variables.x`.
     Variable(String),

@@ -16,7 +16,6 @@ pub(crate) enum Product {
 }
 
 impl Product {
-    /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Product::Flux => "Flux",

@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// What a chart makes of a release.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// Its objects.
     Rendered(Made),
     /// Helm, or helm-controller, refuses.
     Refused(Box<Refusal>),

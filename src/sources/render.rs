@@ -20,7 +20,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) struct Wish<'w> {
     /// What the release asks for.
     pub asked: &'w Asked,
-    /// Its values.
     pub values: &'w Values,
     /// Its name and namespace.
     pub release: Release,

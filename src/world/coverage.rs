@@ -5,7 +5,7 @@ use super::entry::is_archive;
 use super::{Applied, Outcome, Unsettled, World};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{File, Snapshot};
-use crate::lang::yaml::{FilePath, Location};
+use crate::lang::yaml::{FilePath, Location, NodeRef};
 use crate::model::{Certainty, ObjectId, kinds};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,6 @@ pub struct Unapplied {
 /// A Flux Kustomization that was not followed.
 #[derive(Clone, Debug)]
 pub struct NotFollowed {
-    /// Its identity.
     pub object: ObjectId,
     /// Why.
     pub why: String,
@@ -66,7 +65,7 @@ pub struct NotFollowed {
 pub(crate) const UNAPPLIED: &str = "no cluster applies it";
 
 impl Unapplied {
-    fn add<'s>(&mut self, snapshot: &'s Snapshot, entries: &mut Listings<'s>, path: &str) {
+    fn add(&mut self, snapshot: &Snapshot, entries: &mut Listings, path: &str) {
         self.files += 1;
         if is_archive(path) {
             self.archived += 1;
@@ -76,13 +75,9 @@ impl Unapplied {
         while let Some((directory, name)) = child.rsplit_once('/') {
             let near = FILE_NAMES.iter().map(|file| format!("{directory}/{file}"));
             let near = near.into_iter().find_map(|at| Some((snapshot.file(&at)?, at)));
-            let read = |(file, at): (&'s Arc<File>, String)| {
-                let read = || snapshot.stream(file).map(|stream| entries_of(&stream.text));
-                let listing = entries.entry(at.clone()).or_insert_with(read).as_ref()?;
-                Some((at, listing.get(name).copied()))
-            };
-            if let Some((at, listed)) = near.and_then(read) {
-                match listed {
+            if let Some((file, at)) = near {
+                let listing = entries.entry(at.clone()).or_insert_with(|| entries_of(snapshot, file));
+                match listing.get(name).copied() {
                     Some(true) => {}
                     Some(false) => return self.commented_out += 1,
                     None => {
@@ -98,20 +93,27 @@ impl Unapplied {
 }
 
 /// What the kustomizations of some paths list.
-type Listings<'s> = FxHashMap<String, Option<FxHashMap<&'s str, bool>>>;
+type Listings = FxHashMap<String, FxHashMap<String, bool>>;
 
-/// The files and directories beside a kustomization that a line of it names, with `false`
-/// where each such line is commented out.
-fn entries_of(text: &str) -> FxHashMap<&str, bool> {
+/// The files and directories beside a kustomization that a list of it names, with `false`
+/// for those that stand in a comment alone.
+fn entries_of(snapshot: &Snapshot, file: &File) -> FxHashMap<String, bool> {
+    let first = |path: &str| path.trim_start_matches("./").split('/').next().unwrap_or_default().to_owned();
     let mut entries = FxHashMap::default();
-    for line in text.lines() {
-        let entry = line.trim().trim_start_matches('#').trim_start();
-        let Some(entry) = entry.strip_prefix('-').and_then(|entry| entry.split(" #").next()) else {
-            continue;
-        };
-        let name = entry.trim().trim_matches(['"', '\'']).trim_start_matches("./").split('/').next();
-        if let Some(name) = name {
-            *entries.entry(name).or_insert(false) |= !line.trim_start().starts_with('#');
+    let text = snapshot.stream(file).map_or("", |stream| &stream.text);
+    for line in text.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
+        let entry = line.trim_start_matches('#').trim_start().strip_prefix('-');
+        if let Some(entry) = entry.and_then(|entry| entry.split(" #").next()) {
+            entries.entry(first(entry.trim().trim_matches(['"', '\'']))).or_insert(false);
+        }
+    }
+    let Some(source) = snapshot.sources(file).first() else { return entries };
+    let root = source.root();
+    for item in root.get_ref().entries().flat_map(|list| list.value.items()) {
+        // Generators have lists of their own.
+        let inner = item.entries().flat_map(|list| list.value.items());
+        for name in std::iter::once(item).chain(inner).filter_map(NodeRef::as_str) {
+            entries.insert(first(&name), true);
         }
     }
     entries
@@ -121,6 +123,14 @@ impl World {
     /// What was followed, and what was not.
     pub fn coverage(&self) -> Coverage {
         let mut coverage = Coverage::default();
+        self.cover_applied(&mut coverage);
+        self.cover_unapplied(&mut coverage);
+        self.cover_unsettled(&mut coverage);
+        coverage
+    }
+
+    /// What a followed cluster applies.
+    fn cover_applied(&self, coverage: &mut Coverage) {
         for cluster in self.applied_clusters().filter(|cluster| self.counts(cluster)) {
             let Some(name) = &cluster.name else { continue };
             coverage.clusters.insert(name.clone(), cluster.certainty);
@@ -133,6 +143,10 @@ impl World {
                 coverage.not_followed.push(NotFollowed { object: applied.id.clone(), why, location });
             }
         }
+    }
+
+    /// The objects of the repository, and the Kustomizations among those that nothing applies.
+    fn cover_unapplied(&self, coverage: &mut Coverage) {
         let is_object = |object: &&crate::model::Object| {
             object.id.group() != "kustomize.config.k8s.io" && !self.is_excluded(&object.source.file)
         };
@@ -141,14 +155,14 @@ impl World {
             true => self.orphans().filter(is_object).collect(),
             false => self.snapshot.objects().iter().filter(is_object).collect(),
         };
+        coverage.orphans = unapplied.len();
+        coverage.in_clusters = coverage.objects - coverage.orphans;
         let mut places: FxHashMap<(FilePath, u32), &Unsettled> = FxHashMap::default();
         for one in self.unsettled.iter().rev() {
             places.extend(key(&one.location).map(|place| (place, one)));
         }
         let unsettled =
             |object: &crate::model::Object| places.get(&key(&object.node.get_ref().location())?).copied();
-        coverage.orphans = unapplied.len();
-        coverage.in_clusters = coverage.objects - coverage.orphans;
         let mut files: BTreeSet<&str> = BTreeSet::new();
         for orphan in unapplied.into_iter().filter(|orphan| kinds::is_kustomization(&orphan.id)) {
             coverage.kustomizations += 1;
@@ -166,6 +180,10 @@ impl World {
         for path in files {
             coverage.unapplied.add(&self.snapshot, &mut entries, path);
         }
+    }
+
+    /// The Kustomizations that may be applied or not, as far as they are not told of already.
+    fn cover_unsettled(&self, coverage: &mut Coverage) {
         let written: FxHashSet<_> =
             coverage.not_followed.iter().filter_map(|one| key(&one.location)).collect();
         for one in &self.unsettled {
@@ -180,7 +198,6 @@ impl World {
                 location: one.location.clone(),
             });
         }
-        coverage
     }
 }
 

@@ -19,7 +19,6 @@ pub(crate) struct Graph {
 /// One object of a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphNode {
-    /// Its identity.
     pub object: ObjectId,
     /// The cluster that it is in.
     pub cluster: Option<Arc<str>>,

@@ -183,7 +183,6 @@ pub struct Member {
 pub struct ResourceSet {
     /// Whether that is all that it makes: no inputs are the cluster's.
     pub is_complete: bool,
-    /// Its identity.
     pub id: ObjectId,
     /// The effective ResourceSet.
     pub node: Node,

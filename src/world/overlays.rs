@@ -71,6 +71,11 @@ impl Overlays {
         overlays
     }
 
+    /// What the kustomization of a directory names, as clean paths; `None` without one.
+    pub(super) fn named_by(&self, directory: &str) -> Option<&[String]> {
+        self.entries.get(directory).map(Vec::as_slice)
+    }
+
     /// Directories that no other kustomization includes.
     pub(super) fn leaves(&self) -> impl Iterator<Item = &String> {
         self.directories.iter().filter(|directory| !self.included.contains(*directory))

@@ -14,7 +14,6 @@ use std::sync::{Arc, OnceLock};
 
 /// The API group of CustomResourceDefinitions.
 const EXTENSIONS: &str = "apiextensions.k8s.io";
-/// Their kind.
 const DEFINITION: &str = "CustomResourceDefinition";
 
 /// The schemas of a world, read when they are asked for.

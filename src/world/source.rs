@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A source resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeOf {
-    /// Its tree.
     pub tree: FileTree,
     /// How certain that is.
     pub state: SourceState,

@@ -62,6 +62,98 @@ fn a_broken_tree_does_not_differ_from_itself() {
     }
 }
 
+/// Which of two comes first, and how a list is written, decides nothing.
+#[test]
+fn layouts_that_say_the_same_do_not_differ() {
+    let kustomization = |name: &str, source: &str, path: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: \
+             flux-system}}\nspec:\n  interval: 10m\n  path: {path}\n  prune: true\n  sourceRef: {{kind: GitRepository, \
+             name: {source}}}\n"
+        )
+    };
+    let source = |name: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: {name}, namespace: \
+             flux-system}}\nspec: {{interval: 1m, url: https://github.com/example/{name}}}\n"
+        )
+    };
+    let settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n";
+    let instance = "apiVersion: fluxcd.controlplane.io/v1\nkind: FluxInstance\nmetadata: {name: flux, namespace: \
+                    flux-system}\nspec:\n  distribution: {version: 2.8.8, registry: ghcr.io/fluxcd}\n  sync: {kind: \
+                    GitRepository, url: https://github.com/example/fleet, ref: refs/heads/main, path: clusters/prod/gotk}\n";
+    let both = |one: String, other: String| [format!("{one}---\n{other}"), format!("{other}---\n{one}")];
+
+    // Two Kustomizations that apply the same directory.
+    let sync =
+        format!("{}---\n{}", source("flux-system"), kustomization("flux-system", "flux-system", "./prod"));
+    let twice =
+        both(kustomization("one", "flux-system", "./apps"), kustomization("two", "flux-system", "./apps"));
+    let appliers: Vec<Layout<'_>> = twice
+        .iter()
+        .map(|pair| {
+            vec![("prod/gotk-sync.yaml", &*sync), ("prod/apps.yaml", pair), ("apps/a.yaml", settings)]
+        })
+        .collect();
+    // Two that apply themselves, of two sources.
+    let sources = format!("{}---\n{}", source("flux-system"), source("mirror"));
+    let roots =
+        both(kustomization("all", "flux-system", "./prod"), kustomization("copy", "mirror", "./prod"));
+    let mut selves: Vec<Layout<'_>> = roots
+        .iter()
+        .map(|pair| {
+            vec![("prod/sources.yaml", &*sources), ("prod/roots.yaml", pair), ("prod/a.yaml", settings)]
+        })
+        .collect();
+    selves.push(vec![("prod/0.yaml", &*roots[1]), ("prod/1.yaml", &sources), ("prod/2.yaml", settings)]);
+    // A kustomization that lists a sync file and an instance.
+    let below = both(
+        kustomization("config", "flux-system", "./config"),
+        kustomization("more", "flux-system", "./clusters/prod/more"),
+    );
+    let lists = [
+        "resources:\n  - gotk-sync.yaml\n  - ./flux-instance.yaml\n",
+        "resources: [gotk-sync.yaml, ./flux-instance.yaml]\n",
+        "resources:\n- 'gotk-sync.yaml'\n- \"./flux-instance.yaml\"\n",
+        "{resources: [./gotk-sync.yaml, flux-instance.yaml]}\n",
+    ];
+    let lists: Vec<Layout<'_>> = lists
+        .into_iter()
+        .map(|list| {
+            vec![
+                ("clusters/prod/gotk/kustomization.yaml", list),
+                ("clusters/prod/gotk/gotk-sync.yaml", &*below[0]),
+                ("clusters/prod/gotk/flux-instance.yaml", instance),
+                ("clusters/prod/more/a.yaml", settings),
+                (
+                    "config/b.yaml",
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: default}\n",
+                ),
+            ]
+        })
+        .collect();
+    for layouts in [appliers, selves, lists] {
+        let store = Arc::new(Store::default());
+        let worlds: Vec<World> = layouts.iter().map(|layout| world(&files_of(layout), &store)).collect();
+        for (at, world) in worlds.iter().enumerate() {
+            let objects =
+                |world: &World| world.clusters.iter().map(|one| world.members(one).count()).sum::<usize>();
+            assert!(objects(world) > 3, "{:?}", layouts[at]);
+            for other in &worlds {
+                let effects: Vec<_> = plan(world, other).iter().map(|effect| effect.reason.clone()).collect();
+                assert!(effects.is_empty(), "{effects:?}\n{:?}", layouts[at]);
+            }
+        }
+    }
+}
+
+/// Paths and texts of a repository.
+type Layout<'t> = Vec<(&'static str, &'t str)>;
+
+fn files_of(layout: &Layout<'_>) -> Files {
+    layout.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+}
+
 fn has_no_effects(repositories: &[(String, Files)]) {
     let times = std::env::var("FOREBAY_RENDERINGS").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     let (mut documents, mut renamed, mut objects) = (0, 0, 0);

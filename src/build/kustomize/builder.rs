@@ -191,9 +191,7 @@ fn note<T: PartialEq>(noted: &mut FxHashMap<u64, Vec<usize>>, list: &mut Vec<T>,
 
 /// One kustomization that is being built.
 pub(super) struct Level {
-    /// Its directory.
     pub(super) directory: Arc<str>,
-    /// Its file.
     pub(super) file: Kustomization,
     /// The components that it is part of, innermost first.
     pub(super) via: Vec<Via>,
@@ -321,7 +319,6 @@ impl Accumulator {
         &mut self.resources
     }
 
-    /// The objects.
     pub(super) fn resources(&self) -> &[Resource] {
         &self.resources
     }

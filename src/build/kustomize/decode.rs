@@ -15,9 +15,7 @@ use std::sync::Arc;
 /// A value of a kustomization file, and where it stands.
 #[derive(Clone, Debug)]
 pub(super) struct Spanned<T> {
-    /// The value.
     pub value: T,
-    /// Its node.
     pub node: Node,
 }
 
@@ -30,18 +28,15 @@ pub(super) type TextMap = Vec<TextEntry>;
 /// An entry of a map of strings.
 #[derive(Clone, Debug)]
 pub(super) struct TextEntry {
-    /// The key.
     pub key: Arc<str>,
     /// Where the key stands.
     pub key_node: Node,
-    /// The value.
     pub value: Text,
 }
 
 /// A field that a lenient decoder drops.
 #[derive(Clone, Debug)]
 pub(super) struct Dropped {
-    /// Its name.
     pub key: String,
     /// Where its name stands.
     pub node: Node,

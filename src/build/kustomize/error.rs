@@ -50,7 +50,6 @@ pub enum Class {
     FieldSpec,
     /// `replicas` names nothing.
     Replicas,
-    /// A replacement.
     Replacement,
     /// A reference by name is ambiguous or malformed.
     NameReference,

@@ -74,7 +74,6 @@ pub(super) fn split_path(path: &str) -> Vec<Cow<'_, str>> {
 /// What a missing leaf is made as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaf {
-    /// A map.
     Map,
     /// A scalar; what is written into it decides.
     Scalar,

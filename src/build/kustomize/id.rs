@@ -28,7 +28,6 @@ impl Gvk {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// The version.
     pub(super) fn version(&self) -> &str {
         self.api_version.split_once('/').map_or(&*self.api_version, |(_, version)| version)
     }
@@ -68,7 +67,6 @@ fn known_scopes() -> &'static FxHashMap<(&'static str, &'static str), bool> {
 /// An id: type, name and namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResId {
-    /// The type.
     pub gvk: Gvk,
     /// `metadata.name`.
     pub name: Arc<str>,

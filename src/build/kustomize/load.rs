@@ -149,7 +149,6 @@ pub(super) fn file_of(node: NodeRef<'_>) -> FilePath {
 /// An object of a file, and why it can't be written if it can't.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
-    /// The object.
     pub node: Node,
     /// See [`super::resource::Resource`].
     pub defect: Option<Arc<BuildError>>,

@@ -76,7 +76,6 @@ pub(super) fn is_string(node: NodeRef<'_>) -> bool {
 /// The type of a scalar that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// A string.
     Str,
     /// None: plain text decides, unless the scalar that it replaces is quoted.
     Untagged,

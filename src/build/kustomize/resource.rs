@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// An object that a build makes.
 #[derive(Clone, Debug)]
 pub struct Resource {
-    /// The object.
     pub node: Node,
     /// The files that it was made from, first the one that defines it.
     pub files: Vec<FileUse>,

@@ -98,12 +98,7 @@ pub(super) enum Schema<'s> {
     /// In the built-in schema.
     Builtin(&'static SchemaNode),
     /// In a schema file.
-    Custom {
-        /// The file.
-        root: NodeRef<'s>,
-        /// The place.
-        node: NodeRef<'s>,
-    },
+    Custom { root: NodeRef<'s>, node: NodeRef<'s> },
 }
 
 impl<'s> Schema<'s> {

@@ -326,7 +326,7 @@ impl Builder<'_> {
     }
 
     /// `namespace`, `namePrefix` and `nameSuffix`.
-    fn rename(&mut self, level: &Level, config: &Config, resources: &mut Vec<Resource>) -> Result<()> {
+    fn rename(&mut self, level: &Level, config: &Config, resources: &mut [Resource]) -> Result<()> {
         let file = &level.file;
         let filled = |text: &Option<Text>| text.as_ref().is_some_and(|text| !text.value.is_empty());
         if filled(&file.namespace) {

@@ -24,7 +24,6 @@ pub struct Definition {
 pub enum BadVariable {
     /// A name outside `^[_[:alpha:]][_[:alpha:][:digit:]]*$`: the build fails.
     Name {
-        /// The name.
         name: Arc<str>,
         /// Where it is written.
         location: Option<Location>,
@@ -45,7 +44,6 @@ pub enum BadVariable {
 pub struct MissingSource {
     /// `ConfigMap` or `Secret`.
     pub kind: Arc<str>,
-    /// Its name.
     pub name: Arc<str>,
     /// Where it is referenced.
     pub location: Option<Location>,

@@ -16,22 +16,18 @@ fn syntax<T>(what: impl std::fmt::Display) -> Result<T> {
     Err(Fault::Syntax(format!("syntax error: {what}")))
 }
 
-/// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
     /// null
     Null,
-    /// A boolean.
     Bool(bool),
     /// An integer, signed or not.
     Int(i64),
     /// A floating-point number.
     Float(f64),
-    /// A string.
     Text(String),
     /// `[a, b]`
     List(Vec<Expression>),
-    /// A variable.
     Name(String),
     /// `a.b`
     Select(Box<Expression>, String),

@@ -140,7 +140,6 @@ impl Text {
         })
     }
 
-    /// Its bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.laid_out().bytes
     }

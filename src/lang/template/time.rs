@@ -442,16 +442,23 @@ impl Parts {
             _ => {
                 self.second = value;
                 // Fractional seconds behind seconds need no layout.
-                if fraction_length(after).is_none() && rest.starts_with(['.', ',']) {
-                    let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
-                    if digits > 0 {
-                        self.nanos = nanos(&rest[1..=digits]);
-                        return Ok(&rest[digits + 1..]);
-                    }
+                if fraction_length(after).is_none() {
+                    return Ok(self.fraction_without_layout(rest));
                 }
             }
         }
         Ok(rest)
+    }
+
+    /// Reads a fraction of a second if one follows.
+    fn fraction_without_layout<'v>(&mut self, text: &'v str) -> &'v str {
+        let Some(fraction) = text.strip_prefix(['.', ',']) else { return text };
+        let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            return text;
+        }
+        self.nanos = nanos(&fraction[..digits]);
+        &fraction[digits..]
     }
 
     fn meridiem<'v>(&mut self, chunk: &str, text: &'v str) -> Result<&'v str, Option<&'static str>> {

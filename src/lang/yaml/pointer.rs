@@ -49,7 +49,6 @@ pub(crate) fn pointer_to(path: &[impl AsRef<str>]) -> String {
 /// who ask.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trail<'p> {
-    /// The root.
     Root,
     /// The value of a key.
     Key(&'p Trail<'p>, &'p str),

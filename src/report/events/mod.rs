@@ -32,7 +32,6 @@ pub(crate) struct Cluster<'a> {
     pub note: Option<String>,
     /// One per object, in order.
     pub answers: Vec<Answer<'a>>,
-    /// Its alerts.
     pub alerts: Vec<&'a ObjectId>,
     /// Those of them that ask for errors only.
     pub errors_only: Vec<&'a ObjectId>,

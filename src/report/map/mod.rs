@@ -37,7 +37,6 @@ pub(crate) struct Change<'a> {
     pub base: &'a str,
     /// The clusters before: what is deleted is drawn from them.
     pub base_world: &'a World,
-    /// Its effects.
     pub effects: &'a [Effect],
 }
 
@@ -45,7 +44,6 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page.
 pub(crate) fn render(map: &Map<'_>) -> String {
     let digest = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let policy = format!(

@@ -38,6 +38,20 @@ pub struct Variable<'w> {
 /// A map that gives a variable its value: an object and the pointer of the map.
 type Origin = (ObjectId, String);
 
+/// What there is of both names before anything changes.
+struct Start<'w> {
+    /// The Kustomizations that get the old one.
+    appliers: Vec<&'w Applied>,
+    /// The maps that give it to them, with its value.
+    places: BTreeMap<Origin, String>,
+    /// The files that their builds read.
+    files: BTreeSet<FilePath>,
+    /// Whether the new one stands beside the old one everywhere.
+    is_beside: bool,
+    /// Whether a text uses the old one.
+    is_used: bool,
+}
+
 impl Variable<'_> {
     /// Whether some Kustomization gets it from this repository.
     pub fn is_there(&self) -> bool {
@@ -49,6 +63,24 @@ impl Variable<'_> {
     /// # Errors
     /// Every reason why it is not done.
     pub fn series(&self, rebuild: &Rebuild<'_>) -> Result<Series, Vec<Refused>> {
+        let (old, new) = (&*self.old, &*self.new);
+        let start = self.start()?;
+        let appliers = counted(start.appliers.len(), "Kustomization");
+        let mut series = Series {
+            headline: format!("variable {old} is called {new} in {appliers}"),
+            notes: unseen(&start.appliers, old).into_iter().collect(),
+            ..Series::default()
+        };
+        if !start.is_used && !start.is_beside && series.notes.is_empty() {
+            self.rename_at_once(&start, rebuild, &mut series)?;
+        } else {
+            self.rename_in_steps(&start, rebuild, &mut series)?;
+        }
+        Ok(series)
+    }
+
+    /// What there is of both names before anything changes.
+    fn start(&self) -> Result<Start<'_>, Vec<Refused>> {
         let (old, new) = (&*self.old, &*self.new);
         let refuse = |why: String, help: &str| Err(vec![Refused::at(None, why, help)]);
         if !is_variable_name(new) {
@@ -71,30 +103,42 @@ impl Variable<'_> {
         if !equal || (!beside.is_empty() && !is_beside) {
             return refuse(format!("a variable {new} is there already"), "choose another name");
         }
-        let used = !uses(&self.world.snapshot, &files, old)?.is_empty();
+        let is_used = !uses(&self.world.snapshot, &files, old)?.is_empty();
         if !is_beside && !uses(&self.world.snapshot, &files, new)?.is_empty() {
             return refuse(format!("`${{{new}}}` is used already"), "choose another name");
         }
-        let mut series = Series {
-            headline: format!(
-                "variable {old} is called {new} in {}",
-                counted(appliers.len(), "Kustomization")
-            ),
-            notes: unseen(&appliers, old).into_iter().collect(),
-            ..Series::default()
-        };
-        if !used && !is_beside && series.notes.is_empty() {
-            let wanted = self.edit(self.world, |text, _, _| Operation::RenameKey {
-                pointer: text.to_owned(),
-                to: new.to_owned(),
-            })?;
-            let changes = apply(&self.world.snapshot, &wanted)?;
-            let end = rebuild(&changed(&self.world.snapshot, &changes));
-            self.only(self.world, &end, &places, &[old, new])?;
-            let title = format!("{old} is called {new}; nothing uses it");
-            series.push(title, changes, Vec::new(), Proof::unchanged());
-            return Ok(series);
-        }
+        Ok(Start { appliers, places, files, is_beside, is_used })
+    }
+
+    /// One step: nothing uses the variable.
+    fn rename_at_once(
+        &self,
+        start: &Start<'_>,
+        rebuild: &Rebuild<'_>,
+        series: &mut Series,
+    ) -> Result<(), Vec<Refused>> {
+        let (old, new) = (&*self.old, &*self.new);
+        let wanted = self.edit(self.world, |text, _, _| Operation::RenameKey {
+            pointer: text.to_owned(),
+            to: new.to_owned(),
+        })?;
+        let changes = apply(&self.world.snapshot, &wanted)?;
+        let end = rebuild(&changed(&self.world.snapshot, &changes));
+        self.only(self.world, &end, &start.places, &[old, new])?;
+        let title = format!("{old} is called {new}; nothing uses it");
+        series.push(title, changes, Vec::new(), Proof::unchanged());
+        Ok(())
+    }
+
+    /// Three steps: the new one beside the old one, the uses, the old one goes.
+    fn rename_in_steps(
+        &self,
+        start: &Start<'_>,
+        rebuild: &Rebuild<'_>,
+        series: &mut Series,
+    ) -> Result<(), Vec<Refused>> {
+        let (old, new) = (&*self.old, &*self.new);
+        let Start { places, files, is_beside, is_used, .. } = start;
         series.naive = vec![format!(
             "a Kustomization that looks before its new variables are applied would put nothing in the place of ${{{new}}}"
         )];
@@ -104,33 +148,21 @@ impl Variable<'_> {
         };
         let title = format!("{new} stands beside {old}, with its value");
         let mut now: Option<World> = None;
-        if is_beside {
+        if *is_beside {
             step(title, true, Vec::new());
         } else {
-            let wanted = self.edit(self.world, |text, snapshot, node| {
-                let comment = node.location().and_then(|place| comment_after(snapshot, &place));
-                let value = Content::str(node.text().unwrap_or_default());
-                let (map, _) = text.rsplit_once('/').unwrap_or_default();
-                Operation::InsertKey {
-                    map: map.to_owned(),
-                    key: new.to_owned(),
-                    value,
-                    place: Place::After(old.to_owned()),
-                    comment,
-                }
-            })?;
-            let changes = apply(&self.world.snapshot, &wanted)?;
+            let changes = self.put_beside()?;
             let after = rebuild(&changed(&self.world.snapshot, &changes));
-            self.only(self.world, &after, &places, &[new])?;
+            self.only(self.world, &after, places, &[new])?;
             step(title, false, changes);
             now = Some(after);
         }
         let world = now.as_ref().unwrap_or(self.world);
-        let wanted = replacing(&world.snapshot, &files, old, new)?;
+        let wanted = replacing(&world.snapshot, files, old, new)?;
         let changes = apply(&world.snapshot, &wanted)?;
         let after = rebuild(&changed(&world.snapshot, &changes));
-        self.only(world, &after, &places, &[])?;
-        step(format!("${{{new}}} is used in the place of ${{{old}}}"), is_beside && !used, changes);
+        self.only(world, &after, places, &[])?;
+        step(format!("${{{new}}} is used in the place of ${{{old}}}"), *is_beside && !is_used, changes);
         let last = Variable {
             world: &after,
             old: self.old.clone(),
@@ -139,9 +171,26 @@ impl Variable<'_> {
         };
         let changes = last.withdraw(&after)?;
         let end = rebuild(&changed(&after.snapshot, &changes));
-        self.only(&after, &end, &places, &[old])?;
+        self.only(&after, &end, places, &[old])?;
         step(format!("{old} goes"), false, changes);
-        Ok(series)
+        Ok(())
+    }
+
+    /// The changes that put the new name behind the old one, with its value and comment.
+    fn put_beside(&self) -> Result<Vec<FileChange>, Vec<Refused>> {
+        let wanted = self.edit(self.world, |text, snapshot, node| {
+            let comment = node.location().and_then(|place| comment_after(snapshot, &place));
+            let value = Content::str(node.text().unwrap_or_default());
+            let (map, _) = text.rsplit_once('/').unwrap_or_default();
+            Operation::InsertKey {
+                map: map.to_owned(),
+                key: self.new.to_string(),
+                value,
+                place: Place::After(self.old.to_string()),
+                comment,
+            }
+        })?;
+        apply(&self.world.snapshot, &wanted)
     }
 
     /// The Kustomizations that get a variable, and the maps that give it to them with

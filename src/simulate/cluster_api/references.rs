@@ -10,9 +10,7 @@ use crate::world::{ApplyTarget, Cluster as FluxCluster, World};
 /// One object.
 #[derive(Clone, Copy, Debug)]
 pub struct Object<'a> {
-    /// Its identity.
     pub id: &'a ObjectId,
-    /// Its root.
     pub node: NodeRef<'a>,
 }
 
@@ -22,7 +20,6 @@ impl<'a> Object<'a> {
         self.id.namespace.as_deref().unwrap_or("default")
     }
 
-    /// Its name.
     pub fn name(&self) -> &'a str {
         &self.id.name
     }
@@ -97,7 +94,6 @@ pub struct Scope<'w> {
     pub cluster: Option<&'w FluxCluster>,
     /// Where the objects are applied.
     pub target: ApplyTarget,
-    /// The objects.
     pub objects: Objects<'w>,
 }
 

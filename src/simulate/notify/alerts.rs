@@ -199,11 +199,9 @@ pub(crate) fn selects(
 /// What names an object in a source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'o> {
-    /// Its kind.
     pub kind: &'o str,
     /// Its namespace; empty without one.
     pub namespace: &'o str,
-    /// Its name.
     pub name: &'o str,
 }
 

@@ -30,7 +30,6 @@ const fn sometimes(key: &'static str, when: &'static str) -> RuntimeKey {
 pub(crate) struct Emitter {
     /// The API group of the kind.
     pub group: &'static str,
-    /// The kind.
     pub kind: &'static str,
     /// The controller that emits events about it.
     pub controller: &'static str,

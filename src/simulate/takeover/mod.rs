@@ -60,7 +60,6 @@ pub(crate) type Place = (ApplyTarget, Id);
 /// An object as Git wants it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Manifest {
-    /// Its identity.
     pub id: Id,
     /// What it says about its own fate.
     pub marks: Marks,
@@ -123,7 +122,6 @@ pub(crate) enum Role {
     Plain,
     /// A Flux Kustomization.
     Kustomization(Settings),
-    /// A HelmRelease.
     HelmRelease(Release),
     /// A FluxInstance and what it generates.
     #[cfg_attr(not(test), expect(dead_code, reason = "part of the model; no question of ours has one yet"))]

@@ -58,7 +58,6 @@ pub struct FluxBuild {
 /// One built object.
 #[derive(Clone, Debug)]
 pub struct BuiltObject {
-    /// Its root.
     pub node: Node,
     /// The files that made it: role and place.
     pub files: Vec<(FileRole, Location)>,

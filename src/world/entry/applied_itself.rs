@@ -90,6 +90,13 @@ fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>
             ..Entry::unstated(written.path.clone())
         });
     }
+    // Of several with one path the first stands for all: the one of the source that
+    // bootstrap makes, whatever the order of the documents.
+    entries.sort_by_cached_key(|entry| {
+        let is_bootstrap = entry.source.as_ref().is_some_and(|source| &*source.name == "flux-system");
+        let id = entry.kustomizations.first().map(|(id, _)| id.clone());
+        (!is_bootstrap, entry.source.clone(), id)
+    });
     entries
 }
 

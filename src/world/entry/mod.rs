@@ -25,7 +25,6 @@ use super::entry_point::{Entry, Form, Unsettled, path_of, source_of};
 use super::instance;
 use super::overlays::Overlays;
 use super::pushes::Push;
-use crate::build::kustomize::FILE_NAMES;
 use crate::config::Config;
 use crate::files::Snapshot;
 use crate::lang::yaml::{Location, Node};
@@ -63,7 +62,7 @@ pub(super) fn find(
     found.entries.retain(|entry| {
         entry.form != Form::Sync
             || !roots.iter().any(|(root, form)| {
-                matches!(form, Form::Instance | Form::Chart) && applies(snapshot, root, entry.file())
+                matches!(form, Form::Instance | Form::Chart) && applies(overlays, root, entry.file())
             })
     });
     // What an installer is told is what was there before Flux wrote its own.
@@ -96,16 +95,14 @@ pub(super) fn find(
 
 /// Whether a root directory applies a file below it: it has no kustomization, or one that
 /// names the file or its directory.
-fn applies(snapshot: &Snapshot, root: &str, file: &str) -> bool {
+fn applies(overlays: &Overlays, root: &str, file: &str) -> bool {
     let Some(rest) = file.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) else { return false };
     let first = rest.split('/').next().unwrap_or(rest);
-    let own = FILE_NAMES.iter().find_map(|name| snapshot.file(&format!("{root}/{name}")));
-    let text = own.and_then(|own| snapshot.stream(own)).map(|stream| &*stream.text);
-    let names = |line: &str| {
-        let entry = line.trim().strip_prefix('-').map(|entry| entry.trim().trim_start_matches("./"));
-        entry.is_some_and(|entry| entry.split(['/', ' ']).next() == Some(first))
+    let is_first = |name: &String| {
+        let below = name.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
+        below.is_some_and(|below| below.split('/').next() == Some(first))
     };
-    own.is_none() || text.is_some_and(|text| text.lines().any(names))
+    overlays.named_by(root).is_none_or(|names| names.iter().any(is_first))
 }
 
 /// Kustomizations that one gotk-sync.yaml holds are applied together: they are roots of

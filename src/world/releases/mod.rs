@@ -27,7 +27,6 @@ use std::sync::{Arc, OnceLock};
 /// A HelmRelease of a cluster.
 #[derive(Clone, Debug)]
 pub struct Release {
-    /// Its identity.
     pub id: ObjectId,
     /// The effective HelmRelease.
     pub node: Node,

@@ -50,9 +50,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     let mut state = State::Value;
     let mut at = 0;
     loop {
-        while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            at += 1;
-        }
+        at += bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count();
         if let (State::Behind, true) = (state, open.is_empty()) {
             return if at == bytes.len() { Ok(()) } else { invalid(bytes, at, "after top-level value") };
         }
@@ -93,12 +91,9 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
                 at += 1;
                 if open.last() == Some(&b'{') { State::Key } else { State::Value }
             }
-            (State::Behind, b'}') if open.last() == Some(&b'{') => {
-                open.pop();
-                at += 1;
-                State::Behind
-            }
-            (State::Behind, b']') if open.last() == Some(&b'[') => {
+            (State::Behind, b'}' | b']')
+                if open.last() == Some(if *byte == b'}' { &b'{' } else { &b'[' }) =>
+            {
                 open.pop();
                 at += 1;
                 State::Behind

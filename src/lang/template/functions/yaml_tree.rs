@@ -56,16 +56,7 @@ impl Tree {
             Kind::Complex(..) => {
                 return fail("error marshaling into JSON: json: unsupported type: complex128");
             }
-            Kind::Str(text) if self.pretty && std::str::from_utf8(text.bytes()).is_err() => {
-                // go-yaml v3 writes `!!binary` and base64, in lines where it is long.
-                return Err(Fault::bound(Bound::Unsupported("toYamlPretty of a text that is no UTF-8")));
-            }
-            Kind::Str(text) if self.pretty => Value::Str(text.str().as_ref().into()),
-            Kind::Str(text) => {
-                let text = text.str();
-                self.breaks += breaks(&text);
-                Value::Str(through_json(&text)?.as_ref().into())
-            }
+            Kind::Str(text) => self.text(text)?,
             Kind::Bytes(text) => {
                 let encoded =
                     base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text.bytes());
@@ -104,6 +95,19 @@ impl Tree {
         let node = Node::Built(Arc::new(Built { value, origin: None }));
         self.parts.insert(node.address(), Part { val: val.clone(), key });
         Ok(node)
+    }
+
+    fn text(&mut self, text: &Text) -> Result<Value> {
+        if self.pretty && std::str::from_utf8(text.bytes()).is_err() {
+            // go-yaml v3 writes `!!binary` and base64, in lines where it is long.
+            return Err(Fault::bound(Bound::Unsupported("toYamlPretty of a text that is no UTF-8")));
+        }
+        let text = text.str();
+        if self.pretty {
+            return Ok(Value::Str(text.as_ref().into()));
+        }
+        self.breaks += breaks(&text);
+        Ok(Value::Str(through_json(&text)?.as_ref().into()))
     }
 
     fn fields<'f>(

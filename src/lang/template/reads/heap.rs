@@ -87,7 +87,6 @@ pub(super) struct Object {
     pub(super) hidden: Vec<Arc<str>>,
 }
 
-/// A text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     /// Values that it is the YAML or JSON of.

@@ -35,7 +35,6 @@ pub(crate) enum Shape {
     Map(Vec<(Arc<str>, Shape)>),
     /// The same as another template is given.
     Root(usize),
-    /// A text.
     Text(Arc<str>),
     /// Files, as [`Program::files`] counts them.
     Files(usize),

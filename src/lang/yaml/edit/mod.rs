@@ -154,7 +154,6 @@ pub enum Operation {
 /// A wanted change of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
-    /// The file.
     pub path: WorkPath,
     /// Index of the document in the file.
     pub document: u32,

@@ -11,7 +11,6 @@ use std::sync::Arc;
 pub enum Entries<'a> {
     /// Straight from the tape.
     Tape {
-        /// The document.
         source: &'a Arc<Source>,
         /// Next key.
         at: u32,
@@ -49,7 +48,6 @@ impl<'a> Iterator for Entries<'a> {
 pub enum Items<'a> {
     /// Straight from the tape.
     Tape {
-        /// The document.
         source: &'a Arc<Source>,
         /// Next item.
         at: u32,

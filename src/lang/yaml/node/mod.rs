@@ -87,7 +87,6 @@ pub enum Node {
 /// A node that a transformer made or copied to change something below it.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// Its value.
     pub value: Value,
     /// Where it came from; `None` for what no text says (a default).
     pub origin: Option<Origin>,
@@ -125,7 +124,6 @@ pub enum Style {
 }
 
 impl Origin {
-    /// The place.
     pub fn location(&self) -> Location {
         match self {
             Origin::Token(source, token) => {
@@ -196,7 +194,6 @@ pub enum Value {
 pub struct Entry {
     /// The key, a scalar.
     pub key: Node,
-    /// The value.
     pub value: Node,
 }
 

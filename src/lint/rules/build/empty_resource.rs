@@ -8,7 +8,6 @@ use crate::lang::yaml::Source;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use std::sync::Arc;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "empty-resource",
     group: Group::Build,

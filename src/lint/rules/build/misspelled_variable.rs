@@ -11,7 +11,6 @@ use crate::model::Certainty;
 use crate::world::{Applied, Outcome};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "misspelled-variable",
     group: Group::Build,

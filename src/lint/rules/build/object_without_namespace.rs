@@ -11,7 +11,6 @@ use crate::world::schemas::is_whole;
 use crate::world::{Applied, ApplyTarget};
 use rustc_hash::FxHashSet;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "object-without-namespace",
     group: Group::Build,

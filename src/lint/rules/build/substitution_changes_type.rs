@@ -64,7 +64,6 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 enum Place {
     /// A label of the object itself.
     Label,
-    /// Its name.
     Name,
     /// Anywhere else.
     Other,

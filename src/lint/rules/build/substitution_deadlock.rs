@@ -13,7 +13,6 @@ use crate::world::{Applied, ApplyTarget, Effective};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "substitution-deadlock",
     group: Group::Build,

@@ -10,7 +10,6 @@ use crate::world::entry::is_leftover;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "unapplied-addition",
     group: Group::Build,

@@ -13,7 +13,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "unlisted-file",
     group: Group::Build,
@@ -28,11 +27,8 @@ pub(crate) static RULE: Rule = Rule {
 
 /// A file of manifests that nothing names, beside files that its kustomization lists.
 pub(super) struct Unlisted<'a> {
-    /// Its path.
     pub path: &'a str,
-    /// Its objects.
     pub objects: Vec<&'a Object>,
-    /// The kustomization.
     pub kustomization: &'a Arc<File>,
     /// A file beside it that is listed, or one of a directory beside its own.
     pub sibling: String,
@@ -188,7 +184,6 @@ fn is_in_cluster(context: &Context<'_>, object: &crate::world::Effective) -> boo
 
 /// What a kustomization of a cluster lists.
 struct List<'a> {
-    /// Its file.
     file: &'a Arc<File>,
     /// Files beside it.
     beside: Vec<String>,

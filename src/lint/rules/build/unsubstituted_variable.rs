@@ -5,10 +5,10 @@
 
 use super::{post_build, title};
 use crate::build::substitute::{Parts, Variables, opts_out, parse};
-use crate::lang::yaml::{Dialect, NodeRef, Scalar, Trail, emit};
+use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, Trail, emit};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
-use crate::world::OpenerCause;
+use crate::world::{Applied, Cluster, Effective, OpenerCause};
 use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
@@ -45,10 +45,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let applied = &cluster.applied[by as usize];
         let flux_or_capi = kinds::of(&object.id).is_some() || object.id.group().ends_with("cluster.x-k8s.io");
-        let own = kinds::is_kustomization(&object.id)
-            && world
-                .variables(cluster, &object.id, object.node.get_ref())
-                .is_some_and(|known| known.runs() != Some(false));
+        let own = substitutes_itself(view, object);
         visit(object.node.get_ref(), &Trail::Root, 0, &mut |node, text, pointer| {
             let Ok(template) = parse(text) else { return };
             // What shapes a Kustomization's own build is substituted with that build.
@@ -82,19 +79,30 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     ))
                     .object(&object.id)
                     .field(pointer, expression.name.clone());
-                let definer = cluster.applied.iter().zip(&variables).find(|(_, variables)| {
-                    variables
-                        .as_ref()
-                        .is_some_and(|variables| variables.definition(&expression.name).is_some())
-                });
-                if let Some((definer, place)) =
-                    definer.and_then(|(definer, _)| Some((definer, post_build(definer)?)))
-                {
+                if let Some((definer, place)) = definer(cluster, &variables, &expression.name) {
                     finding.related(format!("{} defines it", definer.id), place);
                 }
             }
         });
     }
+}
+
+/// Whether a Kustomization substitutes in its own build.
+fn substitutes_itself(view: &ClusterView<'_>, object: &Effective) -> bool {
+    let variables = || view.world().variables(view.cluster, &object.id, object.node.get_ref());
+    kinds::is_kustomization(&object.id) && variables().is_some_and(|known| known.runs() != Some(false))
+}
+
+/// The first Kustomization that defines a variable, and its postBuild.
+fn definer<'c>(
+    cluster: &'c Cluster,
+    variables: &[Option<Variables>],
+    name: &str,
+) -> Option<(&'c Applied, Location)> {
+    let defines =
+        |known: &Option<Variables>| known.as_ref().is_some_and(|known| known.definition(name).is_some());
+    let (definer, _) = cluster.applied.iter().zip(variables).find(|(_, variables)| defines(variables))?;
+    Some((definer, post_build(definer)?))
 }
 
 /// Fields of a Kustomization that its build writes into what it makes.

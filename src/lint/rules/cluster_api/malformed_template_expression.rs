@@ -16,7 +16,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-template-expression",
     group: Group::ClusterApi,

@@ -4,8 +4,9 @@
 
 use super::{absence, help, known, place, scopes, title};
 use crate::lang::text::Words;
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::Unchecked;
+use crate::lang::yaml::Location;
+use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::{ObjectId, Unchecked};
 use crate::simulate::cluster_api::topology::Class;
 use crate::world::OpenerCause;
 use rustc_hash::FxHashMap;
@@ -21,6 +22,26 @@ pub(crate) static RULE: Rule = Rule {
     docs: include_str!("../../../../tests/rules/cluster-api/missing-template.md"),
     check: Check::Cluster(check),
 };
+
+/// A template that a class names and nothing makes.
+fn absent<'r>(
+    report: &'r mut Reporter<'_>,
+    location: Location,
+    class: &ObjectId,
+    level: Level,
+    wanted: &str,
+) -> &'r mut Finding {
+    let finding = report.report(location, title(class, "a template is not there"));
+    finding
+        .claims_absence()
+        .level(level)
+        .why(
+            "one missing template, used or not, keeps the class unreconciled: new Clusters of it are not \
+             created, existing ones no longer change",
+        )
+        .label(format!("no {wanted}"))
+        .object(class)
+}
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for scope in scopes(view) {
@@ -63,17 +84,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 let pointer = format!("{}/name", reference.pointer);
                 let Some(location) = place(class.object, &pointer) else { continue };
                 reported.push(target);
-                let finding = report.report(location, title(id, "a template is not there"));
-                finding
-                    .claims_absence()
-                    .level(level)
-                    .why(
-                        "one missing template, used or not, keeps the class unreconciled: new Clusters of \
-                         it are not created, existing ones no longer change",
-                    )
-                    .label(format!("no {kind} {namespace}/{name}"))
-                    .object(id)
-                    .field(pointer, format!("{kind} {name}"));
+                let wanted = format!("{kind} {namespace}/{name}");
+                let finding = absent(report, location, id, level, &wanted);
+                finding.field(pointer, format!("{kind} {name}"));
                 match elsewhere {
                     Some(other) => {
                         finding.help(format!("move {} to namespace {namespace}", other.id));
@@ -82,7 +95,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                         }
                     }
                     None => {
-                        finding.help(help(near, format!("create {kind} {namespace}/{name}")));
+                        finding.help(help(near, format!("create {wanted}")));
                     }
                 }
             }

@@ -47,29 +47,22 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 let configured = target.extensions.iter().find(|extension| extension.name == config);
                 if let Some(extension) = configured {
                     let names: Vec<&str> = extension.handlers.iter().map(|h| h.name.as_str()).collect();
-                    if names.contains(&handler) {
-                        continue;
+                    if !names.contains(&handler) {
+                        let near = suggest(handler, names.iter().copied());
+                        report
+                            .report(location, title(id, "a handler is not registered"))
+                            .why(format!("target.extensions lists no handler `{handler}` of {config}"))
+                            .help(help(near, "name one that is listed".into()))
+                            .object(id)
+                            .field(pointer, name.clone());
                     }
-                    report
-                        .report(location, title(id, "a handler is not registered"))
-                        .why(format!("target.extensions lists no handler `{handler}` of {config}"))
-                        .help(help(suggest(handler, names.iter().copied()), "name one that is listed".into()))
-                        .object(id)
-                        .field(pointer, name.clone());
                     continue;
                 }
                 if configs.contains(&config) {
                     continue;
                 }
-                let kind = (RUNTIME, "ExtensionConfig");
-                let Some(absence) = absence(
-                    view,
-                    &scope.target,
-                    kind,
-                    None,
-                    config,
-                    suggest(config, configs.iter().copied()),
-                ) else {
+                let (kind, near) = ((RUNTIME, "ExtensionConfig"), suggest(config, configs.iter().copied()));
+                let Some(absence) = absence(view, &scope.target, kind, None, config, near) else {
                     let what = format!("{id}: ExtensionConfig {config}");
                     report.not_checked(Unchecked::ClusterApiReference, Some(location), what);
                     continue;

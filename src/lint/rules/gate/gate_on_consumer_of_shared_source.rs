@@ -33,12 +33,12 @@ struct Consumer<'a> {
     waits: Vec<Wait<'a>>,
 }
 
-fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    // Elsewhere the field itself is refused: `unknown-field`.
-    if !are_available(&view.cluster.settings) {
-        return;
-    }
-    let mut consumers: BTreeMap<(&str, Option<&str>, &str), Vec<Consumer<'_>>> = BTreeMap::new();
+/// A source: kind, namespace and name.
+type Source<'a> = (&'a str, Option<&'a str>, &'a str);
+
+/// The objects that use each source of which some user is gated.
+fn consumers<'a>(view: &ClusterView<'a>) -> BTreeMap<Source<'a>, Vec<Consumer<'a>>> {
+    let mut consumers: BTreeMap<Source<'_>, Vec<Consumer<'_>>> = BTreeMap::new();
     let is_consumer = |object: &Effective| matches!(&*object.id.kind, "Kustomization" | "HelmRelease");
     for (member, object) in local(view).filter(|(_, object)| is_consumer(object)) {
         let found = view.references(member);
@@ -53,7 +53,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
     }
     consumers.retain(|_, sharing| sharing.iter().any(|consumer| !consumer.waits.is_empty()));
-    for ((kind, namespace, name), sharing) in &consumers {
+    consumers
+}
+
+fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // Elsewhere the field itself is refused: `unknown-field`.
+    if !are_available(&view.cluster.settings) {
+        return;
+    }
+    for ((kind, namespace, name), sharing) in &consumers(view) {
         let group = crate::model::references::group_of(kind);
         let source = view.cluster.find(&ApplyTarget::Local, Name::new(group, kind, *namespace, name));
         let of_source: BTreeSet<String> = source

@@ -6,7 +6,6 @@
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "encrypted-non-string",
     group: Group::Metadata,

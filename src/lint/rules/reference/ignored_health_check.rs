@@ -12,7 +12,6 @@ use crate::world::{Effective, Lookup, Member, target_of};
 use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "ignored-health-check",
     group: Group::Reference,

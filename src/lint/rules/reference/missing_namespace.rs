@@ -13,7 +13,6 @@ use crate::world::{ApplyTarget, Effective, Member};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "missing-namespace",
     group: Group::Reference,

@@ -7,7 +7,6 @@ use crate::lang::yaml::edit::{Content, Operation};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::removed_apis::{self, Change, OLDEST_MAINTAINED, RemovedApi};
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "removed-kubernetes-api",
     group: Group::Reference,

@@ -10,7 +10,6 @@ use crate::model::kinds::is_helm_release;
 use crate::world::{ApplyTarget, Effective, target_of};
 use std::collections::BTreeMap;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "shared-release-name",
     group: Group::Reference,

@@ -3,7 +3,7 @@
 //! Source: kustomize-controller `impersonator.GetClient` (a missing Secret
 //! fails the reconcile), Cluster API `util/secret`.
 
-use super::dependency_cycle::edges;
+use super::dependency_cycle::{Edge, edges};
 use super::{known_name, local_references};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Name;
@@ -40,26 +40,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let provider = &view.cluster.applied[by as usize];
         // A HelmRelease is applied by a Kustomization, whose own wait is what
         // counts; a Kustomization waits by dependsOn.
-        let waiting: BTreeSet<(Option<String>, String)> = if crate::model::kinds::is_kustomization(&object.id)
-        {
+        let waiting: BTreeSet<Named> = if crate::model::kinds::is_kustomization(&object.id) {
             BTreeSet::from([(object.id.namespace.as_deref().map(str::to_owned), object.id.name.to_string())])
         } else {
             applying(view, view.cluster, object)
         };
-        let mut reached = waiting.clone();
-        let mut next: Vec<_> = waiting.into_iter().collect();
-        while let Some(current) = next.pop() {
-            let own = edges.iter().filter(|edge| {
-                crate::model::kinds::is_kustomization(&edge.from.id)
-                    && *edge.from.id.name == *current.1
-                    && edge.from.id.namespace.as_deref() == current.0.as_deref()
-            });
-            for edge in own {
-                if reached.insert(edge.to.clone()) {
-                    next.push(edge.to.clone());
-                }
-            }
-        }
+        let reached = reached(waiting, &edges);
         let provider_key =
             (provider.id.namespace.as_deref().map(str::to_owned), provider.id.name.to_string());
         if reached.contains(&provider_key) {
@@ -85,11 +71,29 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn applying(
-    view: &ClusterView<'_>,
-    cluster: &Cluster,
-    object: &crate::world::Effective,
-) -> BTreeSet<(Option<String>, String)> {
+/// A Kustomization, by its namespace and name.
+type Named = (Option<String>, String);
+
+/// Kustomizations, and all that they wait for.
+fn reached(waiting: BTreeSet<Named>, edges: &[Edge<'_>]) -> BTreeSet<Named> {
+    let mut reached = waiting.clone();
+    let mut next: Vec<_> = waiting.into_iter().collect();
+    while let Some(current) = next.pop() {
+        let own = edges.iter().filter(|edge| {
+            crate::model::kinds::is_kustomization(&edge.from.id)
+                && *edge.from.id.name == *current.1
+                && edge.from.id.namespace.as_deref() == current.0.as_deref()
+        });
+        for edge in own {
+            if reached.insert(edge.to.clone()) {
+                next.push(edge.to.clone());
+            }
+        }
+    }
+    reached
+}
+
+fn applying(view: &ClusterView<'_>, cluster: &Cluster, object: &crate::world::Effective) -> BTreeSet<Named> {
     view.written()
         .filter(|(_, other)| std::ptr::eq(*other, object))
         .filter_map(|(member, _)| member.maker.kustomization())

@@ -12,7 +12,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::simulate::admission::{self, Declared};
 use std::collections::BTreeSet;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-admission-expression",
     group: Group::Schema,

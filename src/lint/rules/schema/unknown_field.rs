@@ -83,6 +83,11 @@ fn is_manifest(view: &ObjectView<'_>) -> bool {
     !view.id.name.is_empty() && group != "kustomize.config.k8s.io" && group != "backstage.io"
 }
 
+/// What to do about a field of a proposal.
+const PROPOSED: &str = "remove it: it is of a proposal that no released Flux has (docs/proposals.md); what holds \
+     deployments back today are suspend, a ResourceSetInputProvider's schedule and CronJobs. With \
+     controllers that have gates, apply their CRDs or set target.features.gates: enabled";
+
 fn unknown<'a>(
     view: &ObjectView<'a>,
     fault: &Judged<'a>,
@@ -108,11 +113,7 @@ fn unknown<'a>(
         None => other_level(fault.root, view, fault, &entry.key, parent),
     };
     let help = match (near, &elsewhere) {
-        _ if is_proposed(view.id, pointer) => "remove it: it is of a proposal that no released Flux has \
-             (docs/proposals.md); what holds deployments back today are suspend, a \
-             ResourceSetInputProvider's schedule and CronJobs. With controllers that have gates, apply \
-             their CRDs or set target.features.gates: enabled"
-            .to_owned(),
+        _ if is_proposed(view.id, pointer) => PROPOSED.to_owned(),
         (Some(near), _) if is_there => format!("`{near}` is there already: remove this one"),
         (Some(near), _) => format!("did you mean `{near}`?"),
         (None, Some(other)) => format!("it belongs to another level: `{}`", dotted(other)),

@@ -7,7 +7,6 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::world::Effective;
 use serde::de::IgnoredAny;
 
-/// The rule.
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-embedded-text",
     group: Group::Syntax,

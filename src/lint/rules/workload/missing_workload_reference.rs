@@ -7,7 +7,7 @@
 use super::{dotted, judged, target, unchecked};
 use crate::lang::text::suggest;
 use crate::lint::usual::is_slip;
-use crate::lint::workloads::{Cause, Meant, Near, Target, Workloads};
+use crate::lint::workloads::{Cause, Meant, Named, Near, Target, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::workloads::Reference;
 use crate::model::{Name, namespaces};
@@ -247,44 +247,44 @@ fn missing(
         .label(format!("no {wanted} in {}", view.cluster.label()))
         .object(&object.id)
         .field(reference.pointer.clone(), name);
-    let named = match likely {
-        None => {
-            finding.help(format!("create {wanted}, or correct the name"));
-            return;
-        }
-        Some(Likely::Given(name)) => {
-            finding.help(format!("did you mean `{name}`?"));
-            return;
-        }
-        Some(Likely::Namespace(namespace)) => {
-            finding.help(format!("did you mean namespace `{namespace}`? it has that {}", reference.kind));
-            return;
-        }
-        Some(Likely::Meant(Meant::Usual(name, count))) => {
-            finding.help(format!("did you mean `{name}`? {count} other objects name it"));
-            return;
-        }
-        Some(Likely::Meant(Meant::Release(name))) => {
-            finding.help(format!("did you mean `{name}`? a HelmRelease of the namespace is called so"));
-            return;
-        }
-        Some(Likely::Known(Near::Misspelled(named))) => {
-            finding.help(format!("did you mean `{}`?", named.name));
-            named
-        }
-        Some(Likely::Known(Near::Elsewhere(named))) => {
-            let namespace = named.namespace.as_deref().map(|namespace| format!("{namespace}/"));
-            let suggestion = format!("{}{}", namespace.unwrap_or_default(), named.name);
-            finding.help(format!("{} {suggestion} is in another namespace", reference.kind));
-            named
-        }
-    };
-    let place = named.object.node.get_ref().location_at("/metadata/name");
-    if let Some(place) = place {
+    let (help, named) = help(likely, reference, &wanted);
+    finding.help(help);
+    let Some(named) = named else { return };
+    if let Some(place) = named.object.node.get_ref().location_at("/metadata/name") {
         let words = match named.is_made {
             true => format!("made of {}", named.object.id),
             false => named.object.id.to_string(),
         };
         finding.related(words, place);
     }
+}
+
+/// What to do about an absent name, and the object that was meant.
+fn help<'l, 'v>(
+    likely: Option<&'l Likely<'l, 'v>>,
+    reference: &Reference<'_>,
+    wanted: &str,
+) -> (String, Option<&'l Named<'v>>) {
+    let other = match likely {
+        None => format!("create {wanted}, or correct the name"),
+        Some(Likely::Given(name)) => format!("did you mean `{name}`?"),
+        Some(Likely::Namespace(namespace)) => {
+            format!("did you mean namespace `{namespace}`? it has that {}", reference.kind)
+        }
+        Some(Likely::Meant(Meant::Usual(name, count))) => {
+            format!("did you mean `{name}`? {count} other objects name it")
+        }
+        Some(Likely::Meant(Meant::Release(name))) => {
+            format!("did you mean `{name}`? a HelmRelease of the namespace is called so")
+        }
+        Some(Likely::Known(Near::Misspelled(named))) => {
+            return (format!("did you mean `{}`?", named.name), Some(named));
+        }
+        Some(Likely::Known(Near::Elsewhere(named))) => {
+            let namespace = named.namespace.as_deref().map(|namespace| format!("{namespace}/"));
+            let suggestion = format!("{}{}", namespace.unwrap_or_default(), named.name);
+            return (format!("{} {suggestion} is in another namespace", reference.kind), Some(named));
+        }
+    };
+    (other, None)
 }

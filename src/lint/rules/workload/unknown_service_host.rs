@@ -9,7 +9,7 @@ use crate::lang::text::{Word, Words};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::usual::is_slip;
 use crate::lint::workloads::{Cause, Near, Target, Workloads};
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
+use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::{Name, kinds};
 use crate::world::{ApplyTarget, Effective, OpenerCause};
 use rustc_hash::FxHashSet;
@@ -259,20 +259,17 @@ fn judge(
     let field = dotted(pointer);
     let cause = match workloads.target(Name::new("", "Service", Some(namespace), host.name)) {
         Target::Here(found) => {
-            if let Some((port, known)) =
-                host.port.zip(ports(found)).filter(|(port, known)| !known.iter().any(|one| one == port))
+            let known = ports(found);
+            if let Some((port, known)) = host.port.zip(known.as_deref())
+                && !known.iter().any(|known| known == port)
             {
                 let title = format!(
                     "{}: `{field}` names port {port} of {service}, which it does not have",
                     object.id
                 );
                 let finding = report.report(location, title);
-                finding.why("nothing listens there: connections fail").object(&object.id);
-                finding.field(pointer, format!("{}.{namespace}:{port}", host.name));
-                finding.help(format!("its ports are {}", known.join(", ")));
-                if let Some(place) = found.node.get_ref().location_at("/spec/ports") {
-                    finding.related(found.id.to_string(), place);
-                }
+                finding.field(pointer, format!("{}.{namespace}:{port}", host.name)).object(&object.id);
+                other_port(finding, found, known);
             }
             return;
         }
@@ -312,6 +309,15 @@ fn judge(
             None => format!("create {service}, or correct the name"),
         }),
     };
+}
+
+/// What is said of a port that a Service doesn't have.
+fn other_port(finding: &mut Finding, service: &Effective, known: &[String]) {
+    finding.why("nothing listens there: connections fail");
+    finding.help(format!("its ports are {}", known.join(", ")));
+    if let Some(place) = service.node.get_ref().location_at("/spec/ports") {
+        finding.related(service.id.to_string(), place);
+    }
 }
 
 /// The numbers of a Service's ports; `None` where they are not known, or need not be stated.

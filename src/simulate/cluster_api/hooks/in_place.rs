@@ -102,7 +102,6 @@ pub(super) struct CanUpdate {
     /// Those that are registered.
     #[serde(default)]
     handlers: Vec<String>,
-    /// Their answers.
     #[serde(default)]
     responses: BTreeMap<String, Value>,
     /// What comes of their answers, where it is given.

@@ -48,7 +48,6 @@ pub(crate) struct ControlPlaneState {
 /// One call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HookCall {
-    /// The hook.
     pub hook: Hook,
     /// `fromKubernetesVersion`, or the version that was reached.
     pub from: Option<String>,

@@ -38,7 +38,6 @@ pub(crate) struct Change {
     pub object: ObjectId,
     /// Where it is applied.
     pub target: ApplyTarget,
-    /// The effect.
     pub effect: Effect,
     /// Where it was written before.
     pub base: Option<Location>,

@@ -6,17 +6,14 @@ use crate::model::cluster_api_kinds as kinds;
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::references::{Object, Objects};
 
-/// A ClusterClass.
 #[derive(Clone, Copy, Debug)]
 pub struct Class<'a> {
-    /// The object.
     pub object: Object<'a>,
 }
 
 /// A reference from a ClusterClass to a template.
 #[derive(Clone, Debug)]
 pub struct TemplateRef<'a> {
-    /// The reference.
     pub node: NodeRef<'a>,
     /// JSON Pointer of it in the ClusterClass.
     pub pointer: String,
@@ -59,7 +56,6 @@ pub struct WorkerClass<'a> {
     pub kind: WorkerKind,
     /// JSON Pointer in the ClusterClass.
     pub pointer: String,
-    /// The entry.
     pub node: NodeRef<'a>,
     /// Its name, where known.
     pub class: Option<String>,

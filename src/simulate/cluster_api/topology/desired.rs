@@ -20,9 +20,7 @@ use crate::simulate::cluster_api::references::{Object, Objects};
 /// Everything that a topology asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Desired<'a> {
-    /// The Cluster.
     pub cluster: Cluster<'a>,
-    /// Its class.
     pub class: Class<'a>,
     /// The infrastructure cluster.
     pub infrastructure: Option<Part>,
@@ -60,7 +58,6 @@ pub(crate) struct Part {
 /// The control plane object.
 #[derive(Clone, Debug)]
 pub(crate) struct ControlPlane {
-    /// Its kind.
     pub kind: String,
     /// Its template, patched; `spec.template.spec` becomes its spec.
     pub part: Option<Part>,
@@ -82,7 +79,6 @@ pub(crate) struct Worker<'a> {
     pub entry: WorkerEntry<'a>,
     /// `metadata` and `spec.template.metadata`.
     pub metadata: Metadata,
-    /// Its fields.
     pub fields: Fields,
     /// The clone of its bootstrap template.
     pub bootstrap: Option<Part>,

@@ -59,7 +59,6 @@ pub struct Cluster<'a> {
 /// The class that a Cluster names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassRef {
-    /// Its name.
     pub name: String,
     /// Its namespace: the Cluster's unless stated.
     pub namespace: String,
@@ -74,7 +73,6 @@ pub struct WorkerEntry<'a> {
     pub kind: WorkerKind,
     /// JSON Pointer in the Cluster.
     pub pointer: String,
-    /// The entry.
     pub node: NodeRef<'a>,
     /// Its name, where known.
     pub name: Option<String>,

@@ -58,10 +58,8 @@ pub(crate) fn is_gate(id: &ObjectId) -> bool {
     id.is(GATE_GROUP, "Gate")
 }
 
-/// A Gate.
 #[derive(Debug, Clone)]
 pub struct Gate {
-    /// Its identity.
     pub id: ObjectId,
     /// Where it is written.
     pub location: Option<Location>,
@@ -92,7 +90,6 @@ pub struct GateReference {
 /// A sync or source with `spec.gates[]`.
 #[derive(Debug, Clone)]
 pub struct Gated {
-    /// Its identity.
     pub id: ObjectId,
     /// Where it is written.
     pub location: Option<Location>,
@@ -109,7 +106,6 @@ pub struct Gated {
 /// A ResourceSetInputProvider with `spec.schedule[]`.
 #[derive(Debug, Clone)]
 pub struct Provider {
-    /// Its identity.
     pub id: ObjectId,
     /// Where its schedule is written.
     pub location: Option<Location>,
@@ -122,7 +118,6 @@ pub struct Provider {
 /// A Flux object that is suspended in Git, or that a CronJob suspends.
 #[derive(Debug, Clone)]
 pub struct Suspendable {
-    /// Its identity.
     pub id: ObjectId,
     /// Where `spec.suspend` is written, else the object.
     pub location: Option<Location>,
@@ -133,7 +128,6 @@ pub struct Suspendable {
 /// A CronJob whose command opens or closes gates, or suspends or resumes.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// Its identity.
     pub id: ObjectId,
     /// Where its schedule is written.
     pub location: Option<Location>,
@@ -146,7 +140,6 @@ pub struct Job {
 /// A Flagger webhook that holds a Canary back.
 #[derive(Debug, Clone)]
 pub struct Hook {
-    /// The Canary.
     pub id: ObjectId,
     /// Where the hook's url is written.
     pub location: Option<Location>,
@@ -160,7 +153,6 @@ pub struct Hook {
 /// An object that uses another's artifact: a consumer and its source.
 #[derive(Debug, Clone)]
 pub struct Consumer {
-    /// The consumer.
     pub id: ObjectId,
     /// Its source's kind, namespace and name.
     pub source: Target,
@@ -180,11 +172,9 @@ pub struct Dependant {
 /// An object named by a reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Target {
-    /// Its kind.
     pub kind: Arc<str>,
     /// Its namespace, as written or that of the referrer.
     pub namespace: Option<Arc<str>>,
-    /// Its name.
     pub name: Arc<str>,
 }
 

@@ -20,7 +20,6 @@ use std::hash::Hash;
 /// What a subject of the simulation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectKind {
-    /// A Gate.
     Gate,
     /// A ResourceSetInputProvider with a schedule.
     Schedule,
@@ -48,11 +47,9 @@ impl SubjectKind {
 /// Something that opens and closes over time.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// The object.
     pub id: ObjectId,
     /// What it is here.
     pub kind: SubjectKind,
-    /// Its states.
     pub timeline: Timeline,
     /// Why its state is unknown, where it is.
     pub unknown: Option<String>,
@@ -65,7 +62,6 @@ pub struct Subject {
 /// A Gate at the start of the range.
 #[derive(Debug, Clone)]
 pub struct GateAt {
-    /// The Gate.
     pub gate: Gate,
     /// Its state; nothing where that is unknown.
     pub state: Option<GateState>,
@@ -74,7 +70,6 @@ pub struct GateAt {
 /// A gated object at the start of the range.
 #[derive(Debug, Clone)]
 pub struct GatedAt {
-    /// The object.
     pub gated: Gated,
     /// Whether it is suspended, which comes before all gates.
     pub suspended: State,
@@ -93,7 +88,6 @@ pub struct GatedAt {
 /// An object that something closed upstream holds at what it has.
 #[derive(Debug, Clone)]
 pub struct Frozen {
-    /// The object.
     pub id: ObjectId,
     /// Why.
     pub because: String,

@@ -34,9 +34,7 @@ use std::sync::OnceLock;
 /// An object of the cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Item<'a> {
-    /// Its identity.
     pub id: &'a ObjectId,
-    /// Its root.
     pub node: NodeRef<'a>,
 }
 
@@ -489,7 +487,6 @@ pub struct Dropped {
 /// An alert and whether it wants the event.
 #[derive(Debug, Clone)]
 pub struct Considered<'a> {
-    /// The alert.
     pub alert: &'a ObjectId,
     /// Whether it matches, and why.
     pub answer: Match,
@@ -498,7 +495,6 @@ pub struct Considered<'a> {
 /// An event on its way through one alert.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
-    /// The alert.
     pub alert: Item<'a>,
     /// The name of its Provider.
     pub provider_name: String,

@@ -52,7 +52,6 @@ pub enum Missing {
 pub struct Derived {
     /// The object of the repository that it is made of.
     pub from: ObjectId,
-    /// Its kind.
     pub kind: String,
     /// Its name; with `…` for what is generated.
     pub name: String,
@@ -60,7 +59,6 @@ pub struct Derived {
     pub name_known: bool,
     /// Its labels and annotations.
     pub metadata: Metadata,
-    /// Its taints.
     pub taints: Vec<Taint>,
     /// Keys of the objects above it that do not reach it.
     pub stops: Vec<Stop>,
@@ -86,7 +84,6 @@ pub struct Taint {
 /// A key that stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// The key.
     pub key: String,
     /// `labels`, `annotations` or `taints`.
     pub field: &'static str,
