@@ -19,6 +19,7 @@ use crate::lang::yaml::{Location, NodeRef, Source, Stream};
 use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::simulate::suspend::{Suspension, suspension};
+use crate::world::schemas::is_whole;
 use crate::world::versions::Settings;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member, OpenerCause, World};
 use jiff::Timestamp;
@@ -294,6 +295,12 @@ impl<'a> ObjectView<'a> {
     /// Whether it reaches a cluster through a build (kustomize re-emits values).
     pub fn is_built(&self) -> bool {
         self.memberships().any(|(_, member)| member.maker.kustomization().is_some())
+    }
+
+    /// Whether all of it is known: each build that makes it is one of which nothing is left
+    /// out.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.memberships().all(|(cluster, member)| is_whole(cluster, member))
     }
 
     /// Settings of the clusters that hold it; rules that depend on a version

@@ -59,6 +59,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::extension_covers_all_namespaces::RULE,
     &cluster_api::external_patch_without_handler::RULE,
     &reference::failing_message_template::RULE,
+    &secret::failing_secret_template::RULE,
     &chart::faulty_chart::RULE,
     &cluster_api::feature_gate_needed::RULE,
     &schema::field_not_available::RULE,

@@ -1,6 +1,7 @@
 //! Which functions a program gives to its templates, as Go's `FuncMap` says it.
 
 use super::{STR, find, sprig};
+use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
 use crate::lang::template::value::Val;
@@ -17,6 +18,9 @@ pub enum FuncMap {
     /// slim-sprig's `HermeticTxtFuncMap` with flux-operator's own (`newTemplate` of
     /// `internal/builder/resourceset.go`).
     ResourceSet,
+    /// Sprig's without what asks the system, with those of external-secrets
+    /// (`runtime/template/v2/template.go`), which are known by name and not run.
+    ExternalSecrets,
 }
 
 impl FuncMap {
@@ -26,6 +30,7 @@ impl FuncMap {
             FuncMap::Helm => find,
             FuncMap::Hermetic => hermetic,
             FuncMap::ResourceSet => resource_set,
+            FuncMap::ExternalSecrets => external_secrets,
         }
     }
 }
@@ -119,6 +124,36 @@ static OPERATOR: [Function; 4] = [
     operator("toYaml", &[Ty::Any], Flow::Keeps, super::yaml::operator_to_yaml),
 ];
 
+/// Those of external-secrets.
+static EXTERNAL_SECRETS: [Function; 19] = [
+    not_run("certSANs", STR),
+    not_run("filterCertChain", &[Ty::Str, Ty::Str]),
+    not_run("filterPEM", &[Ty::Str, Ty::Str]),
+    not_run("fromYaml", STR),
+    not_run("fullPemToPkcs12", &[Ty::Str, Ty::Str]),
+    not_run("fullPemToPkcs12Pass", &[Ty::Str, Ty::Str, Ty::Str]),
+    not_run("hexdec", STR),
+    not_run("jwkPrivateKeyPem", STR),
+    not_run("jwkPublicKeyPem", STR),
+    not_run("pemToPkcs12", &[Ty::Str, Ty::Str]),
+    not_run("pemToPkcs12Pass", &[Ty::Str, Ty::Str, Ty::Str]),
+    not_run("pemTruststoreToPKCS12", STR),
+    not_run("pemTruststoreToPKCS12Pass", &[Ty::Str, Ty::Str]),
+    not_run("pkcs12cert", STR),
+    not_run("pkcs12certPass", &[Ty::Str, Ty::Str]),
+    not_run("pkcs12key", STR),
+    not_run("pkcs12keyPass", &[Ty::Str, Ty::Str]),
+    not_run("rsaDecrypt", &[Ty::Str, Ty::Str, Ty::Str, Ty::Str]),
+    not_run("toYaml", &[Ty::Any]),
+];
+
+const fn not_run(name: &'static str, params: &'static [Ty]) -> Function {
+    fn refuse(_: &mut Call<'_>) -> Result<Val> {
+        Err(Fault::bound(Bound::Unsupported("a function of external-secrets")))
+    }
+    sprig(name, params, Flow::Unites, refuse)
+}
+
 /// What no table of Helm's has.
 pub(super) fn own() -> impl Iterator<Item = &'static Function> {
     SPRIG.iter().chain(&OPERATOR)
@@ -146,6 +181,14 @@ fn resource_set(name: &str) -> Option<&'static Function> {
         return None;
     }
     of(&OPERATOR, name).or_else(|| hermetic(name))
+}
+
+fn external_secrets(name: &str) -> Option<&'static Function> {
+    if matches!(name, "env" | "expandenv") {
+        return None;
+    }
+    let sprig = || find(name).filter(|function| function.library != Library::Helm || OF_BOTH.contains(&name));
+    of(&EXTERNAL_SECRETS, name).or_else(|| of(&SPRIG, name)).or_else(sprig)
 }
 
 fn fail(call: &mut Call<'_>) -> Result<Val> {

@@ -1,6 +1,7 @@
 //! Encrypted and sealed Secrets. Nothing is decrypted: what is told shows without keys.
 
 mod creation_rules;
+pub(crate) mod failing_secret_template;
 pub(crate) mod missing_decryption;
 pub(crate) mod plaintext_secret;
 mod public;
