@@ -12,6 +12,16 @@ fn mistakes(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_source_is_here_or_elsewhere() {
+    let source = |fields: &str| format!("version: 1\nsources:\n  - {{kind: GitRepository, name: apps, {fields}}}\n");
+    assert_eq!(mistakes(&source("dir: ../apps")), [""; 0]);
+    assert_eq!(
+        mistakes(&source("path: apps, dir: ../apps")),
+        ["3:56 a source has either path or dir (path is inside this repository, dir is not)"]
+    );
+}
+
+#[test]
 fn every_key_is_read() {
     let text = r#"
 version: 1

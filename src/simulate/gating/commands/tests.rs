@@ -106,6 +106,14 @@ fn reads_scripts() {
             ("/scripts/suspend-helmreleases.sh".into(), vec!["unread perhaps"]),
             ("echo 'flux suspend hr a'".into(), vec![]),
             ("echo \"unclosed $( ${ ' flux".into(), vec![]),
+            (
+                "echo $(date (a) ')') done; flux suspend hr b".into(),
+                vec!["suspend HelmRelease flux-system/b"],
+            ),
+            (
+                "kubectl patch ks apps --type merge -p \"{\\\"spec\\\":{\\\"suspend\\\":\\\ntrue}}\"".into(),
+                vec!["suspend Kustomization /apps"],
+            ),
         ] {
             assert_eq!(script(&text), expected, "{text}");
         }
