@@ -67,7 +67,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 
 fn version(text: &str) -> Result<Version, Failure> {
     let version = Version::parse(text).filter(|version| version.within(&FLUX));
-    version.ok_or_else(|| Failure::Usage(format!("--to: `{text}` is no Flux version of 2.0 to 2.9")))
+    let (major, minors) = &FLUX;
+    let (oldest, newest) = (minors.start(), minors.end());
+    version.ok_or_else(|| {
+        let known = format!("{major}.{oldest} to {major}.{newest}");
+        Failure::Usage(format!("--to: `{}` is no Flux version of {known}", clean(text)))
+    })
 }
 
 /// What `migrate api-versions` changes.
